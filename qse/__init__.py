@@ -1,0 +1,1 @@
+"""qse: real-time speech enhancement with quaternion neural networks."""
