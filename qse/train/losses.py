@@ -1,0 +1,148 @@
+"""Room: losses. How far the enhanced waveform is from the clean one, as numbers that can be differentiated.
+
+B = batch, N = samples, F = bins, T = frames; x = clean waveform, S = its spec (Appendix D.2 of the quaternion
+shared-score paper writes x, S for the clean and a hat for the enhanced ones).
+
+Every loss is `loss(*, clean, enhanced) -> scalar tensor`: waveforms (B, N), floating point, full scale +-1, on any
+device; the mean over the batch of one value per item, so that it does not matter with whom an item shares a batch.
+Values and gradients stay finite on digital silence in either signal: powers are raised to `POWER_FLOOR` before a
+root, a logarithm or a quotient. Shapes that differ, or that are not (B, N), raise ValueError.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+POWER_FLOOR = 1e-8  # |S|^2 of 16-bit rounding noise in a Hann frame of 512 samples: 2^-30 / 12 * 192 = 1.5e-8
+CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
+SI_SDR_LIMIT = 50.0  # dB; si_sdr saturates smoothly at + and - this
+RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, hop_length, win_length)
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """Weights of the terms of `composite` (0 leaves a term out) and the STFT of the spectral ones.
+
+    The defaults are Eq. 70. `si_sdr_unit` is the number of dB that count as 1 in the si_sdr term.
+    """
+
+    mrstft: float = 3.5
+    si_sdr: float = 2.0
+    rms: float = 1.0
+    complex_l1: float = 2.5
+    pesq: float = 1.0
+    compressed: float = 0.0
+    si_sdr_unit: float = 10.0
+    n_fft: int = 512
+    hop_length: int = 128
+
+
+def stft(x: Tensor, n_fft: int, hop_length: int, win_length: int | None = None) -> Tensor:
+    """(B, N) -> complex (B, F, T), periodic Hann window, centred frames, reflected ends; needs N > n_fft / 2."""
+    window = torch.hann_window(win_length or n_fft, dtype=x.dtype, device=x.device)
+    return torch.stft(x, n_fft, hop_length, len(window), window, pad_mode="reflect", return_complex=True)
+
+
+def magnitude(spec: Tensor) -> Tensor:
+    """|spec|, but at least the root of POWER_FLOOR; the gradient below it is zero."""
+    return (spec.real.square() + spec.imag.square()).clamp_min(POWER_FLOOR).sqrt()
+
+
+def multi_resolution_stft(
+    *, clean: Tensor, enhanced: Tensor, resolutions: tuple[tuple[int, int, int], ...] = RESOLUTIONS
+) -> Tensor:
+    """Spectral convergence plus L1 of the log magnitudes, mean over the resolutions; at least 0.
+
+    Yamamoto, Song, Kim 2020 (Parallel WaveGAN), Eqs. 4-6: || |S| - |S^| ||_F / || |S| ||_F and the mean of
+    |ln|S| - ln|S^||. FFT sizes 512, 1024, 2048 with that paper's hops 50, 120, 240 and Hann windows 240, 600, 1200,
+    in samples as printed there for 24 kHz; at 16 kHz they last 15, 37.5 and 75 ms. The norm of a clean
+    item is at least that of CONVERGENCE_FLOOR, so that a pause does not outweigh the rest of the batch.
+    """
+    _check(clean, enhanced)
+    total = clean.new_zeros(())
+    for n_fft, hop_length, win_length in resolutions:
+        target = magnitude(stft(clean, n_fft, hop_length, win_length)).flatten(1)  # (B, F*T)
+        guess = magnitude(stft(enhanced, n_fft, hop_length, win_length)).flatten(1)
+        norm = target.square().mean(1).clamp_min(CONVERGENCE_FLOOR).mul(target.shape[1]).sqrt()  # (B,)
+        convergence = torch.linalg.vector_norm(target - guess, dim=1) / norm
+        total = total + convergence.mean() + (target.log() - guess.log()).abs().mean()
+    return total / len(resolutions)
+
+
+def si_sdr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
+    """Negative SI-SDR in dB, within +-SI_SDR_LIMIT; lower is better, blind to the level of either signal.
+
+    Le Roux et al. 2019, Eqs. 3-5, and Li et al. 2020: target = <x^, x> x / |x|^2, SI-SDR = 10 lg(|target|^2 /
+    |x^ - target|^2), no mean removed. A share t = 10^(-limit/10) of each energy is added to the other: the
+    value bends towards the limits instead of running to infinity, and a silent signal gives a constant.
+    """
+    _check(clean, enhanced)
+    scale = (clean * enhanced).sum(1) / clean.square().sum(1).clamp_min(POWER_FLOOR)  # (B,)
+    target = scale[:, None] * clean
+    kept, lost = target.square().sum(1), (enhanced - target).square().sum(1)
+    share = 10.0 ** (-SI_SDR_LIMIT / 10.0)
+    above, below = (kept + share * lost).clamp_min(POWER_FLOOR), (lost + share * kept).clamp_min(POWER_FLOOR)
+    return -10.0 * (above.log10() - below.log10()).mean()
+
+
+def rms(*, clean: Tensor, enhanced: Tensor) -> Tensor:
+    """Root mean square error of the waveforms, Eq. 71; at least 0. The gradient at zero error is zero."""
+    _check(clean, enhanced)
+    return torch.linalg.vector_norm(enhanced - clean, dim=1).mean() / clean.shape[1] ** 0.5
+
+
+def complex_l1(*, clean: Tensor, enhanced: Tensor, n_fft: int = 512, hop_length: int = 128) -> Tensor:
+    """L1 error of the real plus that of the imaginary part of the spec, Eq. 72, as mean over the bins; at least 0."""
+    _check(clean, enhanced)
+    error = stft(enhanced - clean, n_fft, hop_length)  # the STFT is linear: one instead of two
+    return error.real.abs().mean() + error.imag.abs().mean()
+
+
+def compressed_spectrum(
+    *,
+    clean: Tensor,
+    enhanced: Tensor,
+    n_fft: int = 512,
+    hop_length: int = 128,
+    exponent: float = 0.3,
+    complex_share: float = 0.3,
+) -> Tensor:
+    """Squared error of power-compressed specs, part complex and part magnitude; at least 0.
+
+    Braun & Tashev 2021 (A consolidated view of loss functions for supervised deep learning-based speech
+    enhancement), Eq. 5, without its level normalisation: complex_share * |S|S|^(c-1) - S^|S^|^(c-1)|^2
+    + (1 - complex_share) * (|S|^c - |S^|^c)^2 with c = `exponent`, mean over the bins.
+    """
+    _check(clean, enhanced)
+    spec, guess = stft(clean, n_fft, hop_length), stft(enhanced, n_fft, hop_length)
+    mag, guess_mag = magnitude(spec), magnitude(guess)
+    difference = torch.view_as_real(spec * mag.pow(exponent - 1) - guess * guess_mag.pow(exponent - 1))
+    complex_error = difference.square().sum(-1).mean()
+    magnitude_error = (mag.pow(exponent) - guess_mag.pow(exponent)).square().mean()
+    return complex_share * complex_error + (1 - complex_share) * magnitude_error
+
+
+def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    """The weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}; weight 0 is not computed.
+
+    The paper gives SI-SDR the weight 2 without a unit. In dB its values and gradients swamp the other terms, so
+    here the term is counted in units of `si_sdr_unit` = 10 dB.
+    """
+    signals = {"clean": clean, "enhanced": enhanced}
+    spectral = {"n_fft": config.n_fft, "hop_length": config.hop_length}
+    terms = {
+        "mrstft": lambda: multi_resolution_stft(**signals),
+        "si_sdr": lambda: si_sdr(**signals) / config.si_sdr_unit,
+        "rms": lambda: rms(**signals),
+        "complex_l1": lambda: complex_l1(**signals, **spectral),
+        "compressed": lambda: compressed_spectrum(**signals, **spectral),
+    }
+    values = {name: term() for name, term in terms.items() if getattr(config, name) != 0}
+    total = sum((getattr(config, name) * value for name, value in values.items()), start=enhanced.new_zeros(()))
+    return total, {name: value.detach() for name, value in values.items()}
+
+
+def _check(clean: Tensor, enhanced: Tensor) -> None:
+    if clean.ndim != 2 or clean.shape != enhanced.shape:
+        raise ValueError(f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and {(*enhanced.shape,)}")
