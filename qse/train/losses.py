@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-POWER_FLOOR = 1e-8  # |S|^2 of 16-bit rounding noise in a Hann frame of 512 samples: 2^-30 / 12 * 192 = 1.5e-8
+from qse.train.spectra import POWER_FLOOR, floored, power_spectrum, stft
+
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
 SI_SDR_LIMIT = 50.0  # dB; si_sdr saturates smoothly at + and - this
 RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, hop_length, win_length)
@@ -38,17 +39,6 @@ class LossConfig:
     hop_length: int = 128
 
 
-def stft(x: Tensor, n_fft: int, hop_length: int, win_length: int | None = None) -> Tensor:
-    """(B, N) -> complex (B, F, T), periodic Hann window, centred frames, reflected ends; needs N > n_fft / 2."""
-    window = torch.hann_window(win_length or n_fft, dtype=x.dtype, device=x.device)
-    return torch.stft(x, n_fft, hop_length, len(window), window, pad_mode="reflect", return_complex=True)
-
-
-def magnitude(spec: Tensor) -> Tensor:
-    """|spec|, but at least the root of POWER_FLOOR; the gradient below it is zero."""
-    return (spec.real.square() + spec.imag.square()).clamp_min(POWER_FLOOR).sqrt()
-
-
 def multi_resolution_stft(
     *, clean: Tensor, enhanced: Tensor, resolutions: tuple[tuple[int, int, int], ...] = RESOLUTIONS
 ) -> Tensor:
@@ -62,11 +52,11 @@ def multi_resolution_stft(
     _check(clean, enhanced)
     total = clean.new_zeros(())
     for n_fft, hop_length, win_length in resolutions:
-        target = magnitude(stft(clean, n_fft, hop_length, win_length)).flatten(1)  # (B, F*T)
-        guess = magnitude(stft(enhanced, n_fft, hop_length, win_length)).flatten(1)
-        norm = target.square().mean(1).clamp_min(CONVERGENCE_FLOOR).mul(target.shape[1]).sqrt()  # (B,)
-        convergence = torch.linalg.vector_norm(target - guess, dim=1) / norm
-        total = total + convergence.mean() + (target.log() - guess.log()).abs().mean()
+        target = floored(power_spectrum(clean, n_fft, hop_length, win_length)).flatten(1)  # |S|^2, (B, T*F)
+        guess = floored(power_spectrum(enhanced, n_fft, hop_length, win_length)).flatten(1)
+        norm = target.mean(1).clamp_min(CONVERGENCE_FLOOR).mul(target.shape[1]).sqrt()  # (B,)
+        convergence = torch.linalg.vector_norm(target.sqrt() - guess.sqrt(), dim=1) / norm
+        total = total + convergence.mean() + 0.5 * (target.log() - guess.log()).abs().mean()
     return total / len(resolutions)
 
 
@@ -116,7 +106,7 @@ def compressed_spectrum(
     """
     _check(clean, enhanced)
     spec, guess = stft(clean, n_fft, hop_length), stft(enhanced, n_fft, hop_length)
-    mag, guess_mag = magnitude(spec), magnitude(guess)
+    mag, guess_mag = _magnitude(spec), _magnitude(guess)
     difference = torch.view_as_real(spec * mag.pow(exponent - 1) - guess * guess_mag.pow(exponent - 1))
     complex_error = difference.square().sum(-1).mean()
     magnitude_error = (mag.pow(exponent) - guess_mag.pow(exponent)).square().mean()
@@ -141,6 +131,10 @@ def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[T
     values = {name: term() for name, term in terms.items() if getattr(config, name) != 0}
     total = sum((getattr(config, name) * value for name, value in values.items()), start=enhanced.new_zeros(()))
     return total, {name: value.detach() for name, value in values.items()}
+
+
+def _magnitude(spec: Tensor) -> Tensor:
+    return floored(spec.real.square() + spec.imag.square()).sqrt()
 
 
 def _check(clean: Tensor, enhanced: Tensor) -> None:

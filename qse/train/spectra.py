@@ -1,0 +1,57 @@
+"""Room: spectra. The STFTs that the losses look through.
+
+B = batch, N = samples, F = bins, T = frames. Frames are centred on every hop_length-th sample, ends are reflected,
+windows are periodic Hann: the bins equal those of `torch.stft` with its defaults.
+"""
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.nn.functional import pad
+
+POWER_FLOOR = 1e-8  # |S|^2 of 16-bit rounding noise in a Hann frame of 512 samples: 2^-30 / 12 * 192 = 1.5e-8
+
+
+def stft(x: Tensor, n_fft: int, hop_length: int) -> Tensor:
+    """(B, N) -> complex (B, F, T); needs N > n_fft / 2."""
+    window = torch.hann_window(n_fft, dtype=x.dtype, device=x.device)
+    return torch.stft(x, n_fft, hop_length, n_fft, window, pad_mode="reflect", return_complex=True)
+
+
+def floored(power: Tensor) -> Tensor:
+    """Power, but at least POWER_FLOOR: safe under a root or a logarithm; the gradient below it is zero."""
+    return power.clamp_min(POWER_FLOOR)
+
+
+def power_spectrum(x: Tensor, n_fft: int, hop_length: int, win_length: int | None = None) -> Tensor:
+    """|S|^2 of (B, N) as (B, T, F), with a window of `win_length` <= n_fft samples; needs N > win_length / 2.
+
+    Twice as fast as squaring `torch.stft`: phase does not matter here, so short windows are cut and not padded,
+    and the gradient is one real inverse FFT. It can be differentiated once.
+    """
+    win_length = win_length or n_fft
+    window = torch.hann_window(win_length, dtype=x.dtype, device=x.device)
+    half = win_length // 2
+    frames = pad(x[:, None], (half, half), mode="reflect")[:, 0].unfold(1, win_length, hop_length)
+    return _SquaredModulus.apply(frames * window, n_fft)  # (B, T, F)
+
+
+class _SquaredModulus(torch.autograd.Function):
+    """|rfft(frames, n)|^2 along the last axis, n even."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, frames: Tensor, n: int) -> Tensor:
+        spec = torch.fft.rfft(frames, n)
+        ctx.save_for_backward(spec)
+        ctx.length, ctx.n = frames.shape[-1], n
+        return spec.real.square() + spec.imag.square()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None]:
+        """d/dx_m sum_k g_k |S_k|^2 = sum_k 2 g_k Re(S_k e^(2 pi i k m / n)); irfft doubles all bins but two."""
+        (spec,) = ctx.saved_tensors
+        spec = spec * gradient
+        spec[..., 0] *= 2
+        spec[..., -1] *= 2
+        return torch.fft.irfft(spec, ctx.n, norm="forward")[..., : ctx.length], None
