@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qse.evaluate.composite import llr, ratings, segmental_snr, wss
+from qse.evaluate.mos import dnsmos
 from qse.evaluate.needs import need
 
 SAMPLE_RATE = 16000
@@ -52,6 +54,13 @@ def si_sdr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = SAMPLE
     return float(10 * np.log10(max(target @ target, least) / max(rest @ rest, least)))
 
 
+def composite(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = SAMPLE_RATE) -> dict[str, float]:
+    """csig, cbak, covl: predicted ratings of speech, background and the whole, 1 to 5 (Hu and Loizou 2008)."""
+    measures = {"pesq_wb": pesq_wb, "llr": llr, "wss": wss, "segmental_snr": segmental_snr}
+    pair = {"clean": clean, "enhanced": enhanced, "sample_rate": sample_rate}
+    return ratings(**{name: measure(**pair) for name, measure in measures.items()})
+
+
 @dataclass(frozen=True)
 class Metric:
     """How a column of a table comes about: its heading, its function, and how it is printed.
@@ -67,9 +76,17 @@ class Metric:
 
 METRICS: dict[str, Metric] = {  # in the paper's column order: Table 2, then Table 3
     "pesq_wb": Metric("PESQ", pesq_wb, 3),
+    "csig": Metric("CSIG", composite),
+    "cbak": Metric("CBAK", composite),
+    "covl": Metric("COVL", composite),
     "stoi": Metric("STOI", stoi, 4),
     "si_sdr": Metric("SI-SDR dB", si_sdr),
     "estoi": Metric("ESTOI", estoi, 4),
+    "segmental_snr": Metric("SegSNR dB", segmental_snr),
+    "dnsmos_ovrl": Metric("OVRL", dnsmos, needs_clean=False),
+    "dnsmos_sig": Metric("SIG", dnsmos, needs_clean=False),
+    "dnsmos_bak": Metric("BAK", dnsmos, needs_clean=False),
+    "dnsmos_p808": Metric("P.808", dnsmos, needs_clean=False),
 }
 
 
