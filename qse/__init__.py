@@ -1,1 +1,41 @@
-"""qse: real-time speech enhancement with quaternion neural networks."""
+"""qse: real-time speech enhancement with quaternion neural networks.
+
+    qse.available()                                names of the trained models
+    qse.denoise(audio, sample_rate)                noisy array -> enhanced array of the same shape
+    engine = qse.load("live-base")                 a model in memory, ready for any number of streams
+    stream = qse.Stream(engine, blocksize=480)     block by block: stream.process(block), stream.latency
+
+None of these needs PyTorch. The layers, networks and training live in `qse.nn`, `qse.networks` and `qse.train`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .errors import QseError
+    from .stream import Stream, denoise
+    from .zoo import available, load
+
+__version__ = "0.1.0"
+__all__ = ["Engine", "QseError", "Stream", "__version__", "available", "denoise", "load"]
+
+ROOMS = {
+    "Engine": "engine",
+    "QseError": "errors",
+    "Stream": "stream",
+    "available": "zoo",
+    "denoise": "stream",
+    "load": "zoo",
+}
+
+
+def __getattr__(name: str):
+    """Fetch a public name from its room when it is first asked for: `import qse` itself costs nothing."""
+    if name not in ROOMS:
+        raise AttributeError(f"module 'qse' has no attribute {name!r}")
+    return getattr(import_module(f".{ROOMS[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

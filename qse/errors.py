@@ -1,0 +1,5 @@
+"""Errors that a user can cause: one sentence that names the file or the argument, and the cure."""
+
+
+class QseError(Exception):
+    """What is wrong and what to do about it, in one sentence; the command line prints it and exits with status 1."""

@@ -1,0 +1,44 @@
+"""Meters: how long processing takes against how long the sound lasts, how loud it is, what came too late.
+
+RTF = processing time / audio time; below 1 keeps up.
+"""
+
+import math
+
+import numpy as np
+
+FLOOR_DBFS = -120.0
+
+
+def dbfs(block: np.ndarray) -> float:
+    """Level of `block` (samples,) or (samples, channels) in dB: RMS against full scale 1.0, at least -120."""
+    power = float(np.mean(np.square(block, dtype=np.float64))) if np.size(block) else 0.0
+    return max(FLOOR_DBFS, 10 * math.log10(power)) if power > 0 else FLOOR_DBFS
+
+
+class Meter:
+    """Processing time of blocks: totals over all of them, median and p99 over the last `window`, in seconds."""
+
+    def __init__(self, sample_rate: int, window: int = 4096):
+        self.sample_rate = sample_rate
+        self.samples, self.seconds, self.longest, self.blocks, self.dropouts = 0, 0.0, 0.0, 0, 0
+        self._recent = np.zeros(window)
+
+    def add(self, samples: int, seconds: float) -> None:
+        """Count a block of `samples` per channel that took `seconds`; one that took longer than it lasts drops out."""
+        self._recent[self.blocks % len(self._recent)] = seconds
+        self.blocks += 1
+        self.samples += samples
+        self.seconds += seconds
+        self.longest = max(self.longest, seconds)
+        self.dropouts += seconds * self.sample_rate > samples
+
+    @property
+    def rtf(self) -> float:
+        """Processing time / audio time of everything so far; 0 before the first block."""
+        return self.seconds * self.sample_rate / self.samples if self.samples else 0.0
+
+    def quantile(self, share: float) -> float:
+        """The time in seconds that a `share` (0.5: median, 0.99: p99) of the last blocks stayed within."""
+        recent = self._recent[: min(self.blocks, len(self._recent))]
+        return float(np.quantile(recent, share)) if len(recent) else 0.0

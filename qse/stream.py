@@ -1,0 +1,159 @@
+"""Streams: blocks of any size in, as many enhanced samples out, `latency` samples later; and whole arrays.
+
+A whole signal is a stream with its latency cut off, so that both are bit-equal whatever the block size.
+strength: how far, in dB, noise is pushed down at most; g = 10^(-strength / 20) of the noisy signal stays in the output.
+"""
+
+from collections.abc import Iterable, Iterator
+from math import ceil, gcd
+from pathlib import Path
+
+import numpy as np
+
+from .audio import Resampler, bad_samples
+from .engine import Engine
+from .zoo import DEFAULT_MODEL, load
+
+BLOCK = 1 << 16
+
+
+class Stream:
+    """One channel on its way through an engine.
+
+    `latency`: samples by which the output lags the input (that of the engine, and what the block size adds).
+    `resets`: how often the model's output was not finite; that hop is silent and the model starts anew.
+    """
+
+    def __init__(self, engine: Engine, blocksize: int | None = None, strength: float | None = None):
+        """With a `blocksize`, every block must be a multiple of gcd(blocksize, hop_length) samples long, and the
+        latency is the least that this allows (none is added for a multiple of the hop); without, any length goes.
+        `strength` in dB, 0 (output = input, delayed) or more; None: no limit. ValueError if negative."""
+        self.engine, self.resets = engine, 0
+        hop = engine.hop_length
+        self._grain = gcd(blocksize, hop) if blocksize else 1
+        self.latency = engine.latency + hop - self._grain
+        self.strength = strength
+        self._walk = engine.walk()
+        self._noisy, self._filled = np.zeros(hop, np.float32), 0
+        self._past = np.zeros(engine.latency + hop, np.float32)  # the noisy samples up to now, oldest first
+        self._ready, self._waiting = np.zeros(2 * hop, np.float32), hop - self._grain  # enhanced, not yet handed out
+
+    @property
+    def strength(self) -> float | None:
+        """How far noise is pushed down at most, in dB; may be changed between two blocks (0 is a bypass)."""
+        return self._strength
+
+    @strength.setter
+    def strength(self, strength: float | None) -> None:
+        if strength is not None and not strength >= 0:
+            raise ValueError(f"strength is a number of dB from 0 up, not {strength}")
+        self._strength = strength
+        self._kept = np.float32(0 if strength is None else 10 ** (-strength / 20))
+
+    def process(self, block: np.ndarray) -> np.ndarray:
+        """`block` (samples,) in [-1, 1], at the engine's sample rate -> as many enhanced samples, float32.
+
+        Samples that are not finite count as 0. ValueError for another shape or a length that `blocksize` rules out.
+        """
+        if np.ndim(block) != 1 or len(block) % self._grain:
+            raise ValueError(f"a block is (samples,), a multiple of {self._grain}, not of shape {np.shape(block)}")
+        enhanced, start = np.empty(len(block), np.float32), 0
+        while start < len(block):
+            stop = min(len(block), start + len(self._noisy) - self._filled)
+            self._push(block[start:stop])
+            self._pull(enhanced[start:stop])
+            start = stop
+        return enhanced
+
+    def _push(self, samples: np.ndarray) -> None:
+        self._noisy[self._filled : self._filled + len(samples)] = samples
+        self._filled += len(samples)
+        if self._filled == len(self._noisy):
+            self._ready[self._waiting : self._waiting + self._filled] = self._hop()
+            self._waiting, self._filled = self._waiting + self._filled, 0
+
+    def _pull(self, out: np.ndarray) -> None:
+        rest = self._waiting - len(out)
+        out[:] = self._ready[: len(out)]
+        self._ready[:rest] = self._ready[len(out) : self._waiting]
+        self._waiting = rest
+
+    def _hop(self) -> np.ndarray:
+        noisy, past = self._noisy, self._past
+        if not np.isfinite(noisy).all():
+            noisy[~np.isfinite(noisy)] = 0
+        enhanced = self._walk.step(noisy)
+        if not np.isfinite(enhanced).all():
+            self._walk.reset()
+            self.resets += 1
+            enhanced = np.zeros_like(enhanced)
+        past[: -len(noisy)] = past[len(noisy) :]
+        past[-len(noisy) :] = noisy
+        return enhanced if not self._kept else (1 - self._kept) * enhanced + self._kept * past[: len(noisy)]
+
+
+def enhance(
+    blocks: Iterable[np.ndarray], sample_rate: int, engine: Engine, strength: float | None = None
+) -> Iterator[np.ndarray]:
+    """Blocks (samples, channels) of one signal at `sample_rate` -> enhanced blocks, in all as long and in step with it.
+
+    Every channel is a stream of its own. Memory does not grow with the signal.
+    """
+    path, owed = None, 0
+    for block in blocks:
+        path = path or _Path(engine, sample_rate, block.shape[1], strength)
+        enhanced = path.process(block)
+        owed += len(block) - len(enhanced)
+        yield enhanced
+    if path:
+        yield path.finish()[:owed]
+
+
+class _Path:
+    """From the file's sample rate to the engine's, through one stream per channel, and back."""
+
+    def __init__(self, engine: Engine, sample_rate: int, channels: int, strength: float | None):
+        self._inward = Resampler(sample_rate, engine.sample_rate, channels)
+        self._outward = Resampler(engine.sample_rate, sample_rate, channels)
+        self._streams = [Stream(engine, strength=strength) for _ in range(channels)]
+        self._late = self._streams[0].latency  # samples still to be cut off
+        self._spare = ceil(2 * engine.sample_rate / sample_rate)  # two samples outside: rounding never falls short
+
+    def process(self, block: np.ndarray) -> np.ndarray:
+        return self._outward.process(self._through(self._inward.process(block)))
+
+    def finish(self) -> np.ndarray:
+        """What is still inside, pushed out by silence."""
+        rest = self._inward.finish()
+        silence = np.zeros((self._streams[0].latency + self._spare, len(self._streams)), np.float32)
+        rest = self._outward.process(self._through(np.concatenate([rest, silence])))
+        return np.concatenate([rest, self._outward.finish()])
+
+    def _through(self, noisy: np.ndarray) -> np.ndarray:
+        enhanced = np.stack([stream.process(noisy[:, c]) for c, stream in enumerate(self._streams)], axis=1)
+        cut = min(self._late, len(enhanced))
+        self._late -= cut
+        return enhanced[cut:]
+
+
+def denoise(
+    audio: np.ndarray, sample_rate: int, model: str | Path | Engine = DEFAULT_MODEL, strength: float | None = None
+) -> np.ndarray:
+    """`audio` (samples,) or (samples, channels), floats in [-1, 1] -> enhanced, of the same shape and dtype.
+
+    `sample_rate` in Hz; `model` is a name of `available()`, a path, or a loaded Engine; `strength` in dB limits how far noise is pushed
+    down (None: no limit; 0: not at all). Every channel is enhanced by itself. Raises QseError for an unknown model,
+    TypeError for samples that are not floats, ValueError for another shape or samples that are not finite.
+    """
+    audio = np.asarray(audio)
+    if audio.dtype.kind != "f":
+        raise TypeError(f"samples are floats in [-1, 1], not {audio.dtype}; divide PCM by its full scale first")
+    if audio.ndim not in (1, 2):
+        raise ValueError(f"audio is (samples,) or (samples, channels), not of shape {audio.shape}")
+    if count := bad_samples(audio):
+        raise ValueError(f"{count} samples are NaN or infinite")
+    engine = model if isinstance(model, Engine) else load(model)
+    noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
+    blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
+    enhanced = [noisy[:0], *enhance(blocks, sample_rate, engine, strength)]
+    return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
