@@ -1,14 +1,16 @@
 """Augmentation: what makes one recording into many.
 
 Pure functions: audio (B, N) float32 and the parameters of each row as tensors on the same device in, audio out.
-Nothing here draws a random number except from the noise or phases it is given; nothing returns NaN for silence.
+No function draws a random number (white noise is an argument), none returns NaN for silence.
+Filters act on the spectrum of the whole row: they have zero phase and wrap around at its ends.
 
-Glossary: B rows, N samples, F = N // 2 + 1 bins of a whole row's spectrum, K knots, L taps.
+Glossary: B rows, N samples, F = N // 2 + 1 bins, K knots or clicks, H harmonics, L taps.
 """
+
+import math
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 SILENCE = 1e-4
 """A row whose active level lies below this (-80 dBFS) counts as silent."""
@@ -45,7 +47,110 @@ def at_snr(noise: Tensor, speech: Tensor, snr: Tensor) -> Tensor:
 
 
 def at_peak(noisy: Tensor, clean: Tensor, peak: Tensor) -> tuple[Tensor, Tensor]:
-    """One common gain for both, such that the peak of `noisy` is `peak` dBFS (B,); silence stays silence."""
+    """One common gain for both, such that the peak of `noisy` is `peak` dBFS (B,); silence stays as it is."""
     highest = noisy.abs().amax(-1)
-    gain = torch.where(highest > 0, decibels(peak) / highest.clamp_min(1e-6), 1.0)[:, None]
+    gain = torch.where(highest > 1e-6, decibels(peak) / highest.clamp_min(1e-6), 1.0)[:, None]
     return noisy * gain, clean * gain
+
+
+def change_speed(audio: Tensor, samples: int) -> Tensor:
+    """Play N samples in `samples`: tempo and pitch change by N / samples, as with a tape. (B, samples)."""
+    spectrum = torch.fft.rfft(audio)
+    return torch.fft.irfft(spectrum, n=samples) * (samples / audio.shape[-1])
+
+
+def change_gain(audio: Tensor, knots: Tensor) -> Tensor:
+    """A gain that moves through `knots` dB (B, K), evenly spaced in time, in straight lines."""
+    place = torch.linspace(0, knots.shape[-1] - 1, audio.shape[-1], device=audio.device)
+    return audio * decibels(_through(knots, place))
+
+
+def equalise(audio: Tensor, knots: Tensor, lowest: float = 60 / 8000) -> Tensor:
+    """Spectral gain through `knots` dB (B, K), evenly spaced in log frequency from `lowest` (of Nyquist = 1) to 1."""
+    place = 1 - _frequencies(audio).clamp_min(lowest).log() / math.log(lowest)  # (F,) 0 at lowest, 1 at Nyquist
+    return _filter(audio, decibels(_through(knots, place * (knots.shape[-1] - 1))))
+
+
+def low_pass(audio: Tensor, cutoff: Tensor, order: int = 20) -> Tensor:
+    """Butterworth magnitude, -3 dB at `cutoff` (B,) in units of the Nyquist frequency."""
+    ratio = _frequencies(audio) / cutoff[:, None]  # (B, F)
+    return _filter(audio, (1 + ratio ** (2 * order)).rsqrt())
+
+
+def convolve(audio: Tensor, taps: Tensor) -> Tensor:
+    """Causal convolution of audio (..., N) with taps (..., L), cut to N samples; leading axes broadcast."""
+    samples = audio.shape[-1]
+    size = _fast_size(samples + taps.shape[-1] - 1)
+    spectrum = torch.fft.rfft(audio, n=size) * torch.fft.rfft(taps, n=size)
+    return torch.fft.irfft(spectrum, n=size)[..., :samples]
+
+
+def reverberate(audio: Tensor, response: Tensor, early: int) -> tuple[Tensor, Tensor]:
+    """(audio in the room, the same with only the first `early` taps of the response), from responses (B, L)."""
+    begins = torch.arange(response.shape[-1], device=response.device) < early
+    parts = convolve(audio[:, None], torch.stack([response * begins, response * ~begins], dim=1))  # (B, 2, N)
+    return parts.sum(1), parts[:, 0]
+
+
+def soft_clip(audio: Tensor, drive: Tensor) -> Tensor:
+    """tanh saturation with gain 1 for small signals; a peak is driven to tanh(drive) / drive of itself, drive (B,)."""
+    scale = audio.abs().amax(-1).clamp_min(1e-6)[:, None] / drive[:, None]
+    return scale * torch.tanh(audio / scale)
+
+
+def coloured(white: Tensor, slope: Tensor, lowest: float = 30 / 8000) -> Tensor:
+    """White noise (B, N) tilted by `slope` dB per octave (B,); flat below `lowest` (of Nyquist = 1), no DC."""
+    frequency = _frequencies(white).clamp_min(lowest)
+    gains = frequency ** (slope[:, None] / (20 * math.log10(2)))  # (B, F)
+    gains[:, 0] = 0
+    return _filter(white, gains)
+
+
+def speech_shaped(white: Tensor, speech: Tensor) -> Tensor:
+    """Stationary noise with exactly the magnitude spectrum of `speech` and the phases of the white noise, (B, N)."""
+    noise = torch.fft.rfft(white)
+    noise = noise / noise.abs().clamp_min(1e-9)
+    return torch.fft.irfft(noise * torch.fft.rfft(speech).abs(), n=white.shape[-1])
+
+
+def hum(mains: Tensor, amplitude: Tensor, phase: Tensor, samples: int, sample_rate: int) -> Tensor:
+    """Sum of harmonics of `mains` Hz (B,) with amplitude and phase (B, H): (B, samples)."""
+    harmonic = torch.arange(1, amplitude.shape[-1] + 1, device=mains.device)
+    omega = 2 * math.pi / sample_rate * mains[:, None] * harmonic  # (B, H)
+    time = torch.arange(samples, device=mains.device)
+    waves = torch.sin(omega[..., None] * time + phase[..., None])  # (B, H, N)
+    return (amplitude[..., None] * waves).sum(1)
+
+
+def clicks(position: Tensor, amplitude: Tensor, burst: Tensor, samples: int, decay: float = 16.0) -> Tensor:
+    """Short bursts: white noise `burst` (B, K, W) dying by 1 / e in `decay` samples, at int64 `position` (B, K)."""
+    width = burst.shape[-1]
+    ramp = torch.exp(-torch.arange(width, device=burst.device) / decay)
+    index = position[..., None] + torch.arange(width, device=burst.device)  # (B, K, W)
+    out = torch.zeros(len(position), samples + width, device=burst.device)
+    out.scatter_add_(1, index.flatten(1), (amplitude[..., None] * burst * ramp).flatten(1))
+    return out[:, :samples]
+
+
+def _frequencies(audio: Tensor) -> Tensor:
+    """Frequency of each bin of a whole row, Nyquist = 1: (F,)."""
+    samples = audio.shape[-1]
+    return torch.arange(samples // 2 + 1, device=audio.device) * (2 / samples)
+
+
+def _filter(audio: Tensor, gains: Tensor) -> Tensor:
+    return torch.fft.irfft(torch.fft.rfft(audio) * gains, n=audio.shape[-1])
+
+
+def _through(knots: Tensor, place: Tensor) -> Tensor:
+    """Straight lines through knots (B, K) that lie at 0 ... K - 1, read at each place (N,): (B, N)."""
+    left = place.floor().clamp(0, knots.shape[-1] - 2)
+    part = place - left
+    left = left.long()
+    return torch.lerp(knots[:, left], knots[:, left + 1], part.expand(len(knots), -1))
+
+
+def _fast_size(samples: int) -> int:
+    """The next size of at least `samples` that is 8 ... 16 times a power of two: quick to transform."""
+    unit = 1 << max(0, samples.bit_length() - 4)
+    return -(-samples // unit) * unit

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from qse.errors import QseError
 
-SUFFIXES = frozenset(".aif .aiff .au .caf .flac .mp3 .oga .ogg .opus .rf64 .sph .w64 .wav".split())
+SUFFIXES = (".aif", ".aiff", ".au", ".caf", ".flac", ".mp3", ".oga", ".ogg", ".opus", ".rf64", ".sph", ".w64", ".wav")
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,18 @@
 """Data: from two corpora to batches of (noisy, clean) segments, mixed on the fly.
 
-    speech -> speed -> tone -> gain -> room ─┬─> early part ──────────────────────────> clean
-                                             └─> + noise at an SNR -> soft clip ──────> noisy
-    noise  -> speed -> tone -> gain ─────────────┘         (band limit and level: the same for both)
+    speech -> speed, tone, gain -> room --+-- early part ------------> band limit ---------------> level -> clean
+                                          +-- all of it ---> (+) ----> band limit -> soft clip --> level -> noisy
+    recorded noise -> speed, tone, gain --+                   |
+    babble, coloured, speech-shaped, hum, clicks --+-> sum at an SNR
 
 A batch is a pure function of (seed, rank, step): a resumed run sees the numbers of an uninterrupted one.
-All sample-wise work happens on the corpora's device; only the choices (which file, how loud) are drawn on the CPU.
+Everything sample-wise happens on the corpora's device, the same lines on CPU and GPU.
 
-Glossary: B items of a batch, N samples of a segment, R rows of noise to be summed into items.
+Glossary: B items of a batch, N samples of a segment, M samples read before a change of speed,
+items = int64 indices of those items that get an augmentation.
 """
 
-import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
@@ -18,6 +20,8 @@ from torch import Tensor
 
 from qse.train import augment
 from qse.train.corpus import Corpus
+from qse.train.draw import Dice, Shelf
+from qse.train.rooms import room_bank
 
 __all__ = ["Corpus", "MixConfig", "Mixer"]
 
@@ -26,31 +30,57 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class MixConfig:
-    """How segments are mixed: every range is drawn uniformly, every `_chance` is the share of items that get it."""
+    """How segments are mixed. A range is drawn from uniformly; a `_chance` is the share of items it applies to."""
 
     sample_rate: int = 16000
-    segment: float = 2.0
-    """Seconds of audio per item."""
-    snr: Range = (-5.0, 20.0)
-    """dB, speech against all noise together, levels over active frames."""
-    level: Range = (-40.0, 0.0)
-    """Peak of the noisy segment in dBFS."""
-    group_balance: float = 0.5
-    """A group is drawn with probability ~ (its seconds) ** group_balance: 0 = all groups alike, 1 = by duration."""
-    noises: tuple[float, ...] = (0.6, 0.3, 0.1)
-    """Probability of 1, 2, 3, ... recordings of noise at once."""
+    segment: float = 2.0  # seconds
+    snr: Range = (-5.0, 20.0)  # dB, all noise together, levels over active frames
+    level: Range = (-40.0, 0.0)  # dBFS, peak of the noisy segment
+    speech_balance: float = 0.5  # a speaker is drawn with probability ~ duration ** balance, 0 = all alike
+    noise_balance: float = 0.5  # the same for classes of noise
+    noises: tuple[float, ...] = (0.6, 0.3, 0.1)  # weights of 1, 2, 3, ... recordings at once
+    source_spread: float = 20.0  # dB, how far one source of noise may lie below another
+
+    babble_chance: float = 0.12  # several other speakers at once
+    babble_speakers: tuple[int, int] = (3, 8)
+    coloured_chance: float = 0.1
+    coloured_slope: Range = (-9.0, 3.0)  # dB per octave
+    shaped_chance: float = 0.08  # stationary noise with the spectrum of speech
+    alone_chance: float = 0.5  # of these three: instead of recorded noise, not beside it
+    hum_chance: float = 0.05  # mains, 50 or 60 Hz and harmonics
+    clicks_chance: float = 0.05
+    clicks_rate: float = 5.0  # per second
+
+    speed_chance: float = 0.3  # speech and recorded noise, each for itself
+    speed: Range = (0.9, 1.1)
+    tone_chance: float = 0.4  # spectral curve, speech and recorded noise, each for itself
+    tone: float = 6.0  # dB up or down at most
+    gain_chance: float = 0.2  # level that moves, speech and recorded noise, each for itself
+    gain: float = 6.0  # dB up or down at most
+    pause_chance: float = 0.15  # speech that begins late and has long gaps
+    pause: Range = (0.4, 1.2)  # seconds
+
+    room_chance: float = 0.3
+    rooms: int = 64  # impulse responses to choose from
+    rt60: Range = (0.1, 0.8)  # seconds
+    distance: Range = (0.3, 2.5)  # metres from talker to microphone
+    early: float = 0.05  # seconds of reflections that stay in clean
+    band_chance: float = 0.1  # low-pass on noisy and clean
+    band: Range = (3400.0, 7500.0)  # Hz
+    clip_chance: float = 0.08  # saturation of noisy alone
+    clip_drive: Range = (1.0, 4.0)
+    noise_only_chance: float = 0.03  # clean is zero
+    clean_only_chance: float = 0.03  # noisy is clean
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, list):
-                object.__setattr__(self, field.name, tuple(value))
+                object.__setattr__(self, field.name, value := tuple(value))
             if field.name.endswith("_chance") and not 0 <= value <= 1:
-                raise ValueError(f"{field.name} must lie between 0 and 1, not {value}.")
-            if field.type == "Range" or field.type is Range:
-                low, high = value
-                if low > high:
-                    raise ValueError(f"{field.name} = [{low}, {high}] runs backwards; write the smaller value first.")
+                raise ValueError(f"{field.name} = {value}: a chance lies between 0 and 1.")
+            if isinstance(value, tuple) and field.name != "noises" and not (len(value) == 2 and value[0] <= value[1]):
+                raise ValueError(f"{field.name} = {list(value)}: a range is two numbers, the smaller one first.")
 
     @property
     def samples(self) -> int:
@@ -58,43 +88,11 @@ class MixConfig:
         return round(self.segment * self.sample_rate)
 
 
-class Dice:
-    """The random choices of one batch: the same for the same (seed, rank, step), unrelated for others."""
-
-    def __init__(self, seed: int, rank: int, step: int, device: torch.device) -> None:
-        digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
-        number = int.from_bytes(digest, "little") >> 1
-        self.device = device
-        self._choices = torch.Generator().manual_seed(number)
-        self._samples = torch.Generator(device).manual_seed(number)
-
-    def uniform(self, low: float | Tensor, high: float | Tensor, *shape: int) -> Tensor:
-        """Uniform in [low, high): float32 on the CPU."""
-        return low + (high - low) * torch.rand(shape, generator=self._choices)
-
-    def below(self, limit: Tensor) -> Tensor:
-        """A whole number in [0, limit) for each entry of `limit` (>= 1): int64 on the CPU."""
-        draw = torch.rand(limit.shape, generator=self._choices, dtype=torch.float64)
-        return (draw * limit).long().clamp_max(limit - 1)
-
-    def pick(self, weights: Tensor, count: int) -> Tensor:
-        """`count` indices drawn with probability ~ weights: int64 on the CPU."""
-        return torch.multinomial(weights, count, replacement=True, generator=self._choices)
-
-    def coin(self, chance: float, count: int) -> Tensor:
-        """bool (count,) on the CPU, True with probability `chance`."""
-        return torch.rand(count, generator=self._choices) < chance
-
-    def gaussian(self, *shape: int) -> Tensor:
-        """White noise of variance 1 on the device."""
-        return torch.randn(shape, generator=self._samples, device=self.device)
-
-
 class Mixer:
     """Draws batches from a corpus of speech and one of noise.
 
-    seed: int; batches of two seeds have nothing in common.
-    device: where batches are made; both corpora are moved there.
+    seed: int; batches of two seeds have nothing in common. device: where batches are made; the corpora move there.
+    Raises ValueError for a corpus whose sample rate is not the config's.
     """
 
     def __init__(
@@ -102,73 +100,144 @@ class Mixer:
     ) -> None:
         for name, corpus in (("speech", speech), ("noise", noise)):
             if corpus.sample_rate != config.sample_rate:
-                raise ValueError(f"{name} corpus at {corpus.sample_rate} Hz, config at {config.sample_rate} Hz")
+                raise ValueError(f"{name} is at {corpus.sample_rate} Hz, the config at {config.sample_rate} Hz.")
         self.config, self.seed, self.device = config, seed, torch.device(device)
-        self.speech, self.noise = Shelf(speech.to(device), config), Shelf(noise.to(device), config)
+        self.speech = Shelf(speech.to(device), config.speech_balance)
+        self.noise = Shelf(noise.to(device), config.noise_balance)
+        self.rooms = room_bank(config.rooms, config.sample_rate, config.rt60, config.distance, seed).to(device)
 
     @torch.no_grad()
     def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]:
-        """(noisy, clean) of batch number `step` on process `rank`: float32 (size, samples) each, on the device."""
+        """(noisy, clean) of batch number `step` in process `rank`: float32 (size, samples), on the device, finite."""
         config, dice = self.config, Dice(self.seed, rank, step, self.device)
-        n = config.samples
-        clean = self.speech.spoken(dice, self.speech.draw_groups(dice, size), n)
-        noise = self.noise.looped(dice, self.noise.draw_groups(dice, size), n)
-        noise = augment.at_snr(noise, clean, dice.uniform(*config.snr, size).to(self.device))
-        return augment.at_peak(clean + noise, clean, dice.uniform(*config.level, size).to(self.device))
+        speakers = self.speech.groups(dice, size)
+        speech = self._speech(dice, speakers)
+        noise = self._noise(dice, speakers)
+        kind = dice.uniform(0, 1, size)
+        no_speech = kind < config.noise_only_chance
+        no_noise = (kind >= 1 - config.clean_only_chance) & ~no_speech
+        speech = speech * ~no_speech.to(self.device)[:, None]
+        heard, clean = self._room(dice, speech, ~no_noise)
+        noise = augment.at_snr(noise, heard, self._draw(dice, config.snr, size)) * ~no_noise.to(self.device)[:, None]
+        noisy, clean = self._band(dice, heard + noise, clean)
+        noisy = self._clip(dice, noisy, ~no_noise)
+        return augment.at_peak(noisy, clean, self._draw(dice, config.level, size))
 
+    def _draw(self, dice: Dice, range_: Range, *shape: int) -> Tensor:
+        return dice.uniform(*range_, *shape).to(self.device)
 
-class Shelf:
-    """A corpus with the means to draw from it: first a group, then a recording of the group."""
+    def _speech(self, dice: Dice, speakers: Tensor) -> Tensor:
+        """Speech of each speaker, dry: (B, N)."""
+        config, size = self.config, len(speakers)
+        late = dice.coin(config.pause_chance, size)
+        lead = (dice.uniform(0, config.segment / 2, size) * config.sample_rate).long() * late
 
-    def __init__(self, corpus: Corpus, config: MixConfig) -> None:
-        self.corpus = corpus
-        groups = len(corpus.names)
-        self.weights = torch.zeros(groups).index_add_(0, corpus.groups, corpus.lengths.float()) ** config.group_balance
-        self.sizes = torch.bincount(corpus.groups, minlength=groups)
-        self.firsts = self.sizes.cumsum(0) - self.sizes
-        self.fade = max(1, round(0.005 * config.sample_rate))
-        self.overlap = max(1, round(0.02 * config.sample_rate))
+        def read(samples: int) -> Tensor:
+            return self.speech.spoken(dice, speakers, samples, lead, late, config.pause)
 
-    def draw_groups(self, dice: Dice, count: int) -> Tensor:
-        """`count` groups: int64 on the CPU."""
-        return dice.pick(self.weights, count)
+        return self._vary(dice, read, size)
 
-    def draw_files(self, dice: Dice, groups: Tensor) -> Tensor:
-        """One recording for each group: int64 like `groups`."""
-        return self.firsts[groups] + dice.below(self.sizes[groups])
-
-    def spoken(self, dice: Dice, groups: Tensor, samples: int) -> Tensor:
-        """Each row: utterances of its group one after another with short pauses, float32 (B, samples)."""
-        rows, pieces = self._place(dice, groups, samples)
-        start, length, position = (column.to(dice.device) for column in pieces)
-        audio = self.corpus.excerpts(start, length, position, samples, self.fade)
-        out = torch.zeros(len(groups), samples, device=dice.device)
-        return out.index_add_(0, rows.to(dice.device), audio)
-
-    def _place(self, dice: Dice, groups: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-        """Which piece of which recording lies where: rows (P,) and (start, length, position) (3, P)."""
-        rate = self.corpus.sample_rate
-        cursor = torch.zeros(len(groups), dtype=torch.int64)
-        rows, pieces = [], []
-        while (open_ := torch.nonzero(cursor < samples).flatten()).numel():
-            files = self.draw_files(dice, groups[open_])
-            length = self.corpus.lengths[files]
-            room = length - (samples - cursor[open_])
-            first = cursor[open_] == 0
-            skip = dice.below(torch.maximum(room, first * length // 2).clamp_min(0) + 1)
-            rows.append(open_)
-            pieces.append(torch.stack([self.corpus.starts[files] + skip, length - skip, cursor[open_]]))
-            cursor[open_] += length - skip + dice.uniform(0.05 * rate, 0.4 * rate, len(open_)).long()
-        return torch.cat(rows), torch.cat(pieces, dim=1)
-
-    def looped(self, dice: Dice, groups: Tensor, samples: int) -> Tensor:
-        """Each row: one recording of its group, from a random moment, repeated where it is too short."""
-        files = self.draw_files(dice, groups)
-        length = self.corpus.lengths[files]
-        gap = torch.where(
-            dice.coin(0.5, len(files)), 0, dice.below(torch.full_like(length, self.corpus.sample_rate // 2))
+    def _noise(self, dice: Dice, speakers: Tensor) -> Tensor:
+        """All sources of noise of each item, at random levels against each other: (B, N)."""
+        config, size = self.config, len(speakers)
+        babble, tinted, shaped = (
+            dice.coin(chance, size) for chance in (config.babble_chance, config.coloured_chance, config.shaped_chance)
         )
-        period = torch.where(length < samples, length + gap, length)
-        period = torch.where(gap == 0, (length - self.overlap).clamp_min(1), period)
-        values = (self.corpus.starts[files], length, period, dice.below(period))
-        return self.corpus.loops(*(value.to(dice.device) for value in values), samples, self.overlap)
+        alone = (babble | tinted | shaped) & dice.coin(config.alone_chance, size)
+        recordings = (dice.pick(config.noises, size) + 1) * ~alone
+        makers = (
+            (torch.arange(size).repeat_interleave(recordings), self._recorded),
+            (_items(babble), lambda dice, items: self._babble(dice, speakers[items])),
+            (_items(tinted), self._coloured),
+            (_items(shaped), self._shaped),
+            (_items(dice.coin(config.hum_chance, size)), self._hum),
+            (_items(dice.coin(config.clicks_chance, size)), self._clicks),
+        )
+        total = torch.zeros(size, config.samples, device=self.device)
+        for items, make in makers:
+            if len(items):
+                level = augment.decibels(self._draw(dice, (-config.source_spread, 0.0), len(items)))
+                total.index_add_(0, items.to(self.device), augment.at_level(make(dice, items), level))
+        return total
+
+    def _recorded(self, dice: Dice, items: Tensor) -> Tensor:
+        groups = self.noise.groups(dice, len(items))
+        return self._vary(dice, lambda samples: self.noise.looped(dice, groups, samples), len(items))
+
+    def _babble(self, dice: Dice, speakers: Tensor) -> Tensor:
+        low, high = self.config.babble_speakers
+        voices = low + dice.below(torch.full_like(speakers, high - low + 1))
+        owner = torch.arange(len(speakers)).repeat_interleave(voices)
+        others = self.speech.other_groups(dice, speakers[owner])
+        level = augment.decibels(self._draw(dice, (-10.0, 0.0), len(owner)))
+        talk = augment.at_level(self.speech.spoken(dice, others, self.config.samples), level)
+        return torch.zeros(len(speakers), talk.shape[1], device=self.device).index_add_(0, owner.to(self.device), talk)
+
+    def _coloured(self, dice: Dice, items: Tensor) -> Tensor:
+        slope = self._draw(dice, self.config.coloured_slope, len(items))
+        return augment.coloured(dice.white(len(items), self.config.samples), slope)
+
+    def _shaped(self, dice: Dice, items: Tensor) -> Tensor:
+        model = self.speech.spoken(dice, self.speech.groups(dice, len(items)), self.config.samples)
+        return augment.speech_shaped(dice.white(*model.shape), model)
+
+    def _hum(self, dice: Dice, items: Tensor) -> Tensor:
+        mains = torch.where(dice.coin(0.5, len(items)), 50.0, 60.0) * dice.uniform(0.998, 1.002, len(items))
+        amplitude = dice.uniform(0, 1, len(items), 12) / torch.arange(1, 13) ** dice.uniform(0, 2, len(items), 1)
+        phase = self._draw(dice, (0.0, 6.2832), len(items), 12)
+        device = self.device
+        return augment.hum(mains.to(device), amplitude.to(device), phase, self.config.samples, self.config.sample_rate)
+
+    def _clicks(self, dice: Dice, items: Tensor) -> Tensor:
+        config = self.config
+        count = max(1, round(config.clicks_rate * config.segment))
+        position = dice.below(torch.full((len(items), count), config.samples)).to(self.device)
+        amplitude = augment.decibels(self._draw(dice, (-20.0, 0.0), len(items), count))
+        return augment.clicks(position, amplitude, dice.white(len(items), count, 128), config.samples)
+
+    def _vary(self, dice: Dice, read: Callable[[int], Tensor], size: int) -> Tensor:
+        """Rows from read(samples), each perhaps played at another speed, through a tone control and a fader: (B, N)."""
+        config = self.config
+        percent = torch.where(dice.coin(config.speed_chance, size), dice.uniform(*config.speed, size) * 100, 100.0)
+        needed = (percent.round() / 100 * config.samples).round().long()  # (B,) = M, one of a few sizes
+        audio = read(max(config.samples, *needed.tolist()))
+        out = audio[:, : config.samples].clone()
+        for samples in set(needed.tolist()) - {config.samples}:
+            rows = _items(needed == samples).to(self.device)
+            out[rows] = augment.change_speed(audio[rows, :samples], config.samples)
+        for chance, reach, change in (
+            (config.tone_chance, config.tone, augment.equalise),
+            (config.gain_chance, config.gain, augment.change_gain),
+        ):
+            if len(items := _items(dice.coin(chance, size))):
+                rows, knots = items.to(self.device), self._draw(dice, (-reach, reach), len(items), 6)
+                out[rows] = change(out[rows], knots)
+        return out
+
+    def _room(self, dice: Dice, speech: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        """(heard, clean): both the speech itself outside rooms."""
+        items = _items(dice.coin(self.config.room_chance, len(speech)) & allowed)
+        if not len(items):
+            return speech, speech
+        heard, clean, rows = speech.clone(), speech.clone(), items.to(self.device)
+        rooms = dice.below(torch.full_like(items, len(self.rooms))).to(self.device)
+        early = round(self.config.early * self.config.sample_rate)
+        heard[rows], clean[rows] = augment.reverberate(speech[rows], self.rooms[rooms], early)
+        return heard, clean
+
+    def _band(self, dice: Dice, noisy: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
+        if len(items := _items(dice.coin(self.config.band_chance, len(noisy)))):
+            cutoff = self._draw(dice, self.config.band, len(items)) * (2 / self.config.sample_rate)
+            rows, clean = items.to(self.device), clean.clone()
+            noisy[rows], clean[rows] = augment.low_pass(noisy[rows], cutoff), augment.low_pass(clean[rows], cutoff)
+        return noisy, clean
+
+    def _clip(self, dice: Dice, noisy: Tensor, allowed: Tensor) -> Tensor:
+        if len(items := _items(dice.coin(self.config.clip_chance, len(noisy)) & allowed)):
+            rows = items.to(self.device)
+            noisy[rows] = augment.soft_clip(noisy[rows], self._draw(dice, self.config.clip_drive, len(items)))
+        return noisy
+
+
+def _items(chosen: Tensor) -> Tensor:
+    return torch.nonzero(chosen).flatten()
