@@ -1,0 +1,78 @@
+"""The dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
+
+Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its kernel reaches back
+`dilation` frames. With `gated`, a second convolution gates the first one by its sigmoid (WaveNet).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.conv import CausalConv2d, QuaternionConv2d
+from ..nn.norm import QuaternionBatchNorm2d
+from ..nn.state import Stateful
+
+
+class ConvUnit(nn.Module):
+    """Convolution without memory - batch norm - leaky ReLU."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1):
+        super().__init__()
+        padding = (0, kernel[1] // 2)
+        self.conv = QuaternionConv2d(
+            in_channels, out_channels, kernel, stride=(1, stride), padding=padding, bias=False
+        )
+        self.norm = QuaternionBatchNorm2d(out_channels)
+        self.act = nn.LeakyReLU(0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.act(self.norm(self.conv(x)))
+
+
+class CausalUnit(Stateful):
+    """Causal convolution - batch norm - leaky ReLU, optionally gated. State: that of the convolution."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel: tuple[int, int],
+        *,
+        dilation: int = 1,
+        stride: int = 1,
+        gated: bool = False,
+    ):
+        super().__init__()
+        self.out_channels, self.gated = out_channels, gated
+        width = 2 * out_channels if gated else out_channels
+        self.conv = CausalConv2d(in_channels, width, kernel, dilation=dilation, stride=stride, bias=False)
+        self.norm = QuaternionBatchNorm2d(width)
+        self.act = nn.LeakyReLU(0.2)
+
+    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        x, past = self.conv(x, past)
+        x = self.norm(x)
+        if self.gated:
+            x, gate = x.split(self.out_channels, dim=2)
+            return self.act(x) * torch.sigmoid(gate), past
+        return self.act(x), past
+
+
+class DenseBlock(Stateful):
+    """(B, 4, C, T, F) -> (B, 4, C, T, F), residual. State: `{layer: its last frames}`."""
+
+    def __init__(self, channels: int, growth: int, dilations: tuple[int, ...], gated: bool = False):
+        super().__init__()
+        self.layers = nn.ModuleDict(
+            {
+                f"layer{n}": CausalUnit(channels + n * growth, growth, (2, 3), dilation=dilation, gated=gated)
+                for n, dilation in enumerate(dilations)
+            }
+        )
+        self.out = ConvUnit(channels + len(dilations) * growth, channels, (1, 1))
+
+    def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
+        state, after, seen = state or {}, {}, x
+        for name, layer in self.layers.items():
+            y, after[name] = layer(seen, state.get(name))
+            seen = torch.cat([seen, y], dim=2)
+        return x + self.out(seen), after

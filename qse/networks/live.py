@@ -1,0 +1,156 @@
+"""The streaming family: waveform in, waveform out, hop by hop or all at once.
+
+    audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> MagnitudePhaseMask -> Synthesis -> audio
+
+The encoder's first layer treats two ranges of the spectrum with kernels of their own: narrow bands below `split` bins,
+wide bands above, as hearing does; the decoder's last layer opens both ranges again to single bins.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..nn.conv import FrequencyUpsample, QuaternionConv2d
+from ..nn.features import QuaternionFeatures
+from ..nn.mask import MagnitudePhaseMask
+from ..nn.norm import QuaternionBatchNorm2d
+from ..nn.state import Stateful
+from ..nn.stft import Analysis, Synthesis
+from .bottleneck import Bottleneck
+from .dense import CausalUnit, ConvUnit, DenseBlock
+
+
+@dataclass(frozen=True)
+class LiveConfig:
+    """A model of the live family. Channels are counted in quaternions; a quaternion is four real channels."""
+
+    sample_rate: int = 16000
+    n_fft: int = 512
+    hop_length: int = 160
+    ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))  # (bins, bins per band), from low to high
+    power: float = 0.3
+    channels: tuple[int, int, int] = (8, 12, 16)
+    growth: int = 4
+    dilations: tuple[int, ...] = (1, 2, 4)
+    gated: bool = False
+    blocks: int = 2
+    heads: int = 4
+    qk_norm: bool = False
+
+    def __post_init__(self):
+        if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
+            raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
+        if any(bins % (4 * width) for bins, width in self.ranges):
+            raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
+
+
+class RangeSplit(nn.Module):
+    """(B, 4, 1, T, F) -> (B, 4, C, T, bands): one strided convolution per range of bins, side by side."""
+
+    MARGIN = 2  # bins that a kernel sees beyond its band, on each side
+
+    def __init__(self, channels: int, ranges: tuple[tuple[int, int], ...]):
+        super().__init__()
+        self.ranges = ranges
+        self.convs = nn.ModuleList(
+            QuaternionConv2d(1, channels, (1, width + 2 * self.MARGIN), stride=(1, width), bias=False)
+            for _, width in ranges
+        )
+        self.norm = QuaternionBatchNorm2d(channels)
+        self.act = nn.LeakyReLU(0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.pad(x, (self.MARGIN, self.MARGIN))
+        start, parts = 0, []
+        for (bins, _), conv in zip(self.ranges, self.convs, strict=True):
+            parts.append(conv(x[..., start : start + bins + 2 * self.MARGIN]))
+            start += bins
+        return self.act(self.norm(torch.cat(parts, dim=-1)))
+
+
+class RangeJoin(nn.Module):
+    """(B, 4, C, T, bands) -> (B, 4, C', T, F): one sub-pixel up-sampling per range."""
+
+    def __init__(self, in_channels: int, out_channels: int, ranges: tuple[tuple[int, int], ...]):
+        super().__init__()
+        self.bands = [bins // width for bins, width in ranges]
+        self.ups = nn.ModuleList(FrequencyUpsample(in_channels, out_channels, width) for _, width in ranges)
+        self.act = nn.LeakyReLU(0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = x.split(self.bands, dim=-1)
+        return self.act(torch.cat([up(part) for up, part in zip(self.ups, parts, strict=True)], dim=-1))
+
+
+class Encoder(Stateful):
+    """(B, 4, 1, T, F) -> features of bands, bands / 2 and bands / 4; the first two are the decoder's skips."""
+
+    def __init__(self, config: LiveConfig):
+        super().__init__()
+        c0, c1, c2 = config.channels
+        self.split = RangeSplit(c0, config.ranges)
+        self.dense = DenseBlock(c0, config.growth, config.dilations, config.gated)
+        self.down1 = ConvUnit(c0, c1, (1, 3), stride=2)
+        self.down2 = CausalUnit(c1, c2, (2, 3), stride=2)
+
+    def forward(self, x: Tensor, state: dict | None = None) -> tuple[tuple[Tensor, Tensor, Tensor], dict]:
+        state = state or {}
+        x0, dense = self.dense(self.split(x), state.get("dense"))
+        x1 = self.down1(x0)
+        x2, down2 = self.down2(x1, state.get("down2"))
+        return (x0, x1, x2), {"dense": dense, "down2": down2}
+
+
+class Decoder(Stateful):
+    """The encoder's features back to (B, 3, T, F), the real numbers of the mask."""
+
+    def __init__(self, config: LiveConfig):
+        super().__init__()
+        c0, c1, c2 = config.channels
+        self.up2, self.fuse1 = FrequencyUpsample(c2, c1), ConvUnit(2 * c1, c1, (1, 1))
+        self.up1, self.fuse0 = FrequencyUpsample(c1, c0), ConvUnit(2 * c0, c0, (1, 1))
+        self.dense = DenseBlock(c0, config.growth, config.dilations[::-1], config.gated)
+        self.join = RangeJoin(c0, c0 // 2, config.ranges)
+        self.head = nn.Conv2d(4 * (c0 // 2), 3, (1, 3), padding=(0, 1))
+        nn.init.normal_(self.head.weight, std=0.01)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(self, x: tuple[Tensor, Tensor, Tensor], state: dict | None = None) -> tuple[Tensor, dict]:
+        x0, x1, x2 = x
+        y = self.fuse1(torch.cat([self.up2(x2), x1], dim=2))
+        y = self.fuse0(torch.cat([self.up1(y), x0], dim=2))
+        y, dense = self.dense(y, (state or {}).get("dense"))
+        return self.head(self.join(y).flatten(1, 2)), {"dense": dense}
+
+
+class Live(Stateful):
+    """(B, T * hop_length) noisy samples -> (B, T * hop_length) enhanced samples, `latency` samples later."""
+
+    def __init__(self, config: LiveConfig):
+        super().__init__()
+        self.config = config
+        self.analysis = Analysis(config.n_fft, config.hop_length)
+        self.features = QuaternionFeatures(config.power)
+        self.encoder = Encoder(config)
+        bands = sum(bins // width for bins, width in config.ranges) // 4
+        self.bottleneck = Bottleneck(config.blocks, bands, config.channels[2], config.heads, config.qk_norm)
+        self.decoder = Decoder(config)
+        self.mask = MagnitudePhaseMask()
+        self.synthesis = Synthesis(config.n_fft, config.hop_length)
+
+    @property
+    def latency(self) -> int:
+        """Samples from an input sample to the same moment in the output, fed hop by hop."""
+        return self.config.hop_length
+
+    def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
+        state, after = state or {}, {}
+        spec, after["analysis"] = self.analysis(audio, state.get("analysis"))  # B, 2, T, F + 1
+        x = self.features(spec[..., :-1])  # B, 4, 1, T, F
+        (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
+        x2, after["bottleneck"] = self.bottleneck(x2, state.get("bottleneck"))
+        o, after["decoder"] = self.decoder((x0, x1, x2), state.get("decoder"))  # B, 3, T, F
+        enhanced, after["synthesis"] = self.synthesis(self.mask(spec, o), state.get("synthesis"))
+        return enhanced, after

@@ -1,0 +1,92 @@
+"""Shared-score quaternion attention (main paper, section 3.3).
+
+Tokens are (N, L, 4, C): N independent sequences of L tokens. A head holds whole quaternions: d = C / heads of them.
+One real score per pair of tokens, Re(q (x) k*) / sqrt(4 d), serves all four components (Eqs. 9-13). Because that real
+part is the dot product in R^(4d) (Eqs. 5-7, 10), a head is one call of scaled dot-product attention.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .linear import QuaternionLinear
+from .norm import QuaternionRMSNorm
+from .state import Stateful
+
+
+class _Projections(nn.Module):
+    """Queries, keys and values of all heads in one quaternion projection (Eq. 8), Q and K normalised (Eqs. 17-18)."""
+
+    def __init__(self, channels: int, heads: int, qk_norm: bool):
+        super().__init__()
+        if channels % heads:
+            raise ValueError(f"{heads} heads do not divide {channels} quaternion channels")
+        self.heads = heads
+        self.linear = QuaternionLinear(channels, 3 * channels)
+        self.norm_q = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
+        self.norm_k = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        qkv = self.linear(x).unflatten(-1, (3, self.heads, -1))  # N, L, 4, 3, H, d
+        q, k, v = qkv.permute(3, 0, 4, 1, 2, 5)  # each N, H, L, 4, d
+        return self.norm_q(q).flatten(-2), self.norm_k(k).flatten(-2), v.flatten(-2)
+
+
+def _merge_heads(x: Tensor) -> Tensor:
+    """N, H, L, 4d -> N, L, 4, H d."""
+    return x.unflatten(-1, (4, -1)).permute(0, 2, 3, 1, 4).flatten(-2)
+
+
+class SharedScoreAttention(nn.Module):
+    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other; no memory."""
+
+    def __init__(self, channels: int, heads: int, qk_norm: bool = True):
+        super().__init__()
+        self.project = _Projections(channels, heads, qk_norm)
+        self.out = QuaternionLinear(channels, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(_merge_heads(F.scaled_dot_product_attention(*self.project(x))))
+
+
+class CausalSharedScoreAttention(Stateful):
+    """(N, T, 4, C) -> (N, T, 4, C): a frame attends to itself and to the `window` - 1 frames before it.
+
+    Positions are relative: a learned bias per head and distance. State: `keys` and `values` (N, H, window - 1, 4d) of
+    the last frames, and `valid` (N, window - 1), 1 where a frame has been: zeros mean that there is nothing yet.
+    """
+
+    def __init__(self, channels: int, heads: int, window: int, qk_norm: bool = True):
+        super().__init__()
+        self.window = window
+        self.project = _Projections(channels, heads, qk_norm)
+        self.out = QuaternionLinear(channels, channels)
+        self.bias = nn.Parameter(torch.zeros(heads, window))  # by distance 0 .. window - 1
+
+    def forward(self, x: Tensor, past: dict[str, Tensor] | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+        q, k, v = self.project(x)  # N, H, T, 4d
+        valid = x.new_ones(x.shape[:2])
+        if past is None:
+            past = self._empty(k, valid)
+        k, v = torch.cat([past["keys"], k], 2), torch.cat([past["values"], v], 2)  # N, H, window - 1 + T, 4d
+        valid = torch.cat([past["valid"], valid], 1)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=self._mask(x.shape[1], valid))
+        kept = slice(x.shape[1], None)
+        return self.out(_merge_heads(y)), {"keys": k[:, :, kept], "values": v[:, :, kept], "valid": valid[:, kept]}
+
+    def _empty(self, k: Tensor, valid: Tensor) -> dict[str, Tensor]:
+        shape = (*k.shape[:2], self.window - 1, k.shape[3])
+        return {
+            "keys": k.new_zeros(shape),
+            "values": k.new_zeros(shape),
+            "valid": valid.new_zeros(valid.shape[0], self.window - 1),
+        }
+
+    def _mask(self, frames: int, valid: Tensor) -> Tensor:
+        """N, H, T, window - 1 + T: the bias of the distance; -1e4 outside the window and before the beginning."""
+        now = torch.arange(frames, device=valid.device)[:, None] + self.window - 1
+        distance = now - torch.arange(frames + self.window - 1, device=valid.device)  # T, window - 1 + T
+        inside = (distance >= 0) & (distance < self.window)
+        bias = self.bias[:, distance.clamp(0, self.window - 1)]  # H, T, window - 1 + T
+        seen = inside * valid[:, None, None, :]
+        return bias + (seen - 1) * 1e4

@@ -1,0 +1,105 @@
+"""Quaternion convolutions (main paper, Appendix A.2, Eqs. 29-32), and up-sampling along frequency.
+
+Features are (B, 4, C, T, F): batch, component, channels in quaternions, frames, bins. Kernels are (time, frequency).
+The causal layers remember their last frames: a kernel of kt frames, dilated by d, has a history of (kt - 1) d frames.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .init import quaternion_init_
+from .quaternion import hamilton_matrix
+from .state import Stateful
+
+
+class QuaternionConv2d(nn.Module):
+    """(B, 4, C, T, F) -> (B, 4, C', T', F'), both axes zero-padded by `padding` (time, frequency); no memory."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel: tuple[int, int],
+        *,
+        stride: tuple[int, int] = (1, 1),
+        padding: tuple[int, int] = (0, 0),
+        dilation: tuple[int, int] = (1, 1),
+        bias: bool = True,
+    ):
+        super().__init__()
+        self.weight = nn.Parameter(quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel)))
+        self.bias = nn.Parameter(torch.zeros(4, out_channels)) if bias else None
+        self.stride, self.padding, self.dilation = stride, padding, dilation
+
+    def forward(self, x: Tensor) -> Tensor:
+        bias = None if self.bias is None else self.bias.flatten()
+        weight = hamilton_matrix(self.weight)
+        y = F.conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
+        return y.unflatten(1, (4, -1))
+
+
+class CausalConv1d(Stateful):
+    """(B, 4, C, T) -> (B, 4, C', T); state: the last (kernel - 1) * dilation frames of x."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel: int, *, dilation: int = 1, bias: bool = True):
+        super().__init__()
+        self.weight = nn.Parameter(quaternion_init_(torch.empty(4, out_channels, in_channels, kernel)))
+        self.bias = nn.Parameter(torch.zeros(4, out_channels)) if bias else None
+        self.dilation, self.history = dilation, (kernel - 1) * dilation
+
+    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if past is None:
+            past = x.new_zeros(*x.shape[:3], self.history)
+        x = torch.cat([past, x], dim=3)
+        bias = None if self.bias is None else self.bias.flatten()
+        y = F.conv1d(x.flatten(1, 2), hamilton_matrix(self.weight), bias, dilation=self.dilation)
+        return y.unflatten(1, (4, -1)), x[..., x.shape[3] - self.history :]
+
+
+class CausalConv2d(Stateful):
+    """A `QuaternionConv2d` that looks only back in time; F is zero-padded such that F' = F / stride.
+
+    State: the last (kt - 1) * dilation frames of x, (B, 4, C, history, F).
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel: tuple[int, int],
+        *,
+        dilation: int = 1,
+        stride: int = 1,
+        bias: bool = True,
+    ):
+        super().__init__()
+        self.history = (kernel[0] - 1) * dilation
+        self.conv = QuaternionConv2d(
+            in_channels,
+            out_channels,
+            kernel,
+            stride=(1, stride),
+            padding=(0, kernel[1] // 2),
+            dilation=(dilation, 1),
+            bias=bias,
+        )
+
+    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if past is None:
+            past = x.new_zeros(*x.shape[:3], self.history, x.shape[4])
+        x = torch.cat([past, x], dim=3)
+        return self.conv(x), x[:, :, :, x.shape[3] - self.history :]
+
+
+class FrequencyUpsample(nn.Module):
+    """Sub-pixel up-sampling along frequency: (B, 4, C, T, F) -> (B, 4, C', T, factor * F)."""
+
+    def __init__(self, in_channels: int, out_channels: int, factor: int = 2, kernel: int = 3):
+        super().__init__()
+        self.factor = factor
+        self.conv = QuaternionConv2d(in_channels, factor * out_channels, (1, kernel), padding=(0, kernel // 2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.conv(x).unflatten(2, (self.factor, -1))  # B, 4, factor, C', T, F
+        return y.movedim(2, -1).flatten(-2)

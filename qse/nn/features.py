@@ -1,0 +1,21 @@
+"""From a spectrum to quaternions: (0, |X|, Re X, Im X) with power compression."""
+
+import torch
+from torch import Tensor, nn
+
+
+class QuaternionFeatures(nn.Module):
+    """(B, 2, T, F) -> (B, 4, 1, T, F): the pure quaternion (0, m^p, Re X m^(p-1), Im X m^(p-1)), m = |X|.
+
+    `power` p = 1 is the main paper's (0, |X|, Re X, Im X); p = 0.3 tames the dynamic range of speech and keeps the
+    phase. m is held above 1e-5, so silence gives zeros in Re and Im and a finite |X|.
+    """
+
+    def __init__(self, power: float = 0.3):
+        super().__init__()
+        self.power = power
+
+    def forward(self, spec: Tensor) -> Tensor:
+        m = spec.square().sum(1, keepdim=True).clamp_min(1e-10).sqrt()  # B, 1, T, F
+        parts = torch.cat([torch.zeros_like(m), m**self.power, spec * m ** (self.power - 1)], dim=1)
+        return parts[:, :, None]

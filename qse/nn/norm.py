@@ -1,0 +1,52 @@
+"""Normalisation that a stream can afford: no statistic over time.
+
+`QuaternionRMSNorm` is Eqs. 17-18 of the main paper; `QuaternionLayerNorm` treats one token, `QuaternionBatchNorm2d`
+uses running statistics and folds into the convolution before it (`fold`).
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class QuaternionRMSNorm(nn.Module):
+    """(..., 4, C): every quaternion is divided by its own RMS over components and scaled by a real gain per channel.
+
+    Orientation is kept, the modulus becomes 2 |gain| (main paper, Eqs. 17-18).
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-6):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(channels))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        power = x.square().mean(-2, keepdim=True)  # ..., 1, C
+        return x * torch.rsqrt(power + self.eps) * self.gain
+
+
+class QuaternionLayerNorm(nn.Module):
+    """(..., 4, C): subtracts the mean quaternion over channels, divides by the RMS modulus / 2 of what remains.
+
+    Gain is one real number per channel, bias one quaternion; one scale serves all components, so orientation is kept.
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-5):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(4, channels))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x - x.mean(-1, keepdim=True)
+        power = x.square().mean((-2, -1), keepdim=True)  # ..., 1, 1
+        return x * torch.rsqrt(power + self.eps) * self.gain + self.bias
+
+
+class QuaternionBatchNorm2d(nn.BatchNorm2d):
+    """(B, 4, C, T, F): batch normalisation of each component of each channel, by running statistics in eval mode."""
+
+    def __init__(self, channels: int, eps: float = 1e-5, momentum: float = 0.1):
+        super().__init__(4 * channels, eps, momentum)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.flatten(1, 2)).unflatten(1, (4, -1))

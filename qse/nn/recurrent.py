@@ -1,0 +1,46 @@
+"""Quaternion recurrence over time.
+
+x (N, T, 4, C): N independent sequences of T frames. The GRU's gates act on each real component, its matrices are
+quaternion (Parcollet et al., "Quaternion Recurrent Neural Networks", sections 3.2-3.3, carried over to the GRU cell).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from .init import quaternion_init_
+from .quaternion import hamilton_matrix
+from .state import Stateful
+
+
+class QuaternionGRU(Stateful):
+    """(N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions (N, 4, H).
+
+    r = sigma(x (x) W_r + h (x) U_r + b_r),  z = sigma(x (x) W_z + h (x) U_z + b_z),
+    n = tanh(x (x) W_n + b_n + r * (h (x) U_n + c_n)),  h' = (1 - z) * n + z * h.
+    """
+
+    def __init__(self, in_channels: int, channels: int):
+        super().__init__()
+        self.weight_input = nn.Parameter(torch.empty(3, 4, channels, in_channels))  # gates r, z, n
+        self.weight_hidden = nn.Parameter(torch.empty(3, 4, channels, channels))
+        self.bias_input = nn.Parameter(torch.zeros(3, 4, channels))
+        self.bias_hidden = nn.Parameter(torch.zeros(3, 4, channels))
+        for gate in (*self.weight_input, *self.weight_hidden):
+            quaternion_init_(gate)
+
+    def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if hidden is None:
+            hidden = x.new_zeros(x.shape[0], *self.bias_hidden.shape[1:])
+        weights = (_gates(self.weight_input), _gates(self.weight_hidden))
+        weights += (self.bias_input.flatten(), self.bias_hidden.flatten())
+        y, after = torch.gru(
+            x.flatten(-2), hidden.flatten(-2)[None], weights, True, 1, 0.0, self.training, False, True
+        )  # with biases, 1 layer, no dropout, one direction, batch first
+        return y.unflatten(-1, (4, -1)), after[0].unflatten(-1, (4, -1))
+
+
+def _gates(weight: Tensor) -> Tensor:
+    """(gates, 4, out, in) -> (gates * 4 out, 4 in)."""
+    gates, _, out, _ = weight.shape
+    real = hamilton_matrix(weight.transpose(0, 1).flatten(1, 2))  # 4 * gates * out, 4 in
+    return real.view(4, gates, out, -1).transpose(0, 1).reshape(gates * 4 * out, -1)

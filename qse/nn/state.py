@@ -1,0 +1,59 @@
+"""Memory along time: what a streaming layer is, and how its state looks from outside.
+
+A layer that remembers time is `Stateful`: `forward(x, state=None) -> (y, state)`. For every split of x along time
+
+    f(x ++ x', s) == (y ++ y', s'')   where   (y, s') = f(x, s)   and   (y', s'') = f(x', s'),
+
+and the all-zero state is the beginning: `f(x) == f(x, zeros)`. State is a value: a tensor, or a dict that mirrors the
+module tree. Nothing is written to `self`. A layer without a memory is a plain `nn.Module`, `x -> y`.
+"""
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+State = Tensor | dict[str, "State"]
+
+
+class Stateful(nn.Module):
+    """A layer with a memory along time: `forward(x, state=None) -> (y, state)`. Zeros are the beginning."""
+
+
+class Chain(Stateful):
+    """Layers in a row; the state is `{layer name: its state}`, without the layers that have none."""
+
+    def __init__(self, **layers: nn.Module):
+        super().__init__()
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+
+    def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
+        state, after = state or {}, {}
+        for name, layer in self.named_children():
+            if isinstance(layer, Stateful):
+                x, after[name] = layer(x, state.get(name))
+            else:
+                x = layer(x)
+        return x, after
+
+
+def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:
+    """A state tree as one flat dict; the key of a leaf is the path of its layer, joined by dots."""
+    if not isinstance(state, Mapping):
+        return {path: state}
+    flat = {}
+    for name, child in state.items():
+        flat.update(flatten_state(child, f"{path}.{name}" if path else name))
+    return flat
+
+
+def unflatten_state(flat: Mapping[str, Tensor]) -> dict:
+    """The inverse of `flatten_state`."""
+    tree: dict = {}
+    for path, leaf in flat.items():
+        *parents, name = path.split(".")
+        node = tree
+        for parent in parents:
+            node = node.setdefault(parent, {})
+        node[name] = leaf
+    return tree

@@ -1,0 +1,76 @@
+"""Short-time Fourier analysis and synthesis as streaming layers.
+
+Analysis is a fixed convolution with windowed cosines and sines, synthesis a fixed transposed convolution; overlap-add
+is what the transposed convolution does. Windows: K = n_fft samples of analysis, a synthesis window of 2 M samples at
+the end of it, M = hop_length. Their product is a Hann window of 2 M samples, which adds up to one at hop M: perfect
+reconstruction. With K = 2 M both are the square root of a Hann window; with K > 2 M the analysis window rises slowly
+and falls fast (Mauler & Martin, "A low delay, variable resolution, perfect reconstruction spectral
+analysis-synthesis system for speech enhancement", 2007): the frequency resolution of K at the latency of 2 M.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .state import Stateful
+
+
+def window_pair(n_fft: int, hop_length: int) -> tuple[Tensor, Tensor]:
+    """Analysis window (n_fft,) and synthesis window (2 hop_length,), float64."""
+    if n_fft < 2 * hop_length:
+        raise ValueError(f"n_fft {n_fft} is shorter than two hops of {hop_length} samples")
+    rise = n_fft - hop_length
+    long = torch.hann_window(2 * rise, dtype=torch.float64)[:rise].sqrt()
+    hann = torch.hann_window(2 * hop_length, dtype=torch.float64)
+    analysis = torch.cat([long, hann[hop_length:].sqrt()])
+    tail = analysis[n_fft - 2 * hop_length :]
+    synthesis = torch.where(tail > 0, hann / tail.clamp_min(1e-30), 0.0)
+    return analysis, synthesis
+
+
+def _fourier(n_fft: int) -> Tensor:
+    """(2, F, n_fft), float64: rows cos and -sin of the bins 0 .. n_fft / 2."""
+    turns = torch.arange(n_fft // 2 + 1)[:, None] * torch.arange(n_fft) % n_fft  # exact
+    angle = turns.double() * (2 * math.pi / n_fft)
+    return torch.stack([angle.cos(), -angle.sin()])
+
+
+class Analysis(Stateful):
+    """(B, T * hop_length) samples -> (B, 2, T, F) real and imaginary part, F = n_fft / 2 + 1.
+
+    Frame t ends with sample (t + 1) hop_length. State: the last n_fft - hop_length samples.
+    """
+
+    def __init__(self, n_fft: int, hop_length: int):
+        super().__init__()
+        self.n_fft, self.hop_length = n_fft, hop_length
+        basis = _fourier(n_fft) * window_pair(n_fft, hop_length)[0]
+        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, n_fft
+
+    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if past is None:
+            past = x.new_zeros(x.shape[0], self.n_fft - self.hop_length)
+        x = torch.cat([past, x], dim=1)
+        y = F.conv1d(x[:, None], self.basis, stride=self.hop_length)  # B, 2F, T
+        return y.unflatten(1, (2, -1)).transpose(2, 3), x[:, x.shape[1] - past.shape[1] :]
+
+
+class Synthesis(Stateful):
+    """(B, 2, T, F) -> (B, T * hop_length) samples, hop_length samples late. State: the hop still to be added to."""
+
+    def __init__(self, n_fft: int, hop_length: int):
+        super().__init__()
+        self.hop_length = hop_length
+        weight = torch.full((n_fft // 2 + 1, 1), 2.0 / n_fft, dtype=torch.float64)
+        weight[0] = weight[-1] = 1.0 / n_fft  # the first and the last bin stand for one, the others for a pair
+        basis = (_fourier(n_fft) * weight)[..., n_fft - 2 * hop_length :] * window_pair(n_fft, hop_length)[1]
+        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, 2 hop
+
+    def forward(self, spec: Tensor, tail: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        y = F.conv_transpose1d(spec.transpose(2, 3).flatten(1, 2), self.basis, stride=self.hop_length)[:, 0]
+        if tail is None:
+            tail = y.new_zeros(y.shape[0], self.hop_length)
+        y = torch.cat([y[:, : self.hop_length] + tail, y[:, self.hop_length :]], dim=1)  # B, (T + 1) hop
+        return y[:, : -self.hop_length], y[:, -self.hop_length :]
