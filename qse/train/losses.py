@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from qse.train.pesq_loss import pesq
 from qse.train.spectra import POWER_FLOOR, floored, power_spectrum, stft
 
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
@@ -44,7 +45,7 @@ def multi_resolution_stft(
 ) -> Tensor:
     """Spectral convergence plus L1 of the log magnitudes, mean over the resolutions; at least 0.
 
-    Yamamoto, Song, Kim 2020 (Parallel WaveGAN), Eqs. 4-6: || |S| - |S^| ||_F / || |S| ||_F and the mean of
+    Yamamoto, Song, Kim 2020 (Parallel WaveGAN): || |S| - |S^| ||_F / || |S| ||_F and the mean of
     |ln|S| - ln|S^||. FFT sizes 512, 1024, 2048 with that paper's hops 50, 120, 240 and Hann windows 240, 600, 1200,
     in samples as printed there for 24 kHz; at 16 kHz they last 15, 37.5 and 75 ms. The norm of a clean
     item is at least that of CONVERGENCE_FLOOR, so that a pause does not outweigh the rest of the batch.
@@ -63,7 +64,7 @@ def multi_resolution_stft(
 def si_sdr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """Negative SI-SDR in dB, within +-SI_SDR_LIMIT; lower is better, blind to the level of either signal.
 
-    Le Roux et al. 2019, Eqs. 3-5, and Li et al. 2020: target = <x^, x> x / |x|^2, SI-SDR = 10 lg(|target|^2 /
+    Le Roux et al. 2019 and Li et al. 2020: target = <x^, x> x / |x|^2, SI-SDR = 10 lg(|target|^2 /
     |x^ - target|^2), no mean removed. A share t = 10^(-limit/10) of each energy is added to the other: the
     value bends towards the limits instead of running to infinity, and a silent signal gives a constant.
     """
@@ -101,7 +102,7 @@ def compressed_spectrum(
     """Squared error of power-compressed specs, part complex and part magnitude; at least 0.
 
     Braun & Tashev 2021 (A consolidated view of loss functions for supervised deep learning-based speech
-    enhancement), Eq. 5, without its level normalisation: complex_share * |S|S|^(c-1) - S^|S^|^(c-1)|^2
+    enhancement), without its level normalisation: complex_share * |S|S|^(c-1) - S^|S^|^(c-1)|^2
     + (1 - complex_share) * (|S|^c - |S^|^c)^2 with c = `exponent`, mean over the bins.
     """
     _check(clean, enhanced)
@@ -116,20 +117,23 @@ def compressed_spectrum(
 def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
     """The weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}; weight 0 is not computed.
 
-    The paper gives SI-SDR the weight 2 without a unit. In dB its values and gradients swamp the other terms, so
-    here the term is counted in units of `si_sdr_unit` = 10 dB.
+    The paper gives SI-SDR the weight 2 without a unit. In dB its pull towards the clean signal would be several
+    times that of all other terms together, so here it counts in units of `si_sdr_unit` = 10 dB. Computed in the
+    precision of `clean`, also under autocast.
     """
-    signals = {"clean": clean, "enhanced": enhanced}
+    signals = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
     spectral = {"n_fft": config.n_fft, "hop_length": config.hop_length}
     terms = {
         "mrstft": lambda: multi_resolution_stft(**signals),
         "si_sdr": lambda: si_sdr(**signals) / config.si_sdr_unit,
         "rms": lambda: rms(**signals),
         "complex_l1": lambda: complex_l1(**signals, **spectral),
+        "pesq": lambda: pesq(**signals),
         "compressed": lambda: compressed_spectrum(**signals, **spectral),
     }
-    values = {name: term() for name, term in terms.items() if getattr(config, name) != 0}
-    total = sum((getattr(config, name) * value for name, value in values.items()), start=enhanced.new_zeros(()))
+    with torch.autocast(clean.device.type, enabled=False):
+        values = {name: term() for name, term in terms.items() if getattr(config, name) != 0}
+        total = sum((getattr(config, name) * value for name, value in values.items()), start=clean.new_zeros(()))
     return total, {name: value.detach() for name, value in values.items()}
 
 
