@@ -1,12 +1,14 @@
 """Data: from two corpora to batches of (noisy, clean) segments, mixed on the fly.
 
-    speech -> speed, tone, gain -> room --+-- early part ------------> band limit ---------------> level -> clean
-                                          +-- all of it ---> (+) ----> band limit -> soft clip --> level -> noisy
-    recorded noise -> speed, tone, gain --+                   |
-    babble, coloured, speech-shaped, hum, clicks --+-> sum at an SNR
+    speech -> speed, tone, gain -> room -+- early part -> band limit --------------> level -> clean
+                                         +- all of it --> + -> band limit -> clip -> level -> noisy
+    recordings -> speed, tone, gain -+                    |
+    babble, coloured, speech-shaped -+-> sum -> at an SNR +
+    hum, clicks ---------------------+
 
-A batch is a pure function of (seed, rank, step): a resumed run sees the numbers of an uninterrupted one.
-Everything sample-wise happens on the corpora's device, the same lines on CPU and GPU.
+A batch is a function of (seed, rank, step) alone, so a resumed run sees the numbers of an uninterrupted one (bit by
+bit on a CPU; on a GPU sums may differ in rounding). Everything sample-wise happens on the corpora's device, by the
+same lines on CPU and GPU.
 
 Glossary: B items of a batch, N samples of a segment, M samples read before a change of speed,
 items = int64 indices of those items that get an augmentation.

@@ -37,7 +37,7 @@ class Dice:
         return (draw * limit).long()
 
     def pick(self, weights: Tensor | Sequence[float], count: int) -> Tensor:
-        """`count` indices drawn with probability ~ weights: int64 on the CPU."""
+        """`count` indices drawn with probability ~ weights (along the last axis): int64 (..., count) on the CPU."""
         weights = torch.as_tensor(weights, dtype=torch.float32)
         return torch.multinomial(weights, count, replacement=True, generator=self._choices)
 
@@ -74,7 +74,7 @@ class Shelf:
         weights = self.weights.repeat(len(groups), 1)
         if len(self.weights) > 1:
             weights.scatter_(1, groups[:, None], 0.0)
-        return torch.stack([dice.pick(row, 1)[0] for row in weights]) if len(groups) else groups
+        return dice.pick(weights, 1).flatten()
 
     def spoken(
         self,

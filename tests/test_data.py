@@ -1,0 +1,210 @@
+"""Corpus and Mixer on made-up recordings whose groups can be told apart by ear of a Fourier transform."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import soundfile
+import torch
+
+from qse.errors import QseError
+from qse.train.data import Corpus, MixConfig, Mixer
+from qse.train.draw import Dice, Shelf
+
+RATE = 16000
+CHANCES = [field.name for field in dataclasses.fields(MixConfig) if field.name.endswith("_chance")]
+PLAIN = MixConfig(segment=1.0, rooms=2, **dict.fromkeys(CHANCES, 0.0))
+
+
+def sine(hertz: float, seconds: float, amplitude: float = 0.3) -> np.ndarray:
+    return np.rint(32767 * amplitude * np.sin(2 * np.pi * hertz * np.arange(round(seconds * RATE)) / RATE)).astype("i2")
+
+
+def white(seconds: float, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0, 3000, round(seconds * RATE)).astype("i2")
+
+
+def speech_corpus() -> Corpus:
+    """Three speakers: tones of 500, 1500 and 3000 Hz; utterances shorter and longer than a segment."""
+    return Corpus.of([sine(hertz, seconds) for hertz in (500, 1500, 3000) for seconds in (0.4, 3.0)],
+                     [name for name in "abc" for _ in range(2)])  # fmt: skip
+
+
+def noise_corpus() -> Corpus:
+    return Corpus.of([white(0.3, 1), white(2.0, 2), white(0.01, 3)], ["short", "long", "tiny"])
+
+
+def mixer(config: MixConfig = PLAIN, seed: int = 0) -> Mixer:
+    return Mixer(config, speech_corpus(), noise_corpus(), seed)
+
+
+def only(**chances) -> MixConfig:
+    return dataclasses.replace(PLAIN, **chances)
+
+
+def snr(noisy: torch.Tensor, clean: torch.Tensor) -> np.ndarray:
+    """By frames of 20 ms within 40 dB of the loudest, in NumPy."""
+
+    def level(audio):
+        power = (audio.double().numpy().reshape(-1, 320) ** 2).mean(1)
+        return power[power >= power.max() * 1e-4].mean()
+
+    return np.array([10 * np.log10(level(c) / level(n - c)) for n, c in zip(noisy, clean, strict=True)])
+
+
+def test_reads_a_folder(tmp_path):
+    stereo = np.stack([sine(500, 0.5), sine(500, 0.5)], axis=1)
+    files = {
+        "b/one.wav": (sine(440, 0.2), RATE),
+        "a/deep/two.flac": (stereo, RATE),
+        "a/three.wav": (sine(1000, 1.0, 0.5), RATE // 2),
+        "top.wav": (sine(100, 0.1), RATE),
+    }
+    for name, (audio, rate) in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(tmp_path / name, audio, rate, subtype="PCM_16")
+    (tmp_path / "a" / "notes.txt").write_text("not audio")
+    corpus = Corpus.read(tmp_path)
+    assert corpus.names == ("", "a", "b")
+    assert corpus.groups.tolist() == [0, 1, 1, 2]
+    files = [corpus.audio[s : s + n].numpy() for s, n in zip(corpus.starts, corpus.lengths, strict=True)]
+    np.testing.assert_array_equal(files[0], sine(100, 0.1))
+    np.testing.assert_array_equal(files[1], sine(500, 0.5))
+    np.testing.assert_array_equal(files[3], sine(440, 0.2))
+    assert len(files[2]) == 2 * RATE  # 8 kHz became 16 kHz, so 1000 Hz of a half-speed file is 500 Hz
+    assert np.argmax(np.abs(np.fft.rfft(files[2]))) == 1000
+
+
+def test_bad_folders_are_named(tmp_path):
+    with pytest.raises(QseError, match="nowhere"):
+        Corpus.read(tmp_path / "nowhere")
+    with pytest.raises(QseError, match="no audio"):
+        Corpus.read(tmp_path)
+    (tmp_path / "text.wav").write_text("this is not a recording")
+    soundfile.write(tmp_path / "empty.wav", np.zeros(0), RATE)
+    soundfile.write(tmp_path / "nan.wav", np.full(10, np.nan), RATE, subtype="FLOAT")
+    with pytest.raises(QseError, match=r"(?s)empty\.wav.*nan\.wav.*text\.wav"):
+        Corpus.read(tmp_path)
+
+
+def test_excerpts_are_the_recordings_at_their_places():
+    corpus = speech_corpus()
+    row = corpus.excerpts(*torch.tensor([[100], [2000], [50]]), 3000, 10)[0] * 32768
+    assert not row[:50].any() and not row[2050:].any()
+    torch.testing.assert_close(row[60:2040], corpus.audio[110:2090].float())
+
+
+def test_loops_join_in_a_cross_fade():
+    constant = Corpus.of([np.full(1000, 16384, "i2"), np.full(50, -9, "i2")], ["", ""])
+    row = constant.loops(*torch.tensor([[0], [1000], [900], [300]]), 5000, 100)
+    torch.testing.assert_close(row, torch.full((1, 5000), 0.5))
+    gapped = constant.loops(*torch.tensor([[0], [1000], [1500], [0]]), 4500, 100)[0]
+    assert (gapped == 0).sum() == pytest.approx(3 * 500, abs=3)
+
+
+def test_snr_and_peak_are_reached():
+    noisy, clean = mixer(only(snr=(7.0, 7.0), level=(-20.0, -20.0), source_spread=6.0)).batch(0, 16)
+    assert noisy.shape == clean.shape == (16, RATE)
+    assert noisy.dtype == torch.float32
+    np.testing.assert_allclose(snr(noisy, clean), 7.0, atol=0.01)
+    np.testing.assert_allclose(np.abs(noisy.numpy()).max(1), 0.1, rtol=1e-4)
+
+
+def test_drawn_snr_and_level_fill_their_ranges():
+    noisy, clean = mixer(only(snr=(-5.0, 20.0), level=(-40.0, 0.0))).batch(1, 200)
+    for drawn, low, high in ((snr(noisy, clean), -5, 20), (20 * np.log10(np.abs(noisy.numpy()).max(1)), -40, 0)):
+        assert low - 0.1 <= drawn.min() < low + 2
+        assert high - 2 < drawn.max() <= high + 0.1
+        assert np.mean(drawn) == pytest.approx((low + high) / 2, abs=3)
+
+
+def test_a_batch_depends_on_seed_rank_and_step_alone():
+    everything = only(**dict.fromkeys(set(CHANCES), 0.5))
+    first = mixer(everything, seed=5)
+    for step in range(3):
+        first.batch(step, 4)
+    again = mixer(everything, seed=5).batch(7, 4, rank=1)
+    for one, other in zip(first.batch(7, 4, rank=1), again, strict=True):
+        assert torch.equal(one, other)
+    others = first.batch(8, 4, rank=1), first.batch(7, 4, rank=0), mixer(everything, seed=6).batch(7, 4, rank=1)
+    assert all(not torch.equal(again[0], noisy) for noisy, _ in others)
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_every_augmentation_alone_is_finite_and_does_something(chance):
+    plain = only(coloured_chance=1.0) if chance == "alone_chance" else PLAIN
+    noisy, clean = mixer(dataclasses.replace(plain, **{chance: 1.0})).batch(3, 6)
+    plain_noisy, plain_clean = mixer(plain).batch(3, 6)
+    assert noisy.isfinite().all() and clean.isfinite().all()
+    assert noisy.abs().amax() <= 1.001
+    assert not torch.equal(noisy, plain_noisy) or not torch.equal(clean, plain_clean)
+
+
+def test_a_thousand_items_of_everything_are_finite():
+    silence = Corpus.of([np.zeros(9000, "i2"), white(1.0, 4)], ["silent", "loud"])
+    speech = Corpus.of([np.zeros(9000, "i2"), sine(500, 0.7), sine(800, 0.01)], ["silent", "a", "b"])
+    config = only(**dict.fromkeys(CHANCES, 0.3), segment=0.25, noise_balance=0.0, speech_balance=0.0)
+    for step in range(10):
+        noisy, clean = Mixer(config, speech, silence, 1).batch(step, 100)
+        assert noisy.isfinite().all() and clean.isfinite().all()
+
+
+def test_noise_only_and_clean_only():
+    noisy, clean = mixer(only(noise_only_chance=1.0)).batch(0, 8)
+    assert not clean.any() and noisy.any(dim=1).all()
+    everything_else = dict.fromkeys(set(CHANCES) - {"noise_only_chance", "clean_only_chance"}, 1.0)
+    noisy, clean = mixer(only(clean_only_chance=1.0, **everything_else)).batch(0, 8)
+    assert torch.equal(noisy, clean) and clean.any(dim=1).all()
+
+
+def test_clean_is_one_speaker_at_a_time_and_babble_others():
+    config = only(babble_chance=1.0, alone_chance=1.0, babble_speakers=(4, 4), snr=(0.0, 0.0))
+    noisy, clean = mixer(config).batch(0, 12)
+    spectrum = np.abs(np.fft.rfft(clean))[:, [500, 1500, 3000]]
+    speaker = spectrum.argmax(1)
+    assert set(speaker) == {0, 1, 2}
+    others = np.abs(np.fft.rfft(noisy - clean))[:, [500, 1500, 3000]]
+    assert (np.take_along_axis(others, speaker[:, None], 1)[:, 0] < 0.05 * others.max(1)).all()
+
+
+def test_rooms_add_only_late_sound():
+    """Without noise (silent recordings), noisy - clean is what arrives after the early part."""
+    silence = Corpus.of([np.zeros(RATE, "i2")], [""])
+    click = np.zeros(3 * RATE, "i2")
+    click[::RATE] = 20000  # one click in every second
+    config = only(room_chance=1.0, early=0.05, rt60=(0.3, 0.3))
+    late = 0.0
+    for step in range(4):
+        noisy, clean = Mixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
+        at = clean.abs().argmax(1)
+        for row, first in enumerate(at.tolist()):
+            if first + 800 < RATE and first > 5000:
+                torch.testing.assert_close(noisy[row, first : first + 800], clean[row, first : first + 800])
+                assert clean[row, first + 801 :].abs().max() < 1e-6
+                late += noisy[row, first + 801 :].square().sum().item()
+    assert late > 0
+
+
+def test_groups_are_drawn_by_the_root_of_their_duration():
+    corpus = Corpus.of([sine(500, 9.0), sine(500, 0.5), sine(500, 0.5)], ["long", "short", "short"])
+    dice = Dice(0, 0, 0, torch.device("cpu"))
+    for balance, expected in ((0.0, 1 / 2), (0.5, 3 / 4), (1.0, 9 / 10)):
+        share = (Shelf(corpus, balance).groups(dice, 4000) == 0).float().mean().item()
+        assert share == pytest.approx(expected, abs=0.03)
+
+
+def test_pauses_leave_room_before_the_speech():
+    _, clean = mixer(only(pause_chance=1.0)).batch(0, 32)
+    begins = (clean != 0).float().argmax(1)
+    assert begins.max() > RATE / 4
+    _, clean = mixer(PLAIN).batch(0, 32)
+    assert (clean != 0).float().argmax(1).max() < 5
+
+
+def test_config_refuses_nonsense():
+    assert MixConfig(snr=[0, 10]).snr == (0, 10)
+    for wrong in ({"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            MixConfig(**wrong)
+    with pytest.raises(ValueError, match="8000"):
+        Mixer(dataclasses.replace(PLAIN, sample_rate=8000), speech_corpus(), noise_corpus())
