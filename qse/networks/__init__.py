@@ -1,0 +1,33 @@
+"""Networks by name: which architectures there are, how one is built from a table, how it enhances a whole batch."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..config import build
+from ..errors import QseError
+from ..nn.state import Stateful
+from .live import Live, LiveConfig
+
+NETWORKS: dict[str, tuple[type, type[nn.Module]]] = {"live": (LiveConfig, Live)}
+
+
+def build_network(model: Mapping[str, Any]) -> nn.Module:
+    """The network of a `[model]` table: its `network` names the architecture, the other keys are its config."""
+    values = dict(model)
+    name = values.pop("network", None)
+    if name not in NETWORKS:
+        raise QseError(f"unknown network {name!r}; there are {', '.join(NETWORKS)}")
+    config, network = NETWORKS[name]
+    return network(build(config, values, f"network {name}: "))
+
+
+def enhance(network: nn.Module, noisy: Tensor) -> Tensor:
+    """(B, N) -> (B, N), aligned with the input: the stream's latency cut off, or an offline network as it is."""
+    if not isinstance(network, Stateful):
+        return network(noisy)
+    samples, latency = noisy.shape[1], network.latency
+    enhanced, _ = network(F.pad(noisy, (0, latency + -(samples + latency) % network.config.hop_length)))
+    return enhanced[:, latency : latency + samples]

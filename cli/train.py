@@ -1,0 +1,53 @@
+"""qse train: folders of speech and noise in, a trained network out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def train(
+    config: Annotated[Path, typer.Option(help="Recipe, a TOML file.")],
+    speech: Annotated[Path, typer.Option(help="Folder of clean speech, one sub-folder per speaker.")],
+    noise: Annotated[Path, typer.Option(help="Folder of noise, one sub-folder per class.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run: checkpoints, curves, the whole configuration.")],
+    valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")] = None,
+    hours: Annotated[float | None, typer.Option(help="Stop after this time.")] = None,
+    processes: Annotated[int, typer.Option(help="Processes that share the work, one per core.")] = 1,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
+    change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
+) -> None:
+    """Train a network on speech and noise that are mixed on the fly."""
+    from qse.train.run import Job, read_config
+    from qse.train.run import train as run
+
+    plan = read_config(config, change or [])
+    run(plan, Job(speech, noise, out, valid, hours, processes, device, resume), _Progress())
+
+
+class _Progress:
+    """A bar on the terminal: step, loss, seconds of audio per second, time left."""
+
+    def __init__(self):
+        self.bar = self.task = None
+        self.first: tuple[float, float] | None = None
+
+    def __call__(self, row: dict[str, float], plan) -> None:
+        if self.bar is None:
+            self._start(plan.steps)
+            self.first = row["audio"], row["seconds"]
+        heard, spent = row["audio"] - self.first[0], row["seconds"] - self.first[1]
+        speed = heard / spent if spent else 0.0
+        self.bar.update(self.task, completed=row["step"], note=f"loss {row['loss']:.3f}  {speed:.1f} s audio/s")
+        if row["step"] >= plan.steps:
+            self.bar.stop()
+
+    def _start(self, steps: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        self.bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True))
+        self.task = self.bar.add_task("", total=steps, note="")
+        self.bar.start()

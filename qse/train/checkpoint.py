@@ -1,0 +1,55 @@
+"""Checkpoints: one safetensors file, written beside and then renamed, so that a crash never leaves half of one.
+
+Names: `model.*` weights and buffers, `average.*` their moving average, `optimizer.<name>.<parameter>` the state of
+the optimiser. The header holds the step and what the trainer wants to remember, as text.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from ..errors import QseError
+
+
+def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
+    """Writes `path` atomically."""
+    beside = path.with_name(f".{path.name}.part")
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside, dict(header))
+    os.replace(beside, path)
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and header of a checkpoint. Raises QseError naming the file when it is missing or damaged."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise QseError(f"{path}: cannot read the checkpoint ({error}); train again or name another one") from error
+
+
+def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors under `prefix.`, without it."""
+    return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+def optimizer_tensors(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimiser's state by parameter name, without prefix."""
+    names = {id(parameter): name for name, parameter in network.named_parameters()}
+    return {
+        f"{key}.{names[id(parameter)]}": torch.as_tensor(value)
+        for parameter, state in optimizer.state.items()
+        for key, value in state.items()
+    }
+
+
+def restore_optimizer(network: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """The inverse of `optimizer_tensors`."""
+    for name, parameter in network.named_parameters():
+        for key in ("step", "exp_avg", "exp_avg_sq"):
+            value = tensors[f"{key}.{name}"]
+            optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)

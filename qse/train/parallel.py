@@ -1,0 +1,62 @@
+"""Several processes that train one network: equal parameters, batches of their own, gradients averaged.
+
+On a CPU one thread per process and one process per core is the fast way: the network's operations are too small to
+share. The gradient is small as well, so one all-reduce of one flat vector does.
+"""
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+
+def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
+    """work(rank, processes, *arguments) in each of `processes` processes; in this one when there is only one."""
+    if processes == 1:
+        work(0, 1, *arguments)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        meeting = f"file://{Path(folder) / 'meeting'}"
+        crew = torch.multiprocessing.spawn(_join, (processes, meeting, work, arguments), processes, join=False)
+        # A request to stop is for the processes that work: they finish their step and write a checkpoint.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to them as well
+        signal.signal(signal.SIGTERM, lambda *_: [process.terminate() for process in crew.processes])
+        while not crew.join():
+            pass
+
+
+def _join(rank: int, processes: int, meeting: str, work: Callable[..., None], arguments: tuple) -> None:
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=processes)
+    try:
+        work(rank, processes, *arguments)
+    finally:
+        dist.destroy_process_group()
+
+
+@torch.no_grad()
+def average_(tensors: Iterable[Tensor]) -> None:
+    """Replaces every tensor by its mean over all processes; does nothing in a single one."""
+    if not dist.is_initialized():
+        return
+    tensors = list(tensors)
+    flat = torch.cat([tensor.flatten() for tensor in tensors])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for tensor, mean in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
+        tensor.copy_(mean.view_as(tensor))
+
+
+def gather(items: list) -> list:
+    """The items of all processes, joined in the order of their ranks."""
+    if not dist.is_initialized():
+        return items
+    parts: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(parts, items)
+    return [item for part in parts for item in part]

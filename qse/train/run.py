@@ -1,0 +1,186 @@
+"""A training run: folders of audio and a configuration in, a folder of checkpoints and curves out.
+
+    RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv  curves.png
+"""
+
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .. import config as configuration
+from ..errors import QseError
+from ..networks import build_network, enhance
+from . import checkpoint
+from .data import Corpus, MixConfig, Mixer
+from .logbook import Logbook
+from .losses import LossConfig, composite
+from .parallel import launch
+from .trainer import TrainConfig, Trainer
+from .validate import Pair, read_pairs, validate
+
+Report = Callable[[dict[str, float], TrainConfig], None]  # called after every step in the first process
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The tables of a recipe; `model` names a network and holds the keys of its config."""
+
+    model: dict[str, Any] = field(default_factory=dict)
+    mix: MixConfig = field(default_factory=MixConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Where a run reads and writes, and how long it may take."""
+
+    speech: Path
+    noise: Path
+    out: Path
+    valid: Path | None = None
+    hours: float | None = None
+    processes: int = 1
+    device: str = "cpu"
+    resume: bool = False
+
+
+def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
+    """Trains until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the end of it.
+
+    Raises QseError when `out` holds a run already and `resume` is not set, or when there is nothing to resume.
+    """
+    last = job.out / "checkpoint.safetensors"
+    if last.exists() and not job.resume:
+        raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
+    if job.resume and not last.exists():
+        raise QseError(f"{last}: no checkpoint to resume from")
+    build_network(config.model)  # a wrong key shows here, before any process starts
+    job.out.mkdir(parents=True, exist_ok=True)
+    write_config(job.out / "config.toml", config)
+    launch(_work, job.processes, config, job, report)
+
+
+def write_config(path: Path, config: RunConfig) -> None:
+    """The whole configuration, defaults included, as TOML."""
+    import tomli_w
+
+    tables = asdict(config)
+    network = build_network(config.model)
+    tables["model"] = {"network": config.model["network"], **asdict(network.config)}
+    path.write_text(tomli_w.dumps(tables))
+
+
+def read_config(path: Path, changes: list[str] = ()) -> RunConfig:
+    """A recipe with `changes` ("table.key=value") applied. Raises QseError for what does not fit."""
+    values = configuration.overridden(configuration.read(path), list(changes))
+    model = values.pop("model", {})
+    config = configuration.build(RunConfig, values, f"{path}: ")
+    return RunConfig(model, config.mix, config.loss, config.train)
+
+
+def loss_of(config: LossConfig) -> Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]:
+    """The composite loss of what a network makes of noisy, against clean."""
+
+    def loss(network: nn.Module, noisy: Tensor, clean: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        return composite(config, clean=clean, enhanced=enhance(network, noisy))
+
+    return loss
+
+
+def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report | None) -> None:
+    """One process of the run."""
+    if job.device == "cpu":
+        torch.set_num_threads(1)
+    device = torch.device(job.device)
+    torch.manual_seed(config.train.seed)
+    speech, noise = (Corpus.read(folder, config.mix.sample_rate) for folder in (job.speech, job.noise))
+    mixer = Mixer(config.mix, speech, noise, config.train.seed, device)
+    trainer = Trainer(
+        build_network(config.model),
+        loss_of(config.loss),
+        lambda step: mixer.batch(step, config.train.batch, rank),
+        config.train,
+        device,
+        rank,
+    )
+    pairs = read_pairs(job.valid, config.mix.sample_rate) if job.valid else []
+    _Run(trainer, config, job, pairs, rank, processes, report).go()
+
+
+class _Run:
+    """The rhythm around the steps: checkpoints, validation, logs, the end."""
+
+    def __init__(self, trainer: Trainer, config: RunConfig, job: Job, pairs: list[Pair], rank: int, processes: int,
+                 report: Report | None):
+        self.trainer, self.config, self.job, self.pairs = trainer, config, job, pairs
+        self.rank, self.processes, self.report = rank, processes, report
+        self.log, self.best, self.asked_to_stop = Logbook(job.out), float("-inf"), False
+        if job.resume:
+            tensors, header = checkpoint.load(job.out / "checkpoint.safetensors")
+            trainer.restore(tensors, header)
+            self.best = float(header["best"])
+            if rank == 0:
+                self.log.rewind(trainer.done)
+
+    def go(self) -> None:
+        plan, trainer = self.config.train, self.trainer
+        signal.signal(signal.SIGTERM, self._ask_to_stop)
+        signal.signal(signal.SIGINT, self._ask_to_stop)
+        deadline = time.monotonic() + 3600 * self.job.hours if self.job.hours else float("inf")
+        stopped, recent = False, []
+        while trainer.done < plan.steps and not stopped:
+            terms, stopped = trainer.step(self.asked_to_stop or time.monotonic() > deadline)
+            recent.append(terms)
+            if self.rank == 0:
+                self._report(terms)
+            if trainer.done % plan.checkpoint_every == 0:
+                self._log(recent)
+                recent = []
+                self._save("checkpoint.safetensors")
+            if self.pairs and trainer.done % plan.valid_every == 0:
+                self._validate()
+        if self.pairs and trainer.done % plan.valid_every:
+            self._validate()
+        self._save("checkpoint.safetensors")
+
+    def _ask_to_stop(self, *_: Any) -> None:
+        self.asked_to_stop = True
+
+    def _report(self, terms: dict[str, float]) -> None:
+        if self.report:
+            done, seconds = self.trainer.done, self.trainer.seconds
+            self.report({**terms, "step": done, "audio": done * self._audio_per_step(), "seconds": seconds},
+                        self.config.train)
+
+    def _audio_per_step(self) -> float:
+        return self.processes * self.config.train.batch * self.config.mix.segment
+
+    def _log(self, recent: list[dict[str, float]]) -> None:
+        if self.rank:
+            return
+        means = {name: sum(row[name] for row in recent) / len(recent) for name in recent[0]}
+        done = self.trainer.done
+        hours = {"audio_hours": done * self._audio_per_step() / 3600, "train_hours": self.trainer.seconds / 3600}
+        self.log.add("train", {"step": done, **hours, "rate": self.config.train.rate(done), **means})
+
+    def _save(self, name: str) -> None:
+        if self.rank == 0:
+            checkpoint.save(self.job.out / name, self.trainer.tensors(),
+                            {**self.trainer.header(), "best": str(self.best)})
+
+    def _validate(self) -> None:
+        scores = validate(self.trainer.average.module, self.pairs, self.trainer.device, self.rank, self.processes)
+        if scores["pesq_wb"] > self.best:
+            self.best = scores["pesq_wb"]
+            self._save("best.safetensors")
+        if self.rank == 0:
+            hours = self.trainer.done * self._audio_per_step() / 3600
+            self.log.add("valid", {"step": self.trainer.done, "hours": hours, **scores})
+            self.log.draw()

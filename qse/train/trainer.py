@@ -1,0 +1,119 @@
+"""The training loop. It knows a network, a loss and a source of batches, and nothing of what they are made of.
+
+A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from (seed, rank, step),
+so a resumed run continues to the same numbers as an uninterrupted one.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from . import checkpoint
+from .parallel import average_
+
+Loss = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]  # network, noisy, clean -> total, terms
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Optimiser, schedule and rhythm. `batch` counts segments per process and step."""
+
+    seed: int = 0
+    batch: int = 2
+    steps: int = 10000
+    warmup: int = 300  # steps of linear rise
+    hold: int = 0  # steps at full rate before the cosine begins to fall
+    learning_rate: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.99)
+    weight_decay: float = 0.01
+    clip: float = 1.0  # largest norm of the gradient
+    average: float = 0.999  # decay of the moving average of the weights
+    precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
+    compile: bool = False
+    checkpoint_every: int = 250
+    valid_every: int = 1000
+
+    def __post_init__(self):
+        if self.precision not in ("float32", "bfloat16"):
+            raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step: linear rise, plateau, cosine to zero at `steps`."""
+        start = max(self.hold, self.warmup)
+        fall = min(max(0.0, (step - start) / max(1, self.steps - start)), 1.0)
+        return self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup)) * 0.5 * (1 + math.cos(math.pi * fall))
+
+
+class Trainer:
+    """One process's part of a run: `step()` trains on one batch, `save` and `restore` carry the run over."""
+
+    def __init__(self, network: nn.Module, loss: Loss, batches: Callable[[int], tuple[Tensor, Tensor]],
+                 config: TrainConfig, device: torch.device, rank: int = 0):
+        self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
+        self.network = network.to(device).train()
+        self.forward = torch.compile(self.network) if config.compile else self.network
+        self.average = AveragedModel(
+            self.network, multi_avg_fn=get_ema_multi_avg_fn(config.average), use_buffers=True
+        )
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(), betas=config.betas, weight_decay=config.weight_decay
+        )
+        self.done = 0  # steps
+        self.skipped = 0  # of them left out because a gradient was not finite
+        self.seconds = 0.0  # of training, over all resumes
+        self._stop = torch.zeros(1, device=device)  # above 0 when any process wants to stop
+        kept = self.network.state_dict()
+        self._statistics = [b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()]
+
+    def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
+        """Trains on the next batch; returns its loss and terms, and whether any process wanted to stop."""
+        began = time.perf_counter()
+        torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
+        noisy, clean = self.batches(self.done)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+            total, terms = self.loss(self.forward, noisy, clean)
+        self.optimizer.zero_grad(set_to_none=False)
+        total.backward()
+        self._stop.fill_(float(stop))
+        gradients = [p.grad for p in self.network.parameters() if p.grad is not None]
+        average_([*gradients, *self._statistics, self._stop])
+        self._update()
+        self.done += 1
+        self.seconds += time.perf_counter() - began
+        return {"loss": total.item(), **{name: term.item() for name, term in terms.items()}}, bool(self._stop > 0)
+
+    def _update(self) -> None:
+        norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
+        if not torch.isfinite(norm):  # the same in every process, for the gradient is
+            self.skipped += 1
+            return
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.rate(self.done)
+        self.optimizer.step()
+        self.average.update_parameters(self.network)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that a checkpoint holds."""
+        parts = {
+            "model": self.network.state_dict(),
+            "average": self.average.module.state_dict(),
+            "optimizer": checkpoint.optimizer_tensors(self.network, self.optimizer),
+        }
+        return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
+
+    def header(self) -> dict[str, str]:
+        return {"step": str(self.done), "skipped": str(self.skipped), "seconds": f"{self.seconds:.3f}",
+                "averaged": str(int(self.average.n_averaged))}
+
+    def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
+        """Continues where the checkpoint was written."""
+        self.network.load_state_dict(checkpoint.pick(tensors, "model"))
+        self.average.module.load_state_dict(checkpoint.pick(tensors, "average"))
+        checkpoint.restore_optimizer(self.network, self.optimizer, checkpoint.pick(tensors, "optimizer"))
+        self.average.n_averaged.fill_(int(header["averaged"]))
+        self.done, self.skipped, self.seconds = int(header["step"]), int(header["skipped"]), float(header["seconds"])
