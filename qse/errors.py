@@ -2,4 +2,12 @@
 
 
 class QseError(Exception):
-    """What is wrong and what to do about it, in one sentence; the command line prints it and exits with status 1."""
+    """What is wrong and what to do about it, in one sentence; the command line prints it and exits with `status`."""
+
+    status = 1
+
+
+class UsageError(QseError):
+    """The request itself makes no sense, whatever the files hold."""
+
+    status = 2

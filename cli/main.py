@@ -1,0 +1,45 @@
+"""The command line: every command is one file of this folder, holding one function of the same name.
+
+Such a file imports nothing heavy at its top, so that each command starts fast and works without the extras of others.
+"""
+
+import signal
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+import qse
+from qse.errors import QseError
+
+COMMANDS = ("denoise", "info")
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+for name in COMMANDS:
+    app.command(name)(getattr(import_module(f".{name}", __package__), name))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"qse {qse.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Make noisy speech clean, in real time, with quaternion neural networks."""
+
+
+def main() -> None:
+    """Run the command that the arguments ask for; a user's error is one sentence and its exit status."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        app()
+    except QseError as error:
+        print(f"qse: {error}", file=sys.stderr)
+        sys.exit(error.status)

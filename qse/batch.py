@@ -1,0 +1,159 @@
+"""Many files: which ones, where to, and several at once with one engine between them.
+
+A job that fails says so and leaves nothing behind; the others are done all the same.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from threading import Event
+
+from .audio import FORMATS, Source, format_of, write
+from .engine import Engine
+from .errors import QseError, UsageError
+from .stream import enhance
+
+SUFFIX = "-enhanced"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to enhance; `name` is what messages call it, its path if None."""
+
+    source: Path
+    target: Path
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.name or str(self.source)
+
+    def seconds(self) -> float:
+        """How long the sound lasts; 0 if it cannot be told."""
+        try:
+            with Source(self.source) as source:
+                return (source.samples or 0) / source.layout.sample_rate
+        except QseError:
+            return 0.0
+
+    def do(
+        self,
+        engine: Engine,
+        strength: float | None = None,
+        overwrite: bool = False,
+        progress: Callable[[float], None] = lambda seconds: None,
+    ) -> float:
+        """Enhance the file and return its length in seconds; `progress` hears of every block as it is read."""
+        with Source(self.source, self.name) as source:
+            rate = source.layout.sample_rate
+            layout = source.layout.to(self.target, self.source)
+            blocks = _tell(source.blocks(), rate, progress)
+            return write(self.target, enhance(blocks, rate, engine, strength), layout, overwrite) / rate
+
+
+def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[QseError]]:
+    """Jobs for `inputs` (files, folders with all below them, glob patterns), and what is wrong with the others.
+
+    Without `output`, a file's target is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may name a
+    file; otherwise it is a folder, in which the tree below an input folder appears again. Results of an earlier run
+    that lie among the inputs are passed over. Raises UsageError if `output` is a file and the inputs are several.
+    """
+    found: dict[Path, Path] = {}  # file -> the folder that its place in the tree counts from
+    errors: list[QseError] = []
+    for text in inputs:
+        try:
+            found |= _find(text)
+        except QseError as error:
+            errors.append(error)
+    lone = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
+    folder = _folder(output, lone) if output else None
+    earlier = {_enhanced(path) for path in found}
+    jobs: dict[Path, Job] = {}
+    for path, root in found.items():
+        if path in earlier or (folder and _was_written(path, root, folder)):
+            continue
+        target = folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
+        if target in jobs:
+            errors.append(QseError(f"{path} would be written to {target}, as {jobs[target]} is: enhance it by itself"))
+        else:
+            jobs[target] = Job(path, target)
+    return list(jobs.values()), errors
+
+
+def run(
+    jobs: list[Job],
+    engine: Engine,
+    strength: float | None = None,
+    overwrite: bool = False,
+    threads: int = 1,
+    progress: Callable[[float], None] = lambda seconds: None,
+) -> Iterator[tuple[Job, float | QseError]]:
+    """Do the jobs, `threads` of them at a time: yields each, in order, with its seconds of sound or what went wrong.
+
+    When the caller stops asking, or is interrupted, the files that are not finished are given up without a trace.
+    """
+    stop = Event()
+
+    def tick(seconds: float) -> None:
+        if stop.is_set():
+            raise QseError("interrupted")
+        progress(seconds)
+
+    def do(job: Job) -> float | QseError:
+        try:
+            return job.do(engine, strength, overwrite, tick)
+        except QseError as error:
+            return error
+
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(do, job) for job in jobs]
+        try:
+            for job, future in zip(jobs, futures, strict=True):
+                yield job, future.result()
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _tell(blocks: Iterator, sample_rate: int, progress: Callable[[float], None]) -> Iterator:
+    for block in blocks:
+        progress(len(block) / sample_rate)
+        yield block
+
+
+def _find(text: str) -> dict[Path, Path]:
+    path = Path(text)
+    if path.is_dir():
+        files = {file: path for file in sorted(path.rglob("*")) if format_of(file) and file.is_file()}
+        if not files:
+            raise QseError(f"{text} holds no audio file (known by their suffix: {', '.join(FORMATS)})")
+        return files
+    if path.exists() or not any(sign in text for sign in "*?["):
+        return {path: path.parent}
+    found = {}
+    for match in sorted(glob(text, recursive=True)):
+        found |= _find(match)
+    if not found:
+        raise QseError(f"{text}: no file matches this pattern")
+    return found
+
+
+def _enhanced(path: Path) -> Path:
+    return path.with_stem(path.stem + SUFFIX)
+
+
+def _folder(output: str, lone: bool) -> Path | None:
+    """The folder that `output` means, None if it means a file."""
+    path = Path(output)
+    is_folder = path.is_dir() or output.endswith(("/", os.sep)) or not path.suffix
+    if not is_folder and not lone and (path.exists() or format_of(path)):
+        raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
+    return None if lone and not is_folder else path
+
+
+def _was_written(path: Path, root: Path, folder: Path) -> bool:
+    """Whether `path` lies in the output folder, which itself lies below the input folder."""
+    path, root, folder = path.resolve(), root.resolve(), folder.resolve()
+    return root in folder.parents and folder in path.parents
