@@ -43,7 +43,7 @@ class Corpus:
     def read(cls, folder: str | Path, sample_rate: int = 16000, threads: int = 4) -> "Corpus":
         """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where needed.
 
-        Raises QseError when the folder is missing or holds no audio, or when files cannot be used (the first five are named).
+        Raises QseError when the folder is missing or holds no audio, and for files that cannot be used (five named).
         """
         folder = Path(folder)
         if not folder.is_dir():
