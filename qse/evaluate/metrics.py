@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qse.evaluate.composite import llr, ratings, segmental_snr, wss
-from qse.evaluate.mos import dnsmos
-from qse.evaluate.needs import need
+from .composite import llr, ratings, segmental_snr, wss
+from .mos import dnsmos
+from .needs import need
 
 SAMPLE_RATE = 16000
 SI_SDR_LIMIT = 100.0  # dB

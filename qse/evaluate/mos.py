@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from qse.evaluate.needs import need
+from .needs import need
 
 
 def dnsmos(*, enhanced: np.ndarray, sample_rate: int) -> dict[str, float]:

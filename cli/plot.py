@@ -1,0 +1,25 @@
+"""qse plot: spectrograms of audio files, one above the other, in one colour scale."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def plot(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Audio files, from top to bottom.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="PNG", help="The picture.")] = Path(
+        "spectrograms.png"
+    ),
+    titles: Annotated[str | None, typer.Option(help="Comma-separated; else the files' names.")] = None,
+) -> None:
+    """Draw the spectrograms of audio files, to see what was noise and what is left of it."""
+    from qse.errors import UsageError
+    from qse.evaluate.datasets import read_mono
+    from qse.evaluate.plot import plot_spectrograms
+
+    names = titles.split(",") if titles else [file.name for file in files]
+    if len(names) != len(files):
+        raise UsageError(f"{len(names)} titles for {len(files)} files: give one for each")
+    plot_spectrograms([(name.strip(), *read_mono(file)) for name, file in zip(names, files, strict=True)], output)
+    typer.echo(f"written to {output}", err=True)

@@ -1,0 +1,85 @@
+"""Pictures: spectrograms one above the other in one colour scale (the paper's Figure 5), a histogram per metric.
+
+F bins, T frames; levels in dB against a sine wave of full scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .metrics import METRICS
+from .needs import need
+from .store import Row
+
+RANGE_DB = 80.0  # from the loudest point of all panels down to the darkest colour
+WINDOW = 0.032  # seconds
+MOST_FRAMES = 4000  # more than a picture has pixels
+INK, QUIET, ACCENT = "#1b1b1b", "#9aa5b1", "#d1495b"
+
+Signal = tuple[str, np.ndarray, int]  # title, (samples,), sample rate
+
+
+def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
+    """(samples,) -> (F, T) in dB: Hann window of 32 ms every 8 ms, or less often where it is long."""
+    n_fft = 2 * round(WINDOW * sample_rate / 2)
+    hop_length = max(n_fft // 4, len(audio) // MOST_FRAMES)
+    window = np.hanning(n_fft + 1)[:-1]
+    padded = np.pad(np.asarray(audio, np.float64), n_fft // 2)
+    view = np.lib.stride_tricks.sliding_window_view(padded, n_fft)[::hop_length]
+    magnitude = np.abs(np.fft.rfft(view * window)).T * 2 / window.sum()
+    return 20 * np.log10(np.maximum(magnitude, 1e-10))
+
+
+def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
+    """Write a PNG of the signals' spectrograms, first on top, time, frequency and colour on the same scale for all."""
+    panels = [levels(audio, sample_rate) for _, audio, sample_rate in signals]
+    top = max(float(panel.max()) for panel in panels)
+    figure = _figure(9.0, 0.7 + 2.1 * len(panels))
+    axes = figure.subplots(len(panels), sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axis, panel, (title, audio, sample_rate) in zip(axes, panels, signals, strict=True):
+        extent = (0, len(audio) / sample_rate, 0, sample_rate / 2000)
+        style = {"origin": "lower", "aspect": "auto", "cmap": "magma", "interpolation": "nearest"}
+        image = axis.imshow(panel, extent=extent, vmin=top - RANGE_DB, vmax=top, **style)
+        axis.set_title(title, loc="left", fontsize=10, color=INK)
+        axis.set_ylabel("kHz")
+    axes[-1].set_xlabel("seconds")
+    axes[-1].set_xlim(0, max(len(audio) / sample_rate for _, audio, sample_rate in signals))
+    axes[-1].set_ylim(0, max(sample_rate for *_, sample_rate in signals) / 2000)
+    figure.colorbar(image, ax=list(axes), pad=0.015, aspect=40).set_label("dB")
+    _save(figure, path)
+
+
+def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> None:
+    """Write a PNG: how a metric is spread over utterances, for the system `name` and for the noisy signals."""
+    rows = list(rows)
+    system = [row[metric] for row in rows if metric in row]
+    noisy = [row[f"noisy_{metric}"] for row in rows if f"noisy_{metric}" in row]
+    bins = np.histogram_bin_edges([*system, *noisy], bins=min(40, max(8, len(system) // 6)))
+    figure = _figure(6.5, 3.6)
+    axis = figure.subplots()
+    if noisy:
+        axis.hist(noisy, bins, color=QUIET, alpha=0.6, label=f"noisy, mean {np.mean(noisy):.{METRICS[metric].digits}f}")
+    label = f"{name}, mean {np.mean(system):.{METRICS[metric].digits}f}"
+    axis.hist(system, bins, histtype="step", linewidth=2, color=ACCENT, label=label)
+    axis.set_xlabel(METRICS[metric].title)
+    axis.set_ylabel("utterances")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=9)
+    _save(figure, path)
+
+
+def _figure(width: float, height: float) -> Any:
+    """A matplotlib figure that belongs to no window and touches no global state."""
+    need("matplotlib")
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150, format="png")

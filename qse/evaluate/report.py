@@ -1,0 +1,163 @@
+"""Report room: rows of scores -> means with their 95 % intervals, as a dict and as Markdown tables.
+
+An interval is the percentile bootstrap over utterances (Efron 1979), seeded, as the paper's Tables 2 and 3 print
+it: the utterances are drawn anew with replacement, many times, and the middle 95 % of the means are kept. The gain is
+enhanced minus noisy of the same utterance: its interval says whether a system helps, which two intervals side by side
+do not.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import QseError
+from .metrics import METRICS
+from .store import Row
+
+RESAMPLES, LEVEL, SEED = 10_000, 0.95, 0
+CHUNK = 1_000_000  # values drawn at a time: bounds the memory
+Mean = dict[str, float]
+
+
+def interval(values: Iterable[float], resamples: int = RESAMPLES, seed: int = SEED) -> Mean:
+    """{"mean", "low", "high", "n"} of the values of all utterances. ValueError if there are none."""
+    x = np.asarray(list(values), np.float64)
+    if not len(x):
+        raise ValueError("no values, no mean")
+    random = np.random.default_rng(seed)
+    most = max(1, CHUNK // len(x))  # resamples at a time
+    parts = [min(most, resamples - start) for start in range(0, resamples, most)]
+    means = np.concatenate([x[random.integers(len(x), size=(part, len(x)))].mean(1) for part in parts])
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return {"mean": float(x.mean()), "low": float(low), "high": float(high), "n": len(x)}
+
+
+def summary(rows: Iterable[Row]) -> dict[str, Mean]:
+    """{column: its mean and interval} for the metrics in `rows`, those of the noisy signals included."""
+    rows = list(rows)
+    names = [side + name for side in ("", "noisy_") for name in METRICS]
+    found = {name: [row[name] for row in rows if name in row] for name in names}
+    return {name: interval(values) for name, values in found.items() if values}
+
+
+def gains(rows: Iterable[Row]) -> dict[str, Mean]:
+    """{metric: mean and interval of enhanced minus noisy, utterance by utterance}."""
+    rows = list(rows)
+    found = {
+        name: [r[name] - r[f"noisy_{name}"] for r in rows if name in r and f"noisy_{name}" in r] for name in METRICS
+    }
+    return {name: interval(values) for name, values in found.items() if values}
+
+
+def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """All that is said of one system, as plain data: enhanced, noisy, gain, RTF, what failed, how it was measured."""
+    means = summary(rows)
+    noisy = {key.removeprefix("noisy_"): mean for key, mean in means.items() if key.startswith("noisy_")}
+    processed = [row for row in rows if "process_s" in row]
+    return {
+        "system": name,
+        "utterances": sum("error" not in row for row in rows),
+        "failed": {row["name"]: row["error"] for row in rows if "error" in row},
+        "audio_s": round(sum(row.get("audio_s", 0.0) for row in rows), 2),
+        "rtf": sum(r["process_s"] for r in processed) / sum(r["audio_s"] for r in processed) if processed else None,
+        "interval": {
+            "level": LEVEL,
+            "kind": "percentile bootstrap over utterances",
+            "resamples": RESAMPLES,
+            "seed": SEED,
+        },
+        "enhanced": {key: mean for key, mean in means.items() if key in METRICS},
+        "noisy": noisy,
+        "gain": gains(rows),
+        "settings": settings or {},
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """The Markdown table of `findings`: noisy, the system, and the gain, in the paper's column order."""
+    names = [name for name in METRICS if name in result["enhanced"]]
+    rows = {"noisy": result["noisy"], result["system"]: result["enhanced"], "gain": result["gain"]}
+    speed = {} if result["rtf"] is None else {result["system"]: f"{result['rtf']:.4f}"}
+    head = ["system", *(METRICS[name].title for name in names), *(["RTF"] if speed else [])]
+    lines = []
+    for title, means in rows.items():
+        cells = [_cell(name, means[name], "+" if title == "gain" else "") for name in names if means]
+        lines += [_line([title, *cells, *([speed.get(title, "")] if speed else [])])] if cells else []
+    return "\n".join([_line(head), _rule(len(head)), *lines]) + "\n\n" + _footnote(result) + "\n"
+
+
+def grouped(rows: list[Row], groups: dict[str, str]) -> dict[str, list[Row]]:
+    """{group: its rows}, numbers in order of size, else by the alphabet; rows of no group are left out."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["name"] in groups:
+            found.setdefault(groups[row["name"]], []).append(row)
+    return dict(sorted(found.items(), key=lambda item: _sortable(item[0])))
+
+
+def group_table(rows: list[Row], groups: dict[str, str], column: str) -> str:
+    """A Markdown table with a line per group: the mean of each metric, and its gain with the interval."""
+    parts = grouped([row for row in rows if "error" not in row], groups)
+    names = [name for name in METRICS if any(name in row for part in parts.values() for row in part)]
+    head = [column, "utterances", *(f"{METRICS[name].title}" for name in names)]
+    lines = []
+    for group, part in parts.items():
+        means, better = summary(part), gains(part)
+        cells = [_cell(n, means[n]) if n not in better else _both(n, means[n], better[n]) for n in names]
+        lines.append(_line([group, str(len(part)), *cells]))
+    return "\n".join([_line(head), _rule(len(head)), *lines]) + "\n"
+
+
+def read_groups(path: Path, column: str) -> dict[str, str]:
+    """{utterance: value of `column`} from a table with tabs whose first column is the utterance's name."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            header, *lines = list(csv.reader(file, delimiter="\t"))
+    except (OSError, UnicodeDecodeError, ValueError) as reason:
+        raise QseError(
+            f"{path} cannot be read as a table: {reason}; give a text file with tabs and a heading"
+        ) from reason
+    if column not in header[1:]:
+        raise QseError(f"{path} has no column {column}: there are {', '.join(header[1:]) or 'none'}")
+    place = header.index(column)
+    return {line[0]: line[place] for line in lines if len(line) > place}
+
+
+def _cell(name: str, mean: Mean, sign: str = "") -> str:
+    digits = METRICS[name].digits
+    return f"{mean['mean']:{sign}.{digits}f} ({mean['low']:{sign}.{digits}f} to {mean['high']:{sign}.{digits}f})"
+
+
+def _both(name: str, mean: Mean, gain: Mean) -> str:
+    return f"{mean['mean']:.{METRICS[name].digits}f}, {_cell(name, gain, '+')}"
+
+
+def _footnote(result: dict[str, Any]) -> str:
+    settings, failed = result["settings"], len(result["failed"])
+    text = f"{result['utterances']} utterances, {result['audio_s'] / 60:.1f} minutes"
+    text += f"; {failed} failed" if failed else ""
+    text += f"; in brackets 95 % bootstrap intervals over utterances ({RESAMPLES} resamples, seed {SEED})"
+    if result["rtf"] is not None:
+        text += f"; RTF with {settings.get('threads', 1)} thread(s), {settings.get('jobs', 1)} utterance(s) at a time"
+        text += f", on {settings['machine']}" if settings.get("machine") else ""
+    return text + "."
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _rule(columns: int) -> str:
+    return "|" + "---|" * columns
+
+
+def _sortable(group: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(group), group
+    except ValueError:
+        return 1, 0.0, group

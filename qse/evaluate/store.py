@@ -1,0 +1,80 @@
+"""Store room: an evaluation on disk, written row by row so that an interrupted one goes on where it stopped.
+
+scores.csv     one row per utterance
+settings.json  what was evaluated on what; a folder never mixes two evaluations
+summary.json, summary.md, groups.md  what became of it
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import QseError
+
+Row = dict[str, Any]
+WORDS = ("name", "error")  # columns that are not numbers
+
+
+class Store:
+    """The rows of one evaluation under `folder`.
+
+    Rows of an unfinished run with the same settings are kept in `rows`, those with an error excepted; QseError if the
+    folder holds an unfinished run with other settings. A finished run is written anew.
+    """
+
+    def __init__(self, folder: Path, columns: list[str], settings: dict[str, Any]):
+        self.folder, self.columns = folder, columns
+        self._table, self._settings = folder / "scores.csv", folder / "settings.json"
+        _writable(folder)
+        self.rows = self._unfinished(settings)
+        self._settings.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        (folder / "summary.json").unlink(missing_ok=True)
+        self.write(self.rows)
+
+    def add(self, row: Row) -> None:
+        """Append a row; it is on disk when this returns."""
+        self.rows.append(row)
+        with self._table.open("a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, self.columns).writerow(row)
+
+    def write(self, rows: list[Row]) -> None:
+        """Replace the table by `rows`, at once or not at all."""
+        unfinished = self._table.with_suffix(".part")
+        with unfinished.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, self.columns)
+            writer.writeheader()
+            writer.writerows(rows)
+        unfinished.replace(self._table)
+
+    def _unfinished(self, settings: dict[str, Any]) -> list[Row]:
+        if not self._table.is_file() or not self._settings.is_file():
+            return []
+        before = json.loads(self._settings.read_text(encoding="utf-8"))
+        failed = [row for row in read_rows(self._table) if row.get("error")]
+        if (self.folder / "summary.json").is_file() and not failed:
+            return []
+        if before != settings:
+            odd = ", ".join(key for key in settings if before.get(key) != settings[key])
+            raise QseError(
+                f"{self.folder} holds an unfinished evaluation with another {odd}: give --out another folder"
+            )
+        return [row for row in read_rows(self._table) if not row.get("error")]
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The complete rows of a scores.csv, numbers as floats; empty cells are left out."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    header, body = lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
+    cells = [[(key, value) for key, value in zip(header, line, strict=True) if value] for line in body]
+    return [{key: value if key in WORDS else float(value) for key, value in line} for line in cells]
+
+
+def _writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise QseError(f"{folder} cannot be made: {reason}; give --out another folder") from reason

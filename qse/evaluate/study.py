@@ -1,0 +1,167 @@
+"""Study room: from the words of a command to scores, tables and pictures in a folder."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from . import report
+from .datasets import SAMPLE_RATE, TEST_SETS, Pair, pair_folders
+from .metrics import METRICS
+from .needs import need
+from .runner import Task, cores, enhance, evaluate, read_pair
+from .store import Row
+from .systems import System, find_system
+
+Progress = Callable[[str, int, int], None]  # what is being done, how many are, of how many
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the utterances are: two folders, or one of noisy recordings only, or an official corpus and its folder."""
+
+    noisy: Path | None = None
+    clean: Path | None = None
+    dataset: str | None = None
+    data: Path | None = None
+
+    def pairs(self, progress: Progress | None = None) -> list[Pair]:
+        """The utterances, sorted by name. UsageError for a mixture of the three ways."""
+        if self.dataset is None:
+            if self.noisy is None or self.data:
+                raise UsageError(
+                    "say what to evaluate on: --noisy DIR with or without --clean DIR, or --dataset and --data"
+                )
+            return pair_folders(self.noisy, self.clean)
+        if self.dataset not in TEST_SETS:
+            raise UsageError(f"no data set called {self.dataset}: there are {', '.join(TEST_SETS)}")
+        if self.data is None or self.noisy or self.clean:
+            raise UsageError(
+                f"--dataset {self.dataset} needs --data DIR, the corpus' folder, and no --noisy or --clean"
+            )
+        convert = progress and (lambda done, total: progress("to 16 kHz", done, total))
+        return TEST_SETS[self.dataset](self.data, convert)
+
+    def words(self) -> dict[str, str]:
+        """The same as plain text, for the record."""
+        fields = {"dataset": self.dataset, "data": self.data, "noisy": self.noisy, "clean": self.clean}
+        return {key: str(value) for key, value in fields.items() if value}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study found: the Markdown text that it wrote, where, and {utterance: error}."""
+
+    text: str
+    folder: Path
+    failed: dict[str, str]
+
+
+def study(
+    model: str,
+    source: Source,
+    metrics: str = "all",
+    out: Path | None = None,
+    *,
+    jobs: int | None = None,
+    threads: int = 1,
+    groups: Path | None = None,
+    by: str | None = None,
+    plot: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Evaluate `model` (see systems) on `source` and write everything to `out` (runs/evaluate/MODEL if None).
+
+    `metrics` is a comma-separated list or "all" that the data allow. `groups` is a table with tabs whose first column
+    names the utterance, `by` one of its columns. Raises QseError for what makes the whole impossible.
+    """
+    system, pairs = find_system(model), source.pairs(progress)
+    names = chosen(metrics, any(pair.clean for pair in pairs))
+    table_of = read_groups(groups, by)
+    out = out or Path("runs", "evaluate", system.name)
+    jobs = cores() if jobs is None else jobs
+    settings = {**source.words(), "model": str(system.path or system.name), "threads": threads}
+    advance = progress and (lambda done, total: progress(system.name, done, total))
+    rows = evaluate(system, pairs, out, metrics=names, jobs=jobs, threads=threads, settings=settings, progress=advance)
+    found = report.findings(system.name, rows, {**settings, "jobs": jobs, "machine": machine()})
+    text = _write(out, found, rows, table_of, by)
+    if plot:
+        draw(out, system, pairs, rows, names)
+    return Outcome(text, out, found["failed"])
+
+
+def chosen(metrics: str, has_clean: bool) -> list[str]:
+    """The metrics that a list in words means. UsageError for an unknown one, or one that needs a reference in vain."""
+    possible = [name for name, metric in METRICS.items() if has_clean or not metric.needs_clean]
+    names = possible if metrics == "all" else [name.strip() for name in metrics.split(",") if name.strip()]
+    for name in names or [""]:
+        if name not in METRICS:
+            raise UsageError(f"no metric called {name!r}: there are {', '.join(METRICS)}")
+        if name not in possible:
+            raise UsageError(f"{name} needs the clean files: give --clean DIR, or one of {', '.join(possible)}")
+    _check_packages(names)
+    return names
+
+
+def read_groups(groups: Path | None, by: str | None) -> dict[str, str]:
+    """{utterance: group}, empty without a table. UsageError if only one of the two is given."""
+    if (groups is None) != (by is None):
+        raise UsageError("--groups FILE and --by COLUMN go together")
+    return report.read_groups(groups, by) if groups else {}
+
+
+def draw(out: Path, system: System, pairs: list[Pair], rows: list[Row], metrics: list[str]) -> None:
+    """A histogram per metric, and the spectrograms of the utterance whose first metric is the median one."""
+    from . import plot
+
+    scored = [row for row in rows if "error" not in row]
+    for metric in metrics if scored else []:
+        plot.plot_histogram(metric, scored, system.name, out / f"histogram-{metric}.png")
+    if scored:
+        middle = sorted(scored, key=lambda row: row[metrics[0]])[len(scored) // 2]["name"]
+        pair = next(pair for pair in pairs if pair.name == middle)
+        plot.plot_spectrograms(panels(system, pair), out / "spectrograms.png")
+
+
+def panels(system: System, pair: Pair) -> list[tuple[str, Any, int]]:
+    """Noisy, enhanced and clean of one utterance, as far as there are any, for `plot_spectrograms`."""
+    clean, noisy = read_pair(pair, pair.clean is not None)
+    signals = {f"{pair.name}, noisy": noisy}
+    if system.kind != "noisy":
+        signals[f"enhanced by {system.name}"] = enhance(Task(pair, system, ()), noisy)[0]
+    if clean is not None:
+        signals["clean"] = clean
+    return [(title, audio, SAMPLE_RATE) for title, audio in signals.items()]
+
+
+def machine() -> str:
+    """The processor's name, for figures that depend on it."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _write(out: Path, found: dict[str, Any], rows: list[Row], groups: dict[str, str], by: str | None) -> str:
+    text = report.table(found)
+    if groups:
+        text += "\n" + report.group_table(rows, groups, by)
+        parts = report.grouped(rows, groups)
+        found["groups"] = {group: report.findings(found["system"], part) for group, part in parts.items()}
+    (out / "summary.md").write_text(text, encoding="utf-8")
+    (out / "summary.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return text
+
+
+def _check_packages(names: list[str]) -> None:
+    """A package that is missing shows now, not after the first utterance."""
+    packages = {"pesq": ("pesq_wb", "csig", "cbak", "covl"), "pystoi": ("stoi", "estoi")}
+    for package, users in packages.items():
+        if set(users) & set(names):
+            need(package)
+    if any(name.startswith("dnsmos") for name in names):
+        need("speechmos.dnsmos")

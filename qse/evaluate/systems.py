@@ -1,0 +1,111 @@
+"""Systems room: whatever can be judged, found from one word and opened as a function of noisy audio.
+
+noisy       no processing: the row that every other one is compared with
+model       an installed model's name, an exported .onnx file, or a folder with one
+checkpoint  a folder with config.toml and weights, run by PyTorch: a training run, or a model before its export
+folder      the output of any other system: audio files named like the noisy ones
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import QseError
+from .datasets import by_name
+from .needs import need
+
+Enhance = Callable[[np.ndarray, int], np.ndarray]
+GRAPH = "model.onnx"
+WEIGHTS = ("weights.safetensors", "best.safetensors", "checkpoint.safetensors")  # the first that a folder has counts
+
+
+@dataclass(frozen=True)
+class System:
+    """What is judged. `kind` is one of the four above, `name` its heading in tables, `path` its file or folder."""
+
+    kind: str
+    name: str
+    path: Path | None = None
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the model's file, so that half a table of one model is never completed by another; or ""."""
+        if self.kind not in ("model", "checkpoint"):
+            return ""
+        path = self.path if self.kind == "model" else weights_of(self.path)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def find_system(word: str) -> System:
+    """The system that `word` means: "noisy", a model's name, or a path. QseError if it means none of them."""
+    path = Path(word)
+    if word == "noisy":
+        return System("noisy", "noisy")
+    if path.is_dir() and not (path / GRAPH).is_file():
+        kind = "checkpoint" if weights_of(path) else "folder"
+        return System(kind, path.resolve().name, path)
+    from ..zoo import find
+
+    graph = find(word)
+    return System("model", graph.parent.name if graph.name == GRAPH else graph.stem, graph)
+
+
+def opened(system: System, threads: int) -> Enhance | None:
+    """The function that enhances, opened once per process; None for systems that do not process."""
+    return _open(system, threads) if system.kind in ("model", "checkpoint") else None
+
+
+@lru_cache(maxsize=1)
+def _open(system: System, threads: int) -> Enhance:
+    enhance = (open_model if system.kind == "model" else open_checkpoint)(system.path, threads)
+    enhance(np.zeros(16000, np.float32), 16000)  # what a first run costs belongs to no utterance
+    return enhance
+
+
+def open_model(path: Path, threads: int) -> Enhance:
+    """An exported model, run by ONNX Runtime on `threads` threads."""
+    from .. import denoise, load
+
+    engine = load(path, threads)
+    return lambda noisy, sample_rate: denoise(noisy.astype(np.float32), sample_rate, engine)
+
+
+def open_checkpoint(path: Path, threads: int) -> Enhance:
+    """A trained network as it is in PyTorch, before any export, on `threads` threads of the CPU.
+
+    Of a training run it takes the moving average of the weights, which is what validation judges and what is exported.
+    """
+    torch = need("torch", "train")
+    from .. import networks
+    from ..train import checkpoint, run
+
+    config = run.read_config(path / "config.toml")
+    tensors, _ = checkpoint.load(weights_of(path))
+    network = networks.build_network(config.model)
+    network.load_state_dict(checkpoint.pick(tensors, "average") or tensors)
+    network.eval()
+    torch.set_num_threads(threads)
+
+    def enhance(noisy: np.ndarray, sample_rate: int) -> np.ndarray:
+        if sample_rate != config.mix.sample_rate:
+            raise QseError(f"{path} works at {config.mix.sample_rate} Hz, the audio has {sample_rate} Hz: convert it")
+        with torch.inference_mode():
+            return networks.enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+
+    return enhance
+
+
+def weights_of(folder: Path) -> Path | None:
+    """The file of weights in a model's or a training run's folder, or None."""
+    return next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+
+
+@lru_cache(maxsize=1)
+def enhanced_files(folder: Path) -> dict[str, Path]:
+    """{name: path} of a folder of enhanced files."""
+    return by_name(folder)
