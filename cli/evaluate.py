@@ -54,12 +54,16 @@ def _progress() -> Iterator:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        tasks = {}
+    bar, tasks = Progress(*columns, console=Console(stderr=True)), {}
 
-        def advance(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)
+    def advance(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bar.add_task(what, total=total)
+        bar.start()
+        bar.update(tasks[what], completed=done)
 
+    try:
         yield advance
+    finally:
+        if tasks:
+            bar.stop()

@@ -8,8 +8,6 @@ the segmental SNR. Signals in [-1, 1], the 5 % worst frames of LLR and WSS left 
 conditions under which the VoiceBank+DEMAND tables of the literature were made.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 EPS = np.finfo(np.float64).eps

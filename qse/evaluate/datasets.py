@@ -10,8 +10,6 @@ VoiceBank comes at 48 kHz: it is converted to 16 kHz once, into a folder `16kHz`
 holds 16 kHz copies in the same layout is taken as it is.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Scores of signals that are in memory already: the trainer's validation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -7,8 +7,6 @@ Every metric is a function of arrays with keyword-only `clean=, enhanced=, sampl
 All of them are judged at 16 kHz, as in "Quaternion Self-Attention with Shared Scores" (Section 4.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Reddy, Gopal, Cutler: P.808 (ICASSP 2021) gives one opinion of the whole, P.835 
 background (BAK) and the whole (OVRL). The package `speechmos` carries the networks.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 F bins, T frames; levels in dB against a sine wave of full scale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ task was running then is tried once more alone; what dies again is handed to `lo
 This file imports nothing heavy: a worker sets its environment before NumPy comes up.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections import deque

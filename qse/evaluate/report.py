@@ -6,8 +6,6 @@ enhanced minus noisy of the same utterance: its interval says whether a system h
 do not.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from pathlib import Path

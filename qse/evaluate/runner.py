@@ -5,8 +5,6 @@ enhanced signal, `noisy_` + metric for the noisy one, error. Everything is judge
 converted first.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ import numpy as np
 from ..errors import QseError
 from .datasets import SAMPLE_RATE, Pair, length_and_rate, read_mono
 from .metrics import METRICS, check_names, score_pair
+from .needs import MissingExtra
 from .pool import spread
 from .store import Row, Store
 from .systems import System, enhanced_files, opened
@@ -55,6 +54,7 @@ def evaluate(
     """
     metrics = tuple(metrics)
     check_names(metrics)
+    opened(system, threads)  # a model that cannot be opened shows now, not once per utterance
     settings = {
         **(settings or {}),
         "system": system.name,
@@ -105,7 +105,7 @@ def score_utterance(task: Task) -> Row:
             scores = score_pair(clean=clean, enhanced=audio, sample_rate=SAMPLE_RATE, metrics=task.metrics)
             row |= {side + name: value for name, value in scores.items()}
         return row
-    except ImportError:
+    except MissingExtra:
         raise
     except Exception as reason:  # a file, a model or a metric may fail in ways of its own: name the utterance, go on
         return {"name": task.pair.name, "error": " ".join(str(reason).split()) or type(reason).__name__}

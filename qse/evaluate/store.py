@@ -5,8 +5,6 @@ settings.json  what was evaluated on what; a folder never mixes two evaluations
 summary.json, summary.md, groups.md  what became of it
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Study room: from the words of a command to scores, tables and pictures in a folder."""
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Callable

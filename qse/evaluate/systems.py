@@ -6,8 +6,6 @@ checkpoint  a folder with config.toml and weights, run by PyTorch: a training ru
 folder      the output of any other system: audio files named like the noisy ones
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
