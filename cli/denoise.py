@@ -37,7 +37,7 @@ def denoise(
     from qse.batch import plan, run
     from qse.zoo import load
 
-    engine = load(model)
+    engine = load(model, flush_to_zero=True)
     with TemporaryDirectory(prefix="qse-") as scratch:
         jobs, errors = _pipe(inputs, output, Path(scratch)) if "-" in (*inputs, output) else plan(inputs, output)
         for error in errors:

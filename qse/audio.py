@@ -73,8 +73,7 @@ class Source:
     def __init__(self, path: Path, name: str | None = None):
         """Open `path`, called `name` in error messages. Raises QseError if it is no complete, non-empty audio file."""
         self.path, self.name = path, name or str(path)
-        self._file = _open(path, self.name)
-        file = self._file
+        file = self._file = _open(path, self.name)
         self.layout = Layout(
             file.samplerate, file.channels, file.format, file.subtype, file.endian, file.copy_metadata()
         )
@@ -101,7 +100,8 @@ class Source:
         import soundfile
 
         try:
-            yield from self._file.blocks(BLOCK, dtype="float32", always_2d=True)
+            while len(block := self._file.read(BLOCK, dtype="float32", always_2d=True)):
+                yield block
         except soundfile.SoundFileError as error:
             raise QseError(f"{self.name} is damaged or cut short: it cannot be decoded to its end") from error
 
@@ -174,6 +174,7 @@ def _open(path: Path, name: str):
         raise QseError(f"{name} is cut short: its end is missing; record or copy it again")
     if not file.frames:
         raise QseError(f"{name} holds no samples")
+    file.seekable = lambda: False  # soundfile would seek after every block, and an MP3 decoder click
     return file
 
 
@@ -188,12 +189,13 @@ def _is_cut(path: Path, file) -> bool:
 
 
 def _ogg_ends(path: Path) -> bool:
-    """Whether the last page is marked as the end of its stream (RFC 3533, section 6)."""
+    """Whether the last page is complete and marked as the end of its stream (RFC 3533, section 6)."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - (1 << 16)))
         tail = file.read()
-    page = tail.rfind(b"OggS")
-    return page >= 0 and bool(tail[page + 5] & 4)
+    page = tail[max(0, tail.rfind(b"OggS")) :]
+    header = 27 + page[26] if len(page) > 26 else len(page) + 1
+    return len(page) >= header + sum(page[27:header]) and bool(page[5] & 4)
 
 
 def _mp3_size(path: Path) -> int:
@@ -246,12 +248,13 @@ def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
             raise QseError(f"{target} exists already: name another output or ask for --overwrite")
         target.parent.mkdir(parents=True, exist_ok=True)
         part.open("xb").close()
-        yield part
-        part.replace(target)
+        try:
+            yield part
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise QseError(f"{target} cannot be written: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _full(target: Path) -> str:

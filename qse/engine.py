@@ -23,13 +23,17 @@ class Engine:
     `enhanced` lags `audio` when fed hop by hop), `metadata` (all of the graph's metadata, as strings).
     """
 
-    def __init__(self, path: str | Path, threads: int = 1):
+    def __init__(self, path: str | Path, threads: int = 1, flush_to_zero: bool = False):
         """Load `path`, an exported .onnx file; `threads` is per step, and 1 is the fastest for models of this size.
+
+        flush_to_zero: numbers below 1e-38 count as 0, which keeps a memory that fades in long silence as fast as ever.
+        It holds for this thread and all that it starts later, whatever they compute, so that a program decides it for
+        itself; only the first model that a process loads can ask for it.
 
         Raises QseError if the file is missing, damaged, or not a model exported by this library.
         """
         self.path = Path(path)
-        self._session = _open(self.path, threads)
+        self._session = _open(self.path, threads, flush_to_zero)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         audio, *state = self._session.get_inputs()
         self._shapes = {node.name: tuple(node.shape) for node in state}
@@ -42,9 +46,10 @@ class Engine:
     def _check(self, audio) -> None:
         outputs = [node.name for node in self._session.get_outputs()]
         wanted = ["enhanced", *(_after(name) for name in self._shapes)]
+        fits = audio.name == "audio" and list(map(str, audio.shape)) == ["1", self.metadata.get("hop_length")]
         known = all(key in self.metadata for key in METADATA)
-        if audio.name != "audio" or outputs != wanted or not known:
-            raise QseError(f"{self.path} is an ONNX file, but not one written by `qse export`")
+        if not known or outputs != wanted or not fits:
+            raise QseError(f"{self.path} is an ONNX file, but not a streaming model written by `qse export`")
 
     def silence(self) -> State:
         """The state before the first sample: zeros."""
@@ -100,7 +105,7 @@ def _after(name: str) -> str:
     return name.replace("state.", "next.", 1)
 
 
-def _open(path: Path, threads: int):
+def _open(path: Path, threads: int, flush_to_zero: bool):
     import onnxruntime as ort
 
     if not path.is_file():
@@ -109,6 +114,7 @@ def _open(path: Path, threads: int):
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.set_denormal_as_zero", str(int(flush_to_zero)))
     try:
         return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's exceptions have no common base of their own

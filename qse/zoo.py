@@ -23,14 +23,15 @@ def available() -> list[str]:
     return sorted(_models())
 
 
-def load(model: str | Path = DEFAULT_MODEL, threads: int = 1) -> Engine:
+def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: bool = False) -> Engine:
     """An Engine from a name of `available()`, the path of a model's folder, or that of an .onnx file.
 
+    `threads` and `flush_to_zero` are those of Engine.
     Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum.
     """
     path = find(model)
     _verify(path)
-    return Engine(path, threads)
+    return Engine(path, threads, flush_to_zero)
 
 
 def find(model: str | Path) -> Path:

@@ -1,4 +1,6 @@
-"""What the tests of the light half share: a folder of small models, and one engine of each."""
+"""What the tests of the light half share: a folder of small models, one engine of each, and the command line."""
+
+import sys
 
 import graphs
 import pytest
@@ -36,3 +38,18 @@ def recurrent(zoo):
 @pytest.fixture(scope="session")
 def fragile(zoo):
     return qse.load(zoo / "fragile")
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Call the command line in this process: command("denoise", "x.wav") -> (exit status, stdout, stderr)."""
+    from qse_cli.main import main
+
+    def call(*arguments) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["qse", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return call

@@ -1,0 +1,222 @@
+"""Audio files: what is read is what is there, what is written is whole or not there, and bad files say why."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import soundfile
+
+from qse.audio import BLOCK, Layout, Resampler, Source, format_of, write
+from qse.errors import QseError
+
+KINDS = [
+    *(("wav", subtype) for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")),
+    *(("flac", "PCM_16"), ("flac", "PCM_24"), ("aiff", "PCM_16"), ("au", "PCM_16"), ("caf", "PCM_24")),
+    *(("w64", "PCM_16"), ("rf64", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS"), ("mp3", "MPEG_LAYER_III")),
+]
+CONTAINER = {"opus": "OGG", "rf64": "RF64"}
+
+
+def tone(samples: int, channels: int = 1) -> np.ndarray:
+    phase = 0.2 * np.arange(samples)[:, None] * (1 + np.arange(channels))
+    return (0.4 * np.sin(phase)).astype(np.float32)
+
+
+def make(path, audio, subtype=None, sample_rate=16000):
+    soundfile.write(path, audio, sample_rate, subtype, format=CONTAINER.get(path.suffix[1:]))
+    return path
+
+
+@pytest.mark.parametrize("suffix, subtype", KINDS)
+def test_a_copy_has_the_format_the_length_and_the_samples(tmp_path, suffix, subtype):
+    path = make(tmp_path / f"a.{suffix}", tone(BLOCK + 5000, 2), subtype)
+    with Source(path) as source:
+        assert source.samples == BLOCK + 5000
+        layout = source.layout.to(tmp_path / f"b.{suffix}", path)
+        assert write(tmp_path / f"b.{suffix}", source.blocks(), layout) == BLOCK + 5000
+    before, after = soundfile.info(path), soundfile.info(tmp_path / f"b.{suffix}")
+    for aspect in ("format", "subtype", "samplerate", "channels", "frames", "endian"):
+        assert getattr(after, aspect) == getattr(before, aspect), aspect
+    exact = subtype not in ("VORBIS", "OPUS", "MPEG_LAYER_III")
+    one, other = soundfile.read(path, dtype="float32")[0], soundfile.read(tmp_path / f"b.{suffix}", dtype="float32")[0]
+    np.testing.assert_allclose(other, one, atol=0 if exact else 0.15)
+
+
+def test_titles_are_kept(tmp_path):
+    for suffix in ("wav", "flac", "ogg", "mp3"):
+        path = tmp_path / f"a.{suffix}"
+        with soundfile.SoundFile(path, "w", 16000, 1) as file:
+            file.title, file.artist = "Gespräch", "someone"
+            file.write(tone(20000))
+        with Source(path) as source:
+            write(tmp_path / f"b.{suffix}", source.blocks(), source.layout)
+        copy = soundfile.SoundFile(tmp_path / f"b.{suffix}").copy_metadata()
+        assert (copy["title"], copy["artist"]) == ("Gespräch", "someone"), suffix
+
+
+@pytest.mark.parametrize(
+    "source, subtype, target, expected",
+    [
+        ("a.wav", "PCM_24", "b.flac", ("FLAC", "PCM_24")),
+        ("a.wav", "FLOAT", "b.flac", ("FLAC", "PCM_16")),
+        ("a.wav", "FLOAT", "b.WAV", ("WAV", "FLOAT")),
+        ("a.flac", "PCM_16", "b.opus", ("OGG", "OPUS")),
+        ("a.mp3", "MPEG_LAYER_III", "b.ogg", ("OGG", "VORBIS")),
+        ("a.opus", "OPUS", "b.wav", ("WAV", "PCM_16")),
+    ],
+)
+def test_another_suffix_gets_its_format_and_the_nearest_subtype(tmp_path, source, subtype, target, expected):
+    path = make(tmp_path / source, tone(1000), subtype)
+    with Source(path) as file:
+        layout = file.layout.to(tmp_path / target, path)
+    assert (layout.format, layout.subtype) == expected
+
+
+def test_every_suffix_names_a_format_of_libsndfile(tmp_path):
+    from qse.audio import FORMATS
+
+    assert set(FORMATS.values()) <= set(soundfile.available_formats())
+    assert format_of(tmp_path / "A.FLAC") == "FLAC" and format_of(tmp_path / "a.txt") is None
+    with pytest.raises(QseError, match=r"b.mp4: no audio format"):
+        Layout(16000, 1, "WAV", "PCM_16", "FILE", {}).to(tmp_path / "b.mp4", tmp_path / "a.wav")
+
+
+def test_an_mp3_has_no_click_between_two_blocks(tmp_path):
+    path = make(tmp_path / "a.mp3", tone(2 * BLOCK, 2))
+    with Source(path) as source:
+        blocks = np.concatenate(list(source.blocks()))
+    np.testing.assert_allclose(blocks, soundfile.read(path, dtype="float32")[0], atol=1e-6)
+
+
+def read(path) -> int:
+    with Source(path) as source:
+        return sum(len(block) for block in source.blocks())
+
+
+@pytest.mark.parametrize("suffix, subtype", [kind for kind in KINDS if kind[0] != "caf" or os.name == "posix"])
+def test_a_file_that_lost_its_end_is_refused(tmp_path, suffix, subtype):
+    path = make(tmp_path / f"a.{suffix}", tone(48000), subtype)
+    assert read(path) == 48000
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) * 2 // 3])
+    with pytest.raises(QseError, match=rf"a.{suffix} is .*(cut short|its beginning is damaged)"):
+        read(path)
+
+
+def test_a_wav_from_a_pipe_does_not_know_its_length_and_is_read(tmp_path):
+    path = make(tmp_path / "a.wav", tone(1000))
+    data = bytearray(path.read_bytes())
+    for at in (4, data.index(b"data") + 4):
+        data[at : at + 4] = b"\xff\xff\xff\xff"
+    path.write_bytes(data)
+    assert read(path) == 1000
+
+
+def test_bad_files_say_what_they_are(tmp_path):
+    def check(name: str, content: bytes | None, sentence: str) -> None:
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(QseError, match=f"{name}:? {sentence}"):
+            read(tmp_path / name)
+
+    wav = make(tmp_path / "good.wav", tone(0)).read_bytes()
+    check("missing.wav", None, "no such file")
+    check("empty.wav", b"", "is empty")
+    check("text.wav", b"these are words, not sound\n" * 50, "is not an audio file")
+    check("start.wav", wav[:20], "is not an audio file")
+    check("silent.wav", wav, "holds no samples")
+    check("noise.raw", bytes(range(256)), "is not an audio file")
+    (tmp_path / "folder.wav").mkdir()
+    check("folder.wav", None, "is a folder")
+    with pytest.raises(QseError, match="the microphone is empty"):
+        Source(tmp_path / "empty.wav", "the microphone")
+
+
+@pytest.mark.parametrize("at", [100, BLOCK + 100])
+def test_samples_that_are_no_numbers_are_counted_and_placed(tmp_path, at):
+    audio = tone(3 * BLOCK, 2)
+    audio[at, 1] = np.nan
+    audio[-1] = np.inf
+    path = make(tmp_path / "a.wav", audio, "FLOAT")
+    with pytest.raises(QseError, match=rf"a.wav holds 3 samples .* at {at / 16000:.3f} s in channel 2"):
+        read(path)
+
+
+WAV = Layout(16000, 1, "WAV", "PCM_16", "FILE", {})
+
+
+def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path):
+    def blocks():
+        yield tone(1000)
+        assert len(list(tmp_path.iterdir())) == 1  # the file in the making, under another name
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "a.wav", blocks(), WAV)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_replaced_only_when_asked_and_only_by_a_whole_one(tmp_path):
+    path = tmp_path / "a.wav"
+    path.write_text("precious")
+    with pytest.raises(QseError, match=r"a.wav exists already"):
+        write(path, [tone(10)], WAV)
+
+    def broken():
+        yield tone(10)
+        raise QseError("the source broke")
+
+    with pytest.raises(QseError, match="the source broke"):
+        write(path, broken(), WAV, overwrite=True)
+    assert path.read_text() == "precious"
+    assert write(path, [tone(10)], WAV, overwrite=True) == read(path) == 10
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(QseError, match=r"file.a.wav cannot be written: (Not a directory|File exists)"):
+        write(tmp_path / "file" / "a.wav", [tone(10)], WAV)
+
+
+def test_what_a_format_cannot_hold_is_said(tmp_path):
+    many = Layout(16000, 5, "MP3", "MPEG_LAYER_III", "FILE", {})
+    with pytest.raises(QseError, match=r"a.mp3: libsndfile does not write MP3 .* with 5 channels"):
+        write(tmp_path / "a.mp3", [tone(10, 5)], many)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_loud_is_clipped_not_wrapped(tmp_path):
+    write(tmp_path / "a.wav", [np.float32([[1.5], [-1.5], [0.5]])], WAV)
+    np.testing.assert_array_equal(soundfile.read(tmp_path / "a.wav", dtype="int16")[0], [32767, -32768, 16384])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
+@pytest.mark.parametrize(
+    "suffix, subtype", [("wav", "PCM_16"), ("flac", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS")]
+)
+def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype):
+    """A file that may not grow beyond 3000 bytes stands in for a disk with no more room than that."""
+    code = f"""if True:
+        import resource, numpy as np
+        from pathlib import Path
+        from qse.audio import Layout, write, format_of
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
+        path = Path({str(tmp_path)!r}) / "a.{suffix}"
+        write(path, [noise], Layout(16000, 1, format_of(path), {subtype!r}, "FILE", {{}}))"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"a.{suffix} could not be written to its end: is the disk full?" in process.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("rates", [(16000, 16000), (44100, 16000), (16000, 48000), (8000, 16000)])
+def test_resampling_in_pieces_is_resampling_at_once(rates):
+    import soxr
+
+    audio = tone(10000, 2)
+    resampler = Resampler(*rates, 2)
+    pieces = [resampler.process(piece) for piece in np.split(audio, [1, 100, 100, 5000])]
+    out = np.concatenate([*pieces, resampler.finish()])
+    np.testing.assert_allclose(out, soxr.resample(audio, *rates), atol=1e-6)

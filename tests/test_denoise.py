@@ -1,0 +1,248 @@
+"""The command: files, folders, patterns and pipes in, the same kind out, and a sentence for every failure."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import soundfile
+
+import qse
+from qse.errors import UsageError
+
+
+def speech(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
+    return (0.2 * np.random.default_rng(seed).standard_normal((samples, channels))).astype(np.float32)
+
+
+def make(path, samples=4000, channels=1, sample_rate=16000, **how):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, speech(samples, channels), sample_rate, **how)
+    return path
+
+
+def samples(path) -> np.ndarray:
+    return soundfile.read(path, dtype="float32", always_2d=True)[0]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, models):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def tree(folder) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_file_is_enhanced_beside_itself(here, command):
+    make(here / "a.wav")
+    status, out, err = command("denoise", "a.wav")
+    assert (status, out, tree(here)) == (0, "", ["a-enhanced.wav", "a.wav"])
+    np.testing.assert_array_equal(samples("a-enhanced.wav"), samples("a.wav"))  # the model is a pure delay
+    lines = err.splitlines()
+    assert lines[0] == "a.wav -> a-enhanced.wav" and lines[1].startswith("1 file, 0.2 s of audio in ")
+    assert "RTF 0." in lines[1]
+
+
+@pytest.mark.parametrize("sample_rate, channels", [(16000, 2), (8000, 1), (44100, 3)])
+def test_a_file_gets_what_the_library_makes_of_the_array(here, command, recurrent, sample_rate, channels):
+    make(here / "a.wav", 70001, channels, sample_rate, subtype="FLOAT")
+    assert command("denoise", "a.wav", "--model", "recurrent", "-o", "b.wav")[0] == 0
+    info = soundfile.info("b.wav")
+    assert (info.samplerate, info.channels, info.frames, info.subtype) == (sample_rate, channels, 70001, "FLOAT")
+    np.testing.assert_array_equal(samples("b.wav"), qse.denoise(samples("a.wav"), sample_rate, recurrent))
+
+
+def test_strength_is_passed_on(here, command):
+    make(here / "a.wav")
+    assert command("denoise", "a.wav", "--model", "recurrent", "--strength", "0", "-o", "b.wav")[0] == 0
+    np.testing.assert_array_equal(samples("b.wav"), samples("a.wav"))
+    assert command("denoise", "a.wav", "--model", "recurrent", "--strength", "6", "-o", "c.wav")[0] == 0
+    assert np.abs(samples("c.wav") - samples("a.wav")).max() > 0.01
+    assert command("denoise", "a.wav", "--strength", "-1", "-o", "d.wav")[0] == 2
+
+
+def test_a_folder_becomes_the_same_tree(here, command):
+    for name in ("in/a.wav", "in/deep/down/b.flac", "in/deep/c.ogg"):
+        make(here / name)
+    (here / "in" / "notes.txt").write_text("no sound")
+    assert command("denoise", "in", "-o", "out")[0] == 0
+    assert tree(here / "out") == ["a.wav", "deep/c.ogg", "deep/down/b.flac"]
+    assert soundfile.info("out/deep/down/b.flac").format == "FLAC"
+
+
+def test_results_among_the_inputs_are_passed_over(here, command):
+    make(here / "in" / "a.wav")
+    assert command("denoise", "in")[0] == 0
+    assert command("denoise", "in", "--overwrite")[0] == 0
+    assert command("denoise", "in", "-o", "in/out")[0] == 0
+    assert command("denoise", "in", "-o", "in/out", "--overwrite")[0] == 0
+    assert tree(here / "in") == ["a-enhanced.wav", "a.wav", "out/a.wav"]
+
+
+def test_patterns_and_many_files(here, command):
+    for name in ("a1.wav", "a2.wav", "b.wav", "sub/a3.wav"):
+        make(here / name)
+    status, _, err = command("denoise", "a*.wav", "b.wav", "-o", "one/")
+    assert status == 0 and tree(here / "one") == ["a1.wav", "a2.wav", "b.wav"]
+    assert err.splitlines()[-1].startswith("3 files, ")
+    assert command("denoise", "su*/**/*.wav", "-o", "two", "--threads", "1")[0] == 0
+    assert tree(here / "two") == ["a3.wav"]
+
+
+def test_where_one_file_goes(here, command):
+    make(here / "a.wav")
+    (here / "there").mkdir()
+    for output, expected in (
+        ("b.flac", "b.flac"),
+        ("there", "there/a.wav"),
+        ("new", "new/a.wav"),
+        ("new.dir/", "new.dir/a.wav"),
+        ("x/y/b.wav", "x/y/b.wav"),
+    ):
+        assert command("denoise", "a.wav", "-o", output)[0] == 0
+        assert (here / expected).is_file()
+
+
+def test_nothing_is_overwritten_unasked(here, command):
+    make(here / "a.wav")
+    (here / "a-enhanced.wav").write_text("precious")
+    status, _, err = command("denoise", "a.wav")
+    assert status == 1 and err.startswith("qse: a-enhanced.wav exists already")
+    assert (here / "a-enhanced.wav").read_text() == "precious"
+    assert command("denoise", "a.wav", "--overwrite")[0] == 0
+    before = samples("a.wav")
+    assert command("denoise", "a.wav", "-o", ".")[0] == 1
+    assert command("denoise", "a.wav", "-o", "a.wav", "--overwrite")[0] == 0
+    np.testing.assert_array_equal(samples("a.wav"), before)
+
+
+def test_each_bad_file_gets_a_sentence_and_the_others_are_done(here, command):
+    make(here / "good.wav")
+    make(here / "last.flac")
+    broken = samples("good.wav")
+    broken[7] = np.nan
+    soundfile.write("nan.wav", broken, 16000, "FLOAT")
+    (here / "cut.wav").write_bytes((here / "good.wav").read_bytes()[:5000])
+    flac = (here / "last.flac").read_bytes()
+    (here / "cut.flac").write_bytes(flac[: len(flac) // 2])
+    (here / "empty.wav").write_bytes(b"")
+    (here / "text.wav").write_text("not sound" * 100)
+    soundfile.write("none.wav", np.zeros(0), 16000)
+    (here / "hollow").mkdir()
+    bad = ["missing.wav", "nan.wav", "cut.wav", "cut.flac", "empty.wav", "text.wav", "none.wav", "hollow", "x*.wav"]
+    status, out, err = command("denoise", "good.wav", *bad, "last.flac", "-o", "out")
+    assert (status, out, tree(here / "out")) == (1, "", ["good.wav", "last.flac"])
+    sentences = [line for line in err.splitlines() if line.startswith("qse: ")]
+    assert sorted(bad) == sorted(line.split()[1].rstrip(":") for line in sentences)
+    assert err.splitlines()[-1].startswith("2 files, ")
+
+
+def test_two_inputs_for_one_output_are_told(here, command):
+    make(here / "one" / "a.wav")
+    make(here / "two" / "a.wav")
+    status, _, err = command("denoise", "one", "two", "-o", "out")
+    assert status == 1 and "two/a.wav would be written to out/a.wav, as one/a.wav is" in err.replace("\\", "/")
+    assert tree(here / "out") == ["a.wav"]
+
+
+def test_wrong_use_is_status_2(here, command):
+    make(here / "a.wav")
+    make(here / "b.wav")
+    assert command("denoise")[0] == 2
+    assert command("denoise", "a.wav", "--threads", "0")[0] == 2
+    for arguments, sentence in (
+        (("a.wav", "b.wav", "-o", "c.wav"), "several inputs need a folder"),
+        (("a.wav", "b.wav", "-o", "a.wav"), "several inputs need a folder"),
+        (("-", "a.wav"), "one input and one output"),
+        ((".", "-o", "-"), "one input and one output"),
+        (("-", "-o", "."), "name a file"),
+    ):
+        status, _, err = command("denoise", *arguments)
+        assert status == UsageError.status == 2 and sentence in err
+    assert tree(here) == ["a.wav", "b.wav"]
+
+
+def test_other_sentences(here, command):
+    make(here / "a.wav")
+    (here / "wall").write_text("")
+    for arguments, sentence in (
+        (("a.wav", "-o", "b.mp4"), "qse: b.mp4: no audio format goes with this suffix"),
+        (("a.wav", "--model", "live-bass"), "qse: no model called live-bass: the installed ones are "),
+        (("a.wav", "-o", "wall/b.wav"), "qse: wall/b.wav cannot be written: "),
+    ):
+        status, _, err = command("denoise", *arguments)
+        assert status == 1 and err.replace("\\", "/").startswith(sentence) and len(err.splitlines()) == 1
+    assert tree(here) == ["a.wav", "wall"]
+
+
+def test_a_library_that_fails_half_way_leaves_nothing(here, command, monkeypatch):
+    make(here / "a.wav", 200000)
+    make(here / "b.wav", 1000)
+    write, blocks = soundfile.SoundFile.write, []
+
+    def full(file, block):
+        blocks.append(len(block))
+        if sum(blocks) > 100000:
+            raise soundfile.LibsndfileError(2)
+        write(file, block)
+
+    monkeypatch.setattr(soundfile.SoundFile, "write", full)
+    status, _, err = command("denoise", "a.wav", "-o", "out", "--threads", "1")
+    assert status == 1 and "could not be written to its end: is the disk full?" in err
+    assert tree(here) == ["a.wav", "b.wav"] and len(blocks) > 1
+
+
+def run(*arguments, **how) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", "from qse_cli.main import main; main()", *arguments], **how)
+
+
+def test_pipes(here):
+    flac = make(here / "a.flac", 5000, 2).read_bytes()
+    done = run("denoise", "-", input=flac, capture_output=True)
+    assert done.returncode == 0 and done.stderr.startswith(b"standard input -> standard output")
+    with soundfile.SoundFile(io.BytesIO(done.stdout)) as file:
+        assert (file.format, file.subtype, file.frames) == ("WAV", "PCM_16", 5000)
+        np.testing.assert_array_equal(file.read(dtype="float32"), samples("a.flac"))
+    done = run("denoise", "-", input=b"words", capture_output=True)
+    assert done.returncode == 1 and done.stdout == b""
+    assert done.stderr.startswith(b"qse: standard input is not an audio file")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_pipe_that_cannot_take_it(here):
+    make(here / "a.wav")
+    with open("/dev/full", "wb") as full:
+        done = run("denoise", "a.wav", "-o", "-", stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "qse: standard output cannot be written: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_leaves_nothing_half_written(here, number, status):
+    with soundfile.SoundFile("long.wav", "w", 16000, 1) as file:
+        for _ in range(20):
+            file.write(np.zeros(16000 * 60, np.int16))
+    arguments = [sys.executable, "-c", "from qse_cli.main import main; main()", "denoise", "long.wav"]
+    process = subprocess.Popen([*arguments, "--model", "recurrent"], stderr=subprocess.DEVNULL)
+    while not list(here.glob(".*.part")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(number)
+    assert process.wait() == status and tree(here) == ["long.wav"]
+
+
+def test_info_lists_the_models(models, command):
+    status, out, _ = command("info")
+    row = next(line for line in out.splitlines() if line.strip().startswith("live-base"))
+    assert status == 0 and "16000 Hz" in row and "20 ms" in row and "CC0-1.0" in row
+    status, _, err = command("info", "weather")
+    assert status == 2 and "there is zoo" in err
+
+
+def test_version(command):
+    assert command("--version")[:2] == (0, f"qse {qse.__version__}\n")

@@ -1,0 +1,73 @@
+"""The light half stands alone: in a fresh process, with everything blocked that a plain install does not bring."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import soundfile
+
+import qse
+
+BLOCKER = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"blocked: {{name}}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+"""
+EXTRAS = {"torch", "torchaudio", "safetensors", "onnx", "onnxscript", "matplotlib", "pesq", "pystoi", "librosa"}
+ABSENT = EXTRAS | {"scipy", "speechmos", "pytest", "sounddevice"}  # sounddevice needs PortAudio on the machine
+
+
+def fresh(code: str, *arguments: str, blocked=frozenset(ABSENT)) -> subprocess.CompletedProcess:
+    code = BLOCKER.format(blocked=set(blocked)) + code
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+
+
+def test_the_blocker_blocks():
+    assert "blocked: torch" in fresh("import torch").stderr
+
+
+def test_import_qse_loads_nothing():
+    loaded = (
+        "import qse; print(sorted({name.split('.')[0] for name in sys.modules} & {'numpy', 'onnxruntime', 'rich'}))"
+    )
+    assert fresh(loaded).stdout == "[]\n"
+
+
+def test_the_door_opens_without_the_extras(zoo):
+    code = f"""
+import numpy as np, qse
+engine = qse.load({str(zoo / "live-base")!r})
+noisy = np.sin(np.arange(1000)).astype("float32")
+assert (qse.denoise(noisy, 16000, engine) == noisy).all()
+stream = qse.Stream(engine, 100)
+assert (stream.process(noisy)[stream.latency:] == noisy[:-stream.latency]).all()
+assert isinstance(qse.available(), list)
+print("done", sorted(name for name in sys.modules if name in {ABSENT!r}))
+"""
+    done = fresh(code)
+    assert (done.stdout, done.stderr) == ("done []\n", "")
+
+
+def test_the_commands_work_without_the_extras(models, tmp_path):
+    noisy = np.zeros((500, 1), np.float32)
+    soundfile.write(tmp_path / "a.wav", noisy, 44100)
+    main = "from qse_cli.main import main; main()"
+    done = fresh(main, "denoise", str(tmp_path / "a.wav"), "-o", str(tmp_path / "b.wav"))
+    assert done.returncode == 0, done.stderr
+    assert soundfile.info(tmp_path / "b.wav").frames == 500
+    assert "live-base" in fresh(main, "info").stdout
+    assert "denoise" in fresh(main, "--help").stdout
+
+
+def test_every_public_name_is_there():
+    assert set(qse.__all__) == {*qse.ROOMS, "__version__"}
+    for name in qse.__all__:
+        assert getattr(qse, name) is not None
+    assert not hasattr(qse, "nonsense")
+    assert qse.__version__ == version("qse")

@@ -1,0 +1,42 @@
+"""The zoo: names, paths, wrong names and damaged files."""
+
+import graphs
+import pytest
+
+import qse
+from qse.zoo import find, load, seal
+
+
+def test_names_are_the_folders(models):
+    assert {"fragile", "live-base", "recurrent"} <= set(qse.available())
+    assert qse.available() == sorted(qse.available())
+    assert find("live-base") == models / "live-base" / "model.onnx"
+    assert load().name == "live-base"
+
+
+def test_installed_models_are_found_without_any_setting(monkeypatch, tmp_path):
+    import qse_models
+
+    graphs.delay(tmp_path / "installed" / "model.onnx")
+    monkeypatch.delenv("QSE_MODELS", raising=False)
+    monkeypatch.setattr(qse_models, "__path__", [str(tmp_path)])
+    assert qse.available() == ["installed"]
+
+
+def test_a_folder_or_a_file_goes_too(zoo):
+    assert load(zoo / "recurrent").name == "recurrent"
+    assert load(str(zoo / "recurrent" / "model.onnx")).name == "recurrent"
+
+
+def test_a_wrong_name_lists_the_right_ones(models):
+    with pytest.raises(qse.QseError, match=r"no model called live-bass: .*fragile, live-base.*recurrent"):
+        load("live-bass")
+
+
+def test_a_file_that_disagrees_with_its_checksum_is_refused(tmp_path):
+    path = graphs.delay(tmp_path / "m" / "model.onnx")
+    seal(path.parent)
+    assert load(path.parent).name == "m"
+    graphs.delay(path, version="other")
+    with pytest.raises(qse.QseError, match=r"model.onnx is damaged .*SHA256SUMS"):
+        load(path.parent)
