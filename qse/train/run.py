@@ -146,9 +146,9 @@ class _Run:
                 self._save("checkpoint.safetensors")
             if self.pairs and trainer.done % plan.valid_every == 0:
                 self._validate()
-        if self.pairs and trainer.done % plan.valid_every:
-            self._validate()
         self._save("checkpoint.safetensors")
+        if self.pairs and trainer.done % plan.valid_every and not self.asked_to_stop:
+            self._validate()
 
     def _ask_to_stop(self, *_: Any) -> None:
         self.asked_to_stop = True

@@ -1,0 +1,104 @@
+"""From a trained network to a model folder: model.onnx, weights.safetensors, config.toml.
+
+The graph is one wave step: `audio` (1, hop_length) in, `enhanced` (1, hop_length) out, beside them every tensor of the
+state, `state.<path>` in and `next.<path>` out, in one order. What a runtime must know stands in its metadata.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .errors import QseError
+from .networks import enhance
+from .networks.fold import fold
+from .nn.state import flatten_state, unflatten_state
+
+TOLERANCE = 1e-5
+
+
+class WaveStep(nn.Module):
+    """A streaming network as ONNX sees it: tensors in, tensors out."""
+
+    def __init__(self, network: nn.Module, names: list[str]):
+        super().__init__()
+        self.network, self.names = network, names
+
+    def forward(self, audio: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
+        enhanced, after = self.network(audio, unflatten_state(dict(zip(self.names, state, strict=True))))
+        return enhanced, *flatten_state(after).values()
+
+
+@torch.no_grad()
+def export_stream(network: nn.Module, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
+    """Writes the wave-step graph of `network` to `path`, which must not be older work worth keeping.
+
+    Raises QseError, and leaves no file, when ONNX Runtime and torch differ by more than TOLERANCE.
+    """
+    folded = fold(network)
+    audio = torch.zeros(1, network.config.hop_length)
+    state = {key: torch.zeros_like(leaf) for key, leaf in flatten_state(folded(audio)[1]).items()}
+    beside = path.with_name(f".{path.name}.part")
+    torch.onnx.export(
+        WaveStep(folded, list(state)).eval(),
+        (audio, *state.values()),
+        beside,
+        dynamo=True,
+        external_data=False,
+        input_names=["audio", *(f"state.{key}" for key in state)],
+        output_names=["enhanced", *(f"next.{key}" for key in state)],
+        verbose=False,
+    )
+    parameters = sum(parameter.numel() for parameter in network.parameters())
+    _describe(beside, {
+        "name": name,
+        "version": version,
+        "licence": licence,
+        "sample_rate": network.config.sample_rate,
+        "hop_length": network.config.hop_length,
+        "latency": network.latency,
+        "params": parameters,
+    })
+    difference = disagreement(network, beside)
+    if not difference <= TOLERANCE:
+        beside.unlink()
+        raise QseError(f"{path}: not written, ONNX Runtime and torch differ by {difference:.1e} (limit {TOLERANCE})")
+    os.replace(beside, path)
+
+
+def disagreement(network: nn.Module, path: Path, seconds: float = 10.0) -> float:
+    """The largest difference between the graph, hop by hop, and the network, all at once, on noisy speech-like audio.
+
+    The second half of the signal follows a second of digital silence.
+    """
+    from .engine import Engine
+    from .stream import denoise
+
+    rate = network.config.sample_rate
+    noisy = speech_like(round(seconds * rate), rate)
+    noisy[len(noisy) // 2 : len(noisy) // 2 + rate] = 0
+    with torch.no_grad():
+        expected = enhance(network.eval(), torch.from_numpy(noisy)[None])[0].numpy()
+    return float(np.abs(denoise(noisy, rate, Engine(path)) - expected).max())
+
+
+def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:
+    """Harmonics of a gliding pitch in syllables, with noise 10 dB below: float32 (samples,), peak 0.5."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(samples) / sample_rate
+    pitch = 2 * np.pi * np.cumsum(140 + 40 * np.sin(2 * np.pi * 0.7 * time)) / sample_rate
+    voice = sum(np.sin(k * pitch) / k for k in range(1, 25)) * np.clip(np.sin(2 * np.pi * 3 * time), 0, None)
+    noisy = voice + 0.3 * voice.std() * rng.standard_normal(samples)
+    return (0.5 * noisy / np.abs(noisy).max()).astype(np.float32)
+
+
+def _describe(path: Path, properties: Mapping[str, object]) -> None:
+    """Writes the metadata of the graph."""
+    import onnx
+
+    model = onnx.load(path)
+    onnx.helper.set_model_props(model, {key: str(value) for key, value in properties.items()})
+    onnx.save(model, path)
