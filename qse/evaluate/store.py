@@ -19,8 +19,9 @@ WORDS = ("name", "error")  # columns that are not numbers
 class Store:
     """The rows of one evaluation under `folder`.
 
-    Rows of an unfinished run with the same settings are kept in `rows`, those with an error excepted; QseError if the
-    folder holds an unfinished run with other settings. A finished run is written anew.
+    Rows of an unfinished run are kept in `rows`, those with an error excepted; a finished run is written anew. QseError
+    if the folder holds a run with other settings; a finished one may have judged another state of the model
+    (`fingerprint`).
     """
 
     def __init__(self, folder: Path, columns: list[str], settings: dict[str, Any]):
@@ -50,16 +51,13 @@ class Store:
     def _unfinished(self, settings: dict[str, Any]) -> list[Row]:
         if not self._table.is_file() or not self._settings.is_file():
             return []
-        before = json.loads(self._settings.read_text(encoding="utf-8"))
-        failed = [row for row in read_rows(self._table) if row.get("error")]
-        if (self.folder / "summary.json").is_file() and not failed:
-            return []
-        if before != settings:
-            odd = ", ".join(key for key in settings if before.get(key) != settings[key])
-            raise QseError(
-                f"{self.folder} holds an unfinished evaluation with another {odd}: give --out another folder"
-            )
-        return [row for row in read_rows(self._table) if not row.get("error")]
+        before, rows = json.loads(self._settings.read_text(encoding="utf-8")), read_rows(self._table)
+        finished = (self.folder / "summary.json").is_file() and not any("error" in row for row in rows)
+        odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
+        if [key for key in odd if not (finished and key == "fingerprint")]:
+            what = f"{self.folder} holds an evaluation of something else ({', '.join(odd)} differ)"
+            raise QseError(f"{what}: give --out another folder, or delete this one")
+        return [] if finished else [row for row in rows if "error" not in row]
 
 
 def read_rows(path: Path) -> list[Row]:
