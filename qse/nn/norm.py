@@ -6,6 +6,7 @@ uses running statistics and folds into the convolution before it (`fold`).
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 class QuaternionRMSNorm(nn.Module):
@@ -37,9 +38,9 @@ class QuaternionLayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x - x.mean(-1, keepdim=True)
-        power = x.square().mean((-2, -1), keepdim=True)  # ..., 1, 1
-        return x * torch.rsqrt(power + self.eps) * self.gain + self.bias
+        x = (x - x.mean(-1, keepdim=True)).flatten(-2)  # ..., 4 C, of mean zero: what is left is its RMS
+        y = F.layer_norm(x, x.shape[-1:], self.gain.repeat(4), self.bias.flatten(), self.eps)
+        return y.unflatten(-1, (4, -1))
 
 
 class QuaternionBatchNorm2d(nn.BatchNorm2d):
