@@ -13,7 +13,7 @@ import typer
 import qse
 from qse.errors import QseError
 
-COMMANDS = ("denoise", "info")
+COMMANDS = ("denoise", "info", "train", "evaluate", "plot")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for name in COMMANDS:
@@ -43,3 +43,8 @@ def main() -> None:
     except QseError as error:
         print(f"qse: {error}", file=sys.stderr)
         sys.exit(error.status)
+    except ModuleNotFoundError as error:
+        if not error.name or error.name.startswith("qse"):
+            raise
+        print(f'qse: this command needs the package {error.name}: pip install "qse[train,evaluate]"', file=sys.stderr)
+        sys.exit(1)

@@ -5,7 +5,6 @@ A format is the container (WAV, FLAC, OGG, ...), a subtype what the samples are 
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from .containers import is_cut
 from .errors import QseError
 
 BLOCK = 1 << 16
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
-STREAMED = 0x7FFFF000  # a program that writes into a pipe leaves a length of this or more in a WAV header
 FORMATS = {
     **{"wav": "WAV", "wave": "WAV", "w64": "W64", "rf64": "RF64", "flac": "FLAC", "mp3": "MP3"},
     **{"ogg": "OGG", "oga": "OGG", "opus": "OGG", "aiff": "AIFF", "aif": "AIFF", "aifc": "AIFF"},
@@ -170,47 +169,12 @@ def _open(path: Path, name: str):
         raise QseError(f"{name} cannot be read: {error.strerror}") from error
     except (soundfile.SoundFileError, TypeError) as error:
         raise QseError(f"{name} is not an audio file that libsndfile reads, or its beginning is damaged") from error
-    if _is_cut(path, file):
+    if is_cut(path, file):
         raise QseError(f"{name} is cut short: its end is missing; record or copy it again")
     if not file.frames:
         raise QseError(f"{name} holds no samples")
     file.seekable = lambda: False  # soundfile would seek after every block, and an MP3 decoder click
     return file
-
-
-def _is_cut(path: Path, file) -> bool:
-    """Whether the end is missing, as far as the container tells: lengths in headers, the last page of an Ogg file."""
-    if file.format == "OGG":
-        return not _ogg_ends(path)
-    if file.format == "MP3":
-        return 0.99 * _mp3_size(path) > path.stat().st_size
-    sizes = re.findall(r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)", file.extra_info)
-    return any(int(there) < int(announced) < STREAMED for announced, there in sizes)
-
-
-def _ogg_ends(path: Path) -> bool:
-    """Whether the last page is complete and marked as the end of its stream (RFC 3533, section 6)."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - (1 << 16)))
-        tail = file.read()
-    page = tail[max(0, tail.rfind(b"OggS")) :]
-    header = 27 + page[26] if len(page) > 26 else len(page) + 1
-    return len(page) >= header + sum(page[27:header]) and bool(page[5] & 4)
-
-
-def _mp3_size(path: Path) -> int:
-    """The least size in bytes that an MP3 file's own Xing or Info header announces, 0 if it has none."""
-    with path.open("rb") as file:
-        head = file.read(10)
-        start = 0
-        if head[:3] == b"ID3":  # four bytes of seven bits each, without the ten of this header itself
-            start = 10 + sum(byte << shift for byte, shift in zip(head[6:10], (21, 14, 7, 0), strict=True))
-        file.seek(start)
-        head = file.read(256)
-    at = max(head.find(b"Xing"), head.find(b"Info"))
-    flags = head[at + 7] if at >= 0 else 0
-    size = at + 8 + 4 * (flags & 1)
-    return start + int.from_bytes(head[size : size + 4], "big") if flags & 2 else 0
 
 
 def _create(part: Path, layout: Layout, target: Path):
@@ -234,7 +198,7 @@ def _is_whole(path: Path, samples: int) -> bool:
 
     try:
         with soundfile.SoundFile(path) as file:
-            return samples <= file.frames < UNKNOWN_LENGTH and not _is_cut(path, file)
+            return samples <= file.frames < UNKNOWN_LENGTH and not is_cut(path, file)
     except soundfile.SoundFileError:
         return False
 

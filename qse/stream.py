@@ -10,11 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .audio import Resampler, bad_samples
+from .audio import BLOCK, Resampler, bad_samples
 from .engine import Engine
 from .zoo import DEFAULT_MODEL, load
-
-BLOCK = 1 << 16
 
 
 class Stream:
@@ -53,10 +51,12 @@ class Stream:
     def process(self, block: np.ndarray) -> np.ndarray:
         """`block` (samples,) in [-1, 1], at the engine's sample rate -> as many enhanced samples, float32.
 
-        Samples that are not finite count as 0. ValueError for another shape or a length that `blocksize` rules out.
+        Samples that are not finite count as 0. ValueError for another shape or a length that `blocksize` rules out,
+        TypeError for samples that are not floats.
         """
-        if np.ndim(block) != 1 or len(block) % self._grain:
-            raise ValueError(f"a block is (samples,), a multiple of {self._grain}, not of shape {np.shape(block)}")
+        block = _floats(block)
+        if block.ndim != 1 or len(block) % self._grain:
+            raise ValueError(f"a block is (samples,), a multiple of {self._grain}, not of shape {block.shape}")
         enhanced, start = np.empty(len(block), np.float32), 0
         while start < len(block):
             stop = min(len(block), start + len(self._noisy) - self._filled)
@@ -141,13 +141,11 @@ def denoise(
 ) -> np.ndarray:
     """`audio` (samples,) or (samples, channels), floats in [-1, 1] -> enhanced, of the same shape and dtype.
 
-    `sample_rate` in Hz; `model` is a name of `available()`, a path, or a loaded Engine; `strength` in dB limits how far noise is pushed
-    down (None: no limit; 0: not at all). Every channel is enhanced by itself. Raises QseError for an unknown model,
-    TypeError for samples that are not floats, ValueError for another shape or samples that are not finite.
+    `sample_rate` in Hz; `model` is a name of `available()`, a path, or a loaded Engine; `strength` in dB limits how far
+    noise is pushed down (None: no limit; 0: not at all). Every channel is enhanced by itself. Raises QseError for an
+    unknown model, TypeError for samples that are not floats, ValueError for another shape or samples not finite.
     """
-    audio = np.asarray(audio)
-    if audio.dtype.kind != "f":
-        raise TypeError(f"samples are floats in [-1, 1], not {audio.dtype}; divide PCM by its full scale first")
+    audio = _floats(audio)
     if audio.ndim not in (1, 2):
         raise ValueError(f"audio is (samples,) or (samples, channels), not of shape {audio.shape}")
     if count := bad_samples(audio):
@@ -157,3 +155,10 @@ def denoise(
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
     enhanced = [noisy[:0], *enhance(blocks, sample_rate, engine, strength)]
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
+
+
+def _floats(audio: np.ndarray) -> np.ndarray:
+    audio = np.asarray(audio)
+    if audio.dtype.kind != "f":
+        raise TypeError(f"samples are floats in [-1, 1], not {audio.dtype}; divide PCM by its full scale first")
+    return audio

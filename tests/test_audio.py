@@ -114,6 +114,26 @@ def test_a_wav_from_a_pipe_does_not_know_its_length_and_is_read(tmp_path):
     assert read(path) == 1000
 
 
+def test_a_flac_from_a_pipe_does_not_know_its_length_and_is_read(tmp_path):
+    path = make(tmp_path / "a.flac", tone(5000))
+    data = bytearray(path.read_bytes())
+    data[21] &= 0xF0  # the 36 bits that count the samples
+    data[22:26] = bytes(4)
+    path.write_bytes(data)
+    with Source(path) as source:
+        assert source.samples is None
+    assert read(path) == 5000
+
+
+def test_a_header_that_counts_itself_is_forgiven(tmp_path):
+    path = make(tmp_path / "a.wav", tone(1000))
+    data = bytearray(path.read_bytes())
+    at = data.index(b"data") + 4
+    data[at : at + 4] = (2000 + 36).to_bytes(4, "little")
+    path.write_bytes(data)
+    assert read(path) == 1000
+
+
 def test_bad_files_say_what_they_are(tmp_path):
     def check(name: str, content: bytes | None, sentence: str) -> None:
         if content is not None:

@@ -71,3 +71,12 @@ def test_every_public_name_is_there():
         assert getattr(qse, name) is not None
     assert not hasattr(qse, "nonsense")
     assert qse.__version__ == version("qse")
+
+
+def test_a_missing_package_is_one_sentence(command, monkeypatch):
+    def needs_torch():
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr("qse_cli.main.app", needs_torch)
+    status, _, err = command("train")
+    assert status == 1 and err == 'qse: this command needs the package torch: pip install "qse[train,evaluate]"\n'

@@ -55,6 +55,8 @@ def test_a_block_of_the_wrong_length_or_shape_is_refused(delay):
         Stream(delay, 160).process(np.zeros(100, np.float32))
     with pytest.raises(ValueError, match=r"\(160, 2\)"):
         Stream(delay).process(np.zeros((160, 2), np.float32))
+    with pytest.raises(TypeError, match="int16"):
+        Stream(delay).process(np.zeros(160, np.int16))
 
 
 def test_streams_of_one_engine_do_not_touch(recurrent):
