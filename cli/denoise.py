@@ -71,8 +71,11 @@ def _pipe(inputs: list[str], output: str | None, scratch: Path) -> tuple[list, l
         raise UsageError("standard output is a terminal: send it to a file or a program, or use -o FILE")
     if inputs[0] != "-":
         return [Job(Path(inputs[0]), target)], []
-    with (scratch / "in").open("wb") as file:
-        copyfileobj(sys.stdin.buffer, file)
+    try:
+        with (scratch / "in").open("wb") as file:
+            copyfileobj(sys.stdin.buffer, file)
+    except OSError as error:
+        raise QseError(f"standard input cannot be kept in {scratch}: {error.strerror}") from error
     return [Job(scratch / "in", target, "standard input")], []
 
 
