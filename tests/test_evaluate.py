@@ -21,7 +21,7 @@ from qse.evaluate import datasets, metrics, pool, report, runner, score, summary
 from qse.evaluate.plot import levels, plot_spectrograms
 from qse.evaluate.store import read_rows
 from qse.evaluate.study import Source, study
-from qse.evaluate.systems import System, find_system
+from qse.evaluate.systems import System, find_system, opened
 
 NOISY = System("noisy", "noisy")
 FAST = ("stoi", "si_sdr")
@@ -169,6 +169,25 @@ def test_a_model_is_scored_beside_the_noisy_signal(corpus, models):
         assert row["stoi"] == pytest.approx(row["noisy_stoi"], abs=1e-5) and row["process_s"] > 0
     with pytest.raises(QseError, match="no model called live-bass"):
         find_system("live-bass")
+
+
+def test_a_training_run_is_judged_by_its_averaged_weights(tmp_path):
+    torch = pytest.importorskip("torch")
+    from qse.networks import build_network, enhance
+    from qse.train import checkpoint, run
+
+    config = run.RunConfig({"network": "live"})
+    network = build_network(config.model).eval()
+    average = {f"average.{name}": value for name, value in network.state_dict().items()}
+    others = {f"model.{name}": torch.zeros_like(value) for name, value in network.state_dict().items()}
+    run.write_config(tmp_path / "config.toml", config)
+    checkpoint.save(tmp_path / "best.safetensors", average | others, {})
+    noisy = voice(0.5)
+    with torch.no_grad():
+        expected = enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+    enhanced = opened(find_system(str(tmp_path)), 1)(noisy, SAMPLE_RATE)
+    np.testing.assert_allclose(enhanced, expected, atol=1e-6)
+    assert np.abs(expected).max() > 0.01
 
 
 def test_a_folder_of_enhanced_files_is_a_system(corpus):

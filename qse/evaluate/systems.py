@@ -92,7 +92,7 @@ def open_checkpoint(path: Path, threads: int) -> Enhance:
     def enhance(noisy: np.ndarray, sample_rate: int) -> np.ndarray:
         if sample_rate != config.mix.sample_rate:
             raise QseError(f"{path} works at {config.mix.sample_rate} Hz, the audio has {sample_rate} Hz: convert it")
-        with torch.inference_mode():
+        with torch.no_grad():
             return networks.enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
 
     return enhance
