@@ -51,12 +51,18 @@ def hamilton_matrix(weight: Tensor) -> Tensor:
     Rows and columns run over components first, channels second, as `flatten` of a (4, channels) pair of axes does.
     """
     _, out, into, *kernel = weight.shape
-    blocks = _basis(weight.device, weight.dtype) @ weight.reshape(4, -1)  # 16, out*in*kernel
+    basis = _basis if torch.compiler.is_compiling() else _kept_basis  # a tracer's tensors must not be kept
+    blocks = basis(weight.device, weight.dtype) @ weight.reshape(4, -1)  # 16, out*in*kernel
     blocks = blocks.view(4, 4, out, into, -1).transpose(1, 2)  # 4, out, 4, in, kernel
     return blocks.reshape(4 * out, 4 * into, *kernel)
 
 
 @lru_cache
+@torch.inference_mode(False)
+def _kept_basis(device: torch.device, dtype: torch.dtype) -> Tensor:
+    return _basis(device, dtype)
+
+
 def _basis(device: torch.device, dtype: torch.dtype) -> Tensor:
     """(16, 4): entry (y, x) of Eq. 28 as a combination of w0..w3."""
     basis = torch.zeros(4, 4, 4, dtype=dtype)

@@ -40,7 +40,8 @@ def _fourier(n_fft: int) -> Tensor:
 class Analysis(Stateful):
     """(B, T * hop_length) samples -> (B, 2, T, F) real and imaginary part, F = n_fft / 2 + 1.
 
-    Frame t ends with sample (t + 1) hop_length. State: the last n_fft - hop_length samples.
+    Frame t ends with sample (t + 1) hop_length. State: the last n_fft - hop_length samples. Autocast does not reach
+    it: in bfloat16 the rounding of loud bins would cover quiet ones. ValueError for a part of a hop.
     """
 
     def __init__(self, n_fft: int, hop_length: int):
@@ -50,15 +51,21 @@ class Analysis(Stateful):
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, n_fft
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if x.shape[1] % self.hop_length:
+            raise ValueError(f"{x.shape[1]} samples are no multiple of the hop of {self.hop_length}")
         if past is None:
             past = x.new_zeros(x.shape[0], self.n_fft - self.hop_length)
         x = torch.cat([past, x], dim=1)
-        y = F.conv1d(x[:, None], self.basis, stride=self.hop_length)  # B, 2F, T
+        with torch.autocast(x.device.type, enabled=False):
+            y = F.conv1d(x[:, None], self.basis, stride=self.hop_length)  # B, 2F, T
         return y.unflatten(1, (2, -1)).transpose(2, 3), x[:, x.shape[1] - past.shape[1] :]
 
 
 class Synthesis(Stateful):
-    """(B, 2, T, F) -> (B, T * hop_length) samples, hop_length samples late. State: the hop still to be added to."""
+    """(B, 2, T, F) -> (B, T * hop_length) samples, hop_length samples late. State: the hop still to be added to.
+
+    Like `Analysis` in full precision under autocast.
+    """
 
     def __init__(self, n_fft: int, hop_length: int):
         super().__init__()
@@ -69,7 +76,9 @@ class Synthesis(Stateful):
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, 2 hop
 
     def forward(self, spec: Tensor, tail: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        y = F.conv_transpose1d(spec.transpose(2, 3).flatten(1, 2), self.basis, stride=self.hop_length)[:, 0]
+        x = spec.transpose(2, 3).flatten(1, 2).to(self.basis.dtype)  # B, 2F, T
+        with torch.autocast(x.device.type, enabled=False):
+            y = F.conv_transpose1d(x, self.basis, stride=self.hop_length)[:, 0]
         if tail is None:
             tail = y.new_zeros(y.shape[0], self.hop_length)
         y = torch.cat([y[:, : self.hop_length] + tail, y[:, self.hop_length :]], dim=1)  # B, (T + 1) hop
