@@ -88,7 +88,7 @@ def voicebank(folder: Path, part: str = "test", progress: Progress | None = None
     """
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
     noisy, clean = (_part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean"))
-    return at_16khz(pair_folders(noisy, clean), Path(folder), progress)
+    return with_copies(pair_folders(noisy, clean), Path(folder), progress)
 
 
 def dns3(folder: Path) -> Dns3:
@@ -101,7 +101,7 @@ def dns3(folder: Path) -> Dns3:
 def dns3_test(folder: Path, progress: Progress | None = None) -> list[Pair]:
     """The development test set of DNS-Challenge 3: noisy recordings without a reference."""
     pairs = pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
-    return at_16khz(pairs, _dns3_root(folder), progress)
+    return with_copies(pairs, _dns3_root(folder), progress)
 
 
 TEST_SETS: dict[str, Callable[[Path, Progress | None], list[Pair]]] = {
@@ -110,7 +110,7 @@ TEST_SETS: dict[str, Callable[[Path, Progress | None], list[Pair]]] = {
 }
 
 
-def at_16khz(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
+def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
     """The same pairs, each file of another rate replaced by a 16 kHz copy under root/16kHz, made if missing.
 
     A file that cannot be read stays as it is: whoever reads it reports it.

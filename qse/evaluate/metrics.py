@@ -109,8 +109,11 @@ def score_pair(
         if function not in done:
             reference = {"clean": clean} if METRICS[name].needs_clean else {}
             done[function] = function(enhanced=enhanced, sample_rate=sample_rate, **reference)
-    scores = {name: done[METRICS[name].function] for name in names}
-    return {name: value[name] if isinstance(value, dict) else value for name, value in scores.items()}
+    values = {name: done[METRICS[name].function] for name in names}
+    scores = {name: value[name] if isinstance(value, dict) else value for name, value in values.items()}
+    if not np.isfinite(list(scores.values())).all():
+        raise ValueError(f"{', '.join(name for name in names if not np.isfinite(scores[name]))} came out not finite")
+    return scores
 
 
 def check_names(names: Iterable[str]) -> None:

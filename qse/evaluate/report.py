@@ -79,13 +79,13 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
 def table(result: dict[str, Any]) -> str:
     """The Markdown table of `findings`: noisy, the system, and the gain, in the paper's column order."""
     names = [name for name in METRICS if name in result["enhanced"]]
-    rows = {"noisy": result["noisy"], result["system"]: result["enhanced"], "gain": result["gain"]}
-    speed = {} if result["rtf"] is None else {result["system"]: f"{result['rtf']:.4f}"}
+    speed = [] if result["rtf"] is None else [f"{result['rtf']:.4f}"]
     head = ["system", *(METRICS[name].title for name in names), *(["RTF"] if speed else [])]
-    lines = []
-    for title, means in rows.items():
-        cells = [_cell(name, means[name], "+" if title == "gain" else "") for name in names if means]
-        lines += [_line([title, *cells, *([speed.get(title, "")] if speed else [])])] if cells else []
+    lines = [_line([result["system"], *(_cell(name, result["enhanced"][name]) for name in names), *speed])]
+    if result["noisy"]:
+        blank = [""] * len(speed)
+        lines.insert(0, _line(["noisy", *(_cell(name, result["noisy"][name]) for name in names), *blank]))
+        lines.append(_line(["gain", *(_cell(name, result["gain"][name], "+") for name in names), *blank]))
     return "\n".join([_line(head), _rule(len(head)), *lines]) + "\n\n" + _footnote(result) + "\n"
 
 
