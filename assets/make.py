@@ -1,0 +1,59 @@
+"""Makes assets/clean.wav and assets/noisy.wav: a synthetic voice (flite) in noise that the project generates itself.
+
+    apt-get install flite
+    python assets/make.py
+
+Nothing in these files was recorded: a female voice speaks, four other voices babble behind her, and coloured noise,
+mains hum and clicks of qse.train.augment are added, 4 dB below her in all.
+"""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import soxr
+import torch
+
+from qse.train import augment
+
+RATE = 16000
+HERE = Path(__file__).parent
+TEXT = (
+    "Good morning. This recording was made in a noisy room, but every word of it should be easy to follow. "
+    "The train to the harbour leaves at half past nine."
+)
+BEHIND = "Two coffees and a glass of water, please. We could take the other road, along the river, before the rain begins."
+BABBLE = ("rms", "awb", "kal16", "kal")  # four voices at once, each beginning at another place of the text
+
+
+def say(text: str, voice: str) -> np.ndarray:
+    """`text` spoken by a flite voice: float32 (samples,) at 16 kHz, half a second of silence around it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "voice.wav"
+        subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(path)], check=True)
+        audio, rate = soundfile.read(path, dtype="float32")
+    return np.pad(soxr.resample(audio, rate, RATE), RATE // 2).astype(np.float32)
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    speech = torch.from_numpy(say(TEXT, "slt"))[None]
+    samples = speech.shape[1]
+    behind = [np.roll(np.resize(say(BEHIND, voice), samples), 20000 * n) for n, voice in enumerate(BABBLE)]
+    sources = [
+        (torch.from_numpy(np.sum(behind, 0, dtype=np.float32))[None], -6.0),
+        (augment.coloured(torch.randn(1, samples), torch.tensor([-4.0])), 0.0),
+        (augment.hum(torch.tensor([50.0]), 1 / torch.arange(1.0, 13.0)[None], torch.zeros(1, 12), samples, RATE), -12.0),
+        (augment.clicks(torch.randint(samples, (1, 12)), torch.ones(1, 12), torch.randn(1, 12, 128), samples), -12.0),
+    ]
+    noise = sum(augment.at_level(source, augment.decibels(torch.tensor([level]))) for source, level in sources)
+    noise = augment.at_snr(noise, speech, torch.tensor([4.0]))
+    noisy, clean = augment.at_peak(speech + noise, speech, torch.tensor([-3.0]))
+    for name, audio in (("noisy", noisy), ("clean", clean)):
+        soundfile.write(HERE / f"{name}.wav", audio[0].numpy(), RATE, subtype="PCM_16")
+
+
+if __name__ == "__main__":
+    main()

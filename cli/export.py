@@ -1,0 +1,20 @@
+"""qse export: a training run becomes a model folder that runs without PyTorch."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
+    folder: Annotated[Path, typer.Argument(help="Model folder to write, models/NAME.")],
+    data: Annotated[str, typer.Option(help="What it was trained on: a sentence for the card.")] = "",
+    faults: Annotated[str, typer.Option(help="What it is known to do badly: a sentence for the card.")] = "",
+    licence: Annotated[str, typer.Option(help="Licence of the weights.")] = "Apache-2.0",
+) -> None:
+    """Export a trained network to ONNX, with its weights, configuration and card."""
+    from qse.release import release
+
+    cost = release(run, folder, data, faults, licence)
+    typer.echo(f"{folder}: {cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s, RTF {cost.rtf:.3f}")

@@ -1,0 +1,152 @@
+"""From a training run to a model folder: the graph, its weights, the whole configuration, and a card.
+
+    models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors  config.toml  card.md
+"""
+
+import csv
+import platform
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from . import __version__
+from .engine import Engine
+from .errors import QseError
+from .export import export_stream, speech_like
+from .networks import build_network
+from .train import checkpoint
+from .train.run import RunConfig, read_config
+from .zoo import seal
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a card says about the cost of a model: seconds per hop on one thread, and its size."""
+
+    p50: float
+    p99: float
+    rtf: float
+    params: int
+    macs: float  # multiply-accumulates per second of audio
+    state_bytes: int
+
+
+def release(run: Path, folder: Path, data: str = "", faults: str = "", licence: str = "Apache-2.0") -> Measured:
+    """Writes the model folder of the run's best averaged weights (of its last ones where nothing was validated).
+
+    `data` says in a sentence what it was trained on, `faults` what it is known to do badly; both go into the card.
+    Raises QseError when `run` holds no run, or when the exported graph disagrees with torch.
+    """
+    config = read_config(run / "config.toml")
+    best = run / "best.safetensors"
+    chosen = best if best.exists() else run / "checkpoint.safetensors"
+    network, header = load_network(run / "config.toml", chosen)
+    folder.mkdir(parents=True, exist_ok=True)
+    export_stream(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
+    seal(folder)
+    checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
+    shutil.copyfile(run / "checkpoint.safetensors", folder / "checkpoint.safetensors")
+    shutil.copyfile(run / "config.toml", folder / "config.toml")
+    measured = measure(network, Engine(folder / "model.onnx"))
+    rows = _rows(run / "valid.csv")
+    scores = next((row for row in rows if row["step"] == header["step"]), None)
+    (folder / "card.md").write_text(_card(folder.name, config, header, measured, scores, data, faults, licence))
+    return measured
+
+
+def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
+    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
+    network = build_network(read_config(config).model)
+    tensors, header = checkpoint.load(weights)
+    averaged = checkpoint.pick(tensors, "average") or tensors
+    try:
+        network.load_state_dict(averaged)
+    except RuntimeError as error:
+        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
+    return network.eval(), header
+
+
+def measure(network: nn.Module, engine: Engine, seconds: float = 10.0) -> Measured:
+    """The cost of a streaming network and its graph, on one thread of this machine."""
+    hop, rate = engine.hop_length, engine.sample_rate
+    audio = speech_like(round(seconds * rate) // hop * hop, rate).reshape(-1, hop)
+    walk, times = engine.walk(), []
+    for block in audio:
+        began = time.perf_counter()
+        walk.step(block)
+        times.append(time.perf_counter() - began)
+    times = times[len(times) // 10 :]  # the first hops warm up
+    state = engine.silence()
+    return Measured(
+        p50=float(np.median(times)),
+        p99=float(np.quantile(times, 0.99)),
+        rtf=sum(times) / len(times) * rate / hop,
+        params=sum(parameter.numel() for parameter in network.parameters()),
+        macs=macs_per_second(network),
+        state_bytes=sum(array.nbytes for array in state.values()),
+    )
+
+
+@torch.no_grad()
+def macs_per_second(network: nn.Module) -> float:
+    """Multiply-accumulates per second of audio, counted on the operators of one second: half of its flops."""
+    config = network.config
+    with FlopCounterMode(display=False) as counter:
+        network.eval()(torch.zeros(1, config.sample_rate // config.hop_length * config.hop_length))
+    return counter.get_total_flops() / 2
+
+
+def processor() -> str:
+    """The name of this machine's processor, for tables of times."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _card(name: str, config: RunConfig, header: dict[str, str], cost: Measured, scores: dict[str, str] | None,
+          data: str, faults: str, licence: str) -> str:
+    network = build_network(config.model).config
+    latency = 2000 * network.hop_length / network.sample_rate
+    lines = [
+        f"# {name}",
+        "",
+        "Streaming speech enhancement: one channel of noisy speech in, enhanced speech out.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| sample rate | {network.sample_rate} Hz |",
+        f"| algorithmic latency | {latency:g} ms (hop {1000 * network.hop_length / network.sample_rate:g} ms) |",
+        f"| parameters | {cost.params:,} |",
+        f"| multiply-accumulates | {cost.macs / 1e9:.2f} G per second of audio |",
+        f"| state | {cost.state_bytes / 1024:.0f} KiB |",
+        f"| time per hop, one thread | p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs, "
+        f"RTF {cost.rtf:.3f} ({processor()}) |",
+        f"| training | {header['step']} steps, {float(header['seconds']) / 3600:.1f} h, seed {config.train.seed} |",
+        f"| licence | {licence} |",
+    ]
+    if scores:
+        lines += ["", "Validation pairs, mean: " + ", ".join(
+            f"{title} {float(scores[key]):.{digits}f}"
+            for title, key, digits in (("WB-PESQ", "pesq_wb", 3), ("STOI", "stoi", 4), ("SI-SDR dB", "si_sdr", 2)))]
+    if data:
+        lines += ["", f"Trained on {data}"]
+    if faults:
+        lines += ["", f"Known faults: {faults}"]
+    command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN --processes 2"
+    lines += ["", "To train it again (`config.toml` lies beside this card):", "", f"    {command}", ""]
+    return "\n".join(lines)
