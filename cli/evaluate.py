@@ -10,7 +10,10 @@ import typer
 
 def evaluate(
     model: Annotated[
-        str, typer.Argument(help="A model's name, .onnx file or checkpoint folder; noisy; a folder of enhanced files.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A model's name, .onnx file or checkpoint folder; noisy; a folder of enhanced files."
+        ),
     ],
     noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None,
     clean: Annotated[Path | None, typer.Option(metavar="DIR", help="Clean files of the same names.")] = None,
