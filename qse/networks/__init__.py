@@ -15,13 +15,21 @@ NETWORKS: dict[str, tuple[type, type[nn.Module]]] = {"live": (LiveConfig, Live)}
 
 
 def build_network(model: Mapping[str, Any]) -> nn.Module:
-    """The network of a `[model]` table: its `network` names the architecture, the other keys are its config."""
+    """The network of a `[model]` table: its `network` names the architecture, the other keys are its config.
+
+    Raises QseError for an unknown network or key, and for sizes that do not go together.
+    """
+    if not isinstance(model, Mapping):
+        raise QseError(f"model = {model!r}: expected a table, with network and the keys of its config")
     values = dict(model)
     name = values.pop("network", None)
     if name not in NETWORKS:
         raise QseError(f"unknown network {name!r}; there are {', '.join(NETWORKS)}")
     config, network = NETWORKS[name]
-    return network(build(config, values, f"network {name}: "))
+    try:
+        return network(build(config, values, f"network {name}: "))
+    except ValueError as error:
+        raise QseError(f"network {name}: {error}") from error
 
 
 def enhance(network: nn.Module, noisy: Tensor) -> Tensor:
