@@ -1,34 +1,24 @@
 """What a run leaves to read: train.csv, valid.csv, and both as curves.png."""
 
 import csv
+import os
 from pathlib import Path
 
 
 class Logbook:
-    """Appends rows to CSV files in `folder` and draws them."""
+    """Adds rows to CSV files in `folder`, each rewritten whole beside and renamed, and draws them."""
 
     def __init__(self, folder: Path):
         self.folder = folder
 
     def add(self, table: str, row: dict[str, float]) -> None:
-        """One more line in `table`.csv; the first one writes the heading."""
-        path = self.folder / f"{table}.csv"
-        new = not path.exists()
-        with path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, list(row))
-            if new:
-                writer.writeheader()
-            writer.writerow({key: f"{value:.6g}" for key, value in row.items()})
+        """One more line in `table`.csv. A column that is new leaves nan in the rows before it."""
+        self._write(table, [*self._rows(table), row])
 
     def rewind(self, step: int) -> None:
         """Forgets the rows after `step`: a run that resumes from there writes them again."""
         for path in self.folder.glob("*.csv"):
-            rows = self._rows(path.stem)
-            kept = [row for row in rows if row["step"] <= step]
-            if len(kept) < len(rows):
-                path.unlink()
-                for row in kept:
-                    self.add(path.stem, row)
+            self._write(path.stem, [row for row in self._rows(path.stem) if row["step"] <= step])
 
     def draw(self) -> None:
         """curves.png: the loss and each validation metric over the steps."""
@@ -43,9 +33,25 @@ class Logbook:
             axes.grid(alpha=0.3)
         figure.savefig(self.folder / "curves.png", dpi=110)
 
+    def _write(self, table: str, rows: list[dict[str, float]]) -> None:
+        path, beside = self.folder / f"{table}.csv", self.folder / f".{table}.csv.part"
+        if not rows:
+            path.unlink(missing_ok=True)
+            return
+        columns = dict.fromkeys(name for row in rows for name in row)
+        with beside.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(columns), restval="nan")
+            writer.writeheader()
+            writer.writerows({name: _text(value) for name, value in row.items()} for row in rows)
+        os.replace(beside, path)
+
     def _rows(self, table: str) -> list[dict[str, float]]:
         path = self.folder / f"{table}.csv"
         if not path.exists():
             return []
         with path.open(newline="") as file:
             return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+def _text(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:.6g}"
