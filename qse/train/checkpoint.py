@@ -17,10 +17,14 @@ from ..errors import QseError
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
-    """Writes `path` atomically."""
+    """Writes `path` atomically. Raises QseError when there is no writing it: what was there before is still there."""
     beside = path.with_name(f".{path.name}.part")
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside, dict(header))
-    os.replace(beside, path)
+    try:
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside, dict(header))
+        os.replace(beside, path)
+    except (OSError, SafetensorError) as error:
+        beside.unlink(missing_ok=True)
+        raise QseError(f"{path}: cannot write the checkpoint ({error}); make room or name another folder") from error
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -48,8 +52,8 @@ def optimizer_tensors(network: nn.Module, optimizer: torch.optim.Optimizer) -> d
 
 
 def restore_optimizer(network: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """The inverse of `optimizer_tensors`."""
-    for name, parameter in network.named_parameters():
-        for key in ("step", "exp_avg", "exp_avg_sq"):
-            value = tensors[f"{key}.{name}"]
-            optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)
+    """The inverse of `optimizer_tensors`; a parameter that was never updated has no state."""
+    parameters = dict(network.named_parameters())
+    for path, value in tensors.items():
+        key, name = path.split(".", 1)
+        optimizer.state[parameters[name]][key] = value if key == "step" else value.to(parameters[name].device)

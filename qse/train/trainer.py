@@ -50,16 +50,22 @@ class TrainConfig:
 
 
 class Trainer:
-    """One process's part of a run: `step()` trains on one batch, `save` and `restore` carry the run over."""
+    """One process's part of a run: `step()` trains on one batch, `tensors`, `header` and `restore` carry it over."""
 
-    def __init__(self, network: nn.Module, loss: Loss, batches: Callable[[int], tuple[Tensor, Tensor]],
-                 config: TrainConfig, device: torch.device, rank: int = 0):
+    def __init__(
+        self,
+        network: nn.Module,
+        loss: Loss,
+        batches: Callable[[int], tuple[Tensor, Tensor]],
+        config: TrainConfig,
+        device: torch.device,
+        rank: int = 0,
+    ):
         self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
         self.network = network.to(device).train()
-        self.forward = torch.compile(self.network) if config.compile else self.network
-        self.average = AveragedModel(
-            self.network, multi_avg_fn=get_ema_multi_avg_fn(config.average), use_buffers=True
-        )
+        self.average = AveragedModel(self.network, multi_avg_fn=get_ema_multi_avg_fn(config.average), use_buffers=True)
+        if config.compile:
+            self.network.compile()  # in place: it keeps its type and its names
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), betas=config.betas, weight_decay=config.weight_decay
         )
@@ -74,23 +80,27 @@ class Trainer:
         """Trains on the next batch; returns its loss and terms, and whether any process wanted to stop."""
         began = time.perf_counter()
         torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
+        before = [statistic.clone() for statistic in self._statistics]
         noisy, clean = self.batches(self.done)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            total, terms = self.loss(self.forward, noisy, clean)
+            total, terms = self.loss(self.network, noisy, clean)
         self.optimizer.zero_grad(set_to_none=False)
         total.backward()
         self._stop.fill_(float(stop))
         gradients = [p.grad for p in self.network.parameters() if p.grad is not None]
         average_([*gradients, *self._statistics, self._stop])
-        self._update()
+        self._update(before)
         self.done += 1
         self.seconds += time.perf_counter() - began
         return {"loss": total.item(), **{name: term.item() for name, term in terms.items()}}, bool(self._stop > 0)
 
-    def _update(self) -> None:
+    def _update(self, before: list[Tensor]) -> None:
+        """One step of the optimiser; a gradient that is not finite leaves weights and statistics as they were."""
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         if not torch.isfinite(norm):  # the same in every process, for the gradient is
             self.skipped += 1
+            for statistic, value in zip(self._statistics, before, strict=True):
+                statistic.copy_(value)
             return
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.rate(self.done)
@@ -107,8 +117,12 @@ class Trainer:
         return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
 
     def header(self) -> dict[str, str]:
-        return {"step": str(self.done), "skipped": str(self.skipped), "seconds": f"{self.seconds:.3f}",
-                "averaged": str(int(self.average.n_averaged))}
+        return {
+            "step": str(self.done),
+            "skipped": str(self.skipped),
+            "seconds": f"{self.seconds:.3f}",
+            "averaged": str(int(self.average.n_averaged)),
+        }
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continues where the checkpoint was written."""
