@@ -7,35 +7,63 @@ share. The gradient is small as well, so one all-reduce of one flat vector does.
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch import distributed as dist
+from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
+
+from ..errors import QseError
 
 
 def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
-    """work(rank, processes, *arguments) in each of `processes` processes; in this one when there is only one."""
+    """work(rank, processes, *arguments) in each of `processes` processes; in this one when there is only one.
+
+    Raises the QseError that a process ends with; any other exception comes with that process's traceback.
+    """
     if processes == 1:
         work(0, 1, *arguments)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        meeting = f"file://{Path(folder) / 'meeting'}"
-        crew = torch.multiprocessing.spawn(_join, (processes, meeting, work, arguments), processes, join=False)
-        # A request to stop is for the processes that work: they finish their step and write a checkpoint.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to them as well
-        signal.signal(signal.SIGTERM, lambda *_: [process.terminate() for process in crew.processes])
-        while not crew.join():
-            pass
+    with tempfile.TemporaryDirectory() as folder, _signals_passed_on() as crew:
+        spawned = torch.multiprocessing.spawn(_join, (processes, folder, work, arguments), processes, join=False)
+        crew.extend(spawned.processes)
+        try:
+            while not spawned.join(grace_period=10):  # the others end by themselves, or are ended
+                pass
+        except (ProcessRaisedException, ProcessExitedException):
+            reason = Path(folder) / "reason"
+            if reason.exists():
+                raise QseError(reason.read_text()) from None
+            raise
 
 
-def _join(rank: int, processes: int, meeting: str, work: Callable[..., None], arguments: tuple) -> None:
+@contextmanager
+def _signals_passed_on() -> Iterator[list]:
+    """A request to stop is for the processes that work: they finish their step and write a checkpoint."""
+    crew: list = []
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),  # the terminal sends it to them as well
+        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: [process.terminate() for process in crew]),
+    }
+    try:
+        yield crew
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _join(rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple) -> None:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=processes)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=processes)
     try:
         work(rank, processes, *arguments)
+    except QseError as error:
+        (Path(folder) / "reason").write_text(str(error))
+        raise
     finally:
         dist.destroy_process_group()
 

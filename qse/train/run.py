@@ -1,11 +1,12 @@
 """A training run: folders of audio and a configuration in, a folder of checkpoints and curves out.
 
-    RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv  curves.png
+RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv  curves.png
 """
 
+import json
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from . import checkpoint
 from .data import Corpus, MixConfig, Mixer
 from .logbook import Logbook
 from .losses import LossConfig, composite
-from .parallel import launch
+from .parallel import average_, launch
 from .trainer import TrainConfig, Trainer
 from .validate import Pair, read_pairs, validate
 
@@ -61,10 +62,20 @@ def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
         raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
     if job.resume and not last.exists():
         raise QseError(f"{last}: no checkpoint to resume from")
-    build_network(config.model)  # a wrong key shows here, before any process starts
-    job.out.mkdir(parents=True, exist_ok=True)
-    write_config(job.out / "config.toml", config)
+    _check(config)
+    try:
+        job.out.mkdir(parents=True, exist_ok=True)
+        write_config(job.out / "config.toml", config)
+    except OSError as error:
+        raise QseError(f"{job.out}: cannot write there ({error.strerror}); name another folder") from error
     launch(_work, job.processes, config, job, report)
+
+
+def _check(config: RunConfig) -> None:
+    """Raises QseError for what would go wrong later: before any process starts, and any audio is read."""
+    rate = build_network(config.model).config.sample_rate
+    if rate != config.mix.sample_rate:
+        raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
 
 
 def write_config(path: Path, config: RunConfig) -> None:
@@ -117,63 +128,95 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
 class _Run:
     """The rhythm around the steps: checkpoints, validation, logs, the end."""
 
-    def __init__(self, trainer: Trainer, config: RunConfig, job: Job, pairs: list[Pair], rank: int, processes: int,
-                 report: Report | None):
+    def __init__(
+        self,
+        trainer: Trainer,
+        config: RunConfig,
+        job: Job,
+        pairs: list[Pair],
+        rank: int,
+        processes: int,
+        report: Report | None,
+    ):
         self.trainer, self.config, self.job, self.pairs = trainer, config, job, pairs
         self.rank, self.processes, self.report = rank, processes, report
         self.log, self.best, self.asked_to_stop = Logbook(job.out), float("-inf"), False
+        self.sums: dict[str, float] = {}  # of every term since the last line of train.csv, and the count of steps
         if job.resume:
-            tensors, header = checkpoint.load(job.out / "checkpoint.safetensors")
-            trainer.restore(tensors, header)
-            self.best = float(header["best"])
-            if rank == 0:
-                self.log.rewind(trainer.done)
+            self._resume(job.out / "checkpoint.safetensors")
+
+    def _resume(self, path: Path) -> None:
+        tensors, header = checkpoint.load(path)
+        try:
+            self.trainer.restore(tensors, header)
+            self.best, self.sums = float(header["best"]), json.loads(header.get("sums", "{}"))
+        except (KeyError, RuntimeError) as error:
+            raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
+        if self.rank == 0:
+            self.log.rewind(self.trainer.done)
 
     def go(self) -> None:
-        plan, trainer = self.config.train, self.trainer
-        signal.signal(signal.SIGTERM, self._ask_to_stop)
-        signal.signal(signal.SIGINT, self._ask_to_stop)
-        deadline = time.monotonic() + 3600 * self.job.hours if self.job.hours else float("inf")
-        stopped, recent = False, []
+        """Trains until the end, the time limit or a signal; the handlers of signals are put back afterwards."""
+        before = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            self._steps()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _steps(self) -> None:
+        plan, trainer, hours = self.config.train, self.trainer, self.job.hours
+        deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours
+        first, stopped = trainer.done, False
         while trainer.done < plan.steps and not stopped:
             terms, stopped = trainer.step(self.asked_to_stop or time.monotonic() > deadline)
-            recent.append(terms)
-            if self.rank == 0:
-                self._report(terms)
-            if trainer.done % plan.checkpoint_every == 0:
-                self._log(recent)
-                recent = []
+            self._report(terms)
+            if trainer.done % plan.checkpoint_every == 0 or trainer.done == plan.steps:
+                self._log()
                 self._save("checkpoint.safetensors")
             if self.pairs and trainer.done % plan.valid_every == 0:
                 self._validate()
-        self._save("checkpoint.safetensors")
-        if self.pairs and trainer.done % plan.valid_every and not self.asked_to_stop:
+        if stopped:
+            self._save("checkpoint.safetensors")
+        if self.pairs and trainer.done > first and trainer.done % plan.valid_every and not self._anyone_asked_to_stop():
             self._validate()
 
     def _ask_to_stop(self, *_: Any) -> None:
         self.asked_to_stop = True
 
+    def _anyone_asked_to_stop(self) -> bool:
+        """The same answer in every process: a signal may have reached only some of them."""
+        asked = torch.tensor([float(self.asked_to_stop)])
+        average_([asked])
+        return bool(asked > 0)
+
     def _report(self, terms: dict[str, float]) -> None:
-        if self.report:
+        self.sums = {name: self.sums.get(name, 0.0) + value for name, value in {"steps": 1, **terms}.items()}
+        if self.report and self.rank == 0:
             done, seconds = self.trainer.done, self.trainer.seconds
-            self.report({**terms, "step": done, "audio": done * self._audio_per_step(), "seconds": seconds},
-                        self.config.train)
+            self.report(
+                {**terms, "step": done, "audio": done * self._audio_per_step(), "seconds": seconds}, self.config.train
+            )
 
     def _audio_per_step(self) -> float:
         return self.processes * self.config.train.batch * self.config.mix.segment
 
-    def _log(self, recent: list[dict[str, float]]) -> None:
-        if self.rank:
-            return
-        means = {name: sum(row[name] for row in recent) / len(recent) for name in recent[0]}
-        done = self.trainer.done
+    def _log(self) -> None:
+        """The means since the last line."""
+        steps = self.sums.pop("steps")
+        means = {name: value / steps for name, value in self.sums.items()}
+        done, self.sums = self.trainer.done, {}
         hours = {"audio_hours": done * self._audio_per_step() / 3600, "train_hours": self.trainer.seconds / 3600}
-        self.log.add("train", {"step": done, **hours, "rate": self.config.train.rate(done), **means})
+        if self.rank == 0:
+            self.log.add("train", {"step": done, **hours, "rate": self.config.train.rate(done), **means})
 
     def _save(self, name: str) -> None:
         if self.rank == 0:
-            checkpoint.save(self.job.out / name, self.trainer.tensors(),
-                            {**self.trainer.header(), "best": str(self.best)})
+            checkpoint.save(
+                self.job.out / name,
+                self.trainer.tensors(),
+                {**self.trainer.header(), "best": str(self.best), "sums": json.dumps(self.sums)},
+            )
 
     def _validate(self) -> None:
         scores = validate(self.trainer.average.module, self.pairs, self.trainer.device, self.rank, self.processes)
@@ -184,3 +227,4 @@ class _Run:
             hours = self.trainer.done * self._audio_per_step() / 3600
             self.log.add("valid", {"step": self.trainer.done, "hours": hours, **scores})
             self.log.draw()
+        self._save("checkpoint.safetensors")  # which remembers the best score
