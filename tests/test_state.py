@@ -1,0 +1,157 @@
+"""Chains and state trees; and the streaming contract itself, which an honest layer passes and every cheat fails."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import contract  # noqa: E402
+from torch import nn  # noqa: E402
+
+from qse.nn.conv import CausalConv1d  # noqa: E402
+from qse.nn.state import Chain, Stateful, flatten_state, unflatten_state  # noqa: E402
+
+
+class Difference(Stateful):
+    """x[t] - x[t - 1], for (B, C, T); state: the last frame. The honest layer that the cheats are made from."""
+
+    def forward(self, x, past=None):
+        past = x.new_zeros(*x.shape[:2], 1) if past is None else past
+        line = torch.cat([past, x], 2)
+        return line[..., 1:] - line[..., :-1], line[..., -1:]
+
+
+class HiddenMemory(Difference):
+    """Keeps its past on itself. It starts anew from silence, so that only a second stream shows it."""
+
+    def forward(self, x, past=None):
+        fresh = past is None or not past.any()
+        y, self.past = super().forward(x, None if fresh else self.past)
+        return y, self.past
+
+
+class Forgetful(Difference):
+    """Right on a whole input, but hands on nothing."""
+
+    def forward(self, x, past=None):
+        y, past = super().forward(x, past)
+        return y, torch.zeros_like(past)
+
+
+class Inexact(Difference):
+    """Right output; its state holds a number that depends on how the input was cut."""
+
+    def forward(self, x, past=None):
+        y, frame = super().forward(x, None if past is None else past["frame"])
+        return y, {"frame": frame, "length": x.new_full((1,), x.shape[2])}
+
+
+class Growing(Stateful):
+    """The sum of all frames so far, from all frames so far."""
+
+    def forward(self, x, past=None):
+        line = x if past is None else torch.cat([past, x], 2)
+        return line.cumsum(2)[..., -x.shape[2] :], line
+
+
+class TimeMean(Difference):
+    """Subtracts the mean over the frames that came together, as an instance norm does."""
+
+    def forward(self, x, past=None):
+        y, past = super().forward(x, past)
+        return y - y.mean(2, keepdim=True), past
+
+
+class LookAhead(Stateful):
+    """Knows the next frame where there is one."""
+
+    def forward(self, x, past=None):
+        return x + torch.cat([x[..., 1:], torch.zeros_like(x[..., :1])], 2), x.new_zeros(1)
+
+
+class FromOne(Difference):
+    """Begins as if there had been ones."""
+
+    def forward(self, x, past=None):
+        return super().forward(x, x.new_ones(*x.shape[:2], 1) if past is None else past)
+
+
+class InPlace(Difference):
+    """Writes its new state over the old one."""
+
+    def forward(self, x, past=None):
+        y, after = super().forward(x, past)
+        return y, after.clone() if past is None else past.copy_(after)
+
+
+CHEATS = {
+    HiddenMemory: contract.check_strangers,
+    Forgetful: contract.check_split,
+    Inexact: contract.check_split,
+    Growing: contract.check_split,
+    TimeMean: contract.check_split,
+    LookAhead: contract.check_future,
+    FromOne: contract.check_beginning,
+    InPlace: contract.check_strangers,
+}
+
+
+@pytest.fixture
+def x():
+    torch.manual_seed(0)
+    return torch.randn(2, 3, 23, dtype=torch.float64)
+
+
+def test_an_honest_layer_keeps_the_law(x):
+    contract.verify_stream(Difference(), x, dim=2)
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
+def test_a_cheat_is_caught(cheat, x):
+    with pytest.raises(AssertionError):
+        contract.verify_stream(cheat(), x, dim=2)
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
+def test_the_check_that_is_meant_for_a_cheat_catches_it_alone(cheat, x):
+    case = contract.Case(cheat(), x, 2, 1, 2)
+    with pytest.raises(AssertionError):
+        CHEATS[cheat](case)
+
+
+def test_only_a_second_stream_shows_hidden_memory(x):
+    case = contract.Case(HiddenMemory(), x, 2, 1, 2)
+    for check in set(contract.CHECKS) - {contract.check_strangers}:
+        check(case)
+
+
+def chain() -> Chain:
+    torch.manual_seed(1)
+    return Chain(
+        first=CausalConv1d(2, 3, 3, dilation=2),
+        act=nn.Tanh(),
+        inner=Chain(deep=CausalConv1d(3, 2, 2), flat=nn.Identity()),
+    )
+
+
+def test_chain_keeps_the_law():
+    contract.verify_stream(chain(), torch.randn(2, 4, 2, 15), dim=3)
+
+
+def test_chain_is_its_layers_one_after_the_other():
+    layers, x = chain(), torch.randn(2, 4, 2, 5)
+    y, first = layers.first(x)
+    y, deep = layers.inner.deep(torch.tanh(y))
+    found, state = layers(x)
+    assert torch.equal(found, y)
+    assert state.keys() == {"first", "inner"} and state["inner"].keys() == {"deep"}  # nothing for stateless layers
+    assert torch.equal(state["first"], first) and torch.equal(state["inner"]["deep"], deep)
+
+
+def test_state_flat_and_back():
+    a, b, c = torch.zeros(1), torch.ones(2), torch.ones(3)
+    tree = {"encoder": {"dense": {"layer0": a, "layer1": b}}, "tail": c}
+    flat = flatten_state(tree)
+    assert list(flat) == ["encoder.dense.layer0", "encoder.dense.layer1", "tail"]
+    back = unflatten_state(flat)
+    assert back["encoder"]["dense"]["layer1"] is b and back["tail"] is c
+    assert list(flatten_state(back)) == list(flat)
