@@ -29,7 +29,7 @@ def test_sigma_of_both_criteria():
 
 
 def test_an_unknown_criterion_names_the_known_ones():
-    with pytest.raises(ValueError, match="lecun.*glorot, he"):
+    with pytest.raises(ValueError, match=r"lecun.*glorot, he"):
         quaternion_init_(torch.empty(4, 1, 1), "lecun")
 
 
