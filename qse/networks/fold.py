@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..nn.conv import QuaternionConv2d
 from ..nn.norm import QuaternionBatchNorm2d
-from ..nn.quaternion import hamilton_matrix
+from ..nn.quaternion import real_matrix
 
 
 class ExpandedConv2d(nn.Conv2d):
@@ -48,7 +48,7 @@ def _convolutions(module: nn.Module) -> list[tuple[nn.Module, str]]:
 
 
 def _expand(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None) -> ExpandedConv2d:
-    weight = hamilton_matrix(conv.weight)
+    weight = real_matrix(conv.weight)
     bias = weight.new_zeros(len(weight)) if conv.bias is None else conv.bias.flatten()
     if norm is not None:
         scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)

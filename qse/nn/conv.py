@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .init import quaternion_init_
-from .quaternion import hamilton_matrix
+from .quaternion import real_matrix
 from .state import Stateful
 
 
@@ -34,7 +34,7 @@ class QuaternionConv2d(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         bias = None if self.bias is None else self.bias.flatten()
-        weight = hamilton_matrix(self.weight)
+        weight = real_matrix(self.weight)
         y = F.conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
         return y.unflatten(1, (4, -1))
 
@@ -53,7 +53,7 @@ class CausalConv1d(Stateful):
             past = x.new_zeros(*x.shape[:3], self.history)
         x = torch.cat([past, x], dim=3)
         bias = None if self.bias is None else self.bias.flatten()
-        y = F.conv1d(x.flatten(1, 2), hamilton_matrix(self.weight), bias, dilation=self.dilation)
+        y = F.conv1d(x.flatten(1, 2), real_matrix(self.weight), bias, dilation=self.dilation)
         return y.unflatten(1, (4, -1)), x[..., x.shape[3] - self.history :]
 
 

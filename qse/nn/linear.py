@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .init import quaternion_init_
-from .quaternion import hamilton_matrix
+from .quaternion import real_matrix
 
 
 class QuaternionLinear(nn.Module):
@@ -18,5 +18,5 @@ class QuaternionLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         bias = None if self.bias is None else self.bias.flatten()
-        y = F.linear(x.flatten(-2), hamilton_matrix(self.weight), bias)  # ..., 4 out
+        y = F.linear(x.flatten(-2), real_matrix(self.weight), bias)  # ..., 4 out
         return y.unflatten(-1, (4, -1))

@@ -5,13 +5,14 @@ q = q0 + q1 i + q2 j + q3 k is four real numbers along one tensor axis of size 4
 
 Layers compute y = x (x) w, as the main paper does: "Quaternion Self-Attention with Shared Scores", Eqs. 4, 21 and 28.
 (Other papers write w (x) x: the same family of maps, up to conjugation.) `hamilton_matrix` is the one place where a
-quaternion weight becomes real.
+quaternion weight becomes real. In place of a layer's weight may stand a module of another algebra (hypercomplex.py);
+`real_matrix` asks it.
 """
 
 from functools import lru_cache
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 # Row y, column x of Eq. 28: which component of w stands there, and with which sign.
 PART = ((0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0))
@@ -55,6 +56,11 @@ def hamilton_matrix(weight: Tensor) -> Tensor:
     blocks = basis(weight.device, weight.dtype) @ weight.reshape(4, -1)  # 16, out*in*kernel
     blocks = blocks.view(4, 4, out, into, -1).transpose(1, 2)  # 4, out, 4, in, kernel
     return blocks.reshape(4 * out, 4 * into, *kernel)
+
+
+def real_matrix(weight: Tensor | nn.Module) -> Tensor:
+    """The real matrix (out, in, *kernel) of a layer's weight: a quaternion one, or a module that makes its own."""
+    return weight() if isinstance(weight, nn.Module) else hamilton_matrix(weight)
 
 
 @lru_cache

@@ -31,7 +31,7 @@ class QuaternionGRU(Stateful):
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if hidden is None:
             hidden = x.new_zeros(x.shape[0], *self.bias_hidden.shape[1:])
-        weights = (_gates(self.weight_input), _gates(self.weight_hidden))
+        weights = (gate_matrix(self.weight_input), gate_matrix(self.weight_hidden))
         weights += (self.bias_input.flatten(), self.bias_hidden.flatten())
         y, after = torch.gru(
             x.flatten(-2), hidden.flatten(-2)[None], weights, True, 1, 0.0, self.training, False, True
@@ -39,8 +39,10 @@ class QuaternionGRU(Stateful):
         return y.unflatten(-1, (4, -1)), after[0].unflatten(-1, (4, -1))
 
 
-def _gates(weight: Tensor) -> Tensor:
-    """(gates, 4, out, in) -> (gates * 4 out, 4 in)."""
+def gate_matrix(weight: Tensor | nn.Module) -> Tensor:
+    """(gates, 4, out, in) -> (gates * 4 out, 4 in); a module of another algebra makes its own."""
+    if isinstance(weight, nn.Module):
+        return weight()
     gates, _, out, _ = weight.shape
     real = hamilton_matrix(weight.transpose(0, 1).flatten(1, 2))  # 4 * gates * out, 4 in
     return real.view(4, gates, out, -1).transpose(0, 1).reshape(gates * 4 * out, -1)
