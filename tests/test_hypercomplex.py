@@ -1,0 +1,135 @@
+"""PHM layers against sums of Kronecker products, real layers, quaternion layers and the paper's parameter counts."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import contract  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
+from qse.nn.cells import QuaternionLSTM  # noqa: E402
+from qse.nn.conv import QuaternionConv2d  # noqa: E402
+from qse.nn.hypercomplex import (  # noqa: E402
+    HypercomplexConv,
+    HypercomplexLinear,
+    HypercomplexLSTM,
+    HypercomplexWeight,
+    hamilton_rule,
+    hypercomplex_matrix,
+)
+from qse.nn.linear import QuaternionLinear  # noqa: E402
+
+
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def close(found, expected):
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-11)
+
+
+def count(module: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+@pytest.mark.parametrize("n, out, into", [(1, 3, 5), (2, 6, 4), (3, 9, 6), (5, 10, 15), (8, 16, 8)])
+def test_matrix_is_the_sum_of_kronecker_products(n, out, into):  # Eq. 5
+    rule, weight = draw(n, n, n), draw(n, out // n, into // n, seed=1)
+    close(hypercomplex_matrix(rule, weight), sum(torch.kron(a, s) for a, s in zip(rule, weight, strict=True)))
+
+
+def test_matrix_of_a_kernel_is_one_matrix_per_position():
+    rule, weight = draw(2, 2, 2), draw(2, 3, 2, 2, 4, seed=1)
+    whole = hypercomplex_matrix(rule, weight)
+    assert whole.shape == (6, 4, 2, 4)
+    close(whole[..., 1, 2], hypercomplex_matrix(rule, weight[..., 1, 2]))
+
+
+def test_nothing_larger_than_the_matrix_comes_into_being():
+    class Largest(TorchDispatchMode):
+        size = 0
+
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            result = function(*arguments, **(keywords or {}))
+            if isinstance(result, torch.Tensor):
+                self.size = max(self.size, result.numel())
+            return result
+
+    with Largest() as largest:
+        hypercomplex_matrix(draw(8, 8, 8), draw(8, 16, 24))
+    assert largest.size == 8 * 16 * 8 * 24
+
+
+def test_n_of_one_is_the_real_layer():
+    x, layer, real = draw(3, 5), HypercomplexLinear(1, 5, 7).double(), torch.nn.Linear(5, 7).double()
+    assert count(layer) == count(real)
+    with torch.no_grad():
+        layer.weight.weight.copy_(real.weight[None, None])
+        layer.bias.copy_(real.bias)
+    close(layer(x), real(x))
+
+
+def test_hamilton_rule_makes_the_quaternion_linear_layer():  # Eqs. 6-7
+    x, quaternion = draw(3, 4, 5), QuaternionLinear(5, 7).double()
+    layer = HypercomplexLinear(4, 20, 28, rule=hamilton_rule()).double()
+    assert count(layer) == count(quaternion)
+    with torch.no_grad():
+        layer.weight.weight.copy_(quaternion.weight[None])
+        layer.bias.copy_(quaternion.bias.flatten())
+    close(layer(x.flatten(1)).view(3, 4, 7), quaternion(x))
+
+
+def test_hamilton_rule_makes_the_quaternion_convolution():
+    x = draw(2, 4, 2, 6, 9)
+    quaternion = QuaternionConv2d(2, 3, (2, 3), stride=(1, 2), padding=(0, 1)).double()
+    layer = HypercomplexConv(4, 8, 12, (2, 3), stride=(1, 2), padding=(0, 1), rule=hamilton_rule()).double()
+    with torch.no_grad():
+        layer.weight.weight.copy_(quaternion.weight[None])
+    close(layer(x.flatten(1, 2)).unflatten(1, (4, -1)), quaternion(x))
+
+
+def test_convolution_along_one_axis_is_a_matrix_per_tap():
+    layer, x = HypercomplexConv(3, 6, 9, (2,)).double(), draw(2, 6, 5)
+    matrix = layer.weight()
+    expected = [matrix[..., 0] @ x[..., t, None] + matrix[..., 1] @ x[..., t + 1, None] for t in range(4)]
+    close(layer(x), torch.cat(expected, -1))
+
+
+def test_hamilton_rule_makes_the_quaternion_lstm():
+    x, quaternion = draw(2, 6, 4, 3), QuaternionLSTM(3, 5).double()
+    layer = HypercomplexLSTM(4, 12, 20, rule=hamilton_rule()).double()
+    with torch.no_grad():
+        layer.weight_input.weight.copy_(quaternion.weight_input)
+        layer.weight_hidden.weight.copy_(quaternion.weight_hidden)
+        layer.bias.copy_(quaternion.bias.flatten(1))
+    close(layer(x.flatten(2))[0].unflatten(-1, (4, -1)), quaternion(x)[0])
+
+
+def test_lstm_keeps_the_streaming_law():
+    torch.manual_seed(0)
+    contract.verify_stream(HypercomplexLSTM(5, 10, 15), draw(2, 23, 10), dim=1)
+
+
+@pytest.mark.parametrize("n, thousands", [(1, 721), (2, 361), (5, 146), (10, 81)])
+def test_lstm_has_the_parameters_of_table_1(n, thousands):
+    assert count(HypercomplexLSTM(n, 300, 300)) // 1000 == thousands
+
+
+def test_a_rule_is_learned_unless_it_is_given():
+    learned, given = HypercomplexLinear(4, 8, 8), HypercomplexLinear(4, 8, 8, rule=hamilton_rule())
+    assert count(learned) - count(given) == 4 * 4 * 4
+    assert torch.autograd.gradcheck(
+        hypercomplex_matrix, (draw(2, 2, 2).requires_grad_(), draw(2, 1, 2).requires_grad_())
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_initial_matrix_has_the_variance_of_real_glorot(n):
+    torch.manual_seed(0)
+    variance = torch.stack([HypercomplexWeight(n, 100, 50)().var() for _ in range(20)]).mean()
+    assert variance.item() == pytest.approx(2 / 150, rel=0.1)
+
+
+def test_an_n_that_does_not_divide_says_so():
+    with pytest.raises(ValueError, match="n = 3 does not divide the 6 inputs and 8 outputs"):
+        HypercomplexLinear(3, 6, 8)
