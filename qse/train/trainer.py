@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.optim.swa_utils import AveragedModel
 
 from . import checkpoint
 from .parallel import average_
@@ -49,6 +49,21 @@ class TrainConfig:
         return self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup)) * 0.5 * (1 + math.cos(math.pi * fall))
 
 
+def moving_average(decay: float) -> Callable[[list[Tensor], list[Tensor], Tensor | int], None]:
+    """An exponential moving average that starts short: after n updates the decay is at most (1 + n) / (10 + n).
+
+    So the first weights are forgotten at once; a constant decay of 0.999 would keep a tenth of them for 2300 steps.
+    """
+
+    @torch.no_grad()
+    def update(averages: list[Tensor], values: list[Tensor], updates: Tensor | int) -> None:
+        share = max(1 - decay, 9 / (10 + int(updates)))
+        for average, value in zip(averages, values, strict=True):
+            average.lerp_(value, share) if average.is_floating_point() else average.copy_(value)
+
+    return update
+
+
 class Trainer:
     """One process's part of a run: `step()` trains on one batch, `tensors`, `header` and `restore` carry it over."""
 
@@ -63,7 +78,7 @@ class Trainer:
     ):
         self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
         self.network = network.to(device).train()
-        self.average = AveragedModel(self.network, multi_avg_fn=get_ema_multi_avg_fn(config.average), use_buffers=True)
+        self.average = AveragedModel(self.network, multi_avg_fn=moving_average(config.average), use_buffers=True)
         if config.compile:
             self.network.compile()  # in place: it keeps its type and its names
         self.optimizer = torch.optim.AdamW(
