@@ -1,4 +1,5 @@
-"""The streaming bottleneck: bands of one frame talk to each other by shared-score attention, time passes in a GRU.
+"""The streaming bottleneck: bands of one frame talk to each other by shared-score attention, time passes in a GRU, or
+in another of the mixers.
 
 Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 4, C).
 """
@@ -9,46 +10,66 @@ from torch import Tensor, nn
 from ..nn.attention import SharedScoreAttention
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm
-from ..nn.recurrent import QuaternionGRU
-from ..nn.state import Stateful
+from ..nn.state import State, Stateful
+from .mixers import TIME_MIXERS
 
 
 class BandTimeBlock(Stateful):
-    """Attention over bands, recurrence over time, feed-forward; each behind a norm and beside a residual.
+    """Attention over bands, a mixer over time, feed-forward; each behind a norm and beside a residual.
 
-    (B, T, F, 4, C) -> (B, T, F, 4, C). State: the GRU's, (B * F, 4, C).
+    (B, T, F, 4, C) -> (B, T, F, 4, C). State: the mixer's, of the GRU (B * F, 4, C).
     """
 
-    def __init__(self, bands: int, channels: int, heads: int, qk_norm: bool = True, expansion: int = 2):
+    def __init__(
+        self,
+        bands: int,
+        channels: int,
+        heads: int,
+        qk_norm: bool = True,
+        time_mixer: str = "gru",
+        window: int = 100,
+        expansion: int = 2,
+    ):
         super().__init__()
         self.band = nn.Parameter(0.02 * torch.randn(bands, 4, channels))
         self.norm_attention = QuaternionLayerNorm(channels)
         self.attention = SharedScoreAttention(channels, heads, qk_norm)
         self.norm_time = QuaternionLayerNorm(channels)
-        self.time = QuaternionGRU(channels, channels)
+        self.time = TIME_MIXERS[time_mixer](bands, channels, heads, window)
         self.time_out = QuaternionLinear(channels, channels)
         self.norm_feed = QuaternionLayerNorm(channels)
         self.feed = nn.Sequential(
-            QuaternionLinear(channels, expansion * channels), nn.SiLU(), QuaternionLinear(expansion * channels, channels)
+            QuaternionLinear(channels, expansion * channels),
+            nn.SiLU(),
+            QuaternionLinear(expansion * channels, channels),
         )
 
-    def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, memory: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]
         y = (self.norm_attention(x) + self.band).flatten(0, 1)  # B T, F, 4, C
         x = x + self.attention(y).unflatten(0, batch)
         y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
-        y, hidden = self.time(y, hidden)
+        y, memory = self.time(y, memory)
         x = x + self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2)
-        return x + self.feed(self.norm_feed(x)), hidden
+        return x + self.feed(self.norm_feed(x)), memory
 
 
 class Bottleneck(Stateful):
-    """(B, 4, C, T, F) -> the same; state: `{block: its hidden quaternions}`."""
+    """(B, 4, C, T, F) -> the same; state: `{block: the memory of its mixer}`."""
 
-    def __init__(self, blocks: int, bands: int, channels: int, heads: int, qk_norm: bool = True):
+    def __init__(
+        self,
+        blocks: int,
+        bands: int,
+        channels: int,
+        heads: int,
+        qk_norm: bool = True,
+        time_mixer: str = "gru",
+        window: int = 100,
+    ):
         super().__init__()
         self.blocks = nn.ModuleDict(
-            {f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm) for n in range(blocks)}
+            {f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm, time_mixer, window) for n in range(blocks)}
         )
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:

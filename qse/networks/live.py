@@ -1,6 +1,6 @@
 """The streaming family: waveform in, waveform out, hop by hop or all at once.
 
-    audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> MagnitudePhaseMask -> Synthesis -> audio
+    audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask -> Synthesis -> audio
 
 The encoder's first layer treats two ranges of the spectrum with kernels of their own: narrow bands below `split` bins,
 wide bands above, as hearing does; the decoder's last layer opens both ranges again to single bins.
@@ -18,8 +18,10 @@ from ..nn.mask import MagnitudePhaseMask
 from ..nn.norm import QuaternionBatchNorm2d
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
+from .algebra import convert_
 from .bottleneck import Bottleneck
 from .dense import CausalUnit, ConvUnit, DenseBlock
+from .mixers import TIME_MIXERS
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,18 @@ class LiveConfig:
     blocks: int = 2
     heads: int = 4
     qk_norm: bool = False
+    time_mixer: str = "gru"  # or rnn, lstm, attention, ssm, lru, token
+    window: int = 100  # frames that attention over time, or the token, looks back over
+    algebra: str = "quaternion"  # or real, or phm
+    phm_n: int = 4
 
     def __post_init__(self):
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):
             raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
+        if self.time_mixer not in TIME_MIXERS:
+            raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {', '.join(TIME_MIXERS)}")
 
 
 class RangeSplit(nn.Module):
@@ -135,10 +143,13 @@ class Live(Stateful):
         self.features = QuaternionFeatures(config.power)
         self.encoder = Encoder(config)
         bands = sum(bins // width for bins, width in config.ranges) // 4
-        self.bottleneck = Bottleneck(config.blocks, bands, config.channels[2], config.heads, config.qk_norm)
+        self.bottleneck = Bottleneck(
+            config.blocks, bands, config.channels[2], config.heads, config.qk_norm, config.time_mixer, config.window
+        )
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()
         self.synthesis = Synthesis(config.n_fft, config.hop_length)
+        convert_(self, config.algebra, config.phm_n)
 
     @property
     def latency(self) -> int:

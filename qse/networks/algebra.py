@@ -1,0 +1,44 @@
+"""The same network over another algebra: every quaternion weight gives way to a real matrix of the same size.
+
+"quaternion" leaves all as it is, "real" puts a free matrix in its place (four times the weights), "phm" a sum of n
+Kronecker products with a rule that is learned (hypercomplex.py). Norms, biases and products of features stay.
+"""
+
+from torch import Tensor, nn
+
+from ..nn.cells import QuaternionLSTM, QuaternionRNN
+from ..nn.conv import CausalConv1d, QuaternionConv2d
+from ..nn.hypercomplex import HypercomplexWeight
+from ..nn.linear import QuaternionLinear
+from ..nn.recurrent import QuaternionGRU
+
+ALGEBRAS = ("quaternion", "real", "phm")
+
+WEIGHTS: dict[type[nn.Module], tuple[str, ...]] = {
+    QuaternionLinear: ("weight",),
+    QuaternionConv2d: ("weight",),
+    CausalConv1d: ("weight",),
+}
+GATES: dict[type[nn.Module], tuple[str, ...]] = dict.fromkeys(
+    (QuaternionGRU, QuaternionRNN, QuaternionLSTM), ("weight_input", "weight_hidden")
+)
+
+
+def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
+    """Gives `network` new weights of `algebra`, in place. ValueError for an unknown one, or where n does not divide."""
+    if algebra not in ALGEBRAS:
+        raise ValueError(f"algebra {algebra!r}: choose one of {', '.join(ALGEBRAS)}")
+    if algebra == "quaternion":
+        return
+    for module in list(network.modules()):
+        for name in WEIGHTS.get(type(module), ()):
+            _replace(module, name, getattr(module, name)[None], n if algebra == "phm" else 1)
+        for name in GATES.get(type(module), ()):
+            _replace(module, name, getattr(module, name), n if algebra == "phm" else 1)
+
+
+def _replace(module: nn.Module, name: str, weight: Tensor, n: int) -> None:
+    """For a quaternion weight (gates, 4, out, in, *kernel)."""
+    gates, _, out, into, *kernel = weight.shape
+    delattr(module, name)
+    setattr(module, name, HypercomplexWeight(n, 4 * out, 4 * into, tuple(kernel), gates))
