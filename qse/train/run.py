@@ -171,13 +171,13 @@ class _Run:
         while trainer.done < plan.steps and not stopped:
             terms, stopped = trainer.step(self.asked_to_stop or time.monotonic() > deadline)
             self._report(terms)
-            if trainer.done % plan.checkpoint_every == 0 or trainer.done == plan.steps:
+            due = trainer.done % plan.checkpoint_every == 0 or trainer.done == plan.steps
+            if due:
                 self._log()
+            if due or stopped:  # before a validation, which takes long
                 self._save("checkpoint.safetensors")
             if self.pairs and trainer.done % plan.valid_every == 0:
                 self._validate()
-        if stopped:
-            self._save("checkpoint.safetensors")
         if self.pairs and trainer.done > first and trainer.done % plan.valid_every and not self._anyone_asked_to_stop():
             self._validate()
 
