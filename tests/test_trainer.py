@@ -1,0 +1,436 @@
+"""The loop against a plain one, resuming against going on, two processes against one, and what a run leaves behind."""
+
+import json
+import os
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import soundfile  # noqa: E402
+import twins  # noqa: E402
+from torch import nn  # noqa: E402
+from twins import PLAN, TINY, batches, copies, same, squared_error  # noqa: E402
+
+from qse.errors import QseError  # noqa: E402
+from qse.evaluate.metrics import score_pair  # noqa: E402
+from qse.export import speech_like  # noqa: E402
+from qse.networks import build_network, enhance  # noqa: E402
+from qse.train import checkpoint, parallel  # noqa: E402
+from qse.train.data import MixConfig  # noqa: E402
+from qse.train.logbook import Logbook  # noqa: E402
+from qse.train.losses import LossConfig  # noqa: E402
+from qse.train.run import Job, RunConfig, read_config, train  # noqa: E402
+from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
+from qse.train.validate import METRICS, Pair, read_pairs, validate  # noqa: E402
+
+LOSS = LossConfig(mrstft=0, si_sdr=1, rms=1, complex_l1=0, pesq=0)
+CONFIG = RunConfig(TINY, MixConfig(segment=0.25, rooms=2), LOSS, PLAN)
+CPU = torch.device("cpu")
+
+
+# A network and a source of batches for the loop alone: statistics, random numbers, and a target that can be learned
+
+
+def network(seed: int = 0) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.2), nn.Linear(8, 6))
+
+
+def trainer(plan: TrainConfig = PLAN, seed: int = 0, source=batches, loss=squared_error) -> Trainer:
+    return Trainer(network(seed), loss, source, plan, CPU)
+
+
+# The loop
+
+
+def test_the_loop_is_the_plain_one():
+    def source(step):
+        return tuple(x.double() for x in batches(step))
+
+    run = Trainer(network().double(), squared_error, source, replace(PLAN, clip=0.05, average=0.3), CPU)
+    plain = network().double().train()
+    optimizer = torch.optim.AdamW(plain.parameters(), betas=PLAN.betas, weight_decay=PLAN.weight_decay)
+    averaged = None
+    for step in range(5):
+        run.step()
+        torch.manual_seed(hash((PLAN.seed, 0, step)))
+        optimizer.zero_grad()
+        squared_error(plain, *source(step))[0].backward()
+        norm = torch.cat([p.grad.flatten() for p in plain.parameters()]).norm()
+        assert norm > 0.05  # there is something to clip
+        for p in plain.parameters():
+            p.grad *= 0.05 / (norm + 1e-6)
+        optimizer.param_groups[0]["lr"] = PLAN.rate(step)
+        optimizer.step()
+        now = [p.detach().clone() for p in plain.state_dict().values() if p.is_floating_point()]
+        decay = min(0.3, (1 + step) / (10 + step)) if step else 0.0  # 0.18, 0.25, then as configured
+        averaged = [decay * a + (1 - decay) * p for a, p in zip(averaged or now, now, strict=True)]
+    for model, expected in ((run.network, now), (run.average.module, averaged)):
+        found = [p for p in model.state_dict().values() if p.is_floating_point()]
+        for a, b in zip(found, expected, strict=True):
+            torch.testing.assert_close(a, b, rtol=0, atol=1e-8)
+
+
+def test_the_average_forgets_as_fast_as_it_was_told_in_the_end():
+    mean = torch.tensor([1.0])
+    moving_average(0.999)([mean], [torch.tensor([3.0])], 100000)
+    assert mean.item() == pytest.approx(1.002)
+
+
+def test_the_loss_falls():
+    run = trainer(TrainConfig(steps=60, warmup=1, learning_rate=0.02))
+    losses = [run.step()[0]["loss"] for _ in range(60)]
+    assert np.mean(losses[-10:]) < 0.6 * np.mean(losses[:10])
+
+
+def test_resuming_gives_the_numbers_of_going_on(tmp_path):
+    on, first = trainer(), trainer()
+    terms = [on.step()[0] for _ in range(6)]
+    for _ in range(3):
+        first.step()
+    checkpoint.save(tmp_path / "c.safetensors", first.tensors(), first.header())
+    second = trainer(seed=1)  # another network: everything must come from the file
+    second.restore(*checkpoint.load(tmp_path / "c.safetensors"))
+    assert [second.step()[0] for _ in range(3)] == terms[3:]
+    same(second.tensors(), on.tensors())
+    assert {**second.header(), "seconds": ""} == {**on.header(), "seconds": ""}
+    assert len(on.tensors()) == 2 * len(on.network.state_dict()) + 3 * len(list(on.network.parameters()))
+
+
+def test_a_step_whose_gradient_is_not_finite_changes_nothing():
+    def source(step):
+        noisy, clean = batches(step)
+        return (noisy * float("nan"), clean) if step == 2 else (noisy, clean)
+
+    run = trainer(source=source)
+    run.step(), run.step()
+    before = copies(run.tensors())
+    run.step()
+    after = run.tensors()
+    assert run.done == 3 and run.skipped == 1
+    same(before, copies(after))
+    run.step()
+    assert run.skipped == 1 and all(torch.isfinite(value).all() for value in run.tensors().values())
+    assert not torch.equal(run.tensors()["model.0.weight"], before["model.0.weight"])
+
+
+def test_a_run_without_one_good_step_resumes_too(tmp_path):
+    run = trainer(source=lambda step: (torch.full((4, 6), float("inf")), torch.zeros(4, 6)))
+    run.step()
+    checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header())
+    second = trainer(seed=1)
+    second.restore(*checkpoint.load(tmp_path / "c.safetensors"))
+    assert second.done == second.skipped == 1
+    same(second.tensors(), run.tensors())
+
+
+def test_a_request_to_stop_comes_back_with_its_step():
+    run = trainer()
+    assert [run.step(stop)[1] for stop in (False, True, False)] == [False, True, False]
+
+
+def test_bfloat16_trains_weights_that_stay_float32():
+    run = twins.live(replace(PLAN, precision="bfloat16"))
+    before = copies(run.network.state_dict())
+    terms, _ = run.step()
+    assert np.isfinite(terms["loss"]) and run.skipped == 0
+    after = run.network.state_dict()
+    assert all(p.dtype == torch.float32 and torch.isfinite(p).all() for p in run.network.parameters())
+    assert not torch.equal(after["decoder.head.weight"], before["decoder.head.weight"])
+
+
+def test_a_compiled_network_is_still_a_stream_with_the_same_names(monkeypatch):
+    """What torch.compile gives back is a function that calls the network, here as in earnest."""
+    monkeypatch.setattr(torch, "compile", lambda inner, *_, **__: lambda *a, **k: inner(*a, **k))
+    run, plain = twins.live(replace(PLAN, compile=True)), twins.live(PLAN)
+    assert run.step()[0] == plain.step()[0]
+    same(run.tensors(), plain.tensors())
+
+
+# Checkpoints
+
+
+def test_a_checkpoint_comes_back_as_it_was(tmp_path):
+    tensors = {"model.a": torch.randn(3, 2).t(), "model.b": torch.tensor(7), "average.a": torch.ones(1)}
+    checkpoint.save(tmp_path / "c.safetensors", tensors, {"step": "3"})
+    found, header = checkpoint.load(tmp_path / "c.safetensors")
+    same(found, tensors)
+    assert header == {"step": "3"} and os.listdir(tmp_path) == ["c.safetensors"]
+    assert checkpoint.pick(found, "model").keys() == {"a", "b"}
+
+
+@pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_fails_leaves_the_last_checkpoint(tmp_path, monkeypatch, error):
+    path = tmp_path / "c.safetensors"
+    checkpoint.save(path, {"a": torch.ones(3)}, {"step": "1"})
+
+    def half(tensors, beside, header):
+        beside.write_bytes(b"half")
+        raise error
+
+    monkeypatch.setattr(checkpoint, "save_file", half)
+    with pytest.raises((QseError, KeyboardInterrupt)) as raised:
+        checkpoint.save(path, {"a": torch.zeros(3)}, {"step": "2"})
+    found, header = checkpoint.load(path)
+    assert torch.equal(found["a"], torch.ones(3)) and header == {"step": "1"}
+    if isinstance(error, OSError):
+        assert f"{path}: cannot write the checkpoint (No space left on device)" in str(raised.value)
+        assert os.listdir(tmp_path) == ["c.safetensors"]
+
+
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path):
+    (tmp_path / "torn.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{")
+    for name in ("torn.safetensors", "none.safetensors"):
+        with pytest.raises(QseError, match=f"{name}: cannot read the checkpoint"):
+            checkpoint.load(tmp_path / name)
+
+
+# The log
+
+
+def lines(path) -> list[dict[str, str]]:
+    head, *rows = path.read_text().splitlines()
+    return [dict(zip(head.split(","), row.split(","), strict=True)) for row in rows]
+
+
+def test_the_log_grows_by_lines_and_columns(tmp_path):
+    log = Logbook(tmp_path)
+    log.add("train", {"step": 1234567, "loss": 0.123456789})
+    log.add("train", {"step": 1234568, "loss": 1e-12, "pesq": float("nan")})
+    assert lines(tmp_path / "train.csv") == [
+        {"step": "1234567", "loss": "0.123457", "pesq": "nan"},
+        {"step": "1234568", "loss": "1e-12", "pesq": "nan"},
+    ]
+
+
+def test_the_log_forgets_what_comes_after_a_step(tmp_path):
+    log = Logbook(tmp_path)
+    for step in (10, 20, 30):
+        log.add("train", {"step": step, "loss": step / 7})
+    log.add("valid", {"step": 30, "pesq_wb": 2.5})
+    before = (tmp_path / "train.csv").read_text().splitlines()
+    log.rewind(20)
+    assert (tmp_path / "train.csv").read_text().splitlines() == before[:3]
+    assert os.listdir(tmp_path) == ["train.csv"]
+
+
+def test_the_curves_are_a_picture(tmp_path):
+    log = Logbook(tmp_path)
+    log.add("train", {"step": 1, "loss": 2.0})
+    log.add("valid", {"step": 1, "hours": 0.1, "pesq_wb": float("nan"), "stoi": 0.5})
+    log.draw()
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+# Validation
+
+
+@pytest.fixture(scope="module")
+def audio(tmp_path_factory):
+    """Folders of speech, noise and validation pairs, a few seconds each."""
+    folder, rng = tmp_path_factory.mktemp("audio"), np.random.default_rng(0)
+    for seed, name in enumerate(("speech/a/1.wav", "speech/b/1.wav", "valid/clean/p.wav", "valid/clean/q.wav")):
+        write(folder / name, speech_like(20000, 16000, seed))
+    write(folder / "noise/hiss/1.wav", 0.1 * rng.standard_normal(20000))
+    for name in ("p.wav", "q.wav"):
+        clean, _ = soundfile.read(folder / "valid/clean" / name)
+        write(folder / "valid/noisy" / name, 0.5 * clean + 0.02 * rng.standard_normal(20000))
+    return folder
+
+
+def write(path, samples, sample_rate=16000):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, samples, sample_rate)
+
+
+def test_validation_is_the_mean_of_the_metrics_of_the_pairs(audio):
+    torch.manual_seed(0)
+    net, pairs = build_network(TINY).train(), read_pairs(audio / "valid", 16000)
+    found = validate(net, pairs, CPU)
+    assert net.training and [pair.name for pair in pairs] == ["p", "q"]
+    rows = []
+    for pair in pairs:
+        with torch.no_grad():
+            enhanced = enhance(net.eval(), torch.from_numpy(pair.noisy)[None])[0].numpy()
+        rows.append(score_pair(clean=pair.clean, enhanced=enhanced, metrics=METRICS))
+    assert found == pytest.approx({metric: (rows[0][metric] + rows[1][metric]) / 2 for metric in METRICS})
+
+
+def test_a_network_that_says_nothing_has_no_score_and_ends_nothing():
+    pair = Pair("p", np.ones(16000, np.float32), speech_like(16000, 16000))
+
+    class Mute(nn.Module):
+        def forward(self, noisy):
+            return 0 * noisy
+
+    assert all(np.isnan(score) for score in validate(Mute(), [pair], CPU).values())
+
+
+def test_pairs_that_do_not_fit_are_named(tmp_path):
+    tone = 0.1 * np.sin(np.arange(1600))
+
+    def refused(folder, sentence, sample_rate=16000):
+        with pytest.raises(QseError, match=sentence):
+            read_pairs(tmp_path / folder, sample_rate)
+
+    refused("none", "none: no pairs; put files of equal names into")
+    write(tmp_path / "alone/noisy/a.wav", tone)
+    refused("alone", r"alone/clean/a.wav: cannot be read as audio; every noisy file needs a clean one of its name")
+    write(tmp_path / "short/noisy/a.wav", tone), write(tmp_path / "short/clean/a.wav", tone[1:])
+    refused("short", r"short/noisy/a.wav: noisy has 1600 samples and clean 1599")
+    write(tmp_path / "rate/noisy/a.wav", tone, 8000), write(tmp_path / "rate/clean/a.wav", tone, 8000)
+    refused("rate", r"rate/noisy/a.wav: a validation file must be mono and at 16000 Hz")
+    refused("rate", "rate: validation works at 16000 Hz, not at 8000", 8000)
+    write(tmp_path / "two/noisy/a.wav", np.stack([tone, tone], 1)), write(tmp_path / "two/clean/a.wav", tone)
+    refused("two", r"two/noisy/a.wav: a validation file must be mono")
+
+
+# Runs
+
+
+def job(audio, out, **changes) -> Job:
+    return Job(audio / "speech", audio / "noise", out, **{"valid": audio / "valid", **changes})
+
+
+@pytest.fixture(scope="module")
+def whole(audio, tmp_path_factory):
+    """A run from beginning to end, and what it reported after every step."""
+    out, reports = tmp_path_factory.mktemp("runs") / "whole", []
+    train(CONFIG, job(audio, out), lambda row, plan: reports.append(row))
+    return out, reports
+
+
+def test_a_run_leaves_what_it_says(whole):
+    out, reports = whole
+    assert {path.name for path in out.iterdir()} == {
+        "config.toml", "checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png",
+    }  # fmt: skip
+    assert [row["step"] for row in reports] == [1, 2, 3, 4, 5, 6, 7]
+    assert reports[-1]["audio"] == 7 * 2 * 0.25
+    assert [row["step"] for row in lines(out / "train.csv")] == ["3", "6", "7"]
+    assert [row["step"] for row in lines(out / "valid.csv")] == ["4", "7"]
+    mean = np.mean([row["loss"] for row in reports[3:6]])
+    assert float(lines(out / "train.csv")[1]["loss"]) == pytest.approx(mean, rel=1e-5)
+    config = read_config(out / "config.toml")
+    assert config.train == PLAN and config.mix == CONFIG.mix and config.loss == CONFIG.loss
+
+
+def test_the_best_average_is_kept(whole, audio):
+    out, _ = whole
+    tensors, header = checkpoint.load(out / "best.safetensors")
+    scores = {row["step"]: float(row["pesq_wb"]) for row in lines(out / "valid.csv")}
+    assert float(header["best"]) == pytest.approx(max(scores.values()), rel=1e-5)
+    assert scores[header["step"]] == max(scores.values())
+    net = build_network(read_config(out / "config.toml").model)
+    net.load_state_dict(checkpoint.pick(tensors, "average"))
+    assert validate(net, read_pairs(audio / "valid", 16000), CPU)["pesq_wb"] == pytest.approx(float(header["best"]))
+
+
+def test_a_run_that_was_told_to_stop_and_resumed_gives_the_numbers_of_the_whole_one(whole, audio, tmp_path):
+    out, at = tmp_path / "parts", []
+
+    def stop_at_three(row, plan):
+        at.append(row["step"])
+        if row["step"] == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    train(CONFIG, job(audio, out), stop_at_three)
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert at == [1, 2, 3, 4]  # the step that was asked is the last one
+    assert checkpoint.load(out / "checkpoint.safetensors")[1]["step"] == "4"
+    train(CONFIG, job(audio, out, resume=True))
+    for name in ("checkpoint.safetensors", "best.safetensors"):
+        (expected, old), (found, new) = (checkpoint.load(folder / name) for folder in (whole[0], out))
+        same(found, expected)
+        assert {**new, "seconds": ""} == {**old, "seconds": ""}
+    for table in ("train", "valid"):
+        expected, found = (lines(folder / f"{table}.csv") for folder in (whole[0], out))
+        assert [{**row, "train_hours": ""} for row in found] == [{**row, "train_hours": ""} for row in expected]
+
+
+def test_resuming_a_finished_run_changes_nothing(whole, audio):
+    out, _ = whole
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    train(CONFIG, job(audio, out, resume=True))
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_time_limit_ends_a_run_with_a_checkpoint(audio, tmp_path):
+    train(CONFIG, job(audio, tmp_path / "run", valid=None, hours=0))
+    assert checkpoint.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
+
+
+def refused(sentence: str, config: RunConfig, job: Job) -> None:
+    with pytest.raises(QseError, match=sentence):
+        train(config, job)
+
+
+def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
+    out, _ = whole
+    before = (out / "checkpoint.safetensors").read_bytes()
+    refused("whole: holds a run already; continue it with --resume", CONFIG, job(audio, out))
+    refused(r"checkpoint.safetensors: no checkpoint to resume from", CONFIG, job(audio, tmp_path / "new", resume=True))
+    refused("speech: no such folder", CONFIG, job(tmp_path, tmp_path / "new"))
+    refused("unknown key 'size'", replace(CONFIG, model={**TINY, "size": 3}), job(audio, tmp_path / "new"))
+    slow = replace(CONFIG, model={**TINY, "sample_rate": 8000})
+    refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, job(audio, tmp_path / "new"))
+    (tmp_path / "file").write_text("in the way")
+    refused("file: cannot write there", CONFIG, job(audio, tmp_path / "file"))
+    refused("a: cannot write there", CONFIG, job(audio, tmp_path / "file/a"))
+    assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_a_checkpoint_of_another_model_is_named(whole, audio, tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "checkpoint.safetensors").write_bytes((whole[0] / "checkpoint.safetensors").read_bytes())
+    wider = replace(CONFIG, model={**TINY, "growth": 4})
+    refused(r"run/checkpoint.safetensors: not a checkpoint of this model", wider, job(audio, out, resume=True))
+
+
+# Two processes
+
+
+def test_two_processes_train_as_one_and_an_error_of_one_is_its_sentence(tmp_path):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(QseError, match=r"^this is how it ends$"):
+        parallel.launch(twins.work, 2, tmp_path)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    (zero, heard), (one, said) = (checkpoint.load(tmp_path / f"{rank}.safetensors") for rank in (0, 1))
+    same(zero, one)  # parameters, statistics, average and optimiser stay in step
+    joined = twins.linear(rank=0, size=8)
+    joined.step()
+    for name, p in joined.network.named_parameters():
+        torch.testing.assert_close(zero[f"gradient.{name}"], p.grad, rtol=1e-5, atol=1e-7)
+    heard, said = (json.loads(header["findings"]) for header in (heard, said))
+    assert heard["terms"] != said["terms"]  # batches of their own
+    assert heard["stops"] == said["stops"] == [True, False]
+    assert heard["skipped"] == said["skipped"] == 1
+    assert heard["gathered"] == said["gathered"] == [0, 10, 1, 11]
+
+
+def test_a_request_to_stop_goes_to_the_processes_that_work():
+    class Process:
+        ended = 0
+
+        def terminate(self):
+            self.ended += 1
+
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with parallel._signals_passed_on() as crew:
+        crew.append(Process())
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)  # which the terminal has sent them itself
+        assert crew[0].ended == 1
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_alone_there_is_nothing_to_average():
+    x = torch.tensor([1.0, 2.0])
+    parallel.average_([x])
+    assert x.tolist() == [1, 2] and parallel.gather([3]) == [3]
