@@ -1,0 +1,68 @@
+"""The language models: Table 4's parameter counts to the last one, causality, and what the heads hold."""
+
+import dataclasses
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from qse.networks import language  # noqa: E402
+from qse.networks.language import ARMS, CausalAttention, Language, LanguageConfig, rotary  # noqa: E402
+from qse.nn.attention import CausalSharedScoreAttention  # noqa: E402
+
+TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 823_296, "A5": 559_488}
+
+
+@pytest.mark.parametrize("arm", TABLE_4)
+def test_arm_has_the_parameters_of_table_4(arm):
+    with torch.device("meta"):
+        network = Language(ARMS[arm])
+    assert sum(parameter.numel() for parameter in network.parameters()) == TABLE_4[arm]
+
+
+@pytest.mark.parametrize("arm", TABLE_4)
+def test_a_byte_is_predicted_from_those_before_it_alone(arm):
+    torch.manual_seed(0)
+    small = dataclasses.replace(ARMS[arm], dim=32, feed=32)
+    network, tokens = Language(small).double().eval(), torch.randint(256, (2, 12))
+    other = tokens.clone()
+    other[:, 7:] = torch.randint(256, (2, 5))
+    y, z = network(tokens), network(other)
+    assert y.shape == (2, 12, 256)
+    torch.testing.assert_close(y[:, :7], z[:, :7], rtol=0, atol=1e-12)
+    assert ((y[:, 7:] - z[:, 7:]).abs().amax(-1) > 1e-6).all()
+
+
+def test_an_earlier_byte_reaches_all_later_ones():
+    torch.manual_seed(0)
+    for pattern in ("A", "M"):
+        network, tokens = Language(LanguageConfig(pattern, dim=32, feed=32)).eval(), torch.randint(256, (1, 12))
+        other = tokens.clone()
+        other[0, 2] += 1
+        assert ((network(tokens) - network(other)).abs().amax(-1) > 0)[0, 2:].all()
+
+
+def test_heads_hold_whole_quaternions(monkeypatch):
+    """Without positions it is the streaming layer of one score per pair, its window as long as the text."""
+    torch.manual_seed(0)
+    monkeypatch.setattr(language, "rotary", lambda x: x)
+    layer, x = CausalAttention(LanguageConfig("A", dim=32, heads=4)), torch.randn(2, 5, 32)
+    shared = CausalSharedScoreAttention(8, 4, window=5, qk_norm=False)
+    shared.project.linear.load_state_dict(layer.project.state_dict())
+    shared.out.load_state_dict(layer.out.state_dict())
+    torch.testing.assert_close(layer(x), shared(x.unflatten(-1, (4, -1)))[0].flatten(-2))
+
+
+def test_rotary_scores_know_distances_alone():
+    torch.manual_seed(0)
+    q, k = (rotary(torch.randn(8).double().expand(1, 1, 9, 8)) for _ in range(2))
+    scores = (q @ k.mT)[0, 0]
+    torch.testing.assert_close(scores[1:, 1:], scores[:-1, :-1])
+    assert scores[0].std() > 1e-3
+
+
+def test_a_pattern_of_other_letters_is_refused():
+    with pytest.raises(ValueError, match="AXM"):
+        LanguageConfig("AXM")
+    with pytest.raises(ValueError, match="quaternion"):
+        LanguageConfig("AM", quaternion=False)
