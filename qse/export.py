@@ -1,4 +1,4 @@
-"""From a trained network to a model folder: model.onnx, weights.safetensors, config.toml.
+"""From a trained network to model.onnx.
 
 The graph is one wave step: `audio` (1, hop_length) in, `enhanced` (1, hop_length) out, beside them every tensor of the
 state, `state.<path>` in and `next.<path>` out, in one order. What a runtime must know stands in its metadata.
@@ -13,9 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from .errors import QseError
-from .networks import enhance
 from .networks.fold import fold
-from .nn.state import flatten_state, unflatten_state
+from .nn.state import Stateful, flatten_state, unflatten_state
 
 TOLERANCE = 1e-5
 
@@ -32,57 +31,71 @@ class WaveStep(nn.Module):
         return enhanced, *flatten_state(after).values()
 
 
-@torch.no_grad()
 def export_stream(network: nn.Module, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
     """Writes the wave-step graph of `network` to `path`, which must not be older work worth keeping.
 
-    Raises QseError, and leaves no file, when ONNX Runtime and torch differ by more than TOLERANCE.
+    Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX Runtime and torch
+    differ by more than TOLERANCE.
     """
+    if not isinstance(network, Stateful):
+        raise QseError(f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream")
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        _write(network, beside)
+        _describe(beside, {
+            "name": name,
+            "version": version,
+            "licence": licence,
+            "sample_rate": network.config.sample_rate,
+            "hop_length": network.config.hop_length,
+            "latency": network.latency,
+            "params": sum(parameter.numel() for parameter in network.parameters()),
+        })  # fmt: skip
+        difference = disagreement(network, beside)
+        if not difference <= TOLERANCE:
+            raise QseError(
+                f"{path}: not written, ONNX Runtime and torch differ by {difference:.1e} (limit {TOLERANCE})"
+            )
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@torch.no_grad()
+def _write(network: nn.Module, path: Path) -> None:
+    """The graph of the folded network, without metadata."""
     folded = fold(network)
     audio = torch.zeros(1, network.config.hop_length)
     state = {key: torch.zeros_like(leaf) for key, leaf in flatten_state(folded(audio)[1]).items()}
-    beside = path.with_name(f".{path.name}.part")
     torch.onnx.export(
         WaveStep(folded, list(state)).eval(),
         (audio, *state.values()),
-        beside,
+        path,
         dynamo=True,
         external_data=False,
         input_names=["audio", *(f"state.{key}" for key in state)],
         output_names=["enhanced", *(f"next.{key}" for key in state)],
         verbose=False,
     )
-    parameters = sum(parameter.numel() for parameter in network.parameters())
-    _describe(beside, {
-        "name": name,
-        "version": version,
-        "licence": licence,
-        "sample_rate": network.config.sample_rate,
-        "hop_length": network.config.hop_length,
-        "latency": network.latency,
-        "params": parameters,
-    })
-    difference = disagreement(network, beside)
-    if not difference <= TOLERANCE:
-        beside.unlink()
-        raise QseError(f"{path}: not written, ONNX Runtime and torch differ by {difference:.1e} (limit {TOLERANCE})")
-    os.replace(beside, path)
 
 
+@torch.no_grad()
 def disagreement(network: nn.Module, path: Path, seconds: float = 10.0) -> float:
     """The largest difference between the graph, hop by hop, and the network, all at once, on noisy speech-like audio.
 
-    The second half of the signal follows a second of digital silence.
+    It begins with a second of digital silence and has another in the middle. nan where either is not finite.
     """
     from .engine import Engine
-    from .stream import denoise
 
-    rate = network.config.sample_rate
-    noisy = speech_like(round(seconds * rate), rate)
-    noisy[len(noisy) // 2 : len(noisy) // 2 + rate] = 0
-    with torch.no_grad():
-        expected = enhance(network.eval(), torch.from_numpy(noisy)[None])[0].numpy()
-    return float(np.abs(denoise(noisy, rate, Engine(path)) - expected).max())
+    engine, rate = Engine(path), network.config.sample_rate
+    noisy = speech_like(round(seconds * rate) // engine.hop_length * engine.hop_length, rate)
+    noisy[:rate] = noisy[len(noisy) // 2 : len(noisy) // 2 + rate] = 0
+    expected = network.eval()(torch.from_numpy(noisy)[None])[0][0].numpy()
+    state, worst = engine.silence(), np.float32(0)
+    for hop, wanted in zip(*(audio.reshape(-1, engine.hop_length) for audio in (noisy, expected)), strict=True):
+        enhanced, state = engine.step(hop, state)
+        worst = np.maximum(worst, np.abs(enhanced - wanted).max())  # keeps nan
+    return float(worst)
 
 
 def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:
