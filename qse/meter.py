@@ -42,3 +42,21 @@ class Meter:
         """The time in seconds that a `share` (0.5: median, 0.99: p99) of the last blocks stayed within."""
         recent = self._recent[: min(self.blocks, len(self._recent))]
         return float(np.quantile(recent, share)) if len(recent) else 0.0
+
+
+class Level:
+    """Level of a running signal in dBFS: its power, averaged with a memory of about `span` seconds."""
+
+    def __init__(self, sample_rate: int, span: float = 0.5):
+        self._span, self._power = span * sample_rate, 0.0
+
+    def add(self, block: np.ndarray) -> None:
+        """Count a block (samples,) or (samples, channels)."""
+        if np.size(block):
+            share = min(1.0, len(block) / self._span)
+            self._power += share * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
+
+    @property
+    def dbfs(self) -> float:
+        """RMS against full scale 1.0 in dB, at least -120."""
+        return max(FLOOR_DBFS, 10 * math.log10(self._power)) if self._power > 0 else FLOOR_DBFS

@@ -1,0 +1,197 @@
+"""Microphone and loudspeaker: a PortAudio stream each, its callback, and the ring and converter behind it.
+
+The callbacks only copy between PortAudio's memory and a ring; everything else happens on the other side of that ring.
+The microphone's channels become one, their mean; the loudspeaker plays one in all of its channels (two at most).
+An open port is `lost` when PortAudio has ended its stream or has not called for PATIENCE seconds.
+"""
+
+from collections.abc import Iterator
+from time import monotonic
+from types import ModuleType
+
+import numpy as np
+
+from .devices import Device, NoSound, find
+from .drift import Converter, Drift
+from .player import Player
+from .ring import Bell, Ring
+
+PATIENCE = 3.0
+
+
+class Port:
+    """What both have in common: finding the device, opening it, noticing that it is gone."""
+
+    kind = ""
+
+    def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
+        """`wanted` as in `find`; `blocksize` in samples at the device's rate, None: 10 ms; `cushion` in seconds."""
+        self._sound, self._wanted, self._cushion, self._stream = sound, wanted, cushion, None
+        self.device: Device = find(sound, kind=self.kind, wanted=wanted)
+        self.sample_rate = self.device.sample_rate
+        self.blocksize = blocksize or self.sample_rate // 100
+        self._channels = min(2, self.device.channels(self.kind))
+        self._called, self._ended = 0.0, False
+
+    def open(self) -> None:
+        """Start the device. Raises NoSound if it is not there, or does not start."""
+        device = find(self._sound, self.kind, self._wanted if self._wanted is None else self.device.name)
+        if device.sample_rate != self.sample_rate:
+            raise NoSound(f"{device} came back at {device.sample_rate} Hz, it was {self.sample_rate} Hz: start again")
+        self._called, self._ended = monotonic(), False
+        opener = {"input": self._sound.InputStream, "output": self._sound.OutputStream}[self.kind]
+        try:
+            self._stream = opener(
+                samplerate=self.sample_rate,
+                blocksize=self.blocksize,
+                device=device.id,
+                channels=self._channels,
+                dtype="float32",
+                latency=self._cushion,
+                callback=self._call,
+                finished_callback=self._end,
+            )
+            self._stream.start()
+        except self._sound.PortAudioError as error:
+            self.close()
+            raise NoSound(f"{device} does not start ({error}): is another program holding it?") from error
+        self.device = device
+
+    def close(self) -> None:
+        """Stop the device, whatever state it is in."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.abort(ignore_errors=True)
+            stream.close(ignore_errors=True)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device, once opened, no longer runs."""
+        return self._stream is None or self._ended or monotonic() - self._called > PATIENCE
+
+    @property
+    def latency(self) -> float:
+        """Seconds that PortAudio gives for the way between the device and the callback."""
+        return self._stream.latency if self._stream is not None else 0.0
+
+    def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
+        self._called = monotonic()
+
+    def _end(self) -> None:
+        self._ended = True
+
+
+class Microphone(Port):
+    """Where live sound comes from."""
+
+    kind, channels = "input", 1
+
+    def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
+        super().__init__(sound, wanted, blocksize, cushion)
+        self._ring, self._bell, self._stopped = Ring(self.sample_rate, self._channels), Bell(), False
+        self._converter: Converter | None = None
+        self.samples = self.dropouts = self.bad = 0
+
+    def start(self, sample_rate: int) -> None:
+        """Open the device; blocks will be converted to `sample_rate`."""
+        if sample_rate != self.sample_rate:
+            self._converter = Converter(self.sample_rate, sample_rate)
+        self.open()
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Blocks (samples, channels) as the device delivers them, until `stop`; an array that is used again."""
+        block = np.zeros((self.blocksize, self._channels), np.float32)
+        while not self._stopped:
+            self._bell.wait(0.1)
+            while self._ring.waiting and not self._stopped:
+                got = self._ring.read(block)
+                self.samples += got
+                yield block[:got]
+
+    def convert(self, block: np.ndarray) -> np.ndarray:
+        """A block of the device's -> (samples, 1) at the rate given to `start`; what is not finite counts as 0."""
+        mono = block.mean(axis=1)
+        if not np.isfinite(mono).all():
+            self.bad += 1
+            mono[~np.isfinite(mono)] = 0
+        return (self._converter.process(mono) if self._converter else mono)[:, None]
+
+    def rest(self) -> np.ndarray:
+        """What is still inside the converter: nothing that anybody waits for."""
+        return np.zeros((0, 1), np.float32)
+
+    def stop(self) -> None:
+        """Let `blocks` end."""
+        self._stopped = True
+        self._bell.ring()
+
+    @property
+    def waits(self) -> float:
+        """Seconds that a sample spends between callback and model."""
+        return self.blocksize / self.sample_rate + (self._converter.delay if self._converter else 0.0)
+
+    def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
+        self._called = monotonic()
+        whole = self._ring.write(samples) == count
+        self.dropouts += bool(flags.input_overflow) or not whole
+        self._bell.ring()
+
+
+class Loudspeaker(Port):
+    """Where live sound goes to: headphones, or a virtual device that another program listens to."""
+
+    kind = "output"
+
+    def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
+        super().__init__(sound, wanted, blocksize, cushion)
+        self.player = Player(self.sample_rate, cushion + self.blocksize / self.sample_rate)
+        self._out, self._drift, self._under = np.zeros((self.blocksize, 1), np.float32), Drift(), 0
+        self._converter: Converter | None = None
+
+    def start(self, sample_rate: int) -> None:
+        """Open the device for blocks at `sample_rate`."""
+        self._converter = Converter(sample_rate, self.sample_rate)
+        self.open()
+
+    def open(self) -> None:
+        """Start the device, with nothing to play yet."""
+        self.player.empty()
+        super().open()
+
+    def write(self, enhanced: np.ndarray, seconds: float) -> None:
+        """Play (samples, channels), which last `seconds`, as soon as it is their turn."""
+        if self.player.playing:
+            self._converter.stretch = self._drift.update(self.player.excess / self.sample_rate, seconds)
+        samples = self._converter.process(np.clip(enhanced.mean(axis=1), -1, 1))
+        self.player.ring.write(samples[:, None])
+
+    def finish(self) -> None:
+        """No more is coming: play what is there to its end."""
+        self.player.closing = True
+
+    @property
+    def done(self) -> bool:
+        """Whether all has been played after `finish`."""
+        return self.lost or not (self.player.playing or self.player.ring.waiting)
+
+    @property
+    def dropouts(self) -> int:
+        """How often the sound was interrupted: blocks too late, too many, or not fetched in time."""
+        return self.player.late + self.player.skipped + self._under
+
+    @property
+    def drift(self) -> float:
+        """How much faster this device's clock runs than the other, as a fraction, as far as it is known yet."""
+        return self._drift.stretch
+
+    @property
+    def waits(self) -> float:
+        """Seconds that a sample spends between model and callback, on average."""
+        player = self.player
+        return (player.cushion + player.excess + self.blocksize / 2) / self.sample_rate + self._converter.delay
+
+    def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
+        self._called = monotonic()
+        self._under += bool(flags.output_underflow) and self.player.playing
+        self.player.pull(self._out[:count])
+        samples[:] = self._out[:count]

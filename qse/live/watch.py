@@ -1,0 +1,92 @@
+"""What keeps a session going: the thread that works, and an eye on devices that vanish and return."""
+
+from dataclasses import replace
+from pathlib import Path
+from threading import Event, Thread
+from types import ModuleType
+
+from ..audio import Layout, write
+from ..errors import QseError
+from .devices import NoSound
+from .files import FileSource, in_step
+from .ports import Port
+from .session import Session
+
+RETRY = 1.0  # seconds before each attempt to find a device again
+
+
+class Worker(Thread):
+    """Runs a session to its end; `error` is what ended it, None if it was its end."""
+
+    def __init__(self, session: Session, to: Path | None = None, overwrite: bool = False):
+        """`to`: a file for the enhanced signal, in step with the source and of its rate; nothing is there before the
+        end, and on error nothing at all."""
+        super().__init__(name="qse live", daemon=True)
+        self.session, self.error = session, None
+        self._to, self._overwrite = to, overwrite
+
+    def run(self) -> None:
+        """The thread's work."""
+        try:
+            if self._to is None:
+                for _ in self.session.run():
+                    pass
+            else:
+                self._write(self._to)
+        except BaseException as error:
+            self.error = error
+
+    def _write(self, to: Path) -> None:
+        session, source = self.session, self.session.source
+        if isinstance(source, FileSource):
+            layout = source.layout.to(to, source.path)
+        else:
+            layout = Layout(source.sample_rate, 1, "WAV", "PCM_16", "FILE", {}).to(to, Path("microphone.wav"))
+        blocks = in_step(session.run(), session.engine.latency, session.engine.sample_rate, source, session.channels)
+        write(to, blocks, replace(layout, channels=session.channels), self._overwrite)
+
+
+class Watch:
+    """Looks after a session's devices. `message`: what is wrong now, None while all is well; `losses`: how often."""
+
+    def __init__(self, session: Session, sound: ModuleType | None, reconnect: bool = True):
+        """`sound` as in `devices`; it is started anew to see devices that came later."""
+        self._ports = [port for port in (*session.speakers, session.source) if isinstance(port, Port)]
+        self._sound, self._reconnect, self._done = sound, reconnect, Event()
+        self.message, self.losses = None, 0
+
+    def look(self) -> None:
+        """Call this several times a second. Raises QseError if a device is gone and shall not be waited for."""
+        gone = [str(port.device) for port in self._ports if port.lost]
+        if self.message is None and gone:
+            self._lose(" and ".join(gone))
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        self._done.set()
+
+    def _lose(self, names: str) -> None:
+        self.losses += 1
+        if not self._reconnect:
+            raise QseError(f"device {names} is gone: plug it in and start again, or leave --reconnect on")
+        self.message = f"device {names} is gone: waiting for it to return"
+        Thread(target=self._wait, name="qse watch", daemon=True).start()
+
+    def _wait(self) -> None:
+        """A thread's work, as a sound server that is down may keep it for seconds: try until all ports are open."""
+        self._close_ports()
+        while not self._done.wait(RETRY):
+            self._sound._terminate()  # the only way to a new list of devices
+            self._sound._initialize()
+            try:
+                for port in self._ports:
+                    port.open()
+            except NoSound:
+                self._close_ports()
+                continue
+            self.message = None
+            return
+
+    def _close_ports(self) -> None:
+        for port in self._ports:
+            port.close()

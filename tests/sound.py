@@ -1,0 +1,70 @@
+"""A sound system made of nothing: what sounddevice offers, with streams whose callbacks a test calls by hand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+FLAGS = SimpleNamespace(input_overflow=False, output_underflow=False)
+MICROPHONE = {"name": "Desk Microphone", "hostapi": 0, "max_input_channels": 1, "max_output_channels": 0}
+HEADSET = {"name": "Headset", "hostapi": 0, "max_input_channels": 2, "max_output_channels": 2}
+CABLE = {"name": "Virtual Cable", "hostapi": 1, "max_input_channels": 8, "max_output_channels": 8}
+
+
+class Stream:
+    """A stream that runs when the test says so."""
+
+    def __init__(self, sound: "Sound", **wanted):
+        self.sound, self.wanted = sound, wanted
+        self.latency, self.open = 0.02, True
+        sound.streams.append(self)
+
+    def start(self) -> None:
+        self.sound.started.append(self.wanted["device"])
+
+    def abort(self, ignore_errors: bool) -> None:
+        pass
+
+    def close(self, ignore_errors: bool) -> None:
+        self.open = False
+
+    def give(self, block: np.ndarray, flags=FLAGS) -> None:
+        """What a microphone's stream does with (samples, channels)."""
+        self.wanted["callback"](np.asarray(block, np.float32), len(block), None, flags)
+
+    def take(self, flags=FLAGS) -> np.ndarray:
+        """One block (samples, channels) as a loudspeaker's stream fetches it."""
+        block = np.full((self.wanted["blocksize"], self.wanted["channels"]), np.nan, np.float32)
+        self.wanted["callback"](block, len(block), None, flags)
+        return block
+
+
+class Sound:
+    """Stands in for the module sounddevice."""
+
+    class PortAudioError(Exception):
+        pass
+
+    def __init__(self, *entries: dict, rate: int = 16000, defaults: tuple[int, int] = (0, 1)):
+        self.entries, self.rate = list(entries), rate
+        self.default = SimpleNamespace(device=list(defaults))
+        self.streams: list[Stream] = []
+        self.started: list[int] = []
+        self.scans = 0
+
+    def query_devices(self) -> list[dict]:
+        return [{"default_samplerate": float(self.rate), **entry} for entry in self.entries]
+
+    def query_hostapis(self) -> list[dict]:
+        return [{"name": "ALSA"}, {"name": "JACK"}]
+
+    def InputStream(self, **wanted) -> Stream:
+        return Stream(self, **wanted)
+
+    def OutputStream(self, **wanted) -> Stream:
+        return Stream(self, **wanted)
+
+    def _terminate(self) -> None:
+        self.scans += 1
+
+    def _initialize(self) -> None:
+        pass
