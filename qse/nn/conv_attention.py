@@ -1,0 +1,33 @@
+"""Attention on convolutions (QTN, Yang et al. 2023, as the main paper describes it in sections 2 and 4.4).
+
+A quaternion convolution along the sequence produces queries, keys and values, where the paper's own attention has
+quaternion linear layers. The score is the real dot product.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import _merge_heads
+from .conv import QuaternionConv2d
+from .linear import QuaternionLinear
+from .norm import QuaternionRMSNorm
+
+
+class ConvolutionAttention(nn.Module):
+    """(N, L, 4, C) -> (N, L, 4, C): Q, K and V by a convolution over `kernel` tokens, then the real dot product."""
+
+    def __init__(self, channels: int, heads: int, qk_norm: bool = True, kernel: int = 3):
+        super().__init__()
+        if channels % heads:
+            raise ValueError(f"{heads} heads do not divide {channels} quaternion channels")
+        self.heads = heads
+        self.project = QuaternionConv2d(channels, 3 * channels, (kernel, 1), padding=(kernel // 2, 0))
+        self.norm_q = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
+        self.norm_k = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
+        self.out = QuaternionLinear(channels, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        qkv = self.project(x.permute(0, 2, 3, 1)[..., None])[..., 0]  # N, 4, 3 C, L
+        q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 5, 1, 4)  # each N, H, L, 4, d
+        q, k = self.norm_q(q), self.norm_k(k)
+        return self.out(_merge_heads(F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2))))

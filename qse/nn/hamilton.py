@@ -1,0 +1,63 @@
+"""Hamilton-product attention (Tay et al. 2019, "Lightweight and Efficient Neural NLP with Quaternion Networks", Eq. 4;
+main paper, Eqs. 14-16): one score matrix and one softmax per component.
+
+Tokens are (N, L, 4, C). Of one head: queries, keys and values (N, H, L, 4, d), scores S_a and weights A_a for the
+component a of the Hamilton product. `component_attention` is the equations as they are written, 16 real products;
+`folded_attention` is the same function in one call: S_a is the dot product in R^(4d) of the query and a signed
+permutation of the key, so that the components are four times as many heads.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import _merge_heads, _Projections
+from .linear import QuaternionLinear
+from .quaternion import PART, SIGN
+
+
+def component_scores(q: Tensor, k: Tensor) -> Tensor:
+    """(N, H, L, 4, d) twice -> (N, H, 4, L, L): the components of Q (x) K^T / sqrt(d), Eq. 14, as 16 products."""
+    q, k = q.unbind(-2), k.unbind(-2)
+    rows = [sum(SIGN[a][x] * (q[x] @ k[PART[a][x]].mT) for x in range(4)) for a in range(4)]
+    return torch.stack(rows, 2) / math.sqrt(q[0].shape[-1])
+
+
+def component_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """(N, H, L, 4, d) each -> the same: Eqs. 14-16 literally; the scores stand in memory."""
+    return (component_scores(q, k).softmax(-1) @ v.movedim(-2, 2)).movedim(2, -2)
+
+
+def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """`component_attention` as one fused call, without scores in memory.
+
+    The values fill up with zeros from d to 4d: the fused kernels want heads of one width, and even with four times
+    the products behind the softmax they are the faster way on a CPU.
+    """
+    *_, length, _, d = k.shape
+    sign = k.new_tensor(SIGN)[:, None, :, None]  # a, 1, 4, 1
+    k = torch.stack([k[..., list(part), :] for part in PART], 2) * sign  # N, H, 4, L, 4, d
+    q = q.flatten(-2)[:, :, None].expand(-1, -1, 4, -1, -1)
+    v = F.pad(v.movedim(-2, 2), (0, 3 * d))
+    q, k, v = (x.reshape(x.shape[0], -1, length, 4 * d) for x in (q, k, v))  # N, 4 H, L, 4d
+    y = F.scaled_dot_product_attention(q, k, v, scale=1 / math.sqrt(d))[..., :d]
+    return y.unflatten(1, (-1, 4)).movedim(2, -2)
+
+
+class HamiltonAttention(nn.Module):
+    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other, each component by weights of its own.
+
+    `literal` computes Eqs. 14-16 as they are written instead of the fused form.
+    """
+
+    def __init__(self, channels: int, heads: int, qk_norm: bool = True, literal: bool = False):
+        super().__init__()
+        self.project = _Projections(channels, heads, qk_norm)
+        self.out = QuaternionLinear(channels, channels)
+        self.attend = component_attention if literal else folded_attention
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (part.unflatten(-1, (4, -1)) for part in self.project(x))
+        return self.out(_merge_heads(self.attend(q, k, v).flatten(-2)))
