@@ -9,9 +9,21 @@ from torch.nn import functional as F
 from ..config import build
 from ..errors import QseError
 from ..nn.state import Stateful
+from . import offline
+from .conformer import ConformerConfig, RealOffline
 from .live import Live, LiveConfig
+from .offline import QuaternionOffline
 
-NETWORKS: dict[str, tuple[type, type[nn.Module]]] = {"live": (LiveConfig, Live)}
+NETWORKS: dict[str, tuple[type, type[nn.Module]]] = {
+    "live": (LiveConfig, Live),
+    "qconformer": (offline.QuaternionConformerConfig, QuaternionOffline),
+    "qconformer-hamilton": (offline.QuaternionConformerHamiltonConfig, QuaternionOffline),
+    "qtransformer": (offline.QuaternionTransformerConfig, QuaternionOffline),
+    "qtransformer-hamilton": (offline.QuaternionTransformerHamiltonConfig, QuaternionOffline),
+    "qtn": (offline.QuaternionTransformerConvolutionConfig, QuaternionOffline),
+    "qdensenet": (offline.QuaternionDenseConfig, QuaternionOffline),
+    "conformer": (ConformerConfig, RealOffline),
+}
 
 
 def build_network(model: Mapping[str, Any]) -> nn.Module:

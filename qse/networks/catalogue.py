@@ -1,0 +1,59 @@
+"""The paper's models in numbers: parameters and multiplications of each, beside its row in the paper."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from ..nn.hamilton import HamiltonAttention, component_attention
+from . import build_network
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model of the paper: what its tables call it, which tables, and its parameters there in millions."""
+
+    name: str
+    paper: str
+    params: float
+    tables: str
+
+
+ROWS = (
+    Row("qconformer", "QConformer (Ours)", 0.80, "2, 3"),
+    Row("qconformer-hamilton", "QConformer (Tay et al.)", 0.80, "2, 3"),
+    Row("qtransformer", "QTransformer (Ours)", 0.62, "2, 3"),
+    Row("qtransformer-hamilton", "QTransformer (Tay et al.)", 0.62, "2, 3"),
+    Row("qdensenet", "QDenseNet", 0.74, "2"),
+    Row("qtn", "QTN (Yang et al.)", 0.63, "2"),
+    Row("conformer", "Real-valued Conformer", 3.19, "2, 3"),
+)
+
+
+def measure(name: str, n_fft: int = 400, hop_length: int = 100) -> tuple[int, int]:
+    """(parameters, multiply-accumulates for one second of audio) of a model by name; nothing is computed.
+
+    Hamilton attention counts as its equations say: the zeros that the fused form adds to the values do not count.
+    """
+    with torch.device("meta"):
+        network = build_network({"network": name, "n_fft": n_fft, "hop_length": hop_length})
+    for module in network.modules():
+        if isinstance(module, HamiltonAttention):
+            module.attend = component_attention
+    spec = torch.empty(1, 2, 1 + network.config.sample_rate // hop_length, n_fft // 2 + 1, device="meta")
+    return sum(parameter.numel() for parameter in network.parameters()), macs(network.core, spec)
+
+
+@torch.no_grad()
+def macs(function: Callable[..., Tensor], *inputs: Tensor) -> int:
+    """Multiply-accumulates of function(*inputs) in its convolutions and matrix products, as they are carried out.
+
+    A quaternion layer counts as the real product that it expands to.
+    """
+    counter = FlopCounterMode(display=False)
+    with sdpa_kernel(SDPBackend.MATH), counter:
+        function(*inputs)
+    return counter.get_total_flops() // 2

@@ -1,0 +1,148 @@
+"""The paper's real-valued Conformer, the yardstick of its quaternion networks (main paper, Tables 2, 3 and 12).
+
+The same architecture in real numbers: (|X|, Re X, Im X) are three channels, features (B, C, T, F), tokens (B, T, F, C),
+four dense layers in encoder and decoder, and the Conformer's own depthwise convolution (Gulati et al. 2020).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..nn.polar import PolarMask
+from .axial import FREQUENCY, TIME, Along
+from .offline import Offline, OfflineConfig, real_output
+
+
+@dataclass(frozen=True)
+class ConformerConfig(OfflineConfig):
+    """conformer. `channels` in reals: growth rate and d_model."""
+
+    channels: int = 64
+    encoder: tuple[int, ...] = (1, 2, 4, 8)
+    decoder: tuple[int, ...] = (8, 4, 2, 1)
+
+
+class RealOffline(Offline):
+    """(B, N) -> (B, N): the real-valued Conformer."""
+
+    def __init__(self, config: ConformerConfig):
+        super().__init__(config, RealCore(config))
+
+
+class RealCore(nn.Module):
+    """spec (B, 2, T, F) -> enhanced spec (B, 2, T, F)."""
+
+    def __init__(self, config: ConformerConfig):
+        super().__init__()
+        c = config.channels
+        self.encoder = nn.Sequential(_unit(3, c, 3), Dense(c, config.encoder, config.dropout), _unit(c, c, 3, stride=2))
+        self.blocks = nn.Sequential(
+            *(Along(axis, Block(config)) for _ in range(config.layers) for axis in (TIME, FREQUENCY))
+        )
+        self.fuse = _unit(2 * c, c, 1)
+        self.dense = Dense(c, config.decoder, config.dropout)
+        self.up = nn.Conv2d(c, 2 * c, (1, 3), padding=(0, 1))
+        self.out = real_output(c)
+        self.mask = PolarMask()
+
+    def forward(self, spec: Tensor) -> Tensor:
+        mag = spec.square().sum(1, keepdim=True).clamp_min(1e-10).sqrt()
+        x = self.encoder(torch.cat([mag, spec], 1).contiguous(memory_format=torch.channels_last))
+        y = self.blocks(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        y = self.dense(self.fuse(torch.cat([y, x], 1)))
+        y = self.up(y).unflatten(1, (2, -1)).movedim(1, -1).flatten(-2)  # B, C, T, 2 F
+        return self.mask(spec, self.out(y)[..., : spec.shape[3]])
+
+
+class Dense(nn.Module):
+    """(B, C, T, F) -> the same: every layer sees the input and all layers before it, the last one is the result."""
+
+    def __init__(self, channels: int, dilations: tuple[int, ...], dropout: float):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            GatedLayer(channels * (n + 1), channels, dilation, dropout) for n, dilation in enumerate(dilations)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers[:-1]:
+            x = torch.cat([x, layer(x)], 1)
+        return self.layers[-1](x)
+
+
+class GatedLayer(nn.Module):
+    """1x1 unit to four times the growth, then value and gate of a dilated 3x3 convolution."""
+
+    def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float):
+        super().__init__()
+        self.widen = _unit(in_channels, 4 * growth, 1)
+        both = nn.Conv2d(4 * growth, 2 * growth, 3, padding=(dilation, 1), dilation=(dilation, 1), bias=False)
+        self.both = nn.Sequential(both, nn.BatchNorm2d(2 * growth))
+        self.act = nn.PReLU()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        value, gate = self.both(self.widen(x)).chunk(2, dim=1)
+        return self.dropout(self.act(value)) * torch.sigmoid(gate)
+
+
+class Attention(nn.Module):
+    """(N, L, C) -> (N, L, C): multi-head self-attention (Vaswani et al. 2017)."""
+
+    def __init__(self, channels: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.project, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.project(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each N, H, L, d
+        return self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(-2))
+
+
+class ConvModule(nn.Module):
+    """(N, L, C) -> the same: pointwise convolution and GLU, depthwise convolution, batch norm, Swish, pointwise."""
+
+    def __init__(self, channels: int, kernel: int, dropout: float):
+        super().__init__()
+        self.widen, self.out = nn.Linear(channels, 2 * channels), nn.Linear(channels, channels)
+        depthwise = nn.Conv2d(channels, channels, (1, kernel), padding=(0, kernel // 2), groups=channels, bias=False)
+        self.local = nn.Sequential(depthwise, nn.BatchNorm2d(channels))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.glu(self.widen(x)).permute(2, 0, 1)[None]  # 1, C, N, L: the sequences as the rows of one picture
+        return self.dropout(self.out(F.silu(self.local(y)[0].permute(1, 2, 0))))
+
+
+class Block(nn.Module):
+    """(N, L, C) -> the same: a post-norm Conformer block."""
+
+    def __init__(self, config: ConformerConfig):
+        super().__init__()
+        c = config.channels
+        self.feed1, self.feed2 = _feed(c, config.dropout), _feed(c, config.dropout)
+        self.attention = nn.Sequential(Attention(c, config.heads), nn.Dropout(config.dropout))
+        self.conv = ConvModule(c, config.kernel, config.dropout)
+        self.norms = nn.ModuleList(nn.LayerNorm(c) for _ in range(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norms[0](x + 0.5 * self.feed1(x))
+        x = self.norms[1](x + self.attention(x))
+        x = self.norms[2](x + self.conv(x))
+        return self.norms[3](x + 0.5 * self.feed2(x))
+
+
+def _unit(in_channels: int, out_channels: int, kernel: int, stride: int = 1) -> nn.Sequential:
+    conv = nn.Conv2d(in_channels, out_channels, kernel, (1, stride), kernel // 2, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(out_channels), nn.PReLU())
+
+
+def _feed(channels: int, dropout: float, expansion: int = 4) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Linear(channels, expansion * channels),
+        nn.SiLU(),
+        nn.Dropout(dropout),
+        nn.Linear(expansion * channels, channels),
+        nn.Dropout(dropout),
+    )

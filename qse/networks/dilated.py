@@ -1,0 +1,127 @@
+"""The dilated dense block of the paper's encoder and decoder, not causal (main paper, Appendix D.1, Figure 6c).
+
+Features are (B, 4, C, T, F), channels counted in quaternions. In memory the channels lie innermost, (B, T, F, 4, C):
+that is the layout in which convolutions are fast and in which tokens come out as a view; every operation here keeps it.
+Dilation is along time, as in WaveNet.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..nn.init import quaternion_init_
+from ..nn.quaternion import hamilton_matrix
+
+TILE = 32768  # bins of a stretch of frames that goes through a layer at once outside training
+
+
+def to_tokens(x: Tensor) -> Tensor:
+    """(B, 4, C, T, F) -> (B, T, F, 4, C), a view."""
+    return x.permute(0, 3, 4, 1, 2)
+
+
+def to_features(x: Tensor) -> Tensor:
+    """(B, T, F, 4, C) -> (B, 4, C, T, F), a view."""
+    return x.permute(0, 3, 4, 1, 2)
+
+
+def join(*parts: Tensor) -> Tensor:
+    """Features beside each other along the channels, never along the components."""
+    return to_features(torch.cat([to_tokens(part) for part in parts], dim=-1))
+
+
+def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training: bool) -> Tensor:
+    """layer(x), where a frame of the result depends on `reach` frames of x before and behind it.
+
+    Outside training x goes through a stretch of frames at a time, with its neighbours on both sides: the widest
+    features stay in the processor's cache. The result is the same.
+    """
+    frames = x.shape[3]
+    tile = max(TILE // x.shape[4], 8 * reach)
+    if training or torch.compiler.is_compiling() or frames <= tile:
+        return layer(x)
+    parts = []
+    for start in range(0, frames, tile):
+        first = max(start - reach, 0)
+        y = layer(x[:, :, :, first : start + tile + reach])
+        parts.append(to_tokens(y[:, :, :, start - first : start - first + tile]))
+    return to_features(torch.cat(parts, dim=1))
+
+
+class NormedConv(nn.Module):
+    """Convolution of the same size (a frequency stride apart) and batch norm: (B, 4, C, T, F) -> (B, 4, C', T, F').
+
+    In eval mode the norm is a factor and a shift of the kernel, not a pass over the features.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel: tuple[int, int], dilation: int = 1, stride: int = 1
+    ):
+        super().__init__()
+        self.weight = nn.Parameter(quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel)))
+        self.batch_norm = nn.BatchNorm2d(4 * out_channels)
+        self.stride, self.dilation = (1, stride), (dilation, 1)
+        self.padding = (dilation * (kernel[0] // 2), kernel[1] // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = hamilton_matrix(self.weight)
+        if self.training:
+            return self.batch_norm(self._convolve(x, weight, None)).unflatten(1, (4, -1))
+        norm = self.batch_norm
+        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
+        y = self._convolve(x, weight * scale[:, None, None, None], norm.bias - norm.running_mean * scale)
+        return y.unflatten(1, (4, -1))
+
+    def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if weight.shape[2:] == (1, 1):  # a matrix product, without the copies of a convolution on one thread
+            y = F.linear(to_tokens(x).flatten(-2), weight[..., 0, 0], bias)
+            return y.permute(0, 3, 1, 2)
+        weight = weight.contiguous(memory_format=torch.channels_last)  # decides the layout of the result
+        return F.conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
+
+
+class Unit(nn.Sequential):
+    """Convolution - batch norm - PReLU."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1):
+        super().__init__(NormedConv(in_channels, out_channels, kernel, stride=stride), nn.PReLU())
+
+
+class GatedLayer(nn.Module):
+    """1x1 convolution - batch norm - leaky ReLU to four times the growth; then a dilated 3x3 convolution - batch norm -
+    PReLU - dropout, times the sigmoid of a second one (WaveNet). Both are one convolution, each has half its channels.
+
+    The leaky ReLU is a PReLU that keeps its first slope, because it can work in place on the widest features.
+    """
+
+    def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float):
+        super().__init__()
+        self.reach = dilation
+        self.widen = nn.Sequential(NormedConv(in_channels, 4 * growth, (1, 1)), nn.LeakyReLU(0.25, inplace=True))
+        self.both = NormedConv(4 * growth, 2 * growth, (3, 3), dilation)
+        self.act = nn.PReLU()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return in_tiles(self._layer, x, self.reach, self.training)
+
+    def _layer(self, x: Tensor) -> Tensor:
+        value, gate = self.both(self.widen(x)).chunk(2, dim=2)
+        return self.dropout(self.act(value)) * torch.sigmoid(gate)
+
+
+class DilatedDense(nn.Module):
+    """(B, 4, C, T, F) -> (B, 4, growth, T, F): every layer sees the input and all layers before it."""
+
+    def __init__(self, channels: int, growth: int, dilations: tuple[int, ...], dropout: float):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            GatedLayer(channels + n * growth, growth, dilation, dropout) for n, dilation in enumerate(dilations)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers[:-1]:
+            x = join(x, layer(x))
+        return self.layers[-1](x)

@@ -1,0 +1,198 @@
+"""The paper's quaternion networks: a whole utterance at once, no streaming (main paper, section 4.2, Appendix D.1).
+
+    audio -> STFT -> (0, |X|, Re X, Im X) -> encoder -> bottleneck -> decoder -> gain and angle -> inverse STFT -> audio
+
+An offline network is a plain module from waveform to waveform; inside it, `core` maps spec to spec, (B, 2, T, F).
+Where the text leaves a choice open, docs/paper.md says what was chosen and why.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.conv import FrequencyUpsample
+from ..nn.features import QuaternionFeatures
+from ..nn.polar import PolarMask
+from .axial import ATTENTION, FREQUENCY, TIME, Along, ConformerBlock, TransformerBlock
+from .dilated import DilatedDense, Unit, join, to_features, to_tokens
+
+
+@dataclass(frozen=True)
+class OfflineConfig:
+    """What all offline networks share: the paper's Table 12 and the STFT of its VoiceBank+DEMAND runs."""
+
+    sample_rate: int = 16000
+    n_fft: int = 400
+    hop_length: int = 100
+    encoder: tuple[int, ...] = (1, 2, 4)  # dilations, one dense layer each
+    decoder: tuple[int, ...] = (8, 4, 2)
+    layers: int = 2  # of the bottleneck; each is a block along time and one along frequency
+    heads: int = 4
+    kernel: int = 31  # of the Conformer's convolution
+    dropout: float = 0.1
+
+    def __post_init__(self):
+        if self.n_fft % self.hop_length:
+            raise ValueError(f"hop_length {self.hop_length} does not divide n_fft {self.n_fft}")
+
+
+@dataclass(frozen=True)
+class QuaternionConformerConfig(OfflineConfig):
+    """qconformer. `channels` in quaternions: growth rate and d_model, 64 reals."""
+
+    channels: int = 16
+    block: str = "conformer"  # or transformer, or none
+    attention: str = "shared"  # or hamilton, or convolution
+    qk_norm: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.block not in ("conformer", "transformer", "none"):
+            raise ValueError(f"block {self.block!r}: choose conformer, transformer or none")
+        if self.attention not in ATTENTION:
+            raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(ATTENTION)}")
+
+
+@dataclass(frozen=True)
+class QuaternionConformerHamiltonConfig(QuaternionConformerConfig):
+    """qconformer-hamilton."""
+
+    attention: str = "hamilton"
+
+
+@dataclass(frozen=True)
+class QuaternionTransformerConfig(QuaternionConformerConfig):
+    """qtransformer."""
+
+    block: str = "transformer"
+
+
+@dataclass(frozen=True)
+class QuaternionTransformerHamiltonConfig(QuaternionTransformerConfig):
+    """qtransformer-hamilton."""
+
+    attention: str = "hamilton"
+
+
+@dataclass(frozen=True)
+class QuaternionTransformerConvolutionConfig(QuaternionTransformerConfig):
+    """qtn."""
+
+    attention: str = "convolution"
+
+
+@dataclass(frozen=True)
+class QuaternionDenseConfig(QuaternionConformerConfig):
+    """qdensenet: no bottleneck, one dense layer more in the encoder and in the decoder."""
+
+    block: str = "none"
+    encoder: tuple[int, ...] = (1, 2, 4, 8)
+    decoder: tuple[int, ...] = (8, 4, 2, 1)
+
+
+class Offline(nn.Module):
+    """(B, N) noisy samples -> (B, N) enhanced samples, aligned; `core` does the work on the spec.
+
+    The STFT is centred, padded with zeros at both ends, under a Hann window.
+    """
+
+    def __init__(self, config: OfflineConfig, core: nn.Module):
+        super().__init__()
+        self.config, self.core = config, core
+        self.register_buffer("window", torch.hann_window(config.n_fft), persistent=False)
+
+    def forward(self, audio: Tensor) -> Tensor:
+        return self.synthesis(self.core(self.analysis(audio)), audio.shape[1])
+
+    def analysis(self, audio: Tensor) -> Tensor:
+        """(B, N) -> (B, 2, T, F), T = 1 + N // hop_length, F = n_fft / 2 + 1."""
+        n_fft, hop_length = self.config.n_fft, self.config.hop_length
+        spec = torch.stft(audio, n_fft, hop_length, window=self.window, pad_mode="constant", return_complex=True)
+        return torch.view_as_real(spec).permute(0, 3, 2, 1)
+
+    def synthesis(self, spec: Tensor, samples: int) -> Tensor:
+        """The inverse of `analysis`: (B, 2, T, F) -> (B, samples)."""
+        spec = torch.view_as_complex(spec.float().permute(0, 3, 2, 1).contiguous())
+        return torch.istft(spec, self.config.n_fft, self.config.hop_length, window=self.window, length=samples)
+
+
+class QuaternionOffline(Offline):
+    """All of the paper's quaternion networks, by their config."""
+
+    def __init__(self, config: QuaternionConformerConfig):
+        super().__init__(config, QuaternionCore(config))
+
+
+class QuaternionCore(nn.Module):
+    """spec (B, 2, T, F) -> enhanced spec (B, 2, T, F)."""
+
+    def __init__(self, config: QuaternionConformerConfig):
+        super().__init__()
+        self.features = QuaternionFeatures(power=1.0)
+        self.encoder = Encoder(config)
+        self.bottleneck = None if config.block == "none" else Bottleneck(config)
+        self.decoder = Decoder(config)
+        self.mask = PolarMask()
+
+    def forward(self, spec: Tensor) -> Tensor:
+        x = to_features(to_tokens(self.features(spec)).contiguous())  # B, 4, 1, T, F, channels innermost in memory
+        x = self.encoder(x)
+        if self.bottleneck is not None:
+            x = self.bottleneck(x)
+        return self.mask(spec, self.decoder(x)[..., : spec.shape[3]])
+
+
+class Encoder(nn.Sequential):
+    """(B, 4, 1, T, F) -> (B, 4, C, T, (F + 1) / 2)."""
+
+    def __init__(self, config: QuaternionConformerConfig):
+        c = config.channels
+        super().__init__(
+            Unit(1, c, (3, 3)),
+            DilatedDense(c, c, config.encoder, config.dropout),
+            Unit(c, c, (3, 3), stride=2),
+        )
+
+
+class Bottleneck(nn.Module):
+    """(B, 4, C, T, F) -> the same; its input goes round it and is fused with its output."""
+
+    def __init__(self, config: QuaternionConformerConfig):
+        super().__init__()
+        self.blocks = nn.Sequential(
+            *(Along(axis, _block(config)) for _ in range(config.layers) for axis in (TIME, FREQUENCY))
+        )
+        self.fuse = Unit(2 * config.channels, config.channels, (1, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fuse(join(to_features(self.blocks(to_tokens(x))), x))
+
+
+class Decoder(nn.Module):
+    """(B, 4, C, T, F) -> (B, 2, T, 2 F): the real numbers of the mask."""
+
+    def __init__(self, config: QuaternionConformerConfig):
+        super().__init__()
+        c = config.channels
+        self.dense = DilatedDense(c, c, config.decoder, config.dropout)
+        self.up = FrequencyUpsample(c, c)
+        self.out = real_output(4 * c)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(self.up(self.dense(x)).flatten(1, 2))
+
+
+def real_output(channels: int) -> nn.Sequential:
+    """(B, channels, T, F) -> (B, 2, T, F): two real convolutions; they begin near zero, that is near no change."""
+    last = nn.Conv2d(channels, 2, 1)
+    nn.init.normal_(last.weight, std=0.01)
+    nn.init.zeros_(last.bias)
+    return nn.Sequential(nn.PReLU(), nn.Conv2d(channels, channels, 3, padding=1), nn.PReLU(), last)
+
+
+def _block(config: QuaternionConformerConfig) -> nn.Module:
+    attention = ATTENTION[config.attention](config.channels, config.heads, config.qk_norm)
+    if config.block == "transformer":
+        return TransformerBlock(config.channels, attention, config.dropout)
+    return ConformerBlock(config.channels, attention, config.kernel, config.dropout)
