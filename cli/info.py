@@ -8,9 +8,9 @@ from qse.errors import UsageError
 
 
 def info(
-    topic: Annotated[str, typer.Argument(help="What to list: zoo (the trained models).", show_default=True)] = "zoo",
+    topic: Annotated[str, typer.Argument(help="zoo: the trained models; models: the paper's networks.")] = "zoo",
 ) -> None:
-    """List the trained models: sample rate, latency, parameters, size."""
+    """List the trained models: sample rate, latency, size; or the paper's: size, MACs per second, row in the paper."""
     if topic not in TOPICS:
         raise UsageError(f"no topic called {topic}: there is {', '.join(TOPICS)}")
     TOPICS[topic]()
@@ -38,4 +38,22 @@ def _zoo() -> None:
     Console().print(table)
 
 
-TOPICS = {"zoo": _zoo}
+def _models() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from qse.evaluate.needs import need
+
+    need("torch", "train")
+    from qse.networks.catalogue import ROWS, measure
+
+    table = Table("model", "params", "paper", "MACs/s", "tables and row in the paper", box=None)
+    for row in ROWS:
+        params, macs = measure(row.name)
+        millions, giga = f"{params / 1e6:.3f} M", f"{macs / 1e9:.1f} G"
+        table.add_row(row.name, millions, f"{row.params:.2f}", giga, f"{row.tables}: {row.paper}")
+    Console().print(table)
+    typer.echo("MACs for one second of audio, STFT of 400 samples and hop 100.")
+
+
+TOPICS = {"zoo": _zoo, "models": _models}
