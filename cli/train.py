@@ -40,7 +40,9 @@ class _Progress:
         heard, spent = row["audio"] - self.first[0], row["seconds"] - self.first[1]
         speed = heard / spent if spent else 0.0
         self.bar.update(self.task, completed=row["step"], note=f"loss {row['loss']:.3f}  {speed:.1f} s audio/s")
-        if row["step"] >= plan.steps:
+
+    def close(self) -> None:
+        if self.bar:
             self.bar.stop()
 
     def _start(self, steps: int) -> None:

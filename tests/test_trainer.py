@@ -221,7 +221,7 @@ def test_the_log_forgets_what_comes_after_a_step(tmp_path):
 def test_the_curves_are_a_picture(tmp_path):
     log = Logbook(tmp_path)
     log.add("train", {"step": 1, "loss": 2.0})
-    log.add("valid", {"step": 1, "hours": 0.1, "pesq_wb": float("nan"), "stoi": 0.5})
+    log.add("valid", {"step": 1, "audio_hours": 0.1, "pesq_wb": float("nan"), "stoi": 0.5})
     log.draw()
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
@@ -296,12 +296,26 @@ def job(audio, out, **changes) -> Job:
     return Job(audio / "speech", audio / "noise", out, **{"valid": audio / "valid", **changes})
 
 
+class Reports:
+    """Keeps what a run tells."""
+
+    def __init__(self):
+        self.rows, self.closed = [], False
+
+    def __call__(self, row, plan):
+        self.rows.append(row)
+
+    def close(self):
+        self.closed = True
+
+
 @pytest.fixture(scope="module")
 def whole(audio, tmp_path_factory):
     """A run from beginning to end, and what it reported after every step."""
-    out, reports = tmp_path_factory.mktemp("runs") / "whole", []
-    train(CONFIG, job(audio, out), lambda row, plan: reports.append(row))
-    return out, reports
+    out, reports = tmp_path_factory.mktemp("runs") / "whole", Reports()
+    train(CONFIG, job(audio, out), reports)
+    assert reports.closed
+    return out, reports.rows
 
 
 def test_a_run_leaves_what_it_says(whole):
@@ -331,17 +345,17 @@ def test_the_best_average_is_kept(whole, audio):
 
 
 def test_a_run_that_was_told_to_stop_and_resumed_gives_the_numbers_of_the_whole_one(whole, audio, tmp_path):
-    out, at = tmp_path / "parts", []
+    class StopAtThree(Reports):
+        def __call__(self, row, plan):
+            super().__call__(row, plan)
+            if row["step"] == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
 
-    def stop_at_three(row, plan):
-        at.append(row["step"])
-        if row["step"] == 3:
-            os.kill(os.getpid(), signal.SIGTERM)
-
+    out, reports = tmp_path / "parts", StopAtThree()
     before = signal.getsignal(signal.SIGTERM)
-    train(CONFIG, job(audio, out), stop_at_three)
+    train(CONFIG, job(audio, out), reports)
     assert signal.getsignal(signal.SIGTERM) == before
-    assert at == [1, 2, 3, 4]  # the step that was asked is the last one
+    assert [row["step"] for row in reports.rows] == [1, 2, 3, 4]  # the step that was asked is the last one
     assert checkpoint.load(out / "checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(audio, out, resume=True))
     for name in ("checkpoint.safetensors", "best.safetensors"):

@@ -25,7 +25,7 @@ class Logbook:
         from matplotlib.figure import Figure
 
         train, valid = self._rows("train"), self._rows("valid")
-        curves = [("loss", train), *((name, valid) for name in valid[0] if name not in ("step", "hours"))]
+        curves = [("loss", train), *((name, valid) for name in valid[0] if name not in ("step", "audio_hours"))]
         figure = Figure(figsize=(3.2 * len(curves), 3), layout="constrained")
         for axes, (name, rows) in zip(figure.subplots(1, len(curves)), curves, strict=True):
             axes.plot([row["step"] for row in rows], [row[name] for row in rows])

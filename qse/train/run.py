@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,13 @@ from .parallel import average_, launch
 from .trainer import TrainConfig, Trainer
 from .validate import Pair, read_pairs, validate
 
-Report = Callable[[dict[str, float], TrainConfig], None]  # called after every step in the first process
+
+class Report(Protocol):
+    """What the first process tells about the run: a row after every step, and when there are no more."""
+
+    def __call__(self, row: dict[str, float], plan: TrainConfig) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,8 @@ class _Run:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if self.report and self.rank == 0:
+                self.report.close()
 
     def _steps(self) -> None:
         plan, trainer, hours = self.config.train, self.trainer, self.job.hours
@@ -194,19 +202,18 @@ class _Run:
         self.sums = {name: self.sums.get(name, 0.0) + value for name, value in {"steps": 1, **terms}.items()}
         if self.report and self.rank == 0:
             done, seconds = self.trainer.done, self.trainer.seconds
-            self.report(
-                {**terms, "step": done, "audio": done * self._audio_per_step(), "seconds": seconds}, self.config.train
-            )
+            self.report({**terms, "step": done, "audio": self._audio(), "seconds": seconds}, self.config.train)
 
-    def _audio_per_step(self) -> float:
-        return self.processes * self.config.train.batch * self.config.mix.segment
+    def _audio(self) -> float:
+        """Seconds of audio that all processes have trained on."""
+        return self.trainer.heard * self.processes / self.config.mix.sample_rate
 
     def _log(self) -> None:
         """The means since the last line."""
         steps = self.sums.pop("steps")
         means = {name: value / steps for name, value in self.sums.items()}
         done, self.sums = self.trainer.done, {}
-        hours = {"audio_hours": done * self._audio_per_step() / 3600, "train_hours": self.trainer.seconds / 3600}
+        hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
         if self.rank == 0:
             self.log.add("train", {"step": done, **hours, "rate": self.config.train.rate(done), **means})
 
@@ -224,7 +231,6 @@ class _Run:
             self.best = scores["pesq_wb"]
             self._save("best.safetensors")
         if self.rank == 0:
-            hours = self.trainer.done * self._audio_per_step() / 3600
-            self.log.add("valid", {"step": self.trainer.done, "hours": hours, **scores})
+            self.log.add("valid", {"step": self.trainer.done, "audio_hours": self._audio() / 3600, **scores})
             self.log.draw()
         self._save("checkpoint.safetensors")  # which remembers the best score

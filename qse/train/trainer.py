@@ -87,6 +87,7 @@ class Trainer:
         self.done = 0  # steps
         self.skipped = 0  # of them left out because a gradient was not finite
         self.seconds = 0.0  # of training, over all resumes
+        self.heard = 0  # samples of noisy, by this process
         self._stop = torch.zeros(1, device=device)  # above 0 when any process wants to stop
         kept = self.network.state_dict()
         self._statistics = [b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()]
@@ -97,6 +98,7 @@ class Trainer:
         torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
         before = [statistic.clone() for statistic in self._statistics]
         noisy, clean = self.batches(self.done)
+        self.heard += noisy.numel()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             total, terms = self.loss(self.network, noisy, clean)
         self.optimizer.zero_grad(set_to_none=False)
@@ -136,6 +138,7 @@ class Trainer:
             "step": str(self.done),
             "skipped": str(self.skipped),
             "seconds": f"{self.seconds:.3f}",
+            "heard": str(self.heard),
             "averaged": str(int(self.average.n_averaged)),
         }
 
@@ -145,4 +148,5 @@ class Trainer:
         self.average.module.load_state_dict(checkpoint.pick(tensors, "average"))
         checkpoint.restore_optimizer(self.network, self.optimizer, checkpoint.pick(tensors, "optimizer"))
         self.average.n_averaged.fill_(int(header["averaged"]))
-        self.done, self.skipped, self.seconds = int(header["step"]), int(header["skipped"]), float(header["seconds"])
+        self.done, self.skipped, self.heard = (int(header[key]) for key in ("step", "skipped", "heard"))
+        self.seconds = float(header["seconds"])
