@@ -1,6 +1,6 @@
 """From a training run to a model folder: the graph, its weights, the whole configuration, and a card.
 
-    models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors  config.toml  card.md
+models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors  config.toml  card.md
 """
 
 import csv
@@ -118,10 +118,21 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _card(name: str, config: RunConfig, header: dict[str, str], cost: Measured, scores: dict[str, str] | None,
-          data: str, faults: str, licence: str) -> str:
+def _card(
+    name: str,
+    config: RunConfig,
+    header: dict[str, str],
+    cost: Measured,
+    scores: dict[str, str] | None,
+    data: str,
+    faults: str,
+    licence: str,
+) -> str:
     network = build_network(config.model).config
     latency = 2000 * network.hop_length / network.sample_rate
+    hours = f"{float(header['seconds']) / 3600:.1f} h"
+    if scores:
+        hours += f" for {float(scores['audio_hours']):.1f} h of audio"
     lines = [
         f"# {name}",
         "",
@@ -136,13 +147,18 @@ def _card(name: str, config: RunConfig, header: dict[str, str], cost: Measured, 
         f"| state | {cost.state_bytes / 1024:.0f} KiB |",
         f"| time per hop, one thread | p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs, "
         f"RTF {cost.rtf:.3f} ({processor()}) |",
-        f"| training | {header['step']} steps, {float(header['seconds']) / 3600:.1f} h, seed {config.train.seed} |",
+        f"| training | {header['step']} steps, {hours}, seed {config.train.seed} |",
         f"| licence | {licence} |",
     ]
     if scores:
-        lines += ["", "Validation pairs, mean: " + ", ".join(
-            f"{title} {float(scores[key]):.{digits}f}"
-            for title, key, digits in (("WB-PESQ", "pesq_wb", 3), ("STOI", "stoi", 4), ("SI-SDR dB", "si_sdr", 2)))]
+        lines += [
+            "",
+            "Validation pairs, mean: "
+            + ", ".join(
+                f"{title} {float(scores[key]):.{digits}f}"
+                for title, key, digits in (("WB-PESQ", "pesq_wb", 3), ("STOI", "stoi", 4), ("SI-SDR dB", "si_sdr", 2))
+            ),
+        ]
     if data:
         lines += ["", f"Trained on {data}"]
     if faults:
