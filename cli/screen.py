@@ -32,6 +32,8 @@ def follow(session, worker, watch, plain: bool = False, warning: str | None = No
                 view.show(monotonic() - begin)
                 worker.join(TICK)
             _play_out(session)
+    except BrokenPipeError:  # nobody reads the lines any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         watch.close()
         session.stop()

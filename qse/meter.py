@@ -45,16 +45,16 @@ class Meter:
 
 
 class Level:
-    """Level of a running signal in dBFS: its power, averaged with a memory of about `span` seconds."""
+    """Level of a running signal: its power, averaged with a memory of about `span` seconds, or from its beginning."""
 
     def __init__(self, sample_rate: int, span: float = 0.5):
-        self._span, self._power = span * sample_rate, 0.0
+        self._span, self._heard, self._power = span * sample_rate, 0.0, 0.0
 
     def add(self, block: np.ndarray) -> None:
         """Count a block (samples,) or (samples, channels)."""
         if np.size(block):
-            share = min(1.0, len(block) / self._span)
-            self._power += share * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
+            self._heard = min(self._heard + len(block), max(self._span, len(block)))
+            self._power += len(block) / self._heard * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
 
     @property
     def dbfs(self) -> float:

@@ -144,12 +144,13 @@ class Loudspeaker(Port):
 
     def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
         super().__init__(sound, wanted, blocksize, cushion)
-        self.player = Player(self.sample_rate, cushion + self.blocksize / self.sample_rate)
+        self.player = Player(self.sample_rate, cushion)
         self._out, self._drift, self._under = np.zeros((self.blocksize, 1), np.float32), Drift(), 0
         self._converter: Converter | None = None
 
-    def start(self, sample_rate: int) -> None:
-        """Open the device for blocks at `sample_rate`."""
+    def start(self, sample_rate: int, burst: float) -> None:
+        """Open the device for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
+        self.player = Player(self.sample_rate, self._cushion + burst)
         self._converter = Converter(sample_rate, self.sample_rate)
         self.open()
 
@@ -162,8 +163,8 @@ class Loudspeaker(Port):
         """Play (samples, channels), which last `seconds`, as soon as it is their turn."""
         if self.player.playing:
             self._converter.stretch = self._drift.update(self.player.excess / self.sample_rate, seconds)
-        samples = self._converter.process(np.clip(enhanced.mean(axis=1), -1, 1))
-        self.player.ring.write(samples[:, None])
+        samples = self._converter.process(enhanced.mean(axis=1))
+        self.player.ring.write(np.clip(samples, -1, 1)[:, None])
 
     def finish(self) -> None:
         """No more is coming: play what is there to its end."""

@@ -7,6 +7,8 @@ everything else may be called from another.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
 from time import perf_counter
 
 import numpy as np
@@ -65,7 +67,7 @@ class Session:
     def start(self) -> None:
         """Open the devices: the loudspeakers first, as some take a second to settle. Raises NoSound."""
         for speaker in self.speakers:
-            speaker.start(self.engine.sample_rate)
+            speaker.start(self.engine.sample_rate, self._burst)
         self.source.start(self.engine.sample_rate)
 
     def run(self) -> Iterator[np.ndarray]:
@@ -114,11 +116,17 @@ class Session:
         """The way of a sample, now; for the first of several loudspeakers."""
         speaker = self.speakers[0] if self.speakers else None
         blocks = self.source.waits + (speaker.waits if speaker else 0.0)
-        hop = max(
-            0.0, self.engine.hop_length / self.engine.sample_rate - self.source.blocksize / self.source.sample_rate
-        )
+        blocks += (self._burst - self.source.blocksize / self.source.sample_rate) / 2
         model = self.engine.latency / self.engine.sample_rate
-        return Latency(self.source.latency, blocks + hop, model, speaker.latency if speaker else 0.0)
+        return Latency(self.source.latency, blocks, model, speaker.latency if speaker else 0.0)
+
+    @property
+    def _burst(self) -> float:
+        """Seconds of sound that the model may deliver at once: a block, and what it completes of a hop."""
+        block = Fraction(self.source.blocksize * self.engine.sample_rate, self.source.sample_rate)
+        hop = self.engine.hop_length
+        together = gcd(int(block), hop) if block.denominator == 1 else 0
+        return float(block + hop - together) / self.engine.sample_rate
 
     def _fit(self, noisy: np.ndarray) -> np.ndarray:
         """A file's channels become one where a device plays them."""
