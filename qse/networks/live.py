@@ -40,7 +40,7 @@ class LiveConfig:
     blocks: int = 2
     heads: int = 4
     qk_norm: bool = False
-    time_mixer: str = "gru"  # or rnn, lstm, attention, ssm, lru, token
+    time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token
     window: int = 100  # frames that attention over time, or the token, looks back over
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4

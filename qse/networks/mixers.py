@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..nn.attention import CausalSharedScoreAttention
 from ..nn.cells import QuaternionLSTM, QuaternionRNN
+from ..nn.hamilton_stream import CausalHamiltonAttention
 from ..nn.lru import QuaternionLRU
 from ..nn.recurrent import QuaternionGRU
 from ..nn.ssm import QuaternionSSM
@@ -18,6 +19,7 @@ TIME_MIXERS: dict[str, Callable[[int, int, int, int], Stateful]] = {  # of bands
     "rnn": lambda bands, channels, heads, window: QuaternionRNN(channels, channels),
     "lstm": lambda bands, channels, heads, window: QuaternionLSTM(channels, channels),
     "attention": lambda bands, channels, heads, window: CausalSharedScoreAttention(channels, heads, window),
+    "hamilton": lambda bands, channels, heads, window: CausalHamiltonAttention(channels, heads, window),
     "ssm": lambda bands, channels, heads, window: QuaternionSSM(channels),
     "lru": lambda bands, channels, heads, window: QuaternionLRU(channels),
     "token": GlobalToken,

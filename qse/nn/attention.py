@@ -70,9 +70,12 @@ class CausalSharedScoreAttention(Stateful):
             past = self._empty(k, valid)
         k, v = torch.cat([past["keys"], k], 2), torch.cat([past["values"], v], 2)  # N, H, window - 1 + T, 4d
         valid = torch.cat([past["valid"], valid], 1)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=self._mask(x.shape[1], valid))
+        y = self._attend(q, k, v, self._mask(x.shape[1], valid))
         kept = slice(x.shape[1], None)
         return self.out(_merge_heads(y)), {"keys": k[:, :, kept], "values": v[:, :, kept], "valid": valid[:, kept]}
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
     def _empty(self, k: Tensor, valid: Tensor) -> dict[str, Tensor]:
         shape = (*k.shape[:2], self.window - 1, k.shape[3])
