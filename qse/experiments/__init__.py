@@ -1,0 +1,35 @@
+"""Small experiments, each a file that reads like its paper: the name of an experiment -> its settings, which run it.
+
+An experiment is a frozen dataclass of settings with `run(out) -> a line`; it writes tables (CSV) and pictures (PNG)
+into the folder `out`. Its defaults finish on two cores in minutes; FULL holds the settings of the paper.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+from .. import config as configuration
+from ..errors import UsageError
+
+EXPERIMENTS = {
+    "copy-task": ("copy_task", "CopyTask"),
+    "phm-rotation": ("phm", "Rotation"),
+    "phm-hamilton": ("phm", "HamiltonRule"),
+    "reasoning": ("reasoning", "Reasoning"),
+    "sentiment": ("sentiment", "Sentiment"),
+    "pairs": ("pairs", "Pairs"),
+    "mixers": ("mixers", "Mixers"),
+}
+
+
+def experiment(name: str, out: Path, changes: list[str] = (), full: bool = False) -> str:
+    """Runs the experiment `name` with "key=value" changes over its settings; returns what it found, as a line.
+
+    Raises QseError for an unknown name or setting.
+    """
+    if name not in EXPERIMENTS:
+        raise UsageError(f"no experiment {name!r}: there are {', '.join(EXPERIMENTS)}")
+    module, cls = EXPERIMENTS[name]
+    settings = getattr(import_module(f".{module}", __package__), cls)
+    values = configuration.overridden(settings.FULL if full else {}, list(changes))
+    out.mkdir(parents=True, exist_ok=True)
+    return configuration.build(settings, values, f"experiment {name}: ").run(out)

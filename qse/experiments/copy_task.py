@@ -1,0 +1,93 @@
+"""The copy task (Parcollet et al. 2019, section 3.1, Figure 1): a quaternion and a real recurrent network of about as
+many parameters remember a random binary sequence over a gap and say it again.
+
+Input: L vectors of bits, B blanks with a delimiter at their end, L blanks. Output: the L vectors, after the delimiter.
+The hidden activation is linear, the output a sigmoid; the loss is the binary cross-entropy of the copied bits alone,
+where a network that remembers nothing stays at log 2.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..networks.algebra import convert_
+from ..nn.cells import QuaternionRNN
+from .results import Row, plot_curves, write_table
+
+BITS = 8
+
+
+class Copier(nn.Module):
+    """(N, T, 12) -> (N, L, BITS) logits; one recurrent layer of `hidden` quaternions, quaternion or real."""
+
+    def __init__(self, hidden: int, algebra: str):
+        super().__init__()
+        self.rnn = QuaternionRNN(3, hidden, "linear")
+        convert_(self.rnn, algebra)
+        self.out = nn.Linear(4 * hidden, BITS)
+
+    def forward(self, x: Tensor, length: int) -> Tensor:
+        y, _ = self.rnn(x.unflatten(-1, (4, -1)))
+        return self.out(y[:, -length:].flatten(-2))
+
+
+@dataclass(frozen=True)
+class CopyTask:
+    """The settings; the paper's in FULL. `hidden` counts the units of the real network; the quaternion network has half
+    as many quaternions, that is twice as many units, and the same number of recurrent weights."""
+
+    hidden: int = 256
+    length: int = 10
+    blanks: int = 5
+    sequences: int = 2500
+    batch: int = 50
+    learning_rate: float = 3e-4
+    target: float = 0.1
+    steps: int = 1000
+    seed: int = 0
+
+    FULL: ClassVar[dict] = {"hidden": 512, "length": 20, "blanks": 10, "steps": 100000}
+
+    def run(self, out: Path) -> str:
+        rows: list[Row] = []
+        lines = [self._train(network, rows) for network in ("QRNN", "RNN")]
+        write_table(out / "copy-task.csv", rows)
+        plot_curves(out / "copy-task.png", rows, x="step", y="loss", by="network", log=True)
+        return "; ".join(lines)
+
+    def sequence(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """x (count, 2 L + B, 12) and the bits to copy, (count, L, BITS)."""
+        bits = torch.randint(2, (count, self.length, BITS), generator=generator).float()
+        x = torch.zeros(count, 2 * self.length + self.blanks, 12)
+        x[:, : self.length, :BITS] = bits
+        x[:, self.length + self.blanks - 1, BITS] = 1  # the delimiter
+        return x, bits
+
+    def _train(self, name: str, rows: list[Row]) -> str:
+        torch.manual_seed(self.seed)
+        generator = torch.Generator().manual_seed(self.seed)
+        x, bits = self.sequence(self.sequences, generator)
+        network = Copier(self.hidden // 2, "quaternion") if name == "QRNN" else Copier(self.hidden // 4, "real")
+        optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
+        for step in range(1, self.steps + 1):
+            chosen = torch.randint(len(x), (self.batch,), generator=generator)
+            loss = F.binary_cross_entropy_with_logits(network(x[chosen], self.length), bits[chosen])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            rows.append({"network": name, "step": step, "loss": loss.item()})
+            if loss < self.target:
+                break
+        parameters = sum(parameter.numel() for parameter in network.parameters())
+        right = self.accuracy(network, generator)
+        return f"{name} ({parameters:,} parameters): loss {loss.item():.3f} after {step} steps, {right:.2%} of new bits"
+
+    @torch.no_grad()
+    def accuracy(self, network: nn.Module, generator: torch.Generator) -> float:
+        """The share of bits copied rightly, of ten sequences that were not trained on."""
+        x, bits = self.sequence(10, generator)
+        return ((network(x, self.length) > 0) == (bits > 0.5)).float().mean().item()

@@ -1,0 +1,101 @@
+"""PHM learns multiplication (Zhang et al. 2021, Figure 2): a rotation in space, and the rule of Hamilton's product."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.hypercomplex import HypercomplexLinear, hamilton_rule
+from ..nn.quaternion import hamilton_product
+from .results import Row, plot_curves, write_table
+
+Batch = Callable[[], tuple[Tensor, ...]]
+
+
+def rotation(axis: Tensor, angle: float) -> Tensor:
+    """(3, 3): Rodrigues' formula for the unit vector `axis`."""
+    x, y, z = axis.tolist()
+    cross = torch.tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return torch.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
+
+
+class HypercomplexProduct(nn.Module):
+    """w, x (N, 4) -> (N, 4): Eq. 5 with S_i = w_i, the components of a quaternion that is an input; only the rule is
+    learned."""
+
+    def __init__(self):
+        super().__init__()
+        self.rule = nn.Parameter(torch.randn(4, 4, 4) / 2)
+
+    def forward(self, w: Tensor, x: Tensor) -> Tensor:
+        return torch.einsum("ni,iab,nb->na", w, self.rule, x)
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """A PHM layer of n = 3 on points in space, against the points turned about a random axis."""
+
+    steps: int = 1000
+    batch: int = 32
+    learning_rate: float = 1e-2
+    seed: int = 0
+
+    FULL: ClassVar[dict] = {}
+
+    def run(self, out: Path) -> str:
+        torch.manual_seed(self.seed)
+        matrix = rotation(nn.functional.normalize(torch.randn(3), dim=0), 1.0)
+        layer = HypercomplexLinear(3, 3, 3, bias=False)
+
+        def batch() -> tuple[Tensor, ...]:
+            x = torch.randn(self.batch, 3)
+            return x, x @ matrix.T
+
+        loss = fit(layer, batch, self.steps, self.learning_rate, out / "phm-rotation")
+        error = (layer.weight() - matrix).abs().max().item()
+        return f"PHM layer, n = 3: loss {loss:.1e}, its matrix within {error:.1e} of the rotation"
+
+
+@dataclass(frozen=True)
+class HamiltonRule:
+    """Products of random quaternions, x (x) w as in this house; the learned rule is set against Hamilton's."""
+
+    steps: int = 1000
+    batch: int = 32
+    learning_rate: float = 3e-2
+    seed: int = 0
+
+    FULL: ClassVar[dict] = {}
+
+    def run(self, out: Path) -> str:
+        torch.manual_seed(self.seed)
+        layer = HypercomplexProduct()
+
+        def batch() -> tuple[Tensor, ...]:
+            w, x = torch.randn(2, self.batch, 4)
+            return w, x, hamilton_product(x, w)
+
+        loss = fit(layer, batch, self.steps, self.learning_rate, out / "phm-hamilton")
+        error = (layer.rule - hamilton_rule()).abs().max().item()
+        return f"PHM rule, n = 4: loss {loss:.1e}, every entry within {error:.1e} of Hamilton's"
+
+
+def fit(layer: nn.Module, batch: Batch, steps: int, learning_rate: float, stem: Path) -> float:
+    """Adam on the mean squared error, its rate falling to zero; writes STEM.csv and STEM.png, returns the last loss."""
+    optimizer, rows = torch.optim.Adam(layer.parameters(), learning_rate), list[Row]()
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    for step in range(1, steps + 1):
+        *inputs, wanted = batch()
+        loss = (layer(*inputs) - wanted).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        rows.append({"step": step, "loss": loss.item(), "layer": type(layer).__name__})
+    write_table(stem.with_suffix(".csv"), rows)
+    plot_curves(stem.with_suffix(".png"), rows, x="step", y="loss", by="layer", log=True)
+    return rows[-1]["loss"]

@@ -1,0 +1,36 @@
+"""What experiments leave behind: tables and curves."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..evaluate.needs import need
+
+Row = dict[str, object]
+
+
+def write_table(path: Path, rows: Sequence[Row]) -> None:
+    """A CSV file, its columns those of the first row; floats with six significant digits."""
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        for row in rows:
+            table.writerow({key: f"{cell:.6g}" if isinstance(cell, float) else cell for key, cell in row.items()})
+
+
+def plot_curves(path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log: bool = False) -> None:
+    """A PNG: `y` over `x`, one curve per value of `by`."""
+    need("matplotlib", "train")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
+    axis = figure.subplots()
+    for name in dict.fromkeys(row[by] for row in rows):
+        points = [(row[x], row[y]) for row in rows if row[by] == name]
+        axis.plot(*zip(*points, strict=True), label=str(name))
+    axis.set_yscale("log" if log else "linear")
+    axis.set_xlabel(x)
+    axis.set_ylabel(y)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=9)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,95 @@
+"""Nine byte-level reasoning tasks ("Q-Jamba", Table 3): every generator draws a prompt and its answer.
+
+The paper shows one example of each and keeps its corpus to itself; the generators here are built on the examples.
+Questions and answers are written "prompt=answer", one line of ASCII each.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from random import Random
+
+Task = Callable[[Random], tuple[str, str]]
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+COMPASS = {"N": (0, 1), "S": (0, -1), "E": (1, 0), "W": (-1, 0)}
+
+
+def brackets(random: Random) -> tuple[str, str]:
+    """((())) -> 3: how deep balanced brackets nest."""
+    text, depth, deepest, pairs = "", 0, 0, random.randint(2, 8)
+    opened = 0
+    while opened < pairs or depth:
+        if opened < pairs and (not depth or random.random() < 0.6):
+            text, depth, opened = text + "(", depth + 1, opened + 1
+        else:
+            text, depth = text + ")", depth - 1
+        deepest = max(deepest, depth)
+    return text, str(deepest)
+
+
+def variables(random: Random) -> tuple[str, str]:
+    """x=5;y=x+3;y? -> 8."""
+    first, second = random.sample("abcdefghxyz", 2)
+    start, step, sign = random.randint(0, 20), random.randint(1, 9), random.choice("+-")
+    return f"{first}={start};{second}={first}{sign}{step};{second}?", str(start + step if sign == "+" else start - step)
+
+
+def logic(random: Random) -> tuple[str, str]:
+    """A AND B;A=T,B=F -> F."""
+    a, b = random.random() < 0.5, random.random() < 0.5
+    word, value = random.choice([("AND", a and b), ("OR", a or b), ("XOR", a != b)])
+    return f"A {word} B;A={_truth(a)},B={_truth(b)}", _truth(value)
+
+
+def arithmetic(random: Random) -> tuple[str, str]:
+    """347+285 -> 632."""
+    a, b = random.randint(0, 999), random.randint(0, 999)
+    return f"{a}+{b}", str(a + b)
+
+
+def patterns(random: Random) -> tuple[str, str]:
+    """ABCABCAB -> C: what continues a period of two to five letters."""
+    period = random.sample(LETTERS, random.randint(2, 5))
+    shown = len(period) + random.randint(len(period), 3 * len(period))
+    return "".join(period[n % len(period)] for n in range(shown)), period[shown % len(period)]
+
+
+def relations(random: Random) -> tuple[str, str]:
+    """A>B,B>C;A?C -> >: three or four letters in order, two of them asked for."""
+    names = random.sample(LETTERS, random.randint(3, 4))
+    facts = [f"{a}>{b}" for a, b in pairwise(names)]
+    random.shuffle(facts)
+    i, j = random.sample(range(len(names)), 2)
+    return f"{','.join(facts)};{names[i]}?{names[j]}", ">" if i < j else "<"
+
+
+def spatial(random: Random) -> tuple[str, str]:
+    """go N,go E -> NE: where a walk of two to four steps ends, seen from its beginning; 0 where it began."""
+    steps = random.choices("NSEW", k=random.randint(2, 4))
+    x, y = (sum(COMPASS[step][axis] for step in steps) for axis in range(2))
+    where = ("N" if y > 0 else "S" if y < 0 else "") + ("E" if x > 0 else "W" if x < 0 else "")
+    return ",".join(f"go {step}" for step in steps), where or "0"
+
+
+def transitivity(random: Random) -> tuple[str, str]:
+    """A->B,B->C;A-> gives C: the end of a chain of two or three links, told in any order."""
+    names = random.sample(LETTERS, random.randint(3, 4))
+    links = [f"{a}->{b}" for a, b in pairwise(names)]
+    random.shuffle(links)
+    return f"{','.join(links)};{names[0]}->", names[-1]
+
+
+def inverse(random: Random) -> tuple[str, str]:
+    """f(x)=2x+1;f-1(7) -> 3."""
+    slope, offset, x = random.randint(1, 9), random.randint(0, 9), random.randint(0, 9)
+    return f"f(x)={slope}x+{offset};f-1({slope * x + offset})", str(x)
+
+
+def _truth(value: bool) -> str:
+    return "T" if value else "F"
+
+
+TASKS: dict[str, Task] = {
+    task.__name__: task
+    for task in (brackets, variables, logic, arithmetic, patterns, relations, spatial, transitivity, inverse)
+}

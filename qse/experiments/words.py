@@ -1,0 +1,75 @@
+"""Text files in their official formats, and words as numbers: 0 padding, 1 a word that training never showed."""
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ..errors import QseError
+
+WORD = re.compile(r"\w+|[^\w\s]")
+INFERENCE = {"entailment": 0, "neutral": 1, "contradiction": 2}
+
+
+def read_sst2(path: Path) -> tuple[list[str], list[int]]:
+    """Sentences and labels 0 or 1 of an SST-2 file: TSV with the columns sentence and label (GLUE)."""
+    rows = list(csv.DictReader(_text(path).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    try:
+        return [row["sentence"] for row in rows], [_label(row["label"], 2) for row in rows]
+    except (KeyError, TypeError, ValueError) as error:
+        raise QseError(f"{path}: not an SST-2 file; it needs the columns sentence and label, 0 or 1") from error
+
+
+def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
+    """Premises, hypotheses and labels of an SNLI file, a JSON object per line; pairs without gold label left out."""
+    try:
+        rows = [json.loads(line) for line in _text(path).splitlines() if line.strip()]
+        rows = [row for row in rows if row["gold_label"] != "-"]
+        labels = [INFERENCE[row["gold_label"]] for row in rows]
+        return [row["sentence1"] for row in rows], [row["sentence2"] for row in rows], labels
+    except (KeyError, TypeError, ValueError) as error:
+        raise QseError(f"{path}: not an SNLI file; a line holds gold_label, sentence1 and sentence2") from error
+
+
+class Vocabulary:
+    """The `size` - 2 most frequent words of some sentences, lower case."""
+
+    def __init__(self, sentences: Sequence[str], size: int):
+        counts = Counter(word for sentence in sentences for word in _words(sentence))
+        self.numbers = {word: n for n, (word, _) in enumerate(counts.most_common(size - 2), 2)}
+
+    def __len__(self) -> int:
+        return len(self.numbers) + 2
+
+    def encode(self, sentences: Sequence[str], length: int) -> Tensor:
+        """(N, L) numbers of words, L the longest sentence or `length`; an empty sentence is one unknown word."""
+        rows = [[self.numbers.get(word, 1) for word in _words(sentence)[:length]] or [1] for sentence in sentences]
+        tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+        for row, numbers in zip(tokens, rows, strict=True):
+            row[: len(numbers)] = torch.tensor(numbers)
+        return tokens
+
+
+def _words(sentence: str) -> list[str]:
+    return WORD.findall(sentence.lower())
+
+
+def _label(text: str, classes: int) -> int:
+    if not 0 <= int(text) < classes:
+        raise ValueError(text)
+    return int(text)
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QseError(f"{path}: cannot read this text file; name an existing one in UTF-8") from error
+    if not text.strip():
+        raise QseError(f"{path}: empty; name a file with examples")
+    return text
