@@ -113,6 +113,7 @@ def _open(path: Path, threads: int, flush_to_zero: bool):
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.log_severity_level = 3
+    options.enable_mem_reuse = False  # a buffer for every tensor: as much memory, 5 to 10 % less time
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.set_denormal_as_zero", str(int(flush_to_zero)))
     try:

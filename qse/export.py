@@ -64,6 +64,10 @@ def export_stream(network: nn.Module, path: Path, *, name: str, version: str, li
 @torch.no_grad()
 def _write(network: nn.Module, path: Path) -> None:
     """The graph of the folded network, without metadata."""
+    import onnx
+
+    from .graph import simplify
+
     folded = fold(network)
     audio = torch.zeros(1, network.config.hop_length)
     state = {key: torch.zeros_like(leaf) for key, leaf in flatten_state(folded(audio)[1]).items()}
@@ -77,6 +81,7 @@ def _write(network: nn.Module, path: Path) -> None:
         output_names=["enhanced", *(f"next.{key}" for key in state)],
         verbose=False,
     )
+    onnx.save(simplify(onnx.load(path)), path)
 
 
 @torch.no_grad()

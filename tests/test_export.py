@@ -14,6 +14,7 @@ import onnx  # noqa: E402
 from qse import export  # noqa: E402
 from qse.engine import Engine  # noqa: E402
 from qse.errors import QseError  # noqa: E402
+from qse.networks.fold import fold  # noqa: E402
 from qse.networks.live import Live, LiveConfig  # noqa: E402
 from qse.nn.quaternion import hamilton_matrix  # noqa: E402
 from qse.nn.state import flatten_state  # noqa: E402
@@ -63,7 +64,7 @@ def test_the_graph_is_one_file_and_says_what_it_is(exported, network):
 
 def test_the_graph_takes_and_gives_state_by_name_in_one_order(exported, network):
     graph = onnx.load(exported).graph
-    state = flatten_state(network(torch.zeros(1, 32))[1])
+    state = flatten_state(fold(network)(torch.zeros(1, 32))[1])
 
     def shapes(values):
         types = [value.type.tensor_type for value in values]
@@ -78,7 +79,8 @@ def test_the_graph_takes_and_gives_state_by_name_in_one_order(exported, network)
 @torch.no_grad()
 def test_the_graph_computes_what_torch_does(exported, network):
     engine, hops = Engine(exported), 0.3 * np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32)
-    whole, end = network(torch.from_numpy(hops).view(1, -1))
+    whole, _ = network(torch.from_numpy(hops).view(1, -1))
+    _, end = fold(network)(torch.from_numpy(hops).view(1, -1))
     state, found = engine.silence(), []
     for hop in hops:
         enhanced, state = engine.step(hop, state)

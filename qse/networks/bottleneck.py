@@ -74,7 +74,7 @@ class Bottleneck(Stateful):
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}
-        x = x.permute(0, 3, 4, 1, 2).contiguous()  # B, T, F, 4, C
+        x = x.movedim((-2, -1), (1, 2)).contiguous()  # B, T, F, 4, C
         for name, block in self.blocks.items():
             x, after[name] = block(x, state.get(name))
-        return x.permute(0, 3, 4, 1, 2), after
+        return x.movedim((1, 2), (-2, -1)), after

@@ -18,9 +18,7 @@ class ConvUnit(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1):
         super().__init__()
         padding = (0, kernel[1] // 2)
-        self.conv = QuaternionConv2d(
-            in_channels, out_channels, kernel, stride=(1, stride), padding=padding, bias=False
-        )
+        self.conv = QuaternionConv2d(in_channels, out_channels, kernel, stride=(1, stride), padding=padding, bias=False)
         self.norm = QuaternionBatchNorm2d(out_channels)
         self.act = nn.LeakyReLU(0.2)
 
@@ -74,5 +72,5 @@ class DenseBlock(Stateful):
         state, after, seen = state or {}, {}, x
         for name, layer in self.layers.items():
             y, after[name] = layer(seen, state.get(name))
-            seen = torch.cat([seen, y], dim=2)
+            seen = torch.cat([seen, y], dim=-3)
         return x + self.out(seen), after

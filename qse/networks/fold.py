@@ -1,59 +1,80 @@
-"""A network made ready to run: batch norms folded into the convolutions before them, quaternion weights expanded once.
+"""A network made ready to run: batch norms in the convolutions before them, quaternion weights as real matrices, the
+Fourier transforms in factors.
 
-The folded copy computes the same function by the same `forward` lines; only leaves are replaced.
+The folded copy computes the same function by the same `forward` lines; only leaves are replaced. Its features have
+real channels and no quaternion axis (`nn.real`).
 """
 
 import copy
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from ..nn.attention import SharedScoreAttention
 from ..nn.conv import QuaternionConv2d
-from ..nn.norm import QuaternionBatchNorm2d
-from ..nn.quaternion import real_matrix
+from ..nn.features import QuaternionFeatures
+from ..nn.fourier import FactoredAnalysis, FactoredSynthesis
+from ..nn.linear import QuaternionLinear
+from ..nn.norm import QuaternionLayerNorm
+from ..nn.real import (
+    DelayedConv,
+    Quaternions,
+    RealAttention,
+    RealFeatures,
+    RealGRU,
+    RealLayerNorm,
+    real_conv,
+    real_linear,
+    side_by_side,
+)
+from ..nn.recurrent import QuaternionGRU
+from ..nn.stft import Analysis, Synthesis
+from .bottleneck import BandTimeBlock
+from .dense import CausalUnit, ConvUnit
+from .live import Decoder, RangeSplit
 
-
-class ExpandedConv2d(nn.Conv2d):
-    """(B, 4, C, T, F) -> (B, 4, C', T', F'): a `QuaternionConv2d` whose real matrix is a constant."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x.flatten(1, 2)).unflatten(1, (4, -1))
+LEAVES: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
+    Analysis: FactoredAnalysis,
+    Synthesis: FactoredSynthesis,
+    QuaternionFeatures: RealFeatures,
+    QuaternionConv2d: real_conv,
+    QuaternionLinear: real_linear,
+    QuaternionLayerNorm: RealLayerNorm,
+    SharedScoreAttention: RealAttention,
+    QuaternionGRU: RealGRU,
+    ConvUnit: lambda unit: nn.Sequential(real_conv(unit.conv, unit.norm), unit.act),
+    CausalUnit: lambda unit: DelayedConv(unit.conv.conv, unit.norm, unit.act, unit.gated),
+}
 
 
 @torch.no_grad()
 def fold(network: nn.Module) -> nn.Module:
-    """A copy of `network` in eval mode, without batch norms behind convolutions."""
+    """A copy of the streaming `network` in eval mode, in real numbers, without batch norms."""
     network = copy.deepcopy(network).eval()
     for module in list(network.modules()):
-        norm = getattr(module, "norm", None)
-        if isinstance(norm, QuaternionBatchNorm2d):
-            for parent, name in _convolutions(module):
-                setattr(parent, name, _expand(getattr(parent, name), norm))
-            module.norm = nn.Identity()
-    for module in list(network.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, QuaternionConv2d):
-                setattr(module, name, _expand(child, None))
+        _prepare(module)
+    _replace(network)
     return network
 
 
-def _convolutions(module: nn.Module) -> list[tuple[nn.Module, str]]:
-    """Where the convolutions before the norm of `module` hang: as (parent, attribute)."""
-    return [
-        (parent, name)
-        for parent in module.modules()
-        for name, child in parent.named_children()
-        if isinstance(child, QuaternionConv2d)
-    ]
+def _replace(module: nn.Module) -> None:
+    for name, child in module.named_children():
+        make = LEAVES.get(type(child))
+        if make is not None:
+            setattr(module, name, make(child))
+        elif not isinstance(child, Quaternions):
+            _replace(child)
 
 
-def _expand(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None) -> ExpandedConv2d:
-    weight = real_matrix(conv.weight)
-    bias = weight.new_zeros(len(weight)) if conv.bias is None else conv.bias.flatten()
-    if norm is not None:
-        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
-        weight, bias = weight * scale[:, None, None, None], (bias - norm.running_mean) * scale + norm.bias
-    out, into, *kernel = weight.shape
-    expanded = ExpandedConv2d(into, out, kernel, conv.stride, conv.padding, conv.dilation)
-    expanded.weight, expanded.bias = nn.Parameter(weight), nn.Parameter(bias)
-    return expanded
+def _prepare(module: nn.Module) -> None:
+    """What composites hold beside their children."""
+    if isinstance(module, RangeSplit):
+        parts = [nn.Sequential(real_conv(conv, module.norm), module.act) for conv in module.convs]
+        module.convs, module.norm, module.act = nn.ModuleList(parts), nn.Identity(), nn.Identity()
+    elif isinstance(module, BandTimeBlock):
+        module.band = nn.Parameter(module.band.mT.flatten(1))
+        if type(module.time) not in LEAVES:
+            module.time = Quaternions(module.time)
+    elif isinstance(module, Decoder):
+        module.head.weight = nn.Parameter(side_by_side(module.head.weight, 1))

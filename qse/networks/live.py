@@ -52,6 +52,8 @@ class LiveConfig:
             raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
         if self.time_mixer not in TIME_MIXERS:
             raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {', '.join(TIME_MIXERS)}")
+        if self.window < 1:
+            raise ValueError(f"window {self.window}: at least the frame itself, 1")
 
 
 class RangeSplit(nn.Module):
@@ -70,10 +72,11 @@ class RangeSplit(nn.Module):
         self.act = nn.LeakyReLU(0.2)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = F.pad(x, (self.MARGIN, self.MARGIN))
         start, parts = 0, []
         for (bins, _), conv in zip(self.ranges, self.convs, strict=True):
-            parts.append(conv(x[..., start : start + bins + 2 * self.MARGIN]))
+            low, high = start - self.MARGIN, start + bins + self.MARGIN  # what lies outside the spectrum is zero
+            part = x[..., max(low, 0) : high]
+            parts.append(conv(F.pad(part, (max(-low, 0), max(high - x.shape[-1], 0)))))
             start += bins
         return self.act(self.norm(torch.cat(parts, dim=-1)))
 
@@ -127,10 +130,10 @@ class Decoder(Stateful):
 
     def forward(self, x: tuple[Tensor, Tensor, Tensor], state: dict | None = None) -> tuple[Tensor, dict]:
         x0, x1, x2 = x
-        y = self.fuse1(torch.cat([self.up2(x2), x1], dim=2))
-        y = self.fuse0(torch.cat([self.up1(y), x0], dim=2))
+        y = self.fuse1(torch.cat([self.up2(x2), x1], dim=-3))
+        y = self.fuse0(torch.cat([self.up1(y), x0], dim=-3))
         y, dense = self.dense(y, (state or {}).get("dense"))
-        return self.head(self.join(y).flatten(1, 2)), {"dense": dense}
+        return self.head(self.join(y).flatten(1, -3)), {"dense": dense}
 
 
 class Live(Stateful):

@@ -101,5 +101,5 @@ class FrequencyUpsample(nn.Module):
         self.conv = QuaternionConv2d(in_channels, factor * out_channels, (1, kernel), padding=(0, kernel // 2))
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.conv(x).unflatten(2, (self.factor, -1))  # B, 4, factor, C', T, F
-        return y.movedim(2, -1).flatten(-2)
+        y = self.conv(x).unflatten(-3, (self.factor, -1))  # B, 4, factor, C', T, F
+        return y.movedim(-4, -1).flatten(-2)

@@ -16,6 +16,10 @@ class QuaternionFeatures(nn.Module):
         self.power = power
 
     def forward(self, spec: Tensor) -> Tensor:
-        m = spec.square().sum(1, keepdim=True).clamp_min(1e-10).sqrt()  # B, 1, T, F
-        parts = torch.cat([torch.zeros_like(m), m**self.power, spec * m ** (self.power - 1)], dim=1)
-        return parts[:, :, None]
+        return self.components(spec)[:, :, None]
+
+    def components(self, spec: Tensor) -> Tensor:
+        """(B, 2, T, F) -> (B, 4, T, F)."""
+        power = spec.square().sum(1, keepdim=True).clamp_min(1e-10)  # m^2: B, 1, T, F
+        mag, scale = power ** (self.power / 2), power ** ((self.power - 1) / 2)
+        return torch.cat([torch.zeros_like(power), mag, spec * scale], dim=1)

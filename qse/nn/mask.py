@@ -12,12 +12,12 @@ class MagnitudePhaseMask(nn.Module):
     """
 
     def forward(self, spec: Tensor, o: Tensor) -> Tensor:
-        gain, a, b = 2 * torch.sigmoid(o[:, 0]), 1 + o[:, 1], o[:, 2]  # B, T, F'
-        scale = gain * torch.rsqrt((a * a + b * b).clamp_min(1e-7))
-        factor = torch.stack([scale * a, scale * b], dim=1)
-        last = spec.shape[3] - factor.shape[3]
+        last = spec.shape[3] - o.shape[3]
         if last:
-            factor = torch.cat([factor, factor[..., -last:]], dim=3)
-        c, s = factor.unbind(1)
-        re, im = spec.unbind(1)
-        return torch.stack([re * c - im * s, re * s + im * c], dim=1)
+            o = torch.cat([o, o[..., -last:]], dim=3)
+        o, a, b = o.split(1, dim=1)  # each B, 1, T, F
+        a = 1 + a
+        scale = 2 * torch.sigmoid(o) / (a * a + b * b).clamp_min(1e-7).sqrt()
+        c, s = scale * a, scale * b
+        re, im = spec.split(1, dim=1)
+        return torch.cat([re * c - im * s, re * s + im * c], dim=1)

@@ -10,6 +10,7 @@ module tree. Nothing is written to `self`. A layer without a memory is a plain `
 
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor, nn
 
 State = Tensor | dict[str, "State"]
@@ -35,6 +36,30 @@ class Chain(Stateful):
             else:
                 x = layer(x)
         return x, after
+
+
+def delay(x: Tensor, past: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """x later by as many steps along `dim` as `past` has -> (as many steps as x, the past of what follows).
+
+    The same as cutting `past ++ x` in two, without writing it down in between.
+    """
+    steps, kept = x.shape[dim], past.shape[dim]
+    out = min(steps, kept)  # what leaves the past, and what of x does not leave at once
+    due, waiting = _cut(past, out, dim)
+    now, later = _cut(x, steps - out, dim)
+    return _join(due + now, dim), _join(waiting + later, dim)
+
+
+def _cut(x: Tensor, at: int, dim: int) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """What lies before and behind a place, where there is anything."""
+    if at in (0, x.shape[dim]):
+        return ((x,), ()) if at else ((), (x,))
+    before, behind = x.split([at, x.shape[dim] - at], dim)
+    return (before,), (behind,)
+
+
+def _join(parts: tuple[Tensor, ...], dim: int) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim)
 
 
 def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:

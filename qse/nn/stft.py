@@ -11,7 +11,7 @@ analysis-synthesis system for speech enhancement", 2007): the frequency resoluti
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from .state import Stateful
@@ -35,6 +35,13 @@ def _fourier(n_fft: int) -> Tensor:
     turns = torch.arange(n_fft // 2 + 1)[:, None] * torch.arange(n_fft) % n_fft  # exact
     angle = turns.double() * (2 * math.pi / n_fft)
     return torch.stack([angle.cos(), -angle.sin()])
+
+
+def bin_weights(n_fft: int) -> Tensor:
+    """(F,), float64: what each bin weighs in the inverse transform; all but the first and the last stand for a pair."""
+    weight = torch.full((n_fft // 2 + 1,), 2.0 / n_fft, dtype=torch.float64)
+    weight[0] = weight[-1] = 1.0 / n_fft
+    return weight
 
 
 class Analysis(Stateful):
@@ -69,10 +76,9 @@ class Synthesis(Stateful):
 
     def __init__(self, n_fft: int, hop_length: int):
         super().__init__()
-        self.hop_length = hop_length
-        weight = torch.full((n_fft // 2 + 1, 1), 2.0 / n_fft, dtype=torch.float64)
-        weight[0] = weight[-1] = 1.0 / n_fft  # the first and the last bin stand for one, the others for a pair
-        basis = (_fourier(n_fft) * weight)[..., n_fft - 2 * hop_length :] * window_pair(n_fft, hop_length)[1]
+        self.n_fft, self.hop_length = n_fft, hop_length
+        basis = _fourier(n_fft)[..., n_fft - 2 * hop_length :] * window_pair(n_fft, hop_length)[1]
+        basis = basis * bin_weights(n_fft)[:, None]
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, 2 hop
 
     def forward(self, spec: Tensor, tail: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,197 @@
+"""An exported graph made smaller: what only changes shapes is left out, or done once, where an operator needs it.
+
+Every tensor of a wave step has a fixed shape, and most have axes of length one (batch, frame). A tensor that holds the
+numbers of another one in the same order is a view of it and costs nothing until an operator insists on its shape.
+Operators that do not care, element by element or along the last axis, work on what lies under the view.
+
+stored: the shape that a tensor of the new graph has; shape: the one it had in the old graph.
+"""
+
+from math import prod
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+SHAPING = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"}
+ELEMENTWISE = {"Clip", "Exp", "LeakyRelu", "Log", "Neg", "Reciprocal", "Relu", "Sigmoid", "Sqrt", "Tanh"}
+PAIRWISE = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}
+
+Shape = tuple[int, ...]
+
+
+def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same function with the same inputs and outputs, in fewer operators. Every shape must be fixed."""
+    rewriter = _Rewriter(onnx.shape_inference.infer_shapes(model, strict_mode=True).graph)
+    nodes = rewriter.nodes()
+    used = {name for node in nodes for name in node.input}
+    weights = [numpy_helper.from_array(array, name) for name, array in rewriter.constants.items() if name in used]
+    graph = helper.make_graph(nodes, model.graph.name, model.graph.input, model.graph.output, weights)
+    smaller = onnx.ModelProto()
+    smaller.CopyFrom(model)
+    smaller.graph.CopyFrom(graph)
+    onnx.checker.check_model(smaller, full_check=True)
+    return smaller
+
+
+class _Rewriter:
+    """Walks a graph from its inputs to its outputs and writes the new one behind itself."""
+
+    def __init__(self, graph: onnx.GraphProto):
+        self.graph = graph
+        self.constants = {weight.name: numpy_helper.to_array(weight) for weight in graph.initializer}
+        self.shape = {info.name: _fixed(info) for info in (*graph.input, *graph.value_info, *graph.output)}
+        self.shape |= {name: array.shape for name, array in self.constants.items()}
+        self.view = {info.name: info.name for info in graph.input}  # every tensor by the one that holds its numbers
+        self.stored = {info.name: self.shape[info.name] for info in graph.input}
+        self.reshaped: dict[tuple[str, Shape], str] = {}
+        self.written: list[onnx.NodeProto] = []
+
+    def nodes(self) -> list[onnx.NodeProto]:
+        """The nodes of the new graph, without those that nothing needs."""
+        for node in self.graph.node:
+            if node.op_type == "Constant":
+                self._constant(node.output[0], helper.get_node_attr_value(node, "value"))
+            elif self._only_shapes(node):
+                self.view[node.output[0]] = self.view[node.input[0]]
+            else:
+                self._rewrite(node)
+        for output in self.graph.output:
+            self._deliver(output.name)
+        needed, kept = {output.name for output in self.graph.output}, []
+        for node in reversed(self.written):
+            if needed.intersection(node.output):
+                needed.update(node.input)
+                kept.append(node)
+        return kept[::-1]
+
+    # What a node needs
+
+    def _only_shapes(self, node: onnx.NodeProto) -> bool:
+        """Whether the output holds the numbers of the first input in their order."""
+        source = node.input[0] if node.input else ""
+        if source in self.constants:
+            return False
+        if node.op_type == "Transpose":
+            shape = self.shape[source]
+            moved = [axis for axis in helper.get_node_attr_value(node, "perm") if shape[axis] != 1]
+            return moved == sorted(moved)
+        if node.op_type == "Gather":  # of the only place there is
+            return self.constants.get(node.input[1], np.ones(2)).size == 1 and self._all(node)
+        if node.op_type == "Slice":
+            return (len(node.input) < 5 or (self.constants[node.input[4]] == 1).all()) and self._all(node)
+        return node.op_type in SHAPING
+
+    def _all(self, node: onnx.NodeProto) -> bool:
+        """Whether no number is left out."""
+        return prod(self.shape[node.input[0]]) == prod(self.shape[node.output[0]])
+
+    def _last_axis(self, node: onnx.NodeProto) -> bool:
+        """Whether the operator works along the last axis, and what is stored has the same one."""
+        shape, stored = self.shape[node.input[0]], self.stored[self.view[node.input[0]]]
+        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
+        return axis in (-1, len(shape) - 1) and stored[-1] == shape[-1]
+
+    def _rewrite(self, node: onnx.NodeProto) -> None:
+        """Writes a node on what is stored if its operator allows it, otherwise on the shapes that it knows."""
+        first = node.input[0]
+        if node.op_type in ELEMENTWISE:
+            self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
+        elif node.op_type in PAIRWISE:
+            self._pairwise(node)
+        elif node.op_type == "MatMul":
+            self._matmul(node)
+        elif node.op_type == "LayerNormalization" and self._last_axis(node):
+            self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
+        else:
+            self._write(node, [self._shaped(name, self.shape.get(name, ())) for name in node.input])
+
+    def _pairwise(self, node: onnx.NodeProto) -> None:
+        constant = [name in self.constants for name in node.input]
+        shapes = [self.shape[name] for name in node.input]
+        if not any(constant) and shapes[0] == shapes[1]:
+            shape = min((self.stored[self.view[name]] for name in node.input), key=len)
+            return self._write(node, [self._shaped(name, shape) for name in node.input], shape)
+        if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(self.shape[node.output[0]]):
+            name, other = node.input[constant.index(False)], node.input[constant.index(True)]
+            array, shape, stored = self.constants[other], self.shape[name], self.stored[self.view[name]]
+            array = array.reshape(array.shape[_leading_ones(array.shape) :])
+            axes = array.ndim
+            if axes <= len(stored) and stored[len(stored) - axes :] == shape[len(shape) - axes :]:
+                if array.shape != self.constants[other].shape:
+                    other = self._constant(f"{other}.{axes}", array)
+                pair = [other if fixed else self.view[name] for fixed in constant]
+                return self._write(node, pair, stored)
+        return self._write(node, [self._shaped(name, self.shape[name]) for name in node.input])
+
+    def _matmul(self, node: onnx.NodeProto) -> None:
+        """A product with a constant matrix becomes one of matrices; other leading axes of length one go."""
+        a, b = node.input
+        left, right, out = self.shape[a], self.shape[b], self.shape[node.output[0]]
+        if b in self.constants and len(right) == 2:
+            rows = (prod(left[:-1]), left[-1])
+            return self._write(node, [self._shaped(a, rows), b], (rows[0], right[1]))
+        spare = _leading_ones(out[:-2]) if a in self.constants or b in self.constants else 0
+        pair = [
+            self._shaped(name, self.shape[name][max(0, len(self.shape[name]) - len(out) + spare) :]) for name in (a, b)
+        ]
+        return self._write(node, pair, out[spare:])
+
+    # Writing
+
+    def _write(self, node: onnx.NodeProto, inputs: list[str], stored: Shape | None = None) -> None:
+        """`stored` is the shape of the output when it is not the old one."""
+        new = onnx.NodeProto()
+        new.CopyFrom(node)
+        del new.input[:]
+        new.input.extend(inputs)
+        if stored is not None and stored != self.shape[node.output[0]]:
+            new.output[0] = f"{node.output[0]}.stored"
+            self.shape[new.output[0]] = stored
+        for old, name in zip(node.output, new.output, strict=True):
+            if name:
+                self.view[old], self.stored[name] = name, self.shape[name]
+        self.written.append(new)
+
+    def _shaped(self, name: str, shape: Shape) -> str:
+        """The name of a tensor that has the numbers of `name` and this shape."""
+        if name in self.constants or not name:
+            return name
+        source = self.view[name]
+        if self.stored[source] == shape:
+            return source
+        key = (source, shape)
+        if key not in self.reshaped:
+            self.reshaped[key] = f"{source}.{'x'.join(map(str, shape))}"
+            target = self._constant(f"shape.{'x'.join(map(str, shape))}", np.array(shape, np.int64))
+            self.written.append(helper.make_node("Reshape", [source, target], [self.reshaped[key]]))
+        return self.reshaped[key]
+
+    def _constant(self, name: str, array: np.ndarray | onnx.TensorProto) -> str:
+        self.constants[name] = numpy_helper.to_array(array) if isinstance(array, onnx.TensorProto) else array
+        self.shape[name] = self.constants[name].shape
+        return name
+
+    def _deliver(self, output: str) -> None:
+        """Gives an output of the graph its name and shape."""
+        source = self._shaped(output, self.shape[output])
+        fixed = {info.name for info in (*self.graph.input, *self.graph.output)}
+        if source == output:
+            return
+        if source in fixed:
+            self.written.append(helper.make_node("Identity", [source], [output]))
+            return
+        for node in self.written:
+            for names in (node.input, node.output):
+                names[:] = [output if name == source else name for name in names]
+        for names in (self.view, self.reshaped):
+            names.update({key: output for key, name in names.items() if name == source})
+        self.stored[output] = self.shape[output]
+
+
+def _leading_ones(shape: Shape) -> int:
+    return next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
+
+
+def _fixed(info: onnx.ValueInfoProto) -> Shape:
+    return tuple(dim.dim_value for dim in info.type.tensor_type.shape.dim)

@@ -1,0 +1,187 @@
+"""Layers of a folded network: the same functions in plain real numbers, as an exported graph computes them.
+
+A folded network has no quaternion axis. Its channels are real and its features (B, C, T, F), its tokens (..., C); the
+four components of a quaternion channel lie side by side, so that joining, splitting and counting channels mean the
+same as before. Every class here stands for a layer of another room and takes its weights from it.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import SharedScoreAttention
+from .conv import QuaternionConv2d
+from .features import QuaternionFeatures
+from .linear import QuaternionLinear
+from .norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm
+from .quaternion import real_matrix
+from .recurrent import QuaternionGRU, gate_matrix
+from .state import State, Stateful, delay
+
+
+def side_by_side(x: Tensor, dim: int = 0) -> Tensor:
+    """Reals in the order of (4, C) -> the same reals in the order of (C, 4), along `dim`."""
+    return x.unflatten(dim, (4, -1)).transpose(dim, dim + 1).flatten(dim, dim + 1)
+
+
+def matrix(weight: Tensor | nn.Module) -> Tensor:
+    """The real matrix of a weight, between channels whose components lie side by side: (out, in, *kernel)."""
+    return side_by_side(side_by_side(real_matrix(weight)), 1)
+
+
+def real_linear(linear: QuaternionLinear) -> nn.Linear:
+    weight = matrix(linear.weight)
+    real = nn.Linear(weight.shape[1], weight.shape[0], bias=linear.bias is not None)
+    real.weight = nn.Parameter(weight)
+    if linear.bias is not None:
+        real.bias = nn.Parameter(linear.bias.T.flatten())
+    return real
+
+
+def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None) -> nn.Conv2d:
+    """The convolution, and the batch norm behind it if there is one."""
+    weight = matrix(conv.weight)
+    bias = weight.new_zeros(len(weight)) if conv.bias is None else conv.bias.T.flatten()
+    if norm is not None:
+        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
+        shift = side_by_side(norm.bias - norm.running_mean * scale)
+        scale = side_by_side(scale)
+        weight, bias = weight * scale[:, None, None, None], bias * scale + shift
+    out, into, *kernel = weight.shape
+    real = nn.Conv2d(into, out, kernel, conv.stride, conv.padding, conv.dilation)
+    real.weight, real.bias = nn.Parameter(weight), nn.Parameter(bias)
+    return real
+
+
+class RealFeatures(nn.Module):
+    """`QuaternionFeatures`: (B, 2, T, F) -> (B, 4, T, F)."""
+
+    def __init__(self, features: QuaternionFeatures):
+        super().__init__()
+        self.features = features
+
+    def forward(self, spec: Tensor) -> Tensor:
+        return self.features.components(spec)
+
+
+class DelayedConv(Stateful):
+    """A causal convolution with two taps in time, the activation behind it, and possibly a gate.
+
+    Both taps are applied to the newest frame; what the older tap makes of it waits in the state for `dilation` frames.
+    The output has fewer channels than the input, so that this is the smaller memory. State: (B, C', dilation, F').
+    """
+
+    def __init__(self, conv: QuaternionConv2d, norm: QuaternionBatchNorm2d, act: nn.Module, gated: bool):
+        super().__init__()
+        real = real_conv(conv, norm)
+        older, newer = real.weight.unbind(2)
+        self.dilation, self.act, self.gated = real.dilation[0], act, gated
+        self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), real.stride, real.padding)
+        self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
+        self.taps.bias = nn.Parameter(torch.cat([real.bias, torch.zeros_like(real.bias)]))
+
+    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        now, later = self.taps(x).chunk(2, 1)
+        if past is None:
+            past = later.new_zeros(*later.shape[:2], self.dilation, later.shape[3])
+        before, past = delay(later, past, dim=2)
+        y = now + before
+        if self.gated:
+            y, gate = y.chunk(2, 1)
+            return self.act(y) * torch.sigmoid(gate), past
+        return self.act(y), past
+
+
+class RealLayerNorm(nn.Module):
+    """`QuaternionLayerNorm` on (..., C): the mean of each component goes by a matrix product, then a layer norm."""
+
+    def __init__(self, norm: QuaternionLayerNorm):
+        super().__init__()
+        channels = len(norm.gain)
+        mean = torch.eye(4).repeat(channels, channels) / channels
+        self.center = nn.Parameter(torch.eye(4 * channels) - mean)
+        self.gain = nn.Parameter(norm.gain.repeat_interleave(4))
+        self.bias, self.eps = nn.Parameter(norm.bias.T.flatten()), norm.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.layer_norm(x @ self.center, x.shape[-1:], self.gain, self.bias, self.eps)
+
+
+class RealRMSNorm(nn.Module):
+    """`QuaternionRMSNorm` on (..., C)."""
+
+    def __init__(self, norm: QuaternionRMSNorm):
+        super().__init__()
+        self.norm = norm
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x.unflatten(-1, (-1, 4)).mT).mT.flatten(-2)
+
+
+class RealAttention(nn.Module):
+    """`SharedScoreAttention` on (N, L, C): the attention of real heads that it is."""
+
+    def __init__(self, attention: SharedScoreAttention):
+        super().__init__()
+        project = attention.project
+        self.heads, self.qk_norm = project.heads, isinstance(project.norm_q, QuaternionRMSNorm)
+        self.linear, self.out = real_linear(project.linear), real_linear(attention.out)
+        self.norm_q, self.norm_k = (
+            RealRMSNorm(norm) if self.qk_norm else norm for norm in (project.norm_q, project.norm_k)
+        )
+        scale = (self.linear.in_features // self.heads) ** -0.5
+        if self.qk_norm:
+            self.norm_q.norm.gain *= scale
+        else:
+            for parameter in self.linear.parameters():
+                parameter[: self.linear.in_features] *= scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        qkv = self.linear(x).unflatten(-1, (3 * self.heads, -1)).transpose(1, 2)  # N, 3 H, L, d
+        q, k, v = qkv.split(self.heads, 1)
+        y = (self.norm_q(q) @ self.norm_k(k).mT).softmax(-1) @ v
+        return self.out(y.transpose(1, 2).flatten(2))
+
+
+class RealGRU(Stateful):
+    """`QuaternionGRU` on (N, T, C), step by step: for the one frame of a graph less work than the operator GRU."""
+
+    def __init__(self, gru: QuaternionGRU):
+        super().__init__()
+        for name in ("input", "hidden"):
+            weights = gate_matrix(getattr(gru, f"weight_{name}")).chunk(3)
+            biases = getattr(gru, f"bias_{name}")
+            for gate, weight, bias in zip("rzn", weights, biases, strict=True):
+                weight = side_by_side(side_by_side(weight), 1)
+                setattr(self, f"{name}_{gate}", nn.Parameter(weight.T.contiguous()))
+                setattr(self, f"{name}_bias_{gate}", nn.Parameter(bias.T.flatten()))
+        for gate in "rz":
+            getattr(self, f"input_bias_{gate}").data += getattr(self, f"hidden_bias_{gate}")
+
+    def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if hidden is None:
+            hidden = x.new_zeros(x.shape[0], len(self.hidden_n))
+        after = []
+        for step in x.unbind(1):
+            hidden = self._step(step, hidden)
+            after.append(hidden)
+        return torch.stack(after, 1), hidden
+
+    def _step(self, x: Tensor, h: Tensor) -> Tensor:
+        r = torch.sigmoid(torch.addmm(torch.addmm(self.input_bias_r, x, self.input_r), h, self.hidden_r))
+        z = torch.sigmoid(torch.addmm(torch.addmm(self.input_bias_z, x, self.input_z), h, self.hidden_z))
+        n = torch.addmm(self.hidden_bias_n, h, self.hidden_n)
+        n = torch.tanh(torch.addmm(self.input_bias_n, x, self.input_n) + r * n)
+        return n + z * (h - n)
+
+
+class Quaternions(Stateful):
+    """Any layer on tokens of quaternions, inside a network of reals: (N, T, C) -> (N, T, C)."""
+
+    def __init__(self, layer: Stateful):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        y, state = self.layer(x.unflatten(-1, (-1, 4)).mT, state)
+        return y.mT.flatten(-2), state

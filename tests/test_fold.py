@@ -1,0 +1,133 @@
+"""Folding: the factored transforms against those they stand for, and a folded network against the one it came from."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import contract  # noqa: E402
+
+from qse.networks.fold import fold  # noqa: E402
+from qse.networks.live import Live, LiveConfig  # noqa: E402
+from qse.networks.mixers import TIME_MIXERS  # noqa: E402
+from qse.nn.fourier import FactoredAnalysis, FactoredSynthesis, factors  # noqa: E402
+from qse.nn.state import delay, flatten_state  # noqa: E402
+from qse.nn.stft import Analysis, Synthesis  # noqa: E402
+
+TINY = {
+    "n_fft": 64, "hop_length": 32, "ranges": ((32, 2),), "channels": (2, 2, 4), "growth": 2,
+    "dilations": (1, 2), "blocks": 1, "heads": 2, "window": 5,
+}  # fmt: skip
+VARIANTS = {
+    **{f"time by {name}": {"time_mixer": name} for name in TIME_MIXERS},
+    "real": {"algebra": "real"},
+    "phm": {"algebra": "phm"},
+    "gated": {"gated": True},
+    "norm of queries and keys": {"qk_norm": True},
+    "two ranges, asymmetric windows": {"ranges": ((16, 1), (16, 4)), "hop_length": 16},
+}
+each_size = pytest.mark.parametrize("n_fft, hop", [(512, 160), (320, 160), (400, 100), (64, 32), (62, 31), (480, 160)])
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+@torch.no_grad()
+def live(**changes) -> Live:
+    """In eval mode, with biases, gains and statistics as after some training."""
+    network = Live(LiveConfig(**{**TINY, **changes}))
+    for parameter in network.parameters():
+        parameter.add_(0.1 * torch.randn_like(parameter))
+    for name, buffer in network.named_buffers():
+        if "running" in name:
+            buffer.copy_(0.5 + torch.rand_like(buffer))
+    return network.eval()
+
+
+# Transforms
+
+
+@pytest.mark.parametrize("n_fft", [512, 320, 400, 64, 62, 4])
+def test_two_small_products_are_the_transform(n_fft):
+    first, second, place = factors(n_fft)
+    x = torch.randn(n_fft, dtype=torch.float64)
+    rows = (first @ x.view(first.shape[1], -1)).view(len(second), 1, -1)
+    re, im = (rows @ second).flatten()[place]
+    torch.testing.assert_close(torch.complex(re, im), torch.fft.rfft(x), rtol=0, atol=1e-11)
+    assert place.unique().numel() == place.numel()
+
+
+def test_the_factors_of_a_large_transform_are_small():
+    first, second, _ = factors(512)
+    assert first.numel() + second.numel() < 20_000 < 514 * 512 / 10
+
+
+@each_size
+def test_factored_transforms_are_those_they_stand_for(n_fft, hop):
+    analysis, synthesis, x = Analysis(n_fft, hop), Synthesis(n_fft, hop), 0.3 * torch.randn(2, 9 * hop)
+    spec, past = analysis(x)
+    y, tail = synthesis(spec)
+    for found, expected in zip(FactoredAnalysis(analysis)(x), (spec, past), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=2e-5)
+    for found, expected in zip(FactoredSynthesis(synthesis)(spec), (y, tail), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_fft, hop", [(64, 16), (62, 31)])
+def test_factored_transforms_keep_the_law(n_fft, hop):
+    contract.verify_stream(FactoredAnalysis(Analysis(n_fft, hop)), torch.randn(2, 10 * hop), dim=1, unit=hop, out_dim=2)
+    synthesis = FactoredSynthesis(Synthesis(n_fft, hop))
+    contract.verify_stream(synthesis, torch.randn(2, 2, 10, n_fft // 2 + 1), dim=2, out_dim=1)
+
+
+def test_factored_analysis_refuses_a_part_of_a_hop():
+    with pytest.raises(ValueError, match="33 samples are no multiple of the hop of 32"):
+        FactoredAnalysis(Analysis(64, 32))(torch.zeros(1, 33))
+
+
+@pytest.mark.parametrize("kept", [1, 2, 5])
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8])
+def test_a_delay_cuts_what_was_and_what_is_in_two(steps, kept):
+    x, past = torch.randn(2, steps, 3), torch.randn(2, kept, 3)
+    line = torch.cat([past, x], 1)
+    due, waiting = delay(x, past, 1)
+    assert torch.equal(due, line[:, :steps]) and torch.equal(waiting, line[:, steps:])
+
+
+# Networks
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
+def test_a_folded_network_computes_the_same(changes):
+    network, x = live(**changes), 0.3 * torch.randn(2, 640)
+    expected, _ = network(x)
+    found, _ = fold(network)(x)
+    torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
+    assert (expected[:, network.latency :] - x[:, : -network.latency]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("changes", [{}, {"gated": True, "hop_length": 16}], ids=["plain", "gated, asymmetric"])
+def test_a_folded_network_keeps_the_law(changes):
+    folded = fold(live(**changes))
+    hop = folded.config.hop_length
+    contract.verify_stream(folded, 0.3 * torch.randn(2, 11 * hop), dim=1, unit=hop)
+
+
+@torch.no_grad()
+def test_a_folded_network_remembers_less():
+    network = live(growth=1)
+
+    def size(network):
+        return sum(leaf.numel() for leaf in flatten_state(network(torch.zeros(1, 64))[1]).values())
+
+    assert size(fold(network)) < 0.7 * size(network)
+
+
+def test_folding_leaves_the_network_as_it_was():
+    network = live()
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    fold(network)
+    after = network.state_dict()
+    assert after.keys() == before.keys() and all(torch.equal(after[name], before[name]) for name in before)
