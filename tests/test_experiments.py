@@ -243,6 +243,13 @@ def test_transformers_have_the_sizes_of_table_2(arm, thousands):
     assert sum(parameter.numel() for parameter in layers.parameters()) == pytest.approx(1000 * thousands, rel=0.03)
 
 
+@pytest.mark.parametrize("n, thousands", [(2, 200), (4, 101), (8, 56)])
+def test_phm_transformers_have_the_sizes_of_table_5(n, thousands):
+    with torch.device("meta"):
+        layers = TextClassifier(TextConfig("phm", phm_n=n), 8000, 2).layers
+    assert sum(parameter.numel() for parameter in layers.parameters()) == pytest.approx(1000 * thousands, rel=0.05)
+
+
 @pytest.mark.parametrize("arm", ["real", "partial", "full", "phm"])
 def test_padding_does_not_change_a_class(arm):
     torch.manual_seed(0)
@@ -273,3 +280,11 @@ def test_the_command_prints_a_line(command, tmp_path):
 def test_text_that_is_missing_is_asked_for(command, tmp_path):
     status, _, error = command("experiment", "sentiment", "--out", tmp_path)
     assert status == 2 and "--set train=SST-2/train.tsv" in error
+
+
+def test_a_folder_that_cannot_be_made_and_a_setting_that_is_none(command, tmp_path):
+    (tmp_path / "file").write_text("")
+    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "file")
+    assert status == 1 and "file: cannot make this folder" in error
+    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "step=3")
+    assert status == 1 and "unknown key 'step'" in error and not (tmp_path / "new").exists()

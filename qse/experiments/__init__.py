@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from .. import config as configuration
-from ..errors import UsageError
+from ..errors import QseError, UsageError
 
 EXPERIMENTS = {
     "copy-task": ("copy_task", "CopyTask"),
@@ -24,12 +24,16 @@ EXPERIMENTS = {
 def experiment(name: str, out: Path, changes: list[str] = (), full: bool = False) -> str:
     """Runs the experiment `name` with "key=value" changes over its settings; returns what it found, as a line.
 
-    Raises QseError for an unknown name or setting.
+    Raises QseError for an unknown name or setting, and for a folder that cannot be made.
     """
     if name not in EXPERIMENTS:
         raise UsageError(f"no experiment {name!r}: there are {', '.join(EXPERIMENTS)}")
     module, cls = EXPERIMENTS[name]
     settings = getattr(import_module(f".{module}", __package__), cls)
     values = configuration.overridden(settings.FULL if full else {}, list(changes))
-    out.mkdir(parents=True, exist_ok=True)
-    return configuration.build(settings, values, f"experiment {name}: ").run(out)
+    chosen = configuration.build(settings, values, f"experiment {name}: ")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise QseError(f"{out}: cannot make this folder ({error.strerror}); name another with --out") from error
+    return chosen.run(out)
