@@ -23,7 +23,7 @@ from .logbook import Logbook
 from .losses import LossConfig, composite
 from .parallel import average_, launch
 from .trainer import TrainConfig, Trainer
-from .validate import Pair, read_pairs, validate
+from .validate import Pair, quality, read_pairs, validate
 
 
 class Report(Protocol):
@@ -227,8 +227,8 @@ class _Run:
 
     def _validate(self) -> None:
         scores = validate(self.trainer.average.module, self.pairs, self.trainer.device, self.rank, self.processes)
-        if scores["pesq_wb"] > self.best:
-            self.best = scores["pesq_wb"]
+        if quality(scores) > self.best:
+            self.best = quality(scores)
             self._save("best.safetensors")
         if self.rank == 0:
             self.log.add("valid", {"step": self.trainer.done, "audio_hours": self._audio() / 3600, **scores})

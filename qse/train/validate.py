@@ -24,6 +24,11 @@ class Pair:
     clean: np.ndarray
 
 
+def quality(scores: dict[str, float]) -> float:
+    """The one number by which the best weights are kept: mean WB-PESQ, and 10 dB of SI-SDR count as much as a point."""
+    return scores["pesq_wb"] + scores["si_sdr"] / 10
+
+
 def read_pairs(folder: Path, sample_rate: int) -> list[Pair]:
     """The pairs of `folder`/noisy and `folder`/clean, by equal names. Raises QseError when there are none.
 
