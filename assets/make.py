@@ -24,7 +24,9 @@ TEXT = (
     "Good morning. This recording was made in a noisy room, but every word of it should be easy to follow. "
     "The train to the harbour leaves at half past nine."
 )
-BEHIND = "Two coffees and a glass of water, please. We could take the other road, along the river, before the rain begins."
+BEHIND = (
+    "Two coffees and a glass of water, please. We could take the other road, along the river, before the rain begins."
+)
 BABBLE = ("rms", "awb", "kal16", "kal")  # four voices at once, each beginning at another place of the text
 
 
@@ -45,7 +47,10 @@ def main() -> None:
     sources = [
         (torch.from_numpy(np.sum(behind, 0, dtype=np.float32))[None], -6.0),
         (augment.coloured(torch.randn(1, samples), torch.tensor([-4.0])), 0.0),
-        (augment.hum(torch.tensor([50.0]), 1 / torch.arange(1.0, 13.0)[None], torch.zeros(1, 12), samples, RATE), -12.0),
+        (
+            augment.hum(torch.tensor([50.0]), 1 / torch.arange(1.0, 13.0)[None], torch.zeros(1, 12), samples, RATE),
+            -12.0,
+        ),
         (augment.clicks(torch.randint(samples, (1, 12)), torch.ones(1, 12), torch.randn(1, 12, 128), samples), -12.0),
     ]
     noise = sum(augment.at_level(source, augment.decibels(torch.tensor([level]))) for source, level in sources)
