@@ -92,7 +92,7 @@ class Plain:
             f"in {now.noisy.dbfs:.1f} dBFS out {now.enhanced.dbfs:.1f} dBFS removed {_removed(now):.1f} dB",
             f"RTF {_rtf(now, 0.5):.3f} p99 {_rtf(now, 0.99):.3f}",
             f"latency {_latency(now)}",
-            f"dropouts {now.dropouts}",
+            f"dropouts {_dropouts(now)}",
         ]
         print(", ".join([*parts, *_notes(now, self._watch)]), flush=True)
 
@@ -134,7 +134,7 @@ class Screen:
         table.add_row("RTF", f"{_rtf(now, 0.5):.3f}  p99 {_rtf(now, 0.99):.3f}")
         table.add_row("block", f"{median:.2f} ms  p99 {p99:.2f} ms", f"of {block:.1f} ms")
         table.add_row("latency", *_latency(now).split(" = "))
-        table.add_row("dropouts", str(now.dropouts))
+        table.add_row("dropouts", _dropouts(now))
         for note in _notes(now, self._watch):
             table.add_row("", note)
         title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
@@ -152,7 +152,7 @@ def summary(session, watch, seconds: float) -> str:
         f"{session.engine.name}: {audio:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}",
         f"blocks of {1000 * session.source.blocksize / meter.sample_rate:.1f} ms: {times}",
         f"latency: {_latency(session)}",
-        f"dropouts: {session.dropouts}",
+        f"dropouts: {_dropouts(session)}",
     ]
     return "\n".join([*lines, *_notes(session, watch)])
 
@@ -181,6 +181,11 @@ def _latency(session) -> str:
     names = ("device_in", "blocks", "model", "device_out")
     parts = (f"{name.replace('_', ' ')} {1000 * getattr(latency, name):.1f}" for name in names)
     return f"{1000 * latency.total:.1f} ms = {' + '.join(parts)}"
+
+
+def _dropouts(session) -> str:
+    reasons = "; ".join(f"{reason}: {count}" for reason, count in session.reasons.items())
+    return f"{session.dropouts} ({reasons})" if reasons else "0"
 
 
 def _rtf(session, share: float) -> float:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+CLOCK = SimpleNamespace(currentTime=10.0, inputBufferAdcTime=9.97, outputBufferDacTime=10.02)
 FLAGS = SimpleNamespace(input_overflow=False, output_underflow=False)
 MICROPHONE = {"name": "Desk Microphone", "hostapi": 0, "max_input_channels": 1, "max_output_channels": 0}
 HEADSET = {"name": "Headset", "hostapi": 0, "max_input_channels": 2, "max_output_channels": 2}
@@ -29,12 +30,12 @@ class Stream:
 
     def give(self, block: np.ndarray, flags=FLAGS) -> None:
         """What a microphone's stream does with (samples, channels)."""
-        self.wanted["callback"](np.asarray(block, np.float32), len(block), None, flags)
+        self.wanted["callback"](np.asarray(block, np.float32), len(block), CLOCK, flags)
 
     def take(self, flags=FLAGS) -> np.ndarray:
         """One block (samples, channels) as a loudspeaker's stream fetches it."""
         block = np.full((self.wanted["blocksize"], self.wanted["channels"]), np.nan, np.float32)
-        self.wanted["callback"](block, len(block), None, flags)
+        self.wanted["callback"](block, len(block), CLOCK, flags)
         return block
 
 

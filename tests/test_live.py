@@ -82,7 +82,7 @@ def test_what_is_played_is_the_input_as_late_as_announced(delay):
     parts = session.latency
     announced = parts.blocks + parts.model - block / 2 / rate  # given and taken at once: no half block between them
     assert late / rate == pytest.approx(announced, abs=5e-4)
-    assert (parts.device_in, parts.device_out) == (0.02, 0.02)
+    assert (parts.device_in, parts.device_out) == pytest.approx((0.02, 0.02))
 
 
 def minutes(engine, drift: float, count: int, block: float = 0.2, cushion: float = 0.05):

@@ -102,13 +102,20 @@ def test_converter_stretches_by_parts_per_million():
     assert abs(count - 960000 * (1 + 500e-6)) < 1
 
 
-def test_drift_stays_within_its_limit_and_forgets_no_less_quickly():
+@pytest.mark.parametrize("faster", [200e-6, -200e-6])
+def test_drift_learns_how_much_faster_the_other_clock_is(faster):
+    drift, excess, furthest = Drift(), 0.0, 0.0
+    for _ in range(20_000):
+        excess += (drift.update(excess, 0.1) - faster) * 0.1  # what is made less what is played
+        furthest = max(furthest, abs(excess))
+    assert drift.stretch == pytest.approx(faster, rel=0.02)
+    assert furthest < 0.005
+
+
+def test_drift_never_leaves_its_limit():
     drift = Drift()
-    for _ in range(1000):
-        assert drift.update(1.0, 1.0) == -LIMIT
-    for _ in range(100):
-        drift.update(-0.1, 1.0)
-    assert drift.stretch > 0
+    assert {drift.update(excess, 1.0) for excess in (1.0, 10.0, 1.0)} == {-LIMIT}
+    assert drift.update(-10.0, 1.0) == LIMIT
 
 
 def player_with(samples: np.ndarray, cushion: float = 0.02) -> Player:

@@ -7,7 +7,8 @@ output follows, slowly, the number that waits there.
 Converter: a sinc windowed by Kaiser (a sum over 2 * half input samples for each output sample), tabulated at
 PHASES places between two samples and interpolated linearly between these: errors stay below -90 dB. It delays by
 `half`, 2 ms at 16 kHz, where soxr, which works on whole Fourier blocks, keeps back up to 58 ms.
-Drift: a proportional-integral controller with both poles at OMEGA radians per second.
+Drift: a proportional-integral controller with both poles at FAST radians per second in the beginning, then ever
+slower down to SLOW, as clocks do not change but the number that waits also trembles for other reasons.
 """
 
 from math import ceil
@@ -16,7 +17,7 @@ import numpy as np
 
 CROSSINGS, BETA, CUTOFF = 32, 8.0, 0.955  # 80 dB; flat to 0.89 of the band, -6 dB at 0.955
 PHASES = 512  # between two samples of the lower rate
-OMEGA = 0.02
+FAST, SLOW, LEARNING = 0.02, 0.004, 200.0  # radians per second, and seconds after which the speed has halved
 LIMIT = 2e-3  # 3.5 cents: nobody hears it
 
 
@@ -73,10 +74,16 @@ class Drift:
     """What `stretch` should be, from how much waits at the output and how much should."""
 
     def __init__(self):
-        self.stretch, self._sum = 0.0, 0.0
+        self.stretch, self._sum, self._age = 0.0, 0.0, 0.0
 
     def update(self, excess: float, elapsed: float) -> float:
         """`excess`: seconds of sound that wait beyond the aim, `elapsed`: seconds since the last call -> stretch."""
-        self._sum = float(np.clip(self._sum + OMEGA**2 * excess * elapsed, -LIMIT, LIMIT))
-        self.stretch = float(np.clip(-self._sum - 2 * OMEGA * excess, -LIMIT, LIMIT))
+        self._age += elapsed
+        omega = max(SLOW, FAST / (1 + self._age / LEARNING))
+        self._sum = _clip(self._sum + omega**2 * excess * elapsed)
+        self.stretch = _clip(-self._sum - 2 * omega * excess)
         return self.stretch
+
+
+def _clip(stretch: float) -> float:
+    return min(LIMIT, max(-LIMIT, stretch))

@@ -10,7 +10,7 @@ import numpy as np
 from .ring import Ring
 
 FADE = 0.005
-SMOOTH = 2.0  # seconds over which `excess` is averaged
+SMOOTH = 4.0  # seconds over which `excess` is averaged
 LOOSE = 0.05  # seconds and two pulls beyond the cushion that may wait, on average, before the oldest are skipped
 WIDEST = 0.15  # seconds up to which the cushion grows by itself
 RELAX = 600.0  # seconds in which it returns to what was asked for

@@ -17,6 +17,7 @@ from .player import Player
 from .ring import Bell, Ring
 
 PATIENCE = 3.0
+FAR = 1.0  # seconds beyond which what a driver tells of its latency is nonsense
 
 
 class Port:
@@ -31,7 +32,7 @@ class Port:
         self.sample_rate = self.device.sample_rate
         self.blocksize = blocksize or self.sample_rate // 100
         self._channels = min(2, self.device.channels(self.kind))
-        self._called, self._ended = 0.0, False
+        self._called, self._ended, self._away = 0.0, False, None
 
     def open(self) -> None:
         """Start the device. Raises NoSound if it is not there, or does not start."""
@@ -71,11 +72,19 @@ class Port:
 
     @property
     def latency(self) -> float:
-        """Seconds that PortAudio gives for the way between the device and the callback."""
-        return self._stream.latency if self._stream is not None else 0.0
+        """Seconds between the device and the callback: as the callbacks tell, or else as the stream promises."""
+        promised = self._stream.latency if self._stream is not None else 0.0
+        return promised if self._away is None else max(0.0, self._away)
+
+    def _note(self, device: float, away: float) -> None:
+        """Hear from a callback that it is `away` seconds from the device, which was or will be at its block's first
+        sample at the time `device`: 0 if the driver does not know."""
+        self._called = monotonic()
+        if device > 0 and abs(away) < FAR:
+            self._away = away if self._away is None else self._away + (away - self._away) / 100
 
     def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
-        self._called = monotonic()
+        raise NotImplementedError
 
     def _end(self) -> None:
         self._ended = True
@@ -131,7 +140,7 @@ class Microphone(Port):
         return self.blocksize / self.sample_rate + (self._converter.delay if self._converter else 0.0)
 
     def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
-        self._called = monotonic()
+        self._note(time.inputBufferAdcTime, time.currentTime - time.inputBufferAdcTime - count / self.sample_rate)
         whole = self._ring.write(samples) == count
         self.dropouts += bool(flags.input_overflow) or not whole
         self._bell.ring()
@@ -145,7 +154,7 @@ class Loudspeaker(Port):
     def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
         super().__init__(sound, wanted, blocksize, cushion)
         self.player = Player(self.sample_rate, cushion)
-        self._out, self._drift, self._under = np.zeros((self.blocksize, 1), np.float32), Drift(), 0
+        self._out, self._drift, self.starved = np.zeros((self.blocksize, 1), np.float32), Drift(), 0
         self._converter: Converter | None = None
 
     def start(self, sample_rate: int, burst: float) -> None:
@@ -178,7 +187,7 @@ class Loudspeaker(Port):
     @property
     def dropouts(self) -> int:
         """How often the sound was interrupted: blocks too late, too many, or not fetched in time."""
-        return self.player.late + self.player.skipped + self._under
+        return self.player.late + self.player.skipped + self.starved
 
     @property
     def drift(self) -> float:
@@ -192,7 +201,7 @@ class Loudspeaker(Port):
         return (player.cushion + player.excess + self.blocksize / 2) / self.sample_rate + self._converter.delay
 
     def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
-        self._called = monotonic()
-        self._under += bool(flags.output_underflow) and self.player.playing
+        self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
+        self.starved += bool(flags.output_underflow) and self.player.playing
         self.player.pull(self._out[:count])
         samples[:] = self._out[:count]

@@ -107,6 +107,17 @@ class Session:
         return self.source.dropouts + sum(speaker.dropouts for speaker in self.speakers)
 
     @property
+    def reasons(self) -> dict[str, int]:
+        """The dropouts by what led to them; without those that did not happen."""
+        reasons = {
+            "input lost": self.source.dropouts,
+            "block late": sum(speaker.player.late for speaker in self.speakers),
+            "output piled up": sum(speaker.player.skipped for speaker in self.speakers),
+            "sound card starved": sum(speaker.starved for speaker in self.speakers),
+        }
+        return {reason: count for reason, count in reasons.items() if count}
+
+    @property
     def resets(self) -> int:
         """How often the model's output was not finite, and it began anew."""
         return sum(stream.resets for stream in self._streams)

@@ -1,0 +1,193 @@
+"""qse live through PulseAudio: a minute from one virtual sound card to another, without hardware.
+
+    player -> [sink noisy] -> monitor -> PortAudio -> qse live -> PortAudio -> [sink enhanced] -> monitor -> recorder
+
+Both sinks run at 44.1 kHz in stereo. A model called live-base is used if one is installed, and must improve the sound;
+otherwise a pure delay, which must leave it as it is. `tests/sound_server.sh` runs this.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from threading import Thread
+
+import graphs
+import numpy as np
+import pytest
+import soundfile
+
+import qse
+
+TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
+RATE, SECONDS, SETTLE = 16000, 60, 5
+ASSETS = Path(__file__).parent.parent / "assets"
+FIRST = ["chrt", "--rr", "5"]  # a busy machine must not keep clients waiting, where that may be asked for
+FIRST = FIRST if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode else []
+MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
+
+pytestmark = [
+    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="takes over a minute: tests/sound_server.sh"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+CARDS = """
+pcm.microphone { type pulse  device noisy.monitor }
+pcm.headphones { type pulse  device enhanced }
+"""
+
+
+@pytest.fixture
+def server():
+    """The environment in which the sound server is the only one there is."""
+    home = Path(tempfile.mkdtemp(prefix="qse-"))  # a socket's path must be short
+    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "OMP_NUM_THREADS": "1"}
+    environment.pop("PULSE_SERVER", None)
+    (home / ".asoundrc").write_text(CARDS)
+    sinks = [f"module-null-sink sink_name={name} rate=44100 channels=2" for name in ("noisy", "enhanced")]
+    loads = [word for load in ("module-native-protocol-unix", *sinks) for word in ("-L", load)]
+    line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--realtime=yes", *loads]
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(line, env=environment, stdout=log, stderr=log)
+    try:
+        until(lambda: subprocess.run(["pactl", "info"], env=environment, capture_output=True).returncode == 0)
+        if FIRST:
+            subprocess.run(["chrt", "--rr", "--pid", "5", str(process.pid)], check=True)
+        yield environment
+    finally:
+        process.terminate()
+        process.wait(10)
+        shutil.rmtree(home)
+
+
+def until(true, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+class Ear(Thread):
+    """Records the monitor of a sink at RATE. `samples`: what was heard, `begin`: when the first of it was."""
+
+    def __init__(self, sink: str, environment: dict):
+        super().__init__(daemon=True)
+        line = [*FIRST, "parec", f"--device={sink}.monitor", f"--rate={RATE}", "--channels=1", "--format=float32le"]
+        self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=subprocess.PIPE)
+        self.begin, self._parts, self._heard = np.inf, [], 0
+        self.start()
+
+    def run(self) -> None:
+        while part := os.read(self.process.stdout.fileno(), 1 << 16):
+            self._parts.append(part)
+            self._heard += len(part) // 4
+            self.begin = min(self.begin, time.monotonic() - self._heard / RATE)  # whatever was late counts for nothing
+
+    def stop(self) -> np.ndarray:
+        self.process.terminate()
+        self.join()
+        heard = b"".join(self._parts)
+        return np.frombuffer(heard[: len(heard) // 4 * 4], np.float32)
+
+
+@pytest.fixture
+def live(server, tmp_path):
+    """qse live at work, from one sink's monitor to the other: the process and the file it writes to."""
+    if "live-base" not in qse.available():
+        graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
+        server["QSE_MODELS"] = str(tmp_path / "models")
+    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
+    line += ["--input", "microphone", "--output", "headphones", "--cushion", "100"]
+    with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
+        process = subprocess.Popen(line, env=server, stdout=out, stderr=err)
+    try:
+        until(lambda: process.poll() is not None or "dropouts" in (tmp_path / "out").read_text())
+        assert process.poll() is None, (tmp_path / "err").read_text()
+        yield process, tmp_path / "out", "QSE_MODELS" not in server
+    finally:
+        process.kill()
+
+
+def test_a_minute_through_a_sound_server(server, live, tmp_path):
+    process, out, trained = live
+    noisy, _ = soundfile.read(ASSETS / "noisy.wav", dtype="float32")
+    clean, _ = soundfile.read(ASSETS / "clean.wav", dtype="float32")
+    rounds = SECONDS * RATE // len(noisy)
+    time.sleep(SETTLE)
+    ears = Ear("noisy", server), Ear("enhanced", server)
+    play(np.tile(noisy, rounds), tmp_path / "noisy.raw", server)
+    time.sleep(2)
+    before, after = (ear.stop() for ear in ears)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    said = out.read_text()
+    print(said[said.rindex("live-base: ") :])
+
+    once = len(noisy) * 5 // 4
+    starts = [ear.begin + lag(noisy, heard[:once]) / RATE for ear, heard in zip(ears, (before, after), strict=True)]
+    delay = (starts[1] - starts[0]) % (len(noisy) / RATE)
+    print(f"end-to-end delay, measured from monitor to monitor: {1000 * delay:.0f} ms")
+    assert 0 < delay < 1
+    assert re.search(r"^dropouts: (\d+)", said, re.MULTILINE)[1] == "0"
+    assert float(re.search(r"^live-base: ([\d.]+) s of audio", said, re.MULTILINE)[1]) >= SECONDS
+
+    pairs = list(zip(pieces(noisy, before, rounds), pieces(noisy, after, rounds), strict=True))
+    rows = [(quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced)) for heard, enhanced in pairs]
+    (si_sdr, pesq), (si_sdr_after, pesq_after), (si_sdr_kept, pesq_kept) = np.median(rows, axis=0)
+    print(f"against clean: SI-SDR {si_sdr:.2f} -> {si_sdr_after:.2f} dB, PESQ-WB {pesq:.2f} -> {pesq_after:.2f}")
+    print(f"against noisy: SI-SDR {si_sdr_kept:.2f} dB, PESQ-WB {pesq_kept:.2f}")
+    if trained:
+        assert pesq_after > pesq or si_sdr_after > si_sdr
+    else:
+        assert si_sdr_kept > 10 and pesq_kept > 4
+
+
+def play(audio: np.ndarray, path: Path, environment: dict) -> None:
+    audio.tofile(path)
+    line = [*FIRST, "pacat", "--playback", "--device=noisy", f"--rate={RATE}", "--channels=1", "--format=float32le"]
+    subprocess.run([*line, "--latency-msec=500", "--raw", str(path)], env=environment, check=True)
+
+
+def lag(audio: np.ndarray, heard: np.ndarray) -> float:
+    """Samples, to a fraction of one, from the beginning of `heard` to that of `audio` in it, where it first occurs."""
+    size = 1 << (len(heard) + len(audio)).bit_length()
+    match = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(audio, size).conj())[: len(heard)]
+    top = int(np.argmax(match))
+    left, peak, right = match[top - 1 : top + 2]
+    return top + 0.5 * (left - right) / (left - 2 * peak + right)
+
+
+def pieces(audio: np.ndarray, heard: np.ndarray, rounds: int) -> list[np.ndarray]:
+    """What was heard of every second round but the first and the last, each aligned with `audio`."""
+    found, start = [], round(lag(audio, heard[: len(audio) * 5 // 4]))
+    for number in range(1, rounds - 1):
+        start += len(audio) - RATE // 4
+        window = heard[start : start + len(audio) + RATE // 2]
+        late = lag(audio, window)
+        start += round(late)
+        if number % 2:
+            found.append(shifted(window, late)[: len(audio)])
+    return found
+
+
+def shifted(audio: np.ndarray, early: float) -> np.ndarray:
+    """The signal, earlier by that many samples, which need not be whole."""
+    turn = np.exp(2j * np.pi * np.fft.rfftfreq(len(audio)) * early)
+    return np.fft.irfft(np.fft.rfft(audio) * turn, len(audio)).astype(np.float32)
+
+
+def quality(clean: np.ndarray, enhanced: np.ndarray) -> tuple[float, float]:
+    """SI-SDR in dB, the median over half seconds, each aligned by itself; PESQ-WB, which aligns by itself."""
+    from qse.evaluate.metrics import pesq_wb, si_sdr
+
+    half, rows = RATE // 2, []
+    for start in range(RATE // 10, len(clean) - half - RATE // 10, half):
+        part = clean[start : start + half]
+        near = enhanced[start - RATE // 100 : start + half + RATE // 100]
+        rows.append(si_sdr(clean=part, enhanced=shifted(near, lag(part, near))[:half]))
+    return float(np.median(rows)), pesq_wb(clean=clean, enhanced=enhanced)
