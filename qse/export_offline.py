@@ -1,0 +1,73 @@
+"""From an offline network to an ONNX graph of its core: spec in, spec out, with a free number of frames.
+
+The STFT stays outside the graph; `qse.offline` computes it.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from .errors import QseError
+from .export import _describe, speech_like
+from .networks import enhance
+from .networks.offline import Offline
+from .offline import OfflineModel
+
+TOLERANCE = 1e-4
+
+
+def export_offline(network: Offline, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
+    """Writes the graph of `network` to `path`, which must not be older work worth keeping.
+
+    Raises QseError, and leaves `path` as it was, for a network that is not offline, and when ONNX Runtime and torch
+    differ by more than TOLERANCE in the waveform, at two lengths.
+    """
+    if not isinstance(network, Offline):
+        raise QseError(f"{path}: not written, {type(network).__name__} is a streaming network; export it as one")
+    config, beside = network.config, path.with_name(f".{path.name}.part")
+    try:
+        _write(network, beside)
+        _describe(beside, {
+            "name": name,
+            "version": version,
+            "licence": licence,
+            "sample_rate": config.sample_rate,
+            "n_fft": config.n_fft,
+            "hop_length": config.hop_length,
+            "params": sum(parameter.numel() for parameter in network.parameters()),
+        })  # fmt: skip
+        difference = max(disagreement(network, beside, seconds) for seconds in (0.3, 1.1))
+        if not difference <= TOLERANCE:
+            raise QseError(
+                f"{path}: not written, ONNX Runtime and torch differ by {difference:.1e} (limit {TOLERANCE})"
+            )
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@torch.no_grad()
+def _write(network: Offline, path: Path) -> None:
+    """The graph, without metadata."""
+    torch.onnx.export(
+        network.eval().core,
+        (torch.zeros(1, 2, 16, network.config.n_fft // 2 + 1),),
+        path,
+        dynamo=True,
+        external_data=False,
+        input_names=["spec"],
+        output_names=["enhanced"],
+        dynamic_shapes=({2: torch.export.Dim("frames", min=2)},),
+        verbose=False,
+    )
+
+
+@torch.no_grad()
+def disagreement(network: Offline, path: Path, seconds: float) -> float:
+    """The largest difference between the graph and the network in the waveform, on noisy speech-like audio; or nan."""
+    rate = network.config.sample_rate
+    noisy = speech_like(round(seconds * rate), rate)
+    expected = enhance(network.eval(), torch.from_numpy(noisy)[None])[0].numpy()
+    return float(np.abs(OfflineModel(path).enhance(noisy) - expected).max())
