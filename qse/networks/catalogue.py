@@ -51,7 +51,7 @@ def measure(name: str, n_fft: int = 400, hop_length: int = 100) -> tuple[int, in
 def macs(function: Callable[..., Tensor], *inputs: Tensor) -> int:
     """Multiply-accumulates of function(*inputs) in its convolutions and matrix products, as they are carried out.
 
-    A quaternion layer counts as the real product that it expands to.
+    A quaternion layer counts as the real product that it expands to, and the expansion of its weights with it.
     """
     counter = FlopCounterMode(display=False)
     with sdpa_kernel(SDPBackend.MATH), counter:
