@@ -13,7 +13,7 @@ import typer
 import qse
 from qse.errors import QseError
 
-COMMANDS = ("denoise", "live", "info", "train", "export", "evaluate", "plot", "experiment")
+COMMANDS = ("denoise", "live", "info", "train", "export", "evaluate", "plot", "experiment", "bench")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for name in COMMANDS:

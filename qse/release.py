@@ -4,21 +4,22 @@ models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors 
 """
 
 import csv
-import platform
 import shutil
-import time
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from . import __version__
+from .bench.clock import race
+from .bench.machine import processor
+from .bench.stream import GROUP, stepper
 from .engine import Engine
 from .errors import QseError
-from .export import export_stream, speech_like
+from .export import export_stream
 from .networks import build_network
 from .train import checkpoint
 from .train.run import RunConfig, read_config
@@ -73,20 +74,13 @@ def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]
 
 
 def measure(network: nn.Module, engine: Engine, seconds: float = 10.0) -> Measured:
-    """The cost of a streaming network and its graph, on one thread of this machine."""
-    hop, rate = engine.hop_length, engine.sample_rate
-    audio = speech_like(round(seconds * rate) // hop * hop, rate).reshape(-1, hop)
-    walk, times = engine.walk(), []
-    for block in audio:
-        began = time.perf_counter()
-        walk.step(block)
-        times.append(time.perf_counter() - began)
-    times = times[len(times) // 10 :]  # the first hops warm up
-    state = engine.silence()
+    """The cost of a streaming network and its graph, on one thread of this machine, over `seconds` of audio."""
+    hop, state = engine.hop_length / engine.sample_rate, engine.silence()
+    times = race({engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP))[engine.name]
     return Measured(
-        p50=float(np.median(times)),
-        p99=float(np.quantile(times, 0.99)),
-        rtf=sum(times) / len(times) * rate / hop,
+        p50=times.median,
+        p99=times.quantile(0.99),
+        rtf=times.mean / hop,
         params=sum(parameter.numel() for parameter in network.parameters()),
         macs=macs_per_second(network),
         state_bytes=sum(array.nbytes for array in state.values()),
@@ -100,15 +94,6 @@ def macs_per_second(network: nn.Module) -> float:
     with FlopCounterMode(display=False) as counter:
         network.eval()(torch.zeros(1, config.sample_rate // config.hop_length * config.hop_length))
     return counter.get_total_flops() / 2
-
-
-def processor() -> str:
-    """The name of this machine's processor, for tables of times."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

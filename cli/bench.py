@@ -1,0 +1,48 @@
+"""qse bench: how fast this machine is at it, as a table and as JSON."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def bench(
+    topic: Annotated[str, typer.Argument(help="stream, graphs, attention, layers, offline or train.")],
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL...", help="stream, graphs: names, paths, recipes; offline, train: networks."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="How long to measure every row.")] = 3.0,
+    threads: Annotated[int, typer.Option(min=1, help="Of one computation.")] = 1,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the numbers there as well.")] = None,
+) -> None:
+    """Measure speed: streaming, attention, quaternion layers, whole files, training."""
+    from qse.bench import Request, topics
+    from qse.errors import UsageError
+
+    rooms = topics()
+    if topic not in rooms:
+        raise UsageError(f"no topic called {topic}: there is {', '.join(rooms)}")
+    table = rooms[topic](Request(tuple(models or ()), seconds, threads))
+    _print(table)
+    if json:
+        from json import dumps
+
+        json.write_text(dumps(table.plain(), indent=1) + "\n", encoding="utf-8")
+
+
+def _print(table) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=None)
+    for column, value in zip(table.columns, table.cells()[0], strict=True):
+        shown.add_column(column.heading, justify="left" if value[:1].isalpha() else "right", no_wrap=True)
+    for cells in table.cells():
+        shown.add_row(*cells)
+    console = Console(width=200, soft_wrap=True)
+    if table.machine:
+        console.print(str(table.machine), highlight=False)
+    console.print(shown)
+    for note in table.notes:
+        console.print(note, highlight=False)

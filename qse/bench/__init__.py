@@ -1,0 +1,29 @@
+"""Speed, measured or counted: one room per topic, each a function that returns a `Table`.
+
+    table = topics()["attention"](Request(seconds=2.0))
+
+What is compared runs in turn in one process, so that whatever else the machine does meets all alike; what a first run
+costs is left out. Times are of this machine at this moment: compare within a table, not between tables.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from .table import Table
+
+TOPICS = ("stream", "graphs", "attention", "layers", "offline", "train")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to measure: models by name or path where a topic takes some, seconds for every row, threads."""
+
+    models: tuple[str, ...] = ()
+    seconds: float = 3.0
+    threads: int = 1
+
+
+def topics() -> dict[str, Callable[[Request], Table]]:
+    """Every topic's function, by name; its room is imported when it is called."""
+    return {name: lambda request, name=name: import_module(f".{name}", __name__).bench(request) for name in TOPICS}

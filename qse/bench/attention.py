@@ -1,0 +1,143 @@
+"""Shared-score attention against Hamilton attention (main paper, Table 9): d_model 64 quaternions, 8 heads, batch 1.
+
+Each in its best form and as its equations are written, in torch on the CPU and on a GPU if there is one, and in ONNX
+Runtime. MACs are those of the products that the equations name.
+"""
+
+import gc
+
+import numpy as np
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from . import Request
+from .clock import Times, race
+from .forms import FORMS, onnx_graph
+from .machine import machine
+from .table import Column, Table
+
+TOKENS = (512, 1024, 2048, 4096)
+HEADS, CHANNELS = 8, 8  # quaternion channels of a head
+PAPER = {512: 1.27, 1024: 1.65, 2048: 1.86, 4096: 2.08}  # Hamilton / shared score on an A100
+ONNX = ("shared, fused", "shared, 4 products", "hamilton, folded", "hamilton, 16 products")
+
+COLUMNS = (
+    Column("tokens", "T", ".0f"),
+    Column("engine", "computed by"),
+    Column("form", "attention"),
+    Column("macs", "GMAC", ".2f", 1e-9),
+    Column("median", "median ms", ".2f", 1e3),
+    Column("p99", "p99 ms", ".2f", 1e3),
+    Column("memory_bytes", "peak MB", ".1f", 1e-6),
+    Column("slower", "time / shared, fused", ".2f"),
+    Column("paper", "paper", ".2f"),
+)
+
+
+def bench(request: Request, tokens: tuple[int, ...] = TOKENS) -> Table:
+    """All forms for every number of tokens; `request.seconds` for each form."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(request.threads)
+    try:
+        rows = [row for length in tokens for row in _rows(length, request)]
+    finally:
+        torch.set_num_threads(threads)
+    notes = (
+        "paper: Hamilton / shared score, both as the paper computes them, on an A100 GPU (Table 9).",
+        "peak MB: what is alive at once beside q, k and v; only torch tells.",
+    )
+    return Table("attention", COLUMNS, rows, machine(request.threads), notes)
+
+
+def _rows(tokens: int, request: Request) -> list[dict]:
+    runners = {"torch": _torch_calls(tokens, "cpu"), "ONNX Runtime": _onnx_calls(tokens, request.threads)}
+    if torch.cuda.is_available():
+        runners["torch, CUDA"] = _torch_calls(tokens, "cuda")
+    rows = []
+    for engine, calls in runners.items():
+        with torch.inference_mode():
+            times = race(calls, request.seconds)
+            peaks = {form: _peak(call, engine) for form, call in calls.items()}
+        best = times["shared, fused"].median
+        rows += [_row(tokens, engine, form, times[form], best) | {"memory_bytes": peaks[form]} for form in calls]
+    return rows
+
+
+def _row(tokens: int, engine: str, form: str, times: Times, best: float) -> dict:
+    return {
+        "tokens": tokens,
+        "engine": engine,
+        "form": form,
+        "macs": _macs(form, tokens),
+        "median": times.median,
+        "p99": times.quantile(0.99),
+        "slower": times.median / best,
+        "paper": PAPER.get(tokens) if form == "hamilton, 16 products" else None,
+    }
+
+
+def _macs(form: str, tokens: int) -> int:
+    """Shared: 4 products for the scores and 4 behind the softmax. Hamilton: 16 and 4."""
+    return (8 if form.startswith("shared") else 20) * tokens**2 * HEADS * CHANNELS
+
+
+def _torch_calls(tokens: int, device: str) -> dict:
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 1, HEADS, tokens, 4, CHANNELS, generator=generator).to(device)
+
+    def call(attend):
+        y = attend(q, k, v)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return y
+
+    return {form: lambda attend=attend: call(attend) for form, attend in FORMS.items()}
+
+
+def _onnx_calls(tokens: int, threads: int) -> dict:
+    import onnxruntime
+
+    options, calls = onnxruntime.SessionOptions(), {}
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    for form in ONNX:
+        graph = onnx_graph(form, HEADS, tokens, CHANNELS)
+        session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        rng = np.random.default_rng(0)
+        feed = {node.name: rng.standard_normal(node.shape).astype(np.float32) for node in session.get_inputs()}
+        calls[form] = lambda session=session, feed=feed: session.run(None, feed)
+    return calls
+
+
+def _peak(call, engine: str) -> int | None:
+    if engine == "torch":
+        with Alive() as alive:
+            call()
+        return alive.peak
+    if engine == "torch, CUDA":
+        gc.collect()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        call()
+        return torch.cuda.max_memory_allocated() - before
+    return None
+
+
+class Alive(TorchDispatchMode):
+    """While it lasts, `peak` is the most bytes that results of operators have held at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.peak, self._held = 0, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        given = {leaf.untyped_storage()._cdata for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)}
+        for leaf in tree_leaves(out):
+            if isinstance(leaf, torch.Tensor) and leaf.untyped_storage()._cdata not in given:
+                storage = leaf.untyped_storage()
+                self._held[storage._cdata] = (StorageWeakRef(storage), storage.nbytes())
+        self._held = {key: held for key, held in self._held.items() if not held[0].expired()}
+        self.peak = max(self.peak, sum(size for _, size in self._held.values()))
+        return out

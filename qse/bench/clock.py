@@ -1,0 +1,54 @@
+"""The clock: calls that take turns until the time is up."""
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of every call that counts, in their order."""
+
+    seconds: np.ndarray
+
+    def quantile(self, q: float) -> float:
+        return float(np.quantile(self.seconds, q))
+
+    @property
+    def median(self) -> float:
+        return self.quantile(0.5)
+
+    @property
+    def mean(self) -> float:
+        return float(self.seconds.mean())
+
+    @property
+    def longest(self) -> float:
+        return float(self.seconds.max())
+
+
+def race(
+    calls: Mapping[Key, Callable[[], object]], seconds: float, *, group: int = 1, warmup: int = 3, least: int = 3
+) -> dict[Key, Times]:
+    """Times of all `calls`, which run in turn, `group` in a row, for `seconds` per call and at least `least` groups.
+
+    Before that every call runs `warmup` groups that do not count.
+    """
+    for call in calls.values():
+        for _ in range(warmup * group):
+            call()
+    times: dict[Key, list[float]] = {name: [] for name in calls}
+    end, turns = time.perf_counter() + seconds * len(calls), 0
+    while turns < least or time.perf_counter() < end:
+        for name, call in calls.items():
+            for _ in range(group):
+                began = time.perf_counter()
+                call()
+                times[name].append(time.perf_counter() - began)
+        turns += 1
+    return {name: Times(np.array(list_of)) for name, list_of in times.items()}

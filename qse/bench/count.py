@@ -1,0 +1,54 @@
+"""What a graph costs wherever it runs: operators, multiply-accumulates, state, size. Nothing is timed.
+
+MACs are those that the graph's matrix products and convolutions carry out, with what folding adds or saves; a model
+card counts the network instead.
+"""
+
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+from ..evaluate.needs import need
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`macs` per second of audio; bytes of all state tensors together, and of the file."""
+
+    operators: int
+    macs: int
+    state_bytes: int
+    model_bytes: int
+
+
+def cost(path: Path) -> Cost:
+    """The cost of an exported streaming model. MissingExtra where the package onnx is missing."""
+    onnx = need("onnx", "train")
+    model = onnx.shape_inference.infer_shapes(onnx.load(path))
+    graph, metadata = model.graph, {entry.key: entry.value for entry in model.metadata_props}
+    shapes = {weight.name: tuple(weight.dims) for weight in graph.initializer}
+    for info in (*graph.input, *graph.value_info, *graph.output):
+        shapes[info.name] = tuple(size.dim_value for size in info.type.tensor_type.shape.dim)
+    per_hop = sum(_macs(node, shapes) for node in graph.node)
+    state = [shapes[info.name] for info in graph.input if info.name.startswith("state.")]
+    return Cost(
+        operators=len(graph.node),
+        macs=round(per_hop * int(metadata["sample_rate"]) / int(metadata["hop_length"])),
+        state_bytes=4 * sum(prod(shape) for shape in state),
+        model_bytes=Path(path).stat().st_size,
+    )
+
+
+def _macs(node, shapes: dict[str, tuple[int, ...]]) -> int:
+    if node.op_type == "Conv":  # every output looks through one filter
+        return prod(shapes[node.output[0]]) * prod(shapes[node.input[1]][1:])
+    if node.op_type == "ConvTranspose":  # every input is spread by one filter
+        return prod(shapes[node.input[0]]) * prod(shapes[node.input[1]][1:])
+    if node.op_type in ("Gemm", "MatMul"):
+        left = shapes[node.input[0]]
+        turned = any(attribute.name == "transA" and attribute.i for attribute in node.attribute)
+        return prod(shapes[node.output[0]]) * left[-2 if turned else -1]
+    if node.op_type == "GRU":
+        steps, batch, _ = shapes[node.input[0]]
+        return steps * batch * (prod(shapes[node.input[1]]) + prod(shapes[node.input[2]]))
+    return 0

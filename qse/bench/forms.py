@@ -1,0 +1,123 @@
+"""One attention, computed in different ways: torch forms that the library does not use, and all forms as ONNX graphs.
+
+q, k, v (1, H, T, 4, d): heads, tokens, components, quaternion channels of a head. S: scores, A: weights.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..nn.hamilton import component_attention, folded_attention
+from ..nn.quaternion import PART, SIGN
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """What the library computes (nn.attention): one call of scaled dot-product attention in R^(4d)."""
+    return F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2)).unflatten(-1, (4, -1))
+
+
+def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Eqs. 9-13 as they are written: one product per component for the scores, one softmax, one per component for y."""
+    q, k, v = q.movedim(-2, 0), k.movedim(-2, 0), v.movedim(-2, 0)
+    score = sum(q[c] @ k[c].mT for c in range(4)) / math.sqrt(4 * q.shape[-1])
+    weights = score.softmax(-1)
+    return torch.stack([weights @ v[c] for c in range(4)], -2)
+
+
+def hamilton_four_calls(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """One call of scaled dot-product attention per component, whose keys are turned and signed (see nn.hamilton)."""
+    y = []
+    for component in range(4):
+        turned = k[..., list(PART[component]), :] * k.new_tensor(SIGN[component])[:, None]
+        scale = 1 / math.sqrt(q.shape[-1])
+        y.append(F.scaled_dot_product_attention(q.flatten(-2), turned.flatten(-2), v[..., component, :], scale=scale))
+    return torch.stack(y, -2)
+
+
+FORMS: dict[str, Attend] = {
+    "shared, fused": shared_fused,
+    "shared, 4 products": shared_four_products,
+    "hamilton, folded": folded_attention,
+    "hamilton, 4 calls": hamilton_four_calls,
+    "hamilton, 16 products": component_attention,
+}
+
+
+def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
+    """The same forms as graphs for ONNX Runtime; inputs q, k, v (4, H, T, d), output y of that shape.
+
+    A fused form has inputs and output (1, T, H 4d), what its operator wants; folded, those of the four components are
+    heads of their own.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    nodes, constants = [], []
+
+    def constant(array) -> str:
+        constants.append(numpy_helper.from_array(np.asarray(array), f"c{len(constants)}"))
+        return constants[-1].name
+
+    def op(kind: str, *inputs: str, **attributes) -> str:
+        nodes.append(helper.make_node(kind, list(inputs), [f"t{len(nodes)}"], **attributes))
+        return nodes[-1].output[0]
+
+    def split(name: str) -> list[str]:
+        parts = [f"{name}{c}" for c in range(4)]
+        nodes.append(helper.make_node("Split", [name], parts, axis=0, num_outputs=4))
+        return parts
+
+    def total(parts: list[str]) -> str:
+        return op("Sum", *parts)
+
+    shape = [4, heads, tokens, d]
+    if form == "shared, fused":
+        shape = [1, tokens, heads * 4 * d]
+        y = op("MultiHeadAttention", "q", "k", "v", num_heads=heads, domain="com.microsoft")
+    elif form == "hamilton, folded":
+        shape = [1, tokens, heads * 4 * d]
+        y = _folded(op, constant, heads, tokens, d)
+    else:
+        q, k, v = split("q"), [op("Transpose", part, perm=[0, 1, 3, 2]) for part in split("k")], split("v")
+        if form == "shared, 4 products":
+            score = total([op("MatMul", q[c], k[c]) for c in range(4)])
+            weights = op("Softmax", op("Mul", score, constant(np.float32((4 * d) ** -0.5))), axis=-1)
+            y = op("Concat", *(op("MatMul", weights, v[c]) for c in range(4)), axis=0)
+        else:
+            y = op("Concat", *(_component(op, constant, a, q, k, v, d) for a in range(4)), axis=0)
+    nodes.append(helper.make_node("Identity", [y], ["y"]))
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "qkvy"]
+    graph = helper.make_graph(nodes, "attention", values[:3], values[3:], constants)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+
+
+def _component(op, constant, a: int, q: list[str], k: list[str], v: list[str], d: int) -> str:
+    """Component a of Eqs. 14-16."""
+    products = [op("MatMul", q[x], k[PART[a][x]]) for x in range(4)]
+    signed = [part if SIGN[a][x] > 0 else op("Neg", part) for x, part in enumerate(products)]
+    weights = op("Softmax", op("Mul", op("Sum", *signed), constant(np.float32(d**-0.5))), axis=-1)
+    return op("MatMul", weights, v[a])
+
+
+def _folded(op, constant, heads: int, tokens: int, d: int) -> str:
+    """One fused call with four times the heads; values are filled up with zeros from d to 4d, as in nn.hamilton."""
+
+    def reshape(x: str, *shape: int) -> str:
+        return op("Reshape", x, constant(np.array(shape, np.int64)))
+
+    part, sign = np.array(PART), np.array(SIGN, np.float32)
+    k = op("Gather", reshape("k", tokens, heads, 4, d), constant(part), axis=2)  # T, H, a, x, d
+    k = reshape(op("Mul", k, constant(sign[:, :, None])), 1, tokens, -1)
+    q = op("Expand", reshape("q", tokens, heads, 1, 4 * d), constant(np.array([tokens, heads, 4, 4 * d])))
+    zeros = constant(np.array([0, 0, 0, 0, 0, 0, 0, 3 * d], np.int64))
+    v = op("Pad", reshape("v", tokens, heads, 4, d), zeros)
+    y = op("MultiHeadAttention", reshape(q, 1, tokens, -1), k, reshape(v, 1, tokens, -1), num_heads=4 * heads,
+           scale=d**-0.5, domain="com.microsoft")  # fmt: skip
+    y = op("Slice", reshape(y, tokens, heads * 4, 4 * d), *(constant(np.array([n])) for n in (0, d, 2)))
+    return reshape(y, 1, tokens, -1)

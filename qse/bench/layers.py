@@ -1,0 +1,128 @@
+"""A quaternion layer computed in four ways: by the real matrix of Eq. 28, by 16 real products, by 8, and folded.
+
+The first is what the library does in training, the last what it does in an exported graph; the other two live here.
+x (N, 4, C) for a linear layer, (B, 4, C, T, F) for a convolution.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..nn.conv import QuaternionConv2d
+from ..nn.linear import QuaternionLinear
+from ..nn.quaternion import PART, SIGN, hamilton_matrix
+from . import Request
+from .clock import race
+from .machine import machine
+from .table import Column, Table
+
+Real = Callable[[Tensor, Tensor], Tensor]  # a real layer: x, weight -> y, without its bias
+
+SIZES = {
+    "linear, 20 tokens, 16 -> 16": ((20, 16), 16, None),
+    "linear, 4096 tokens, 16 -> 48": ((4096, 16), 48, None),
+    "linear, 512 tokens, 256 -> 256": ((512, 256), 256, None),
+    "conv 2 x 3, 1 frame of 80, 16 -> 4": ((1, 16, 2, 82), 4, (2, 3)),
+    "conv 3 x 3, 128 frames of 64, 16 -> 16": ((1, 16, 130, 66), 16, (3, 3)),
+}
+
+COLUMNS = (
+    Column("layer", "layer"),
+    Column("form", "computed by"),
+    Column("inference", "inference µs", ".0f", 1e6),
+    Column("training", "training µs", ".0f", 1e6),
+    Column("inference_ratio", "inference / matrix", ".2f"),
+    Column("training_ratio", "training / matrix", ".2f"),
+)
+
+
+def by_matrix(real: Real, x: Tensor, weight: Tensor) -> Tensor:
+    """The weight as the real matrix of Eq. 28, one real layer."""
+    y = real(x.flatten(1, 2), hamilton_matrix(weight))
+    return y.unflatten(1, (4, -1))
+
+
+def by_16_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
+    """Every entry of Eq. 28 by itself."""
+    x = x.unbind(1)
+    rows = [sum(sign * real(x[n], weight[PART[a][n]]) for n, sign in enumerate(SIGN[a])) for a in range(4)]
+    return torch.stack(rows, 1)
+
+
+def by_8_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
+    """Eight real products of sums (Howell & Lafon 1975, "The complexity of the quaternion product")."""
+    (a, b, c, d), (e, f, g, h) = x.unbind(1), weight.unbind(0)
+    s, t = real(b + d, f + g), real(b - d, f - g)
+    u, v = real(a + c, e - h), real(a - c, e + h)
+    rows = (
+        real(d - c, g - h) + (u + v - s - t) / 2,
+        real(a + b, e + f) - (s + t + u + v) / 2,
+        real(a - b, g + h) + (s - t + u - v) / 2,
+        real(c + d, e - f) + (s - t - u + v) / 2,
+    )
+    return torch.stack(rows, 1)
+
+
+FORMS = {"real matrix": by_matrix, "16 products": by_16_products, "8 products": by_8_products}
+
+
+def bench(request: Request) -> Table:
+    """All forms of all SIZES, training (forward and backward) and inference; `request.seconds` for each form."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(request.threads)
+    try:
+        rows = [row for name in SIZES for row in _rows(name, request.seconds / 2)]
+    finally:
+        torch.set_num_threads(threads)
+    return Table("layers", COLUMNS, rows, machine(request.threads), ("folded: the real matrix made beforehand.",))
+
+
+def _rows(name: str, seconds: float) -> list[dict]:
+    shape, out_channels, kernel = SIZES[name]
+    forms = _calls(shape, out_channels, kernel)
+    inference = race({form: _inference(call) for form, (call, _) in forms.items()}, seconds)
+    training = race({form: _training(call, leaves) for form, (call, leaves) in forms.items()}, seconds)
+    first = next(iter(forms))
+    return [
+        {
+            "layer": name,
+            "form": form,
+            "inference": inference[form].median,
+            "training": training[form].median,
+            "inference_ratio": inference[form].median / inference[first].median,
+            "training_ratio": training[form].median / training[first].median,
+        }
+        for form in forms
+    ]
+
+
+def _calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None) -> dict:
+    """By form: a forward pass, and the tensors that get a gradient."""
+    torch.manual_seed(0)
+    if kernel is None:
+        layer, real = QuaternionLinear(shape[-1], out_channels, bias=False), F.linear
+        x = torch.randn(*shape[:-1], 4, shape[-1], requires_grad=True)
+    else:
+        layer, real = QuaternionConv2d(shape[1], out_channels, kernel, bias=False), F.conv2d
+        x = torch.randn(shape[0], 4, *shape[1:], requires_grad=True)
+    folded = hamilton_matrix(layer.weight).detach().requires_grad_()
+    calls = {
+        form: (lambda compute=compute: compute(real, x, layer.weight), (x, layer.weight))
+        for form, compute in FORMS.items()
+    }
+    calls["folded"] = (lambda: real(x.flatten(1, 2), folded), (x, folded))
+    return calls
+
+
+def _inference(call: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    def run() -> Tensor:
+        with torch.inference_mode():
+            return call()
+
+    return run
+
+
+def _training(call: Callable[[], Tensor], leaves: tuple[Tensor, ...]) -> Callable[[], object]:
+    return lambda: torch.autograd.grad(call().sum(), leaves)

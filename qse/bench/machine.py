@@ -1,0 +1,49 @@
+"""The machine that times are from."""
+
+import os
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("qse", "numpy", "onnxruntime", "torch")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Processor and cores, threads that were used, how busy it was (load over a minute), and versions."""
+
+    processor: str
+    cores: int
+    threads: int
+    load: float
+    python: str
+    packages: dict[str, str]
+
+    def __str__(self) -> str:
+        packages = ", ".join(f"{name} {number}" for name, number in self.packages.items())
+        threads = f"{self.threads} thread" + "s" * (self.threads != 1)
+        return f"{self.processor}, {self.cores} cores, {threads}, load {self.load:.1f}; {packages}"
+
+
+def machine(threads: int) -> Machine:
+    """This one, now."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    packages = {name: found for name in PACKAGES if (found := _version(name))}
+    return Machine(processor(), os.cpu_count() or 1, threads, load, platform.python_version(), packages)
+
+
+def processor() -> str:
+    """The name of this machine's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,60 @@
+"""What a benchmark's MODEL may be: a trained model by name or path, or the recipe of one that is not trained yet."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ..errors import QseError
+from ..evaluate.needs import need
+from ..zoo import available, find
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def network(model: str) -> "nn.Module":
+    """A fresh network, the same every time: of a recipe (.toml), or by the name of an architecture."""
+    torch = need("torch", "train")
+    from ..networks import NETWORKS, build_network
+
+    torch.manual_seed(0)
+    if model in NETWORKS:
+        return build_network({"network": model})
+    if not model.endswith(".toml"):
+        raise QseError(f"no network called {model}: give a recipe (.toml) or one of {', '.join(NETWORKS)}")
+    from ..train.run import read_config
+
+    return build_network(read_config(Path(model)).model)
+
+
+@contextmanager
+def graphs(models: tuple[str, ...]) -> Iterator[dict[str, Path]]:
+    """Exported graphs by name: those of trained models where they lie, those of recipes for as long as this lasts."""
+    with TemporaryDirectory() as folder:
+        yield {_name(model): _graph(model, Path(folder)) for model in models}
+
+
+def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
+    """`models`, or all trained ones. QseError where that leaves none."""
+    models = models or tuple(available())
+    if not models:
+        raise QseError("no trained model is installed: name one by its path, or a recipe (recipes/live-base.toml)")
+    return models
+
+
+def _name(model: str) -> str:
+    return f"{Path(model).stem}, untrained" if model.endswith(".toml") else model
+
+
+def _graph(model: str, folder: Path) -> Path:
+    if not model.endswith(".toml"):
+        return find(model)
+    need("torch", "train")
+    from .. import __version__
+    from ..export import export_stream
+
+    path = folder / f"{len(list(folder.iterdir()))}.onnx"
+    export_stream(network(model), path, name=Path(model).stem, version=__version__)
+    return path

@@ -1,0 +1,93 @@
+"""Streaming, hop by hop as a live signal comes: what a hop takes, and what the model takes up."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+
+from ..engine import Engine
+from ..evaluate.needs import MissingExtra
+from . import Request
+from .clock import Times, race
+from .count import cost
+from .machine import machine
+from .models import chosen, graphs
+from .table import Column, Table
+
+GROUP = 25  # hops in a row: a model that runs alone finds its weights in the cache
+
+COLUMNS = (
+    Column("model", "model"),
+    *(Column(key, heading, ".0f", 1e6) for key, heading in (("p50", "p50 µs"), ("p90", "p90"), ("p99", "p99"))),
+    Column("longest", "max", ".0f", 1e6),
+    Column("rtf", "RTF", ".4f"),
+    Column("late", "late hops", ".2%"),
+    Column("memory_bytes", "memory MB", ".0f", 1e-6),
+    Column("state_bytes", "state KiB", ".0f", 1 / 1024),
+    Column("params", "params", ",.0f"),
+    Column("macs", "MMAC/s", ".0f", 1e-6),
+    Column("operators", "operators", ".0f"),
+    Column("latency", "latency ms", ".0f", 1e3),
+)
+
+PEAK = """
+import resource, sys, numpy, qse
+walk = qse.Engine(sys.argv[1]).walk()
+for _ in range(50):
+    walk.step(numpy.zeros(int(sys.argv[2]), numpy.float32))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
+
+
+def bench(request: Request) -> Table:
+    """Every model of the request (names, paths, recipes), or all trained ones, in turn."""
+    with graphs(chosen(request.models)) as paths:
+        engines = {name: Engine(path, request.threads) for name, path in paths.items()}
+        times = race({name: stepper(engine) for name, engine in engines.items()}, request.seconds, group=GROUP)
+        rows = [{"model": name, **_row(engines[name], times[name], path)} for name, path in paths.items()]
+    notes = (
+        "RTF is time / audio time of all hops; a hop that takes longer than it lasts is late.",
+        "Memory is the peak of a whole process that imports qse and runs this model.",
+    )
+    return Table("stream", COLUMNS, rows, machine(request.threads), notes)
+
+
+def stepper(engine: Engine, seconds: float = 2.0) -> Callable[[], np.ndarray]:
+    """A call that enhances the next hop of noise at -20 dBFS, without end."""
+    rng = np.random.default_rng(0)
+    hops = round(seconds * engine.sample_rate) // engine.hop_length
+    audio = 0.1 * rng.standard_normal((hops, engine.hop_length)).astype(np.float32)
+    walk, endless = engine.walk(), cycle(audio)
+    return lambda: walk.step(next(endless))
+
+
+def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | None]:
+    hop = engine.hop_length / engine.sample_rate
+    try:
+        counted = asdict(cost(path))
+    except MissingExtra:  # times are worth having without it
+        counted = {}
+    return {
+        "p50": times.median,
+        "p90": times.quantile(0.9),
+        "p99": times.quantile(0.99),
+        "longest": times.longest,
+        "rtf": times.mean / hop,
+        "late": float((times.seconds > hop).mean()),
+        "memory_bytes": _peak_memory(engine),
+        "params": int(engine.metadata.get("params", 0)) or None,
+        "latency": (engine.latency + engine.hop_length) / engine.sample_rate,
+        "hops": len(times.seconds),
+        **counted,
+    }
+
+
+def _peak_memory(engine: Engine) -> int | None:
+    """Bytes, or None where the system does not tell."""
+    command = [sys.executable, "-c", PEAK, str(engine.path), str(engine.hop_length)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return int(done.stdout) if done.returncode == 0 else None

@@ -1,0 +1,43 @@
+"""What a topic found: rows of numbers, how a person reads them, and the machine that they are from."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .machine import Machine
+
+
+@dataclass(frozen=True)
+class Column:
+    """`key` of a row, its heading, and how its values are written: by `unit` times the value in `form`."""
+
+    key: str
+    heading: str
+    form: str = ""
+    unit: float = 1.0
+
+    def text(self, row: Mapping[str, Any]) -> str:
+        value = row.get(self.key)
+        if value is None:
+            return "-"
+        return value if isinstance(value, str) else format(value * self.unit, self.form)
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` are in plain units (seconds, bytes, counts), whatever the columns show. `notes` are sentences."""
+
+    topic: str
+    columns: tuple[Column, ...]
+    rows: list[dict[str, Any]]
+    machine: Machine | None = None  # where times are from; counts are the same everywhere
+    notes: tuple[str, ...] = ()
+
+    def cells(self) -> list[list[str]]:
+        """The rows as text, in the order of the columns."""
+        return [[column.text(row) for column in self.columns] for row in self.rows]
+
+    def plain(self) -> dict[str, Any]:
+        """All of it as JSON knows it."""
+        machine = {"machine": asdict(self.machine)} if self.machine else {}
+        return {"topic": self.topic, **machine, "rows": self.rows, "notes": list(self.notes)}

@@ -1,0 +1,76 @@
+"""Training: seconds of audio per second of forward and backward pass, per network and device."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from ..networks import enhance
+from . import Request
+from .clock import race
+from .machine import machine
+from .models import network
+from .table import Column, Table
+
+SEGMENT = 1.28  # seconds
+BATCH = {"cpu": 3, "cuda": 64}
+
+COLUMNS = (
+    Column("model", "network"),
+    Column("device", "device"),
+    Column("precision", "precision"),
+    Column("batch", "batch", ".0f"),
+    Column("median", "step ms", ".0f", 1e3),
+    Column("rate", "audio s / s", ".1f"),
+)
+
+
+def bench(request: Request) -> Table:
+    """Networks by name or recipe; without any, the live network as it is by default and qconformer."""
+    names = request.models or ("live", "qconformer")
+    threads, rows = torch.get_num_threads(), []
+    torch.set_num_threads(request.threads)
+    try:
+        for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+            rows += _rows(names, device, request.seconds)
+    finally:
+        torch.set_num_threads(threads)
+    notes = (f"Segments of {SEGMENT} s; the squared error stands for the loss; no optimizer, no data.",)
+    return Table("train", COLUMNS, rows, machine(request.threads), notes)
+
+
+def _rows(names: tuple[str, ...], device: str, seconds: float) -> list[dict]:
+    batch = BATCH[device]
+    steps = {
+        (name, precision): stepper(network(name).to(device), batch, precision)
+        for name in names
+        for precision in ("float32", "bfloat16")
+    }
+    return [
+        {
+            "model": name,
+            "device": device,
+            "precision": precision,
+            "batch": batch,
+            "median": times.median,
+            "rate": batch * SEGMENT / times.median,
+        }
+        for (name, precision), times in race(steps, seconds, warmup=1).items()
+    ]
+
+
+def stepper(model: nn.Module, batch: int, precision: str) -> Callable[[], None]:
+    """A call that runs one forward and one backward pass."""
+    device = next(model.parameters()).device
+    noisy = 0.1 * torch.randn(batch, round(16000 * SEGMENT), device=device)
+    model.train()
+
+    def step() -> None:
+        model.zero_grad()
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            enhanced = enhance(model, noisy)
+        (enhanced.float() - noisy).square().mean().backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    return step
