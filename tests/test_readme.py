@@ -1,0 +1,30 @@
+"""The README's program runs as it stands, and what it shows is true."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qse
+
+ROOT = Path(__file__).parent.parent
+PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
+def test_the_program_in_the_readme_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names: dict = {}
+    for program in PROGRAMS:
+        exec(program, names)
+    assert names["enhanced"].shape == names["noisy"].shape
+    assert names["enhanced"].dtype == names["noisy"].dtype
+    assert np.square(names["enhanced"]).mean() < np.square(names["noisy"]).mean()  # noise went
+    assert len(names["block"]) == 480
+
+
+def test_every_link_of_the_readme_leads_somewhere():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text())
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
