@@ -28,3 +28,11 @@ def test_every_link_of_the_readme_leads_somewhere():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text())
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_room_is_packed():
+    import tomllib
+
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    rooms = {str(path.parent.relative_to(ROOT)).replace("/", ".") for path in (ROOT / "qse").rglob("__init__.py")}
+    assert rooms == {name for name in packed if name.startswith("qse") and "_" not in name}
