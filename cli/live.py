@@ -1,5 +1,6 @@
 """qse live: a microphone, made clean while one speaks, into headphones or a virtual device."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -66,9 +67,10 @@ def live(
     session.bypass = bypass
     warning = None if fast else advice(engine, threads)
     with quiet(), steady(urgent=not fast and warning is None):
+        if warning:
+            print(f"qse: {warning}", file=sys.stderr)
         try:
-            session.start()
-            follow(session, Worker(session, to, overwrite), Watch(session, sound, reconnect), plain, warning)
+            follow(session, Worker(session, to, overwrite), Watch(session, sound, reconnect), plain)
         finally:
             session.close()
 

@@ -11,36 +11,45 @@ TICK = 0.1
 KEYS = "b: noisy or enhanced   Ctrl-C: quit"
 
 
-def follow(session, worker, watch, plain: bool = False, warning: str | None = None) -> None:
-    """Start `worker`, show how `session` is doing until it ends or Ctrl-C comes, and let it end in good order.
+def follow(session, worker, watch, plain: bool = False) -> None:
+    """Start `session` and `worker`, show how they are doing until they end or Ctrl-C comes; let them end in good order.
 
     Raises what ended the worker or the watch, if it was an error.
     """
     view = Plain(session, watch) if plain or not sys.stdout.isatty() else Screen(session, watch)
-    if warning:
-        print(f"qse: {warning}", file=sys.stderr)
-    begin = monotonic()
-    worker.start()
-    try:
-        with _signals() as asked, _keys() as key, view:
-            while worker.is_alive():
-                if asked:
-                    session.stop()
-                if key() in ("b", "B", " "):
-                    session.bypass = not session.bypass
-                watch.look()
-                view.show(monotonic() - begin)
-                worker.join(TICK)
-            _play_out(session)
-    except BrokenPipeError:  # nobody reads the lines any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    finally:
-        watch.close()
-        session.stop()
-        worker.join()
+    with _signals() as asked, view:
+        view.show(0.0)  # what must be loaded for that is loaded before the sound begins
+        session.start()
+        begin = monotonic()
+        worker.start()
+        try:
+            _attend(session, worker, watch, view, asked)
+        except BrokenPipeError:  # nobody reads the lines any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        finally:
+            watch.close()
+            session.stop()
+            worker.join()
     if worker.error is not None:
         raise worker.error
     print(summary(session, watch, monotonic() - begin), flush=True)
+
+
+def _attend(session, worker, watch, view, asked: list[int]) -> None:
+    """Until the worker is done and all is played: keys, devices, the view."""
+    begin = monotonic()
+    with _keys() as key:
+        while worker.is_alive():
+            if asked:
+                session.stop()
+            if key() in ("b", "B", " "):
+                session.bypass = not session.bypass
+            watch.look()
+            view.show(monotonic() - begin)
+            worker.join(TICK)
+    deadline = monotonic() + 3
+    while monotonic() < deadline and not all(speaker.done for speaker in session.speakers):
+        sleep(TICK)
 
 
 @contextmanager
@@ -60,13 +69,6 @@ def _signals() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _play_out(session) -> None:
-    """Wait until the loudspeakers have played the end."""
-    deadline = monotonic() + 3
-    while monotonic() < deadline and not all(speaker.done for speaker in session.speakers):
-        sleep(TICK)
 
 
 class Plain:
@@ -122,18 +124,15 @@ class Screen:
         from rich.table import Table
 
         now = self._session
-        block = 1000 * now.source.blocksize / now.source.sample_rate
         median, p99 = (1000 * now.meter.quantile(share) for share in (0.5, 0.99))
         table = Table.grid(padding=(0, 2))
-        table.add_row("input", _name(now.source), _bar(now.noisy.dbfs))
-        for speaker in now.speakers:
-            table.add_row("output", _name(speaker), _bar(now.enhanced.dbfs))
-        if not now.speakers:
-            table.add_row("output", "", _bar(now.enhanced.dbfs))
-        table.add_row("removed", f"{_removed(now):.1f} dB", "bypass: this is the noisy signal" if now.bypass else "")
-        table.add_row("RTF", f"{_rtf(now, 0.5):.3f}  p99 {_rtf(now, 0.99):.3f}")
-        table.add_row("block", f"{median:.2f} ms  p99 {p99:.2f} ms", f"of {block:.1f} ms")
-        table.add_row("latency", *_latency(now).split(" = "))
+        table.add_row("input", _bar(now.noisy.dbfs) + _name(now.source))
+        for speaker in now.speakers or (None,):
+            table.add_row("output", _bar(now.enhanced.dbfs) + _name(speaker))
+        table.add_row("removed", f"{_removed(now):.1f} dB" + "   bypass: this is the noisy signal" * now.bypass)
+        table.add_row("RTF", f"median {_rtf(now, 0.5):.3f}, p99 {_rtf(now, 0.99):.3f}")
+        table.add_row("block", f"median {median:.2f} ms, p99 {p99:.2f} ms, of {_block(now):.1f} ms")
+        table.add_row("latency", _latency(now))
         table.add_row("dropouts", _dropouts(now))
         for note in _notes(now, self._watch):
             table.add_row("", note)
@@ -150,7 +149,7 @@ def summary(session, watch, seconds: float) -> str:
     audio = meter.samples / meter.sample_rate
     lines = [
         f"{session.engine.name}: {audio:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}",
-        f"blocks of {1000 * session.source.blocksize / meter.sample_rate:.1f} ms: {times}",
+        f"blocks of {_block(session):.1f} ms: {times}",
         f"latency: {_latency(session)}",
         f"dropouts: {_dropouts(session)}",
     ]
@@ -180,7 +179,7 @@ def _latency(session) -> str:
     latency = session.latency
     names = ("device_in", "blocks", "model", "device_out")
     parts = (f"{name.replace('_', ' ')} {1000 * getattr(latency, name):.1f}" for name in names)
-    return f"{1000 * latency.total:.1f} ms = {' + '.join(parts)}"
+    return f"{1000 * latency.total:.1f} ms ({', '.join(parts)})"
 
 
 def _dropouts(session) -> str:
@@ -192,14 +191,18 @@ def _rtf(session, share: float) -> float:
     return session.meter.quantile(share) * session.source.sample_rate / session.source.blocksize
 
 
+def _block(session) -> float:
+    return 1000 * session.source.blocksize / session.source.sample_rate
+
+
 def _removed(session) -> float:
-    return session.noisy.dbfs - session.enhanced.dbfs
+    return round(session.noisy.dbfs - session.enhanced.dbfs, 1) + 0.0  # no minus before a zero
 
 
 def _bar(dbfs: float, width: int = 24) -> str:
     """A meter from -60 to 0 dBFS."""
     lit = round(width * min(1.0, max(0.0, 1 + dbfs / 60)))
-    return f"{'█' * lit}{'·' * (width - lit)} {dbfs:6.1f} dBFS"
+    return f"{'█' * lit}{'·' * (width - lit)} {dbfs:6.1f} dBFS  "
 
 
 def _name(port) -> str:

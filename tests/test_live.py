@@ -374,7 +374,9 @@ def test_command_without_portaudio_or_devices_says_what_to_install(command, mode
         assert status == 2 and err.count("\n") == 1 and "apt install pulseaudio" in err
 
 
-def test_command_ends_when_a_device_is_gone_and_shall_not_be_waited_for(command, models, monkeypatch):
+@pytest.mark.parametrize("terminal", [True, False])
+def test_command_ends_when_a_device_is_gone_and_shall_not_be_waited_for(command, models, monkeypatch, terminal):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     monkeypatch.setitem(sys.modules, "sounddevice", Sound(MICROPHONE, HEADSET))
     monkeypatch.setattr(ports, "PATIENCE", -1.0)
     status, _, err = command("live", "--no-reconnect")

@@ -197,8 +197,8 @@ class Loudspeaker(Port):
     @property
     def waits(self) -> float:
         """Seconds that a sample spends between model and callback, on average."""
-        player = self.player
-        return (player.cushion + player.excess + self.blocksize / 2) / self.sample_rate + self._converter.delay
+        held = (self.player.cushion + self.player.excess + self.blocksize / 2) / self.sample_rate
+        return held + (self._converter.delay if self._converter else 0.0)
 
     def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
         self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
