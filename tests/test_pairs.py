@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 
 import contract  # noqa: E402
 
+from qse.nn import attention  # noqa: E402
 from qse.nn.attention import CausalSharedScoreAttention  # noqa: E402
 from qse.nn.hamilton_stream import CausalHamiltonAttention  # noqa: E402
 from qse.nn.pair_attention import PairAttention, align  # noqa: E402
@@ -28,10 +29,22 @@ def scores(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("layer", [CausalSharedScoreAttention, CausalHamiltonAttention])
 def test_attention_over_time_keeps_the_streaming_law(layer):
     torch.manual_seed(0)
-    attention = layer(4, 2, window=5)
+    timed = layer(4, 2, window=5)
     with torch.no_grad():
-        attention.bias.copy_(torch.randn(2, 5))
-    contract.verify_stream(attention, draw(2, 23, 4, 4), dim=1)
+        timed.bias.copy_(torch.randn(2, 5))
+    contract.verify_stream(timed, draw(2, 23, 4, 4), dim=1)
+
+
+@pytest.mark.parametrize("layer", [CausalSharedScoreAttention, CausalHamiltonAttention])
+def test_long_recordings_are_taken_in_parts(layer, monkeypatch):
+    torch.manual_seed(0)
+    layer, x = layer(4, 2, window=5).double(), draw(2, 23, 4, 4)
+    y, state = layer(x)
+    monkeypatch.setattr(attention, "FRAMES_AT_ONCE", 4)
+    z, after = layer(x)
+    close(z, y)
+    for name in state:
+        close(after[name], state[name])
 
 
 def test_hamilton_attention_over_time_is_equation_4():

@@ -13,6 +13,8 @@ from .linear import QuaternionLinear
 from .norm import QuaternionRMSNorm
 from .state import Stateful
 
+FRAMES_AT_ONCE = 128  # scores over time: memory grows with the length of a recording, not with its square
+
 
 class _Projections(nn.Module):
     """Queries, keys and values of all heads in one quaternion projection (Eq. 8), Q and K normalised (Eqs. 17-18)."""
@@ -64,6 +66,13 @@ class CausalSharedScoreAttention(Stateful):
         self.bias = nn.Parameter(torch.zeros(heads, window))  # by distance 0 .. window - 1
 
     def forward(self, x: Tensor, past: dict[str, Tensor] | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+        outputs = []
+        for frames in x.split(FRAMES_AT_ONCE, dim=1):
+            y, past = self._frames(frames, past)
+            outputs.append(y)
+        return torch.cat(outputs, 1), past
+
+    def _frames(self, x: Tensor, past: dict[str, Tensor] | None) -> tuple[Tensor, dict[str, Tensor]]:
         q, k, v = self.project(x)  # N, H, T, 4d
         valid = x.new_ones(x.shape[:2])
         if past is None:
