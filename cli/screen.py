@@ -30,6 +30,8 @@ def follow(session, worker, watch, plain: bool = False) -> None:
             watch.close()
             session.stop()
             worker.join()
+            if session.recorder:
+                session.recorder.close()
     if worker.error is not None:
         raise worker.error
     print(summary(session, watch, monotonic() - begin), flush=True)
@@ -50,6 +52,7 @@ def _attend(session, worker, watch, view, asked: list[int]) -> None:
     deadline = monotonic() + 3
     while monotonic() < deadline and not all(speaker.done for speaker in session.speakers):
         sleep(TICK)
+    sleep(max((speaker.latency for speaker in session.speakers), default=0.0))
 
 
 @contextmanager

@@ -256,6 +256,7 @@ def test_a_vanished_device_is_waited_for_and_taken_up_again(delay, monkeypatch):
     eye.look()
     assert "Desk Microphone" in eye.message and "waiting" in eye.message
     until(lambda: sound.scans > 3)
+    assert "no input device" in eye.message
     assert not (microphone.open or speaker.open)
     sound.entries[0] = gone
     until(lambda: eye.message is None)
@@ -264,6 +265,22 @@ def test_a_vanished_device_is_waited_for_and_taken_up_again(delay, monkeypatch):
     assert feed(run, microphone, [noise(160)]).shape == (160, 1)
     eye.look()
     assert eye.message is None and speaker.open
+
+
+def test_a_device_chosen_by_id_is_that_one_and_is_found_again_under_another_id():
+    twins = [MICROPHONE, {**MICROPHONE, "hostapi": 1}, MICROPHONE]
+    sound = Sound(*twins, defaults=(0, -1))
+    port = Microphone(sound, "2", None, 0.01)
+    port.open()
+    assert sound.started == [2]
+    sound.entries = [HEADSET, *twins]
+    port.open()
+    sound.entries = [HEADSET, MICROPHONE]
+    port.open()
+    assert sound.started == [2, 1, 1]
+    sound.entries = [HEADSET]
+    with pytest.raises(QseError, match="not there"):
+        port.open()
 
 
 def until(true, seconds: float = 30.0) -> None:
@@ -277,7 +294,7 @@ def test_a_device_that_falls_silent_is_gone_and_without_reconnect_that_is_the_en
     session, *_ = start(delay)
     eye = Watch(session, session.source._sound, reconnect=False)
     monkeypatch.setattr(ports, "PATIENCE", -1.0)
-    with pytest.raises(QseError, match=r"Headset.*and.*Desk Microphone.*gone"):
+    with pytest.raises(QseError, match=r"device gone: 1 Headset \(ALSA\), 0 Desk Microphone"):
         eye.look()
 
 
@@ -380,7 +397,7 @@ def test_command_ends_when_a_device_is_gone_and_shall_not_be_waited_for(command,
     monkeypatch.setitem(sys.modules, "sounddevice", Sound(MICROPHONE, HEADSET))
     monkeypatch.setattr(ports, "PATIENCE", -1.0)
     status, _, err = command("live", "--no-reconnect")
-    assert status == 1 and "is gone" in err
+    assert status == 1 and "device gone" in err
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")

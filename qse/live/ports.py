@@ -11,12 +11,12 @@ from types import ModuleType
 
 import numpy as np
 
-from .devices import Device, NoSound, find
+from .devices import Device, NoSound, devices, find
 from .drift import Converter, Drift
 from .player import Player
 from .ring import Bell, Ring
 
-PATIENCE = 3.0
+PATIENCE = 5.0
 FAR = 1.0  # seconds beyond which what a driver tells of its latency is nonsense
 
 
@@ -32,13 +32,12 @@ class Port:
         self.sample_rate = self.device.sample_rate
         self.blocksize = blocksize or self.sample_rate // 100
         self._channels = min(2, self.device.channels(self.kind))
-        self._called, self._ended, self._away = 0.0, False, None
+        self._opened, self._called, self._ended, self._away = False, 0.0, False, None
 
     def open(self) -> None:
         """Start the device. Raises NoSound if it is not there, or does not start."""
-        device = find(self._sound, self.kind, self._wanted if self._wanted is None else self.device.name)
-        if device.sample_rate != self.sample_rate:
-            raise NoSound(f"{device} came back at {device.sample_rate} Hz, it was {self.sample_rate} Hz: start again")
+        device = self._again() if self._opened else self.device
+        self._opened = True
         self._called, self._ended = monotonic(), False
         opener = {"input": self._sound.InputStream, "output": self._sound.OutputStream}[self.kind]
         try:
@@ -57,6 +56,20 @@ class Port:
             self.close()
             raise NoSound(f"{device} does not start ({error}): is another program holding it?") from error
         self.device = device
+
+    def _again(self) -> Device:
+        """The device after a new list was made, in which its id may be another: by its name, or the default one."""
+        if self._wanted is None:
+            device = find(self._sound, self.kind)
+        else:
+            known = (self.device.name, self.device.host)
+            found = [d for d in devices(self._sound) if (d.name, d.host) == known and d.channels(self.kind)]
+            if not found:
+                raise NoSound(f"{self.device} is not there")
+            device = next((d for d in found if d.id == self.device.id), found[0])
+        if device.sample_rate != self.sample_rate:
+            raise NoSound(f"{device} came back at {device.sample_rate} Hz, it was {self.sample_rate} Hz: start again")
+        return device
 
     def close(self) -> None:
         """Stop the device, whatever state it is in."""

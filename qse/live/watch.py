@@ -57,9 +57,9 @@ class Watch:
 
     def look(self) -> None:
         """Call this several times a second. Raises QseError if a device is gone and shall not be waited for."""
-        gone = [str(port.device) for port in self._ports if port.lost]
+        gone = dict.fromkeys(str(port.device) for port in self._ports if port.lost)
         if self.message is None and gone:
-            self._lose(" and ".join(gone))
+            self._lose(", ".join(gone))
 
     def close(self) -> None:
         """Wait for nothing any more."""
@@ -68,8 +68,8 @@ class Watch:
     def _lose(self, names: str) -> None:
         self.losses += 1
         if not self._reconnect:
-            raise QseError(f"device {names} is gone: plug it in and start again, or leave --reconnect on")
-        self.message = f"device {names} is gone: waiting for it to return"
+            raise QseError(f"device gone: {names}; plug it in and start again, or leave --reconnect on")
+        self.message = f"device gone, waiting for it to return: {names}"
         Thread(target=self._wait, name="qse watch", daemon=True).start()
 
     def _wait(self) -> None:
@@ -81,7 +81,8 @@ class Watch:
             try:
                 for port in self._ports:
                     port.open()
-            except NoSound:
+            except NoSound as error:
+                self.message = f"waiting for a device: {error}"
                 self._close_ports()
                 continue
             self.message = None
