@@ -32,7 +32,7 @@ from ..nn.recurrent import QuaternionGRU
 from ..nn.stft import Analysis, Synthesis
 from .bottleneck import BandTimeBlock
 from .dense import CausalUnit, ConvUnit
-from .live import Decoder, RangeSplit
+from .live import Decoder, RangeJoin, RangeSplit
 
 LEAVES: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
     Analysis: FactoredAnalysis,
@@ -72,6 +72,10 @@ def _prepare(module: nn.Module) -> None:
     if isinstance(module, RangeSplit):
         parts = [nn.Sequential(real_conv(conv, module.norm), module.act) for conv in module.convs]
         module.convs, module.norm, module.act = nn.ModuleList(parts), nn.Identity(), nn.Identity()
+    elif isinstance(module, RangeJoin):
+        for up in module.ups:
+            up.conv = nn.Sequential(real_conv(up.conv), module.act)
+        module.act = nn.Identity()
     elif isinstance(module, BandTimeBlock):
         module.band = nn.Parameter(module.band.mT.flatten(1))
         if type(module.time) not in LEAVES:

@@ -93,18 +93,19 @@ class DelayedConv(Stateful):
 
 
 class RealLayerNorm(nn.Module):
-    """`QuaternionLayerNorm` on (..., C): the mean of each component goes by a matrix product, then a layer norm."""
+    """`QuaternionLayerNorm` on (..., C): thin matrix products take the mean of each component, then a layer norm."""
 
     def __init__(self, norm: QuaternionLayerNorm):
         super().__init__()
         channels = len(norm.gain)
-        mean = torch.eye(4).repeat(channels, channels) / channels
-        self.center = nn.Parameter(torch.eye(4 * channels) - mean)
+        self.mean = nn.Parameter(torch.eye(4).repeat(channels, 1) / channels)  # C, 4
+        self.spread = nn.Parameter(-torch.eye(4).repeat(1, channels))  # 4, C
         self.gain = nn.Parameter(norm.gain.repeat_interleave(4))
         self.bias, self.eps = nn.Parameter(norm.bias.T.flatten()), norm.eps
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x @ self.center, x.shape[-1:], self.gain, self.bias, self.eps)
+        x = x @ self.mean @ self.spread + x
+        return F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
 
 
 class RealRMSNorm(nn.Module):
