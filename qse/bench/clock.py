@@ -37,11 +37,13 @@ def race(
 ) -> dict[Key, Times]:
     """Times of all `calls`, which run in turn, `group` in a row, for `seconds` per call and at least `least` groups.
 
-    Before that every call runs `warmup` groups that do not count.
+    Before that every call runs `warmup` groups that do not count, or fewer that take half a second together.
     """
     for call in calls.values():
-        for _ in range(warmup * group):
+        began, runs = time.perf_counter(), 0
+        while runs < warmup * group and time.perf_counter() - began < 0.5:
             call()
+            runs += 1
     times: dict[Key, list[float]] = {name: [] for name in calls}
     end, turns = time.perf_counter() + seconds * len(calls), 0
     while turns < least or time.perf_counter() < end:
