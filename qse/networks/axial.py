@@ -105,7 +105,7 @@ class ConformerBlock(nn.Module):
         self.norms = nn.ModuleList(QuaternionLayerNorm(channels) for _ in range(4))
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.norms[0](x + 0.5 * self.feed1(x))
+        x = self.norms[0](torch.add(x, self.feed1(x), alpha=0.5))
         x = self.norms[1](x + self.attention(x))
         x = self.norms[2](x + self.conv(x))
-        return self.norms[3](x + 0.5 * self.feed2(x))
+        return self.norms[3](torch.add(x, self.feed2(x), alpha=0.5))

@@ -37,7 +37,7 @@ class RealCore(nn.Module):
     def __init__(self, config: ConformerConfig):
         super().__init__()
         c = config.channels
-        self.encoder = nn.Sequential(_unit(3, c, 3), Dense(c, config.encoder, config.dropout), _unit(c, c, 3, stride=2))
+        self.encoder = nn.Sequential(_unit(3, c, 3), Dense(c, config.encoder, config.dropout, stride=2))
         self.blocks = nn.Sequential(
             *(Along(axis, Block(config)) for _ in range(config.layers) for axis in (TIME, FREQUENCY))
         )
@@ -57,12 +57,14 @@ class RealCore(nn.Module):
 
 
 class Dense(nn.Module):
-    """(B, C, T, F) -> the same: every layer sees the input and all layers before it, the last one is the result."""
+    """(B, C, T, F) -> (B, C, T, F'): each layer sees the input and all before it; the last one, of `stride`, counts."""
 
-    def __init__(self, channels: int, dilations: tuple[int, ...], dropout: float):
+    def __init__(self, channels: int, dilations: tuple[int, ...], dropout: float, stride: int = 1):
         super().__init__()
+        strides = [1] * (len(dilations) - 1) + [stride]
         self.layers = nn.ModuleList(
-            GatedLayer(channels * (n + 1), channels, dilation, dropout) for n, dilation in enumerate(dilations)
+            GatedLayer(channels * (n + 1), channels, dilation, dropout, strides[n])
+            for n, dilation in enumerate(dilations)
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -74,10 +76,10 @@ class Dense(nn.Module):
 class GatedLayer(nn.Module):
     """1x1 unit to four times the growth, then value and gate of a dilated 3x3 convolution."""
 
-    def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float):
+    def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int):
         super().__init__()
         self.widen = _unit(in_channels, 4 * growth, 1)
-        both = nn.Conv2d(4 * growth, 2 * growth, 3, padding=(dilation, 1), dilation=(dilation, 1), bias=False)
+        both = nn.Conv2d(4 * growth, 2 * growth, 3, (1, stride), (dilation, 1), (dilation, 1), bias=False)
         self.both = nn.Sequential(both, nn.BatchNorm2d(2 * growth))
         self.act = nn.PReLU()
         self.dropout = nn.Dropout(dropout)
@@ -133,8 +135,8 @@ class Block(nn.Module):
         return self.norms[3](x + 0.5 * self.feed2(x))
 
 
-def _unit(in_channels: int, out_channels: int, kernel: int, stride: int = 1) -> nn.Sequential:
-    conv = nn.Conv2d(in_channels, out_channels, kernel, (1, stride), kernel // 2, bias=False)
+def _unit(in_channels: int, out_channels: int, kernel: int) -> nn.Sequential:
+    conv = nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(out_channels), nn.PReLU())
 
 

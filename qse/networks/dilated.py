@@ -85,8 +85,8 @@ class NormedConv(nn.Module):
 class Unit(nn.Sequential):
     """Convolution - batch norm - PReLU."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1):
-        super().__init__(NormedConv(in_channels, out_channels, kernel, stride=stride), nn.PReLU())
+    def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int]):
+        super().__init__(NormedConv(in_channels, out_channels, kernel), nn.PReLU())
 
 
 class GatedLayer(nn.Module):
@@ -96,11 +96,11 @@ class GatedLayer(nn.Module):
     The leaky ReLU is a PReLU that keeps its first slope, because it can work in place on the widest features.
     """
 
-    def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float):
+    def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int = 1):
         super().__init__()
         self.reach = dilation
         self.widen = nn.Sequential(NormedConv(in_channels, 4 * growth, (1, 1)), nn.LeakyReLU(0.25, inplace=True))
-        self.both = NormedConv(4 * growth, 2 * growth, (3, 3), dilation)
+        self.both = NormedConv(4 * growth, 2 * growth, (3, 3), dilation, stride)
         self.act = nn.PReLU()
         self.dropout = nn.Dropout(dropout)
 
@@ -113,12 +113,17 @@ class GatedLayer(nn.Module):
 
 
 class DilatedDense(nn.Module):
-    """(B, 4, C, T, F) -> (B, 4, growth, T, F): every layer sees the input and all layers before it."""
+    """(B, 4, C, T, F) -> (B, 4, growth, T, F'): every layer sees the input and all layers before it.
 
-    def __init__(self, channels: int, growth: int, dilations: tuple[int, ...], dropout: float):
+    `stride` is that of the last layer along frequency, whose output is the result.
+    """
+
+    def __init__(self, channels: int, growth: int, dilations: tuple[int, ...], dropout: float, stride: int = 1):
         super().__init__()
+        strides = [1] * (len(dilations) - 1) + [stride]
         self.layers = nn.ModuleList(
-            GatedLayer(channels + n * growth, growth, dilation, dropout) for n, dilation in enumerate(dilations)
+            GatedLayer(channels + n * growth, growth, dilation, dropout, strides[n])
+            for n, dilation in enumerate(dilations)
         )
 
     def forward(self, x: Tensor) -> Tensor:

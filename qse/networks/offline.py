@@ -150,8 +150,7 @@ class Encoder(nn.Sequential):
         c = config.channels
         super().__init__(
             Unit(1, c, (3, 3)),
-            DilatedDense(c, c, config.encoder, config.dropout),
-            Unit(c, c, (3, 3), stride=2),
+            DilatedDense(c, c, config.encoder, config.dropout, stride=2),
         )
 
 
