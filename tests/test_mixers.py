@@ -102,3 +102,10 @@ def test_another_mixer_and_algebra_export(tmp_path):
 
     export_stream(live(time_mixer="lru", algebra="phm"), tmp_path / "model.onnx", name="small", version="0")
     assert (tmp_path / "model.onnx").exists()
+
+
+@pytest.mark.parametrize("algebra", ["quaternion", "real", "phm"])
+def test_operations_are_counted_in_every_algebra(algebra):
+    from qse.release import macs_per_second
+
+    assert macs_per_second(live(algebra=algebra)) == pytest.approx(macs_per_second(live()), rel=0.02)

@@ -61,7 +61,9 @@ class HypercomplexWeight(nn.Module):
 
     def forward(self) -> Tensor:
         if self.rule is None:
-            return self.weight.flatten(0, 2)
+            return torch.cat(
+                list(self.weight.flatten(0, 1))
+            )  # a copy: operator counters stumble over a parameter's view
         return torch.cat([hypercomplex_matrix(*gate) for gate in zip(self.rule, self.weight, strict=True)])
 
 
