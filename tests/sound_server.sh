@@ -3,7 +3,8 @@
 # What is missing elsewhere, the test says as it skips itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if ! command -v pulseaudio parec pacat >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+there() { for tool in pulseaudio pactl pacat parec; do command -v "$tool" >/dev/null || return 1; done; }
+if ! there && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         pulseaudio pulseaudio-utils libasound2-plugins libportaudio2 >/dev/null
