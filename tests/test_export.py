@@ -62,6 +62,10 @@ def test_the_graph_is_one_file_and_says_what_it_is(exported, network):
     assert (engine.name, engine.sample_rate, engine.hop_length, engine.latency) == ("tiny", 16000, 32, 32)
 
 
+def test_the_graph_tells_nothing_of_the_machine_that_wrote_it(exported):
+    assert b".py" not in exported.read_bytes()
+
+
 def test_the_graph_takes_and_gives_state_by_name_in_one_order(exported, network):
     graph = onnx.load(exported).graph
     state = flatten_state(fold(network)(torch.zeros(1, 32))[1])
