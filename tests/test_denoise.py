@@ -229,7 +229,11 @@ def test_an_interrupted_run_leaves_nothing_half_written(here, number, status):
         for _ in range(20):
             file.write(np.zeros(16000 * 60, np.int16))
     arguments = [sys.executable, "-c", "from qse_cli.main import main; main()", "denoise", "long.wav"]
-    process = subprocess.Popen([*arguments, "--model", "recurrent"], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*arguments, "--model", "recurrent"],
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background inherits none
+    )
     while not list(here.glob(".*.part")) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(number)
