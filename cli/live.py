@@ -95,10 +95,11 @@ def _ports(input, from_, paced: bool, outputs: list, blocksize: int | None, cush
     from qse.live.ports import Loudspeaker, Microphone
 
     needed = sound() if from_ is None or outputs else None
-    speakers = [Loudspeaker(needed, wanted, blocksize, cushion) for wanted in outputs]
-    if from_ is not None:
-        return needed, FileSource(from_, blocksize, paced, cushion), speakers
-    return needed, Microphone(needed, input, blocksize, cushion), speakers
+    if from_ is None:
+        source = Microphone(needed, input, blocksize, cushion)
+    else:
+        source = FileSource(from_, blocksize, paced, cushion)
+    return needed, source, [Loudspeaker(needed, wanted, blocksize, cushion) for wanted in outputs]
 
 
 def _list() -> None:

@@ -5,13 +5,14 @@ import resource
 import select
 import sys
 import time
+from threading import Event
 from types import SimpleNamespace
 
 import graphs
 import numpy as np
 import pytest
 import soundfile
-from sound import HEADSET, MICROPHONE, Sound
+from sound import CABLE, HEADSET, MICROPHONE, Sound
 
 import qse
 from qse import QseError
@@ -84,6 +85,25 @@ def test_what_is_played_is_the_input_as_late_as_announced(delay):
     announced = parts.blocks + parts.model - block / 2 / rate  # given and taken at once: no half block between them
     assert late / rate == pytest.approx(announced, abs=5e-4)
     assert (parts.device_in, parts.device_out) == pytest.approx((0.02, 0.02))
+
+
+def test_two_loudspeakers_play_the_same_and_the_default_one_joins_when_asked(delay):
+    from qse_cli.live import _outputs
+
+    assert _outputs(None, None, None) == _outputs(None, None, True) == _outputs(None, "a.wav", True) == [None]
+    assert _outputs("cable", None, None) == ["cable"] and _outputs("cable", None, True) == ["cable", None]
+    assert _outputs(None, "a.wav", None) == _outputs(None, None, False) == []
+    sound = Sound(MICROPHONE, HEADSET, CABLE)
+    speakers = [Loudspeaker(sound, wanted, None, 0.01) for wanted in ("cable", None)]
+    session = Session(delay, Microphone(sound, None, None, 0.01), speakers)
+    session.start()
+    *streams, microphone = sound.streams
+    run, heard = session.run(), []
+    for block in np.split(noise(16000), 100):
+        feed(run, microphone, [block])
+        heard.append([stream.take() for stream in streams])
+    assert sound.started == [2, 1, 0] and np.std(heard) > 0.05
+    np.testing.assert_array_equal(*np.swapaxes(heard, 0, 1))
 
 
 def minutes(engine, drift: float, count: int, block: float = 0.2, cushion: float = 0.05):
@@ -247,7 +267,8 @@ def test_a_paced_file_comes_when_it_is_due_and_counts_what_is_late(tmp_path, mon
 def test_a_vanished_device_is_waited_for_and_taken_up_again(delay, monkeypatch):
     monkeypatch.setattr(watch, "RETRY", 0.001)
     session, run, microphone, speaker = start(delay)
-    sound = session.source._sound
+    sound, go = session.source._sound, Event()
+    sound._initialize = lambda: go.wait(30)
     eye = Watch(session, sound)
     eye.look()
     assert eye.message is None
@@ -256,6 +277,7 @@ def test_a_vanished_device_is_waited_for_and_taken_up_again(delay, monkeypatch):
     microphone.wanted["finished_callback"]()
     eye.look()
     assert "Desk Microphone" in eye.message and "waiting" in eye.message
+    go.set()
     until(lambda: sound.scans > 3)
     assert "no input device" in eye.message
     assert not (microphone.open or speaker.open)

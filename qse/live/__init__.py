@@ -12,5 +12,5 @@ The way of a sample, a room each, and which thread does the work there:
 
 Beside it: files.py (files in place of devices), recorder.py (both sides to disk, a thread of its own), devices.py
 (which devices there are), watch.py (the worker's thread; devices that vanish and return), warmup.py (is the model fast
-enough here).
+enough here), priority.py (whose turn it is).
 """
