@@ -101,6 +101,8 @@ class _Rewriter:
             self._pairwise(node)
         elif node.op_type == "MatMul":
             self._matmul(node)
+        elif node.op_type == "Transpose" and self.stored[self.view[first]] != self.shape[first]:
+            self._transpose(node)
         elif node.op_type == "LayerNormalization" and self._last_axis(node):
             self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
         else:
@@ -136,6 +138,15 @@ class _Rewriter:
             self._shaped(name, self.shape[name][max(0, len(self.shape[name]) - len(out) + spare) :]) for name in (a, b)
         ]
         return self._write(node, pair, out[spare:])
+
+    def _transpose(self, node: onnx.NodeProto) -> None:
+        """One that needs another shape anyway is done without the axes of length one."""
+        shape = self.shape[node.input[0]]
+        long = [axis for axis, length in enumerate(shape) if length != 1]
+        turned = [axis for axis in helper.get_node_attr_value(node, "perm") if axis in long]
+        short = helper.make_node("Transpose", node.input, node.output, perm=[long.index(axis) for axis in turned])
+        source = self._shaped(node.input[0], tuple(shape[axis] for axis in long))
+        self._write(short, [source], tuple(shape[axis] for axis in turned))
 
     # Writing
 

@@ -79,6 +79,17 @@ def test_numbers_that_change_places_stay():
     assert simplified(model) == ["Transpose", "Reshape"]
 
 
+def test_a_transpose_that_needs_another_shape_anyway_has_no_axes_of_one():
+    nodes = [
+        ("Reshape", "x batch", "a", {}),
+        ("Transpose", "a", "b", {"perm": [0, 3, 1, 2]}),
+        ("Neg", "b", "c", {}),
+        ("Reshape", "c turned", "y", {}),
+    ]
+    shapes = {"batch": np.array([1, 2, 3, 4]), "turned": np.array([4, 2, 3])}
+    assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [4, 2, 3]}, **shapes)) == ["Reshape", "Transpose", "Neg"]
+
+
 def test_a_constant_that_would_meet_other_axes_sees_the_old_ones():
     """(6, 1, 2, 2) + (2, 1): under the view lies (6, 4), where the constant would not fit."""
     nodes = [("Reshape", "x deep", "a", {}), ("Mul", "a factor", "y", {})]

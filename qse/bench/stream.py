@@ -18,7 +18,7 @@ from .machine import machine
 from .models import chosen, graphs
 from .table import Column, Table
 
-GROUP = 25  # hops in a row: a model that runs alone finds its weights in the cache
+GROUP = 200  # hops in a row, so that few of them find the caches full of another model
 
 COLUMNS = (
     Column("model", "model"),

@@ -138,10 +138,10 @@ class RealAttention(nn.Module):
                 parameter[: self.linear.in_features] *= scale
 
     def forward(self, x: Tensor) -> Tensor:
-        qkv = self.linear(x).unflatten(-1, (3 * self.heads, -1)).transpose(1, 2)  # N, 3 H, L, d
+        qkv = self.linear(x).mT.unflatten(1, (3 * self.heads, -1))  # N, 3 H, d, L: the heads lie apart
         q, k, v = qkv.split(self.heads, 1)
-        y = (self.norm_q(q) @ self.norm_k(k).mT).softmax(-1) @ v
-        return self.out(y.transpose(1, 2).flatten(2))
+        weights = (self.norm_q(q.mT) @ self.norm_k(k.mT).mT).softmax(-1)  # N, H, L, L
+        return self.out((v @ weights.mT).flatten(1, 2).mT)
 
 
 class RealGRU(Stateful):
