@@ -426,6 +426,7 @@ def test_two_processes_train_as_one_and_an_error_of_one_is_its_sentence(tmp_path
     assert heard["terms"] != said["terms"]  # batches of their own
     assert heard["stops"] == said["stops"] == [True, False]
     assert heard["skipped"] == said["skipped"] == 1
+    assert heard["samples"] == said["samples"] == joined.heard == 8 * 6
     assert heard["gathered"] == said["gathered"] == [0, 10, 1, 11]
 
 

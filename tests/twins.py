@@ -78,7 +78,8 @@ def work(rank: int, processes: int, folder: Path) -> None:
     run.batches = lambda step: tuple(float("nan") * x for x in source(step)) if rank == 1 else source(step)
     run.step()
     same(kept, copies(run.tensors()))
-    findings = {"terms": terms, "stops": stops, "skipped": run.skipped, "gathered": gather([rank, 10 + rank])}
+    findings = {"terms": terms, "stops": stops, "skipped": run.skipped, "samples": half.heard}
+    findings |= {"gathered": gather([rank, 10 + rank])}
     found |= {f"live.{name}": tensor for name, tensor in kept.items()}
     checkpoint.save(folder / f"{rank}.safetensors", found, {"findings": json.dumps(findings)})
     if rank == 1:

@@ -68,23 +68,28 @@ def _join(rank: int, processes: int, folder: str, work: Callable[..., None], arg
         dist.destroy_process_group()
 
 
+def count() -> int:
+    """How many processes train together."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
 @torch.no_grad()
 def average_(tensors: Iterable[Tensor]) -> None:
     """Replaces every tensor by its mean over all processes; does nothing in a single one."""
-    if not dist.is_initialized():
+    if count() == 1:
         return
     tensors = list(tensors)
     flat = torch.cat([tensor.flatten() for tensor in tensors])
     dist.all_reduce(flat)
-    flat /= dist.get_world_size()
+    flat /= count()
     for tensor, mean in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
         tensor.copy_(mean.view_as(tensor))
 
 
 def gather(items: list) -> list:
     """The items of all processes, joined in the order of their ranks."""
-    if not dist.is_initialized():
+    if count() == 1:
         return items
-    parts: list[Any] = [None] * dist.get_world_size()
+    parts: list[Any] = [None] * count()
     dist.all_gather_object(parts, items)
     return [item for part in parts for item in part]

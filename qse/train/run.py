@@ -206,7 +206,7 @@ class _Run:
 
     def _audio(self) -> float:
         """Seconds of audio that all processes have trained on."""
-        return self.trainer.heard * self.processes / self.config.mix.sample_rate
+        return self.trainer.heard / self.config.mix.sample_rate
 
     def _log(self) -> None:
         """The means since the last line."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
 from . import checkpoint
-from .parallel import average_
+from .parallel import average_, count
 
 Loss = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]  # network, noisy, clean -> total, terms
 
@@ -87,7 +87,7 @@ class Trainer:
         self.done = 0  # steps
         self.skipped = 0  # of them left out because a gradient was not finite
         self.seconds = 0.0  # of training, over all resumes
-        self.heard = 0  # samples of noisy, by this process
+        self.heard = 0  # samples of noisy, by all processes
         self._stop = torch.zeros(1, device=device)  # above 0 when any process wants to stop
         kept = self.network.state_dict()
         self._statistics = [b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()]
@@ -98,7 +98,7 @@ class Trainer:
         torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
         before = [statistic.clone() for statistic in self._statistics]
         noisy, clean = self.batches(self.done)
-        self.heard += noisy.numel()
+        self.heard += noisy.numel() * count()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             total, terms = self.loss(self.network, noisy, clean)
         self.optimizer.zero_grad(set_to_none=False)
