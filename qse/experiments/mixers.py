@@ -1,56 +1,170 @@
-"""What the time mixers and algebras of the streaming family cost: parameters, operations, memory, time per hop.
+"""The time mixers and algebras of the streaming family side by side: what each costs, and how good it is after the
+same short training.
 
-Networks are untrained: cost does not depend on the values of weights. For quality, train the recipe once per word,
-`qse train --config recipes/mixers.toml --set model.time_mixer=ssm ...`.
+Cost is that of the exported graph, which does not depend on the values of weights. Quality: every network takes as many
+steps of the recipe on the same batches, with every seed; what the averaged weights make of `valid` is kept. All in one
+thread. Graphs and runs that lie in the output folder are not made again: take another folder for another recipe.
 """
 
-import tempfile
-from dataclasses import dataclass
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
 import torch
 
 from .. import __version__
+from ..bench import train as training
+from ..bench.clock import race
+from ..bench.count import cost
+from ..bench.stream import GROUP, stepper
+from ..bench.table import Column, Table
 from ..engine import Engine
+from ..errors import UsageError
 from ..export import export_stream
 from ..networks import build_network
 from ..networks.algebra import ALGEBRAS
 from ..networks.mixers import TIME_MIXERS
-from ..release import measure
+from ..train.data import Corpus, Mixer
+from ..train.run import RunConfig, loss_of, read_config
+from ..train.trainer import Trainer
+from ..train.validate import METRICS, Pair, read_pairs, validate
 from .results import Row, write_table
+
+COLUMNS = (
+    Column("model", "model"),
+    Column("params", "params", ",.0f"),
+    Column("macs", "MMAC/s", ".0f", 1e-6),
+    Column("state_bytes", "state KiB", ".0f", 1 / 1024),
+    Column("p50", "p50 µs per hop", ".0f", 1e6),
+    Column("rate", "training, audio s / s", ".1f"),
+    Column("pesq_wb", "WB-PESQ"),
+    Column("stoi", "STOI"),
+    Column("si_sdr", "SI-SDR dB"),
+)
+DIGITS = {"pesq_wb": 3, "stoi": 4, "si_sdr": 2}
 
 
 @dataclass(frozen=True)
 class Mixers:
-    """Every mixer over quaternions, and every other algebra with a GRU."""
+    """Every mixer over quaternions, and every other algebra with the mixer of the recipe. Without folders of audio
+    there is no training; `every` = 3 scores a third of the pairs of `valid`."""
 
+    recipe: str = "recipes/mixers.toml"
     mixers: tuple[str, ...] = tuple(TIME_MIXERS)
     algebras: tuple[str, ...] = ALGEBRAS[1:]
-    seconds: float = 10.0
+    seconds: float = 3.0  # how long to time every row
+    speech: str = ""
+    noise: str = ""
+    valid: str = ""
+    every: int = 3
+    seeds: tuple[int, ...] = (0, 1)
 
     FULL: ClassVar[dict] = {}
 
     def run(self, out: Path) -> str:
-        words = [{"time_mixer": mixer} for mixer in self.mixers] + [{"algebra": algebra} for algebra in self.algebras]
-        rows = list[Row]()
-        for word in words:
-            rows.append({"model": " ".join(word.values())} | self._cost(word))
-            write_table(out / "mixers.csv", rows)
-        return "; ".join(f"{row['model']} {row['p50_us']:.0f} µs per hop" for row in rows)
+        folders = [bool(folder) for folder in (self.speech, self.noise, self.valid)]
+        if any(folders) and not all(folders):
+            raise UsageError("mixers trains on three folders: --set speech=SPEECH --set noise=NOISE --set valid=VALID")
+        torch.set_num_threads(1)
+        configs = {name: self._config(f"model.time_mixer={name}") for name in self.mixers}
+        configs |= {name: self._config(f"model.algebra={name}") for name in self.algebras}
+        runs = self._runs(configs, out / "mixers-runs.csv") if all(folders) else []
+        rows = [row | _summary(row["model"], runs) for row in self._costs(configs, out)]
+        write_table(out / "mixers.csv", rows)
+        return _markdown(Table("mixers", COLUMNS, rows))
 
-    def _cost(self, word: dict[str, str]) -> Row:
-        torch.manual_seed(0)
-        network = build_network({"network": "live", **word}).eval()
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.onnx"
-            export_stream(network, path, name="-".join(word.values()), version=__version__)
-            cost = measure(network, Engine(path), self.seconds)
-        return {
-            "params": cost.params,
-            "macs_per_second": cost.macs,
-            "state_bytes": cost.state_bytes,
-            "p50_us": 1e6 * cost.p50,
-            "p99_us": 1e6 * cost.p99,
-            "rtf": cost.rtf,
-        }
+    def _config(self, *changes: str) -> RunConfig:
+        return read_config(Path(self.recipe), list(changes))
+
+    def _runs(self, configs: dict[str, RunConfig], path: Path) -> list[Row]:
+        """A row for every model and seed: those of the file, and those that it does not have yet."""
+        rows, audio = _read(path), _Audio(self)
+        for seed in self.seeds:
+            for name, config in configs.items():
+                if not any(row["model"] == name and row["seed"] == seed for row in rows):
+                    rows.append({"model": name, "seed": seed} | audio.quality(config, seed))
+                    write_table(path, rows)
+        return rows
+
+    def _costs(self, configs: dict[str, RunConfig], out: Path) -> Iterator[Row]:
+        """A row for every model; what is timed takes turns."""
+        networks = {name: build_network(config.model) for name, config in configs.items()}
+        paths = {name: _graph(network, name, out) for name, network in networks.items()}
+        hops = race({name: stepper(Engine(path)) for name, path in paths.items()}, self.seconds, group=GROUP)
+        batch = next(iter(configs.values())).train.batch
+        steps = {name: training.stepper(network, batch, "float32") for name, network in networks.items()}
+        steps = race(steps, self.seconds, warmup=1)
+        for name, network in networks.items():
+            counted = cost(paths[name])
+            yield {
+                "model": name,
+                "params": sum(parameter.numel() for parameter in network.parameters()),
+                "macs": counted.macs,
+                "state_bytes": counted.state_bytes,
+                "p50": hops[name].median,
+                "rate": batch * training.SEGMENT / steps[name].median,
+            }
+
+
+class _Audio:
+    """What networks are trained on and scored on; read when it is first asked for."""
+
+    def __init__(self, settings: Mixers):
+        self.settings = settings
+
+    @cached_property
+    def corpora(self) -> tuple[Corpus, Corpus]:
+        rate = self.settings._config().mix.sample_rate
+        return Corpus.read(Path(self.settings.speech), rate), Corpus.read(Path(self.settings.noise), rate)
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        rate = self.settings._config().mix.sample_rate
+        return read_pairs(Path(self.settings.valid), rate)[:: self.settings.every]
+
+    def quality(self, config: RunConfig, seed: int) -> Row:
+        """Trains a network from the beginning; the mean scores of its averaged weights."""
+        torch.manual_seed(seed)
+        device, plan = torch.device("cpu"), replace(config.train, seed=seed)
+        mixer = Mixer(config.mix, *self.corpora, seed, device)
+        network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
+        trainer = Trainer(network, loss_of(config.loss), batches, plan, device)
+        while trainer.done < plan.steps:
+            trainer.step()
+        return validate(trainer.average.module, self.pairs, device)
+
+
+def _graph(network: torch.nn.Module, name: str, out: Path) -> Path:
+    path = out / f"mixers-{name}.onnx"
+    if not path.exists():
+        export_stream(network.eval(), path, name=name, version=__version__)
+    return path
+
+
+def _read(path: Path) -> list[Row]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [
+            {"model": row["model"], "seed": int(row["seed"]), **{metric: float(row[metric]) for metric in METRICS}}
+            for row in csv.DictReader(file)
+        ]
+
+
+def _summary(model: str, runs: list[Row]) -> Row:
+    """Every metric as the mean over the seeds and, in brackets, its lowest and highest value."""
+    runs, summary = [row for row in runs if row["model"] == model], Row()
+    for metric, digits in DIGITS.items():
+        values = [row[metric] for row in runs]
+        if values:
+            mean, low, high = (f"{value:.{digits}f}" for value in (sum(values) / len(values), min(values), max(values)))
+            summary[metric] = f"{mean} ({low} to {high})"
+    return summary
+
+
+def _markdown(table: Table) -> str:
+    rows = [[column.heading for column in table.columns], ["---"] * len(table.columns), *table.cells()]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
