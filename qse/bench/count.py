@@ -48,7 +48,7 @@ def _macs(node, shapes: dict[str, tuple[int, ...]]) -> int:
         left = shapes[node.input[0]]
         turned = any(attribute.name == "transA" and attribute.i for attribute in node.attribute)
         return prod(shapes[node.output[0]]) * left[-2 if turned else -1]
-    if node.op_type == "GRU":
+    if node.op_type in ("GRU", "LSTM"):
         steps, batch, _ = shapes[node.input[0]]
         return steps * batch * (prod(shapes[node.input[1]]) + prod(shapes[node.input[2]]))
     return 0
