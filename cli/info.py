@@ -8,7 +8,9 @@ from qse.errors import UsageError
 
 
 def info(
-    topic: Annotated[str, typer.Argument(help="zoo: the trained models; models: the paper's networks.")] = "zoo",
+    topic: Annotated[
+        str, typer.Argument(help="zoo: trained models; models, language: networks of the papers.")
+    ] = "zoo",
 ) -> None:
     """List the trained models: sample rate, latency, size; or the paper's: size, MACs per second, row in the paper."""
     if topic not in TOPICS:
@@ -56,4 +58,20 @@ def _models() -> None:
     typer.echo("MACs for one second of audio, STFT of 400 samples and hop 100.")
 
 
-TOPICS = {"zoo": _zoo, "models": _models}
+def _language() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from qse.evaluate.needs import need
+
+    need("torch", "train")
+    from qse.networks.language import ARMS, TABLE_4, count
+
+    table = Table("arm", "layers", "algebra", "d", "params", "paper", box=None)
+    for arm, config in ARMS.items():
+        table.add_row(arm, config.pattern, config.algebra, str(config.dim), f"{count(arm):,}", f"{TABLE_4[arm]:,}")
+    Console().print(table)
+    typer.echo("A: attention, M: state space; the paper is Q-Jamba, Table 4.")
+
+
+TOPICS = {"zoo": _zoo, "models": _models, "language": _language}

@@ -17,7 +17,8 @@ from qse.experiments.phm import rotation  # noqa: E402
 from qse.experiments.reasoning import Reasoning, corpus, judge, loss_of  # noqa: E402
 from qse.experiments.tasks import TASKS  # noqa: E402
 from qse.experiments.words import Vocabulary, read_snli, read_sst2  # noqa: E402
-from qse.networks.text import PairClassifier, TextClassifier, TextConfig  # noqa: E402
+from qse.networks.text import PairClassifier, TextAttention, TextClassifier, TextConfig  # noqa: E402
+from qse.nn.hamilton import HamiltonAttention  # noqa: E402
 
 
 def rows_of(path):
@@ -248,6 +249,18 @@ def test_phm_transformers_have_the_sizes_of_table_5(n, thousands):
     with torch.device("meta"):
         layers = TextClassifier(TextConfig("phm", phm_n=n), 8000, 2).layers
     assert sum(parameter.numel() for parameter in layers.parameters()) == pytest.approx(1000 * thousands, rel=0.05)
+
+
+def test_attention_of_texts_is_equation_4():
+    torch.manual_seed(0)
+    layer, x = TextAttention(TextConfig(dim=16, heads=2)), torch.randn(3, 5, 16)
+    known = HamiltonAttention(4, 2, qk_norm=False, literal=True)  # held to the equation in test_attention_parity.py
+    known.out.load_state_dict(layer.out.state_dict())
+    for name in ("weight", "bias"):
+        joined = torch.cat([getattr(part, name) for part in layer.project], 1)
+        getattr(known.project.linear, name).data.copy_(joined)
+    y = known(x.unflatten(-1, (4, -1))).flatten(-2)
+    torch.testing.assert_close(layer(x, torch.ones(3, 5, dtype=torch.bool)), y)
 
 
 @pytest.mark.parametrize("arm", ["real", "partial", "full", "phm"])

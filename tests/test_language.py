@@ -7,17 +7,23 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from qse.networks import language  # noqa: E402
-from qse.networks.language import ARMS, CausalAttention, Language, LanguageConfig, rotary  # noqa: E402
+from qse.networks.language import ARMS, CausalAttention, Language, LanguageConfig, SwiGLU, rotary  # noqa: E402
 from qse.nn.attention import CausalSharedScoreAttention  # noqa: E402
+from qse.nn.linear import QuaternionLinear  # noqa: E402
 
 TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 823_296, "A5": 559_488}
 
 
 @pytest.mark.parametrize("arm", TABLE_4)
 def test_arm_has_the_parameters_of_table_4(arm):
-    with torch.device("meta"):
-        network = Language(ARMS[arm])
-    assert sum(parameter.numel() for parameter in network.parameters()) == TABLE_4[arm]
+    assert sum(parameter.numel() for parameter in Language(ARMS[arm]).parameters()) == TABLE_4[arm]
+
+
+def test_info_lists_the_arms_beside_the_paper(command):
+    status, out, _ = command("info", "language")
+    rows = [line.split() for line in out.splitlines()]
+    assert status == 0
+    assert [[row[0], *row[-2:]] for row in rows[1:7]] == [[arm, f"{n:,}", f"{n:,}"] for arm, n in TABLE_4.items()]
 
 
 @pytest.mark.parametrize("arm", TABLE_4)
@@ -51,6 +57,17 @@ def test_heads_hold_whole_quaternions(monkeypatch):
     shared.project.linear.load_state_dict(layer.project.state_dict())
     shared.out.load_state_dict(layer.out.state_dict())
     torch.testing.assert_close(layer(x), shared(x.unflatten(-1, (4, -1)))[0].flatten(-2))
+
+
+def test_swiglu_is_its_three_quaternion_layers():
+    torch.manual_seed(0)
+    layer, x = SwiGLU(LanguageConfig("A", dim=8, feed=12)), torch.randn(2, 5, 4, 2)
+    gate, up = (QuaternionLinear(2, 3, bias=False) for _ in range(2))
+    gate.weight.data, up.weight.data = layer.both.weight.data.chunk(2, 1)
+    down = QuaternionLinear(3, 2, bias=False)
+    down.load_state_dict(layer.down.state_dict())
+    g = gate(x)
+    torch.testing.assert_close(layer(x.flatten(-2)), down(g * g.sigmoid() * up(x)).flatten(-2))
 
 
 def test_rotary_scores_know_distances_alone():

@@ -52,6 +52,13 @@ ARMS = {  # Table 4
     "A4": LanguageConfig("MMMAMM", **REGULARISED),
     "A5": LanguageConfig("AAA", quaternion=False, dim=128, feed=256),
 }
+TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 823_296, "A5": 559_488}  # parameters
+
+
+def count(arm: str) -> int:
+    """The parameters of an arm, counted on its network."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in Language(ARMS[arm]).parameters())
 
 
 class Language(nn.Module):

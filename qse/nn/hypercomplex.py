@@ -61,9 +61,7 @@ class HypercomplexWeight(nn.Module):
 
     def forward(self) -> Tensor:
         if self.rule is None:
-            return torch.cat(
-                list(self.weight.flatten(0, 1))
-            )  # a copy: operator counters stumble over a parameter's view
+            return torch.cat(list(self.weight.flatten(0, 1)))  # not a view, which operator counters take for a constant
         return torch.cat([hypercomplex_matrix(*gate) for gate in zip(self.rule, self.weight, strict=True)])
 
 
