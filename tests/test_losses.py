@@ -12,6 +12,7 @@ from qse.train import losses, pesq_loss, spectra  # noqa: E402
 LOSSES = {
     "mrstft": losses.multi_resolution_stft,
     "si_sdr": losses.si_sdr,
+    "snr": losses.snr,
     "rms": losses.rms,
     "complex_l1": losses.complex_l1,
     "pesq": losses.pesq,
@@ -82,6 +83,11 @@ def numpy_si_sdr(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
     return -float(np.mean(values))
 
 
+def numpy_snr(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
+    ratios = np.linalg.norm(clean.numpy(), axis=1) / np.linalg.norm((enhanced - clean).numpy(), axis=1)
+    return -float(np.mean(20 * np.log10(ratios)))
+
+
 def numpy_complex_l1(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
     error = numpy_stft(enhanced, 512, 128, 512) - numpy_stft(clean, 512, 128, 512)
     return float(np.mean(np.abs(error.real) + np.abs(error.imag)))
@@ -97,6 +103,7 @@ def numpy_compressed(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
 REFERENCES = {
     "mrstft": numpy_mrstft,
     "si_sdr": numpy_si_sdr,
+    "snr": numpy_snr,
     "rms": lambda c, e: float(np.mean(np.sqrt(np.mean((e - c).numpy() ** 2, axis=1)))),
     "complex_l1": numpy_complex_l1,
     "compressed": numpy_compressed,
@@ -106,7 +113,7 @@ REFERENCES = {
 @pytest.mark.parametrize("name", REFERENCES)
 def test_value_is_the_formula(name, pair):
     clean, enhanced = pair
-    tolerance = 1e-3 if name == "si_sdr" else 1e-9  # si_sdr bends towards its limits
+    tolerance = 1e-3 if name in ("si_sdr", "snr") else 1e-9  # these two bend towards their limits
     assert LOSSES[name](clean=clean, enhanced=enhanced).item() == pytest.approx(
         REFERENCES[name](clean, enhanced), rel=tolerance
     )
@@ -116,7 +123,7 @@ def test_value_is_the_formula(name, pair):
 def test_is_least_at_the_clean_signal(name, pair):
     clean, enhanced = pair
     least = LOSSES[name](clean=clean, enhanced=clean.clone()).item()
-    assert least == pytest.approx(-50 if name == "si_sdr" else 0, abs=1e-9)
+    assert least == pytest.approx(-50 if name in ("si_sdr", "snr") else 0, abs=1e-9)
     assert LOSSES[name](clean=clean, enhanced=enhanced).item() > least + 1e-3
 
 
@@ -165,6 +172,15 @@ def test_si_sdr_ignores_level(gain, pair):
     value = losses.si_sdr(clean=clean, enhanced=enhanced).item()
     assert losses.si_sdr(clean=clean, enhanced=gain * enhanced).item() == pytest.approx(value, abs=1e-6)
     assert losses.si_sdr(clean=gain * clean, enhanced=enhanced).item() == pytest.approx(value, abs=1e-6)
+
+
+def test_snr_is_si_sdr_when_clean_is_in_it_at_its_level(pair):
+    clean, enhanced = pair
+    level = clean.square().sum(1, keepdim=True) / (clean * enhanced).sum(1, keepdim=True)
+    blind = losses.si_sdr(clean=clean, enhanced=enhanced).item()
+    assert losses.snr(clean=clean, enhanced=level * enhanced).item() == pytest.approx(blind, abs=1e-6)
+    for gain in (0.01, 4.0):
+        assert losses.snr(clean=clean, enhanced=gain * level * enhanced).item() > blind
 
 
 def test_si_sdr_of_an_orthogonal_error_is_its_ratio():

@@ -18,7 +18,7 @@ from qse.train.pesq_loss import pesq
 from qse.train.spectra import POWER_FLOOR, floored, power_spectrum, stft
 
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
-SI_SDR_LIMIT = 50.0  # dB; si_sdr saturates smoothly at + and - this
+RATIO_LIMIT = 50.0  # dB; si_sdr and snr saturate smoothly at + and - this
 RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, hop_length, win_length)
 
 
@@ -26,7 +26,7 @@ RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, h
 class LossConfig:
     """Weights of the terms of `composite` (0 leaves a term out) and the STFT of the spectral ones.
 
-    The defaults are Eq. 70. `si_sdr_unit` is the number of dB that count as 1 in the si_sdr term.
+    The defaults are Eq. 70. `si_sdr_unit` is the number of dB that count as 1 in the terms si_sdr and snr.
     """
 
     mrstft: float = 3.5
@@ -35,6 +35,7 @@ class LossConfig:
     complex_l1: float = 2.5
     pesq: float = 1.0
     compressed: float = 0.0
+    snr: float = 0.0
     si_sdr_unit: float = 10.0
     n_fft: int = 512
     hop_length: int = 128
@@ -62,19 +63,36 @@ def multi_resolution_stft(
 
 
 def si_sdr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """Negative SI-SDR in dB, within +-SI_SDR_LIMIT; lower is better, blind to the level of either signal.
+    """Negative SI-SDR in dB, within +-RATIO_LIMIT; lower is better, blind to the level of either signal.
 
     Le Roux et al. 2019 and Li et al. 2020: target = <x^, x> x / |x|^2, SI-SDR = 10 lg(|target|^2 /
-    |x^ - target|^2), no mean removed. A share t = 10^(-limit/10) of each energy is added to the other: the
-    value bends towards the limits instead of running to infinity, and a silent signal gives a constant.
+    |x^ - target|^2), no mean removed.
     """
     _check(clean, enhanced)
     scale = (clean * enhanced).sum(1) / clean.square().sum(1).clamp_min(POWER_FLOOR)  # (B,)
     target = scale[:, None] * clean
-    kept, lost = target.square().sum(1), (enhanced - target).square().sum(1)
-    share = 10.0 ** (-SI_SDR_LIMIT / 10.0)
+    return -_decibels(target, enhanced - target)
+
+
+def snr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
+    """Negative SNR in dB, 10 lg(|x|^2 / |x^ - x|^2), within +-RATIO_LIMIT; lower is better.
+
+    Equals SI-SDR where the enhanced signal holds the clean one at its level, which SI-SDR and PESQ leave free.
+    """
+    _check(clean, enhanced)
+    return -_decibels(clean, enhanced - clean)
+
+
+def _decibels(signal: Tensor, error: Tensor) -> Tensor:
+    """(B, N), (B, N) -> the mean over items of 10 lg(|signal|^2 / |error|^2).
+
+    A share t = 10^(-limit/10) of each energy is added to the other: the value bends towards the limits instead of
+    running to infinity, and a silent signal gives a constant.
+    """
+    kept, lost = signal.square().sum(1), error.square().sum(1)
+    share = 10.0 ** (-RATIO_LIMIT / 10.0)
     above, below = (kept + share * lost).clamp_min(POWER_FLOOR), (lost + share * kept).clamp_min(POWER_FLOOR)
-    return -10.0 * (above.log10() - below.log10()).mean()
+    return 10.0 * (above.log10() - below.log10()).mean()
 
 
 def rms(*, clean: Tensor, enhanced: Tensor) -> Tensor:
@@ -130,6 +148,7 @@ def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[T
         "complex_l1": lambda: complex_l1(**signals, **spectral),
         "pesq": lambda: pesq(**signals),
         "compressed": lambda: compressed_spectrum(**signals, **spectral),
+        "snr": lambda: snr(**signals) / config.si_sdr_unit,
     }
     with torch.autocast(clean.device.type, enabled=False):
         values = {name: term() for name, term in terms.items() if getattr(config, name) != 0}
