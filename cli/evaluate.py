@@ -23,7 +23,9 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for the results; else runs/evaluate/MODEL.")
     ] = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw an utterance's spectrograms and histograms.")] = False,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw histograms and spectrograms, also of the worst utterances.")
+    ] = False,
     groups: Annotated[
         Path | None, typer.Option(metavar="TSV", help="Table with tabs: utterance, then columns to group by.")
     ] = None,

@@ -292,7 +292,8 @@ def test_study_writes_everything(corpus, models):
     assert found["utterances"] == 5 and found["rtf"] > 0 and found["settings"]["threads"] == 1
     assert list(found["groups"]) == ["k0", "k1"] and found["gain"]["stoi"]["n"] == 5
     assert outcome.text == (corpus / "out" / "summary.md").read_text() and "| k1 | 2 |" in outcome.text
-    pictures = {"spectrograms.png", "histogram-stoi.png", "histogram-si_sdr.png"}
+    pictures = {f"{kind}-{metric}.png" for kind in ("histogram", "worst") for metric in ("stoi", "si_sdr")}
+    pictures |= {"spectrograms.png"}
     assert pictures <= {path.name for path in (corpus / "out").iterdir()}
     with (corpus / "out" / "scores.csv").open() as file:
         assert next(csv.reader(file))[:4] == ["name", "audio_s", "process_s", "stoi"]

@@ -34,21 +34,36 @@ def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
 
 def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
     """Write a PNG of the signals' spectrograms, first on top, time, frequency and colour on the same scale for all."""
+    figure = _figure(9.0, 0.7 + 2.1 * len(signals))
+    axes = figure.subplots(len(signals), sharex=True, sharey=True, squeeze=False)[:, 0]
+    image = _spectrograms(axes, signals)
+    for axis in axes:
+        axis.set_ylabel("kHz")
+    axes[-1].set_xlabel("seconds")
+    figure.colorbar(image, ax=list(axes), pad=0.015, aspect=40).set_label("dB")
+    _save(figure, path)
+
+
+def plot_grid(rows: Sequence[Sequence[Signal]], path: Path) -> None:
+    """Write a PNG with a row of spectrograms per utterance; the signals of a row share their scales."""
+    figure = _figure(4.5 * len(rows[0]), 0.3 + 1.8 * len(rows))
+    for axes, signals in zip(figure.subplots(len(rows), len(rows[0]), squeeze=False), rows, strict=True):
+        _spectrograms(axes, signals)
+    _save(figure, path)
+
+
+def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
+    """One signal per axis, on the same scales; returns the last image."""
     panels = [levels(audio, sample_rate) for _, audio, sample_rate in signals]
     top = max(float(panel.max()) for panel in panels)
-    figure = _figure(9.0, 0.7 + 2.1 * len(panels))
-    axes = figure.subplots(len(panels), sharex=True, sharey=True, squeeze=False)[:, 0]
     for axis, panel, (title, audio, sample_rate) in zip(axes, panels, signals, strict=True):
         extent = (0, len(audio) / sample_rate, 0, sample_rate / 2000)
         style = {"origin": "lower", "aspect": "auto", "cmap": "magma", "interpolation": "nearest"}
         image = axis.imshow(panel, extent=extent, vmin=top - RANGE_DB, vmax=top, **style)
         axis.set_title(title, loc="left", fontsize=10, color=INK)
-        axis.set_ylabel("kHz")
-    axes[-1].set_xlabel("seconds")
-    axes[-1].set_xlim(0, max(len(audio) / sample_rate for _, audio, sample_rate in signals))
-    axes[-1].set_ylim(0, max(sample_rate for *_, sample_rate in signals) / 2000)
-    figure.colorbar(image, ax=list(axes), pad=0.015, aspect=40).set_label("dB")
-    _save(figure, path)
+        axis.set_xlim(0, max(len(audio) / sample_rate for _, audio, sample_rate in signals))
+        axis.set_ylim(0, max(sample_rate for *_, sample_rate in signals) / 2000)
+    return image
 
 
 def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> None:

@@ -16,6 +16,7 @@ from .runner import Task, cores, enhance, evaluate, read_pair
 from .store import Row
 from .systems import System, find_system
 
+WORST = 10  # utterances that a picture per metric shows: those with the smallest gain
 Progress = Callable[[str, int, int], None]  # what is being done, how many are, of how many
 
 
@@ -114,16 +115,19 @@ def read_groups(groups: Path | None, by: str | None) -> dict[str, str]:
 
 
 def draw(out: Path, system: System, pairs: list[Pair], rows: list[Row], metrics: list[str]) -> None:
-    """A histogram per metric, and the spectrograms of the utterance whose first metric is the median one."""
+    """A histogram per metric, spectrograms of the utterance whose first metric is the median one, and of the worst."""
     from . import plot
 
     scored = [row for row in rows if "error" not in row]
-    for metric in metrics if scored else []:
+    if not scored:
+        return
+    pair_of = {pair.name: pair for pair in pairs}
+    for metric in metrics:
         plot.plot_histogram(metric, scored, system.name, out / f"histogram-{metric}.png")
-    if scored:
-        middle = sorted(scored, key=lambda row: row[metrics[0]])[len(scored) // 2]["name"]
-        pair = next(pair for pair in pairs if pair.name == middle)
-        plot.plot_spectrograms(panels(system, pair), out / "spectrograms.png")
+        low = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[:WORST]
+        plot.plot_grid([panels(system, pair_of[row["name"]]) for row in low], out / f"worst-{metric}.png")
+    middle = sorted(scored, key=lambda row: row[metrics[0]])[len(scored) // 2]["name"]
+    plot.plot_spectrograms(panels(system, pair_of[middle]), out / "spectrograms.png")
 
 
 def panels(system: System, pair: Pair) -> list[tuple[str, Any, int]]:
