@@ -106,14 +106,12 @@ def _list() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from qse.live.devices import devices, sound
+    from qse.live.devices import NoDevice, devices, sound
 
     table = Table("id", "device", "host", "sample rate", "inputs", "outputs", "default", box=None)
     for device in devices(sound()):
         rate, default = f"{device.sample_rate} Hz", " and ".join(device.default_for)
         table.add_row(str(device.id), device.name, device.host, rate, str(device.inputs), str(device.outputs), default)
     if not table.row_count:
-        from qse.live.devices import SERVER, NoSound
-
-        raise NoSound(f"no sound device is visible on this machine: {SERVER}")
-    Console().print(table)
+        raise NoDevice("sound device")
+    Console(markup=False).print(table)

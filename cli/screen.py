@@ -9,6 +9,7 @@ from time import monotonic, sleep
 
 TICK = 0.1
 KEYS = "b: noisy or enhanced   Ctrl-C: quit"
+WIDTH, ALARMS = 80, ("dropouts", "bypass", "driver", "model", "device")
 
 
 def follow(session, worker, watch, plain: bool = False) -> None:
@@ -92,24 +93,21 @@ class Plain:
             return
         self._next = max(self._next + 1, seconds)
         now = self._session
-        parts = [
-            _clock(seconds),
-            f"in {now.noisy.dbfs:.1f} dBFS out {now.enhanced.dbfs:.1f} dBFS removed {_removed(now):.1f} dB",
-            f"RTF {_rtf(now, 0.5):.3f} p99 {_rtf(now, 0.99):.3f}",
-            f"latency {_latency(now)}",
-            f"dropouts {_dropouts(now)}",
-        ]
-        print(", ".join([*parts, *_notes(now, self._watch)]), flush=True)
+        levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS, removed {_removed(now):.1f} dB"
+        state = (f"{name} {text}" for name, text in _state(now, self._watch))
+        print(", ".join([_clock(seconds), levels, *state]), flush=True)
 
 
 class Screen:
-    """One screen, drawn again ten times a second."""
+    """One screen of 80 columns, drawn again ten times a second."""
 
     def __init__(self, session, watch):
+        from rich.console import Console
         from rich.live import Live
 
         self._session, self._watch = session, watch
-        self._live = Live(auto_refresh=False, transient=True)
+        self._console = Console(markup=False)  # names of devices may hold brackets
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "Screen":
         self._live.start()
@@ -120,69 +118,66 @@ class Screen:
 
     def show(self, seconds: float) -> None:
         """Draw the screen."""
-        self._live.update(self._table(seconds), refresh=True)
+        self._live.update(self._panel(seconds), refresh=True)
 
-    def _table(self, seconds: float):
+    def _panel(self, seconds: float):
         from rich.panel import Panel
         from rich.table import Table
 
         now = self._session
-        median, p99 = (1000 * now.meter.quantile(share) for share in (0.5, 0.99))
         table = Table.grid(padding=(0, 2))
-        table.add_row("input", _bar(now.noisy.dbfs) + _name(now.source))
+        table.add_row("input", _bar(now.noisy.dbfs, _name(now.source)))
         for speaker in now.speakers or (None,):
-            table.add_row("output", _bar(now.enhanced.dbfs) + _name(speaker))
-        table.add_row("removed", f"{_removed(now):.1f} dB" + "   bypass: this is the noisy signal" * now.bypass)
-        table.add_row("RTF", f"median {_rtf(now, 0.5):.3f}, p99 {_rtf(now, 0.99):.3f}")
-        table.add_row("block", f"median {median:.2f} ms, p99 {p99:.2f} ms, of {_block(now):.1f} ms")
-        table.add_row("latency", _latency(now))
-        table.add_row("dropouts", _dropouts(now))
-        for note in _notes(now, self._watch):
-            table.add_row("", note)
+            table.add_row("output", _bar(now.enhanced.dbfs, _name(speaker)))
+        table.add_row("removed", f"{_removed(now):.1f} dB")
+        for name, text in _state(now, self._watch):
+            table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
         title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
-        return Panel(table, title=title, subtitle=KEYS, expand=False)
+        return Panel(table, title=title, subtitle=KEYS, width=min(WIDTH, self._console.width))
 
 
 def summary(session, watch, seconds: float) -> str:
     """What there is to say at the end."""
     meter = session.meter
-    times = "median {:.2f} ms, p99 {:.2f} ms, longest {:.2f} ms".format(
-        *(1000 * time for time in (meter.quantile(0.5), meter.quantile(0.99), meter.longest))
-    )
-    audio = meter.samples / meter.sample_rate
+    audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}"
     lines = [
-        f"{session.engine.name}: {audio:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}",
-        f"blocks of {_block(session):.1f} ms: {times}",
-        f"latency: {_latency(session)}",
-        f"dropouts: {_dropouts(session)}",
+        f"{session.engine.name}: {audio}, longest block {1000 * meter.longest:.2f} ms",
+        *(f"{name}: {text}" for name, text in _state(session, watch)),
     ]
-    return "\n".join([*lines, *_notes(session, watch)])
+    return "\n".join(lines)
 
 
-def _notes(session, watch) -> list[str]:
-    """What does not happen every day."""
-    notes = [f"clock {1e6 * speaker.drift:+.0f} ppm" for speaker in session.speakers]
-    if session.source.bad:
-        notes.append(f"{session.source.bad} blocks held samples that were no numbers: silent there")
-    if session.resets:
-        notes.append(f"model started anew {session.resets} times")
+def _state(session, watch) -> Iterator[tuple[str, str]]:
+    """What there is to say about a session beside its levels: name and text."""
+    meter, block = session.meter, session.source.blocksize / session.source.sample_rate
+    median, p99 = meter.quantile(0.5), meter.quantile(0.99)
+    times = f"{1000 * median:.2f} and {1000 * p99:.2f} of {1000 * block:.1f} ms"
+    yield "RTF", f"median {median / block:.3f}, p99 {p99 / block:.3f} ({times})"
+    yield "latency", _latency(session.latency)
+    yield "dropouts", _dropouts(session)
+    for speaker in session.speakers:
+        yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
     if session.recorder:
-        notes.append(_recording(session.recorder, session.engine.sample_rate))
+        yield "recording", _recording(session.recorder, session.engine.sample_rate)
+    if session.bypass:
+        yield "bypass", "this is the noisy signal"
+    if session.source.bad:
+        yield "driver", f"{session.source.bad} blocks held samples that were no numbers: silent there"
+    if session.resets:
+        yield "model", f"started anew {session.resets} times"
     if watch.losses:
-        notes.append(watch.message or f"{watch.losses} times a device was gone and came back")
-    return notes
+        yield "device", watch.message or f"gone and come back: {watch.losses}"
 
 
 def _recording(recorder, sample_rate: int) -> str:
     lost = f", {recorder.lost / sample_rate:.1f} s lost to a slow disk" if recorder.lost else ""
-    return recorder.error or f"recording {recorder.path}{lost}"
+    return recorder.error or f"{recorder.path}{lost}"
 
 
-def _latency(session) -> str:
-    latency = session.latency
+def _latency(latency) -> str:
     names = ("device_in", "blocks", "model", "device_out")
-    parts = (f"{name.replace('_', ' ')} {1000 * getattr(latency, name):.1f}" for name in names)
-    return f"{1000 * latency.total:.1f} ms ({', '.join(parts)})"
+    parts = (f"{name.replace('_', ' ')} {1000 * getattr(latency, name):.0f}" for name in names)
+    return f"{1000 * latency.total:.0f} ms ({', '.join(parts)})"
 
 
 def _dropouts(session) -> str:
@@ -190,22 +185,18 @@ def _dropouts(session) -> str:
     return f"{session.dropouts} ({reasons})" if reasons else "0"
 
 
-def _rtf(session, share: float) -> float:
-    return session.meter.quantile(share) * session.source.sample_rate / session.source.blocksize
-
-
-def _block(session) -> float:
-    return 1000 * session.source.blocksize / session.source.sample_rate
-
-
 def _removed(session) -> float:
     return round(session.noisy.dbfs - session.enhanced.dbfs, 1) + 0.0  # no minus before a zero
 
 
-def _bar(dbfs: float, width: int = 24) -> str:
-    """A meter from -60 to 0 dBFS."""
+def _bar(dbfs: float, name: str, width: int = 24):
+    """A meter from -60 to 0 dBFS, and whose it is."""
+    from rich.text import Text
+
     lit = round(width * min(1.0, max(0.0, 1 + dbfs / 60)))
-    return f"{'█' * lit}{'·' * (width - lit)} {dbfs:6.1f} dBFS  "
+    colour = "red" if dbfs > -3 else "yellow" if dbfs > -9 else "green"
+    bar = ("█" * lit, colour), ("·" * (width - lit), "dim")
+    return Text.assemble(*bar, f" {dbfs:6.1f} dBFS  {name}", no_wrap=True, overflow="ellipsis")
 
 
 def _name(port) -> str:

@@ -24,6 +24,13 @@ class NoSound(UsageError):
     """Something that live sound needs is missing from the machine, or is not what was asked for."""
 
 
+class NoDevice(NoSound):
+    """There is no device at all of the kind that is needed."""
+
+    def __init__(self, what: str):
+        super().__init__(f"no {what} is visible on this machine: {SERVER}")
+
+
 @dataclass(frozen=True)
 class Device:
     """One entry of PortAudio's list; `inputs` and `outputs` count channels, `default_for` holds kinds."""
@@ -80,8 +87,7 @@ def find(sound: ModuleType, kind: str, wanted: str | None = None) -> Device:
     """
     usable = [device for device in devices(sound) if device.channels(kind)]
     if not usable:
-        what = {"input": "no microphone or other sound input", "output": "no sound output"}[kind]
-        raise NoSound(f"{what} is visible on this machine: {SERVER}")
+        raise NoDevice({"input": "microphone or other sound input", "output": "sound output"}[kind])
     if wanted is None:
         found = [device for device in usable if kind in device.default_for]
     else:

@@ -71,17 +71,20 @@ def _table(half: int, band: float, phases: int) -> np.ndarray:
 
 
 class Drift:
-    """What `stretch` should be, from how much waits at the output and how much should."""
+    """What `stretch` should be, from how much waits at the output and how much should.
+
+    `learned`: how much faster the output's clock runs than the input's, as a fraction, as far as it is known yet.
+    """
 
     def __init__(self):
-        self.stretch, self._sum, self._age = 0.0, 0.0, 0.0
+        self.stretch, self.learned, self._age = 0.0, 0.0, 0.0
 
     def update(self, excess: float, elapsed: float) -> float:
         """`excess`: seconds of sound that wait beyond the aim, `elapsed`: seconds since the last call -> stretch."""
         self._age += elapsed
         omega = max(SLOW, FAST / (1 + self._age / LEARNING))
-        self._sum = _clip(self._sum + omega**2 * excess * elapsed)
-        self.stretch = _clip(-self._sum - 2 * omega * excess)
+        self.learned = _clip(self.learned - omega**2 * excess * elapsed)
+        self.stretch = _clip(self.learned - 2 * omega * excess)
         return self.stretch
 
 

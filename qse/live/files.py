@@ -18,6 +18,8 @@ from ..audio import Layout, Resampler, Source
 class FileSource:
     """An audio file that stands in for a microphone. `dropouts` counts blocks that came back too late."""
 
+    complaint = "behind the clock"
+
     def __init__(self, path: Path, blocksize: int | None = None, paced: bool = True, cushion: float = 0.01):
         """`blocksize` in samples of the file, None: 10 ms. A block is late if it is not done `cushion` seconds after
         the next one is there. Raises QseError if the file cannot be used."""

@@ -13,7 +13,6 @@ FADE = 0.005
 SMOOTH = 4.0  # seconds over which `excess` is averaged
 LOOSE = 0.05  # seconds and two pulls beyond the cushion that may wait, on average, before the oldest are skipped
 WIDEST = 0.15  # seconds up to which the cushion grows by itself
-RELAX = 600.0  # seconds in which it returns to what was asked for
 
 
 class Player:
@@ -24,9 +23,9 @@ class Player:
     """
 
     def __init__(self, sample_rate: int, cushion: float):
-        """`cushion` in seconds; it grows by half with every dropout, up to WIDEST, and relaxes when there are none."""
+        """`cushion` in seconds; it grows by half with every dropout, up to WIDEST, and stays so."""
         self.sample_rate, self.ring = sample_rate, Ring(2 * sample_rate, 1)
-        self.cushion = self._asked = cushion * sample_rate
+        self.cushion = cushion * sample_rate
         self.late = self.skipped = 0
         self.excess, self.playing, self.closing = 0.0, False, False
         self._held = 0.0  # the sample that the loudspeaker rests on while nothing plays
@@ -88,5 +87,4 @@ class Player:
         self.skipped += 1
 
     def _watch(self, seconds: float) -> None:
-        self.cushion -= min(1.0, seconds / RELAX) * (self.cushion - self._asked)
         self.excess += min(1.0, seconds / SMOOTH) * (self.ring.waiting - self.cushion - self.excess)

@@ -13,10 +13,11 @@ import numpy as np
 
 from .devices import Device, NoSound, devices, find
 from .drift import Converter, Drift
-from .player import Player
+from .player import WIDEST, Player
 from .ring import Bell, Ring
 
 PATIENCE = 5.0
+BEARABLE = 3  # complaints of a starved sound card, after which it gets a thicker buffer
 FAR = 1.0  # seconds beyond which what a driver tells of its latency is nonsense
 
 
@@ -106,7 +107,7 @@ class Port:
 class Microphone(Port):
     """Where live sound comes from."""
 
-    kind, channels = "input", 1
+    kind, channels, complaint = "input", 1, "input lost"
 
     def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
         super().__init__(sound, wanted, blocksize, cushion)
@@ -155,7 +156,7 @@ class Microphone(Port):
     def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
         self._note(time.inputBufferAdcTime, time.currentTime - time.inputBufferAdcTime - count / self.sample_rate)
         whole = self._ring.write(samples) == count
-        self.dropouts += bool(flags.input_overflow) or not whole
+        self.dropouts += (bool(flags.input_overflow) or not whole) and not self._stopped
         self._bell.ring()
 
 
@@ -167,7 +168,8 @@ class Loudspeaker(Port):
     def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
         super().__init__(sound, wanted, blocksize, cushion)
         self.player = Player(self.sample_rate, cushion)
-        self._out, self._drift, self.starved = np.zeros((self.blocksize, 1), np.float32), Drift(), 0
+        self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), Drift()
+        self.starved, self._starving, self._bearable = 0, False, BEARABLE
         self._converter: Converter | None = None
 
     def start(self, sample_rate: int, burst: float) -> None:
@@ -188,6 +190,14 @@ class Loudspeaker(Port):
         samples = self._converter.process(enhanced.mean(axis=1))
         self.player.ring.write(np.clip(samples, -1, 1)[:, None])
 
+    def relieve(self) -> None:
+        """If the device has starved a few times, open it anew with twice the buffer. Raises NoSound if that fails."""
+        if self.starved >= self._bearable and self._cushion < WIDEST:
+            self._bearable = self.starved + BEARABLE
+            self._cushion = min(WIDEST, 2 * self._cushion)
+            self.close()
+            self.open()
+
     def finish(self) -> None:
         """No more is coming: play what is there to its end."""
         self.player.closing = True
@@ -205,7 +215,7 @@ class Loudspeaker(Port):
     @property
     def drift(self) -> float:
         """How much faster this device's clock runs than the other, as a fraction, as far as it is known yet."""
-        return self._drift.stretch
+        return self._drift.learned
 
     @property
     def waits(self) -> float:
@@ -215,6 +225,7 @@ class Loudspeaker(Port):
 
     def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
         self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
-        self.starved += bool(flags.output_underflow) and self.player.playing
+        before, self._starving = self._starving, bool(flags.output_underflow)
+        self.starved += self._starving and not before and self.player.playing
         self.player.pull(self._out[:count])
         samples[:] = self._out[:count]

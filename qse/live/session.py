@@ -57,7 +57,7 @@ class Session:
         self.engine, self.source, self.speakers, self.recorder = engine, source, tuple(speakers), recorder
         self.bypass = False
         self.meter = Meter(source.sample_rate)
-        self.noisy, self.enhanced = Level(engine.sample_rate), Level(engine.sample_rate)
+        self.forget_levels()
         self.channels = 1 if speakers else source.channels
         self._streams = [Stream(engine, engine.hop_length, strength) for _ in range(self.channels)]
         self._kept = self._asked = 0.0 if strength is None else 10 ** (-strength / 20)
@@ -89,6 +89,10 @@ class Session:
         for speaker in self.speakers:
             speaker.finish()
 
+    def forget_levels(self) -> None:
+        """Let the meters begin anew, at silence."""
+        self.noisy, self.enhanced = Level(self.engine.sample_rate), Level(self.engine.sample_rate)
+
     def stop(self) -> None:
         """Let `run` come to its end."""
         self.source.stop()
@@ -110,7 +114,7 @@ class Session:
     def reasons(self) -> dict[str, int]:
         """The dropouts by what led to them; without those that did not happen."""
         reasons = {
-            "input lost": self.source.dropouts,
+            self.source.complaint: self.source.dropouts,
             "block late": sum(speaker.player.late for speaker in self.speakers),
             "output piled up": sum(speaker.player.skipped for speaker in self.speakers),
             "sound card starved": sum(speaker.starved for speaker in self.speakers),

@@ -1,5 +1,6 @@
 """What keeps a session going: the thread that works, and an eye on devices that vanish and return."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
@@ -7,7 +8,7 @@ from types import ModuleType
 
 from ..audio import Layout, write
 from ..errors import QseError
-from .devices import NoSound
+from .devices import NoDevice, NoSound
 from .files import FileSource, in_step
 from .ports import Port
 from .session import Session
@@ -52,24 +53,33 @@ class Watch:
     def __init__(self, session: Session, sound: ModuleType | None, reconnect: bool = True):
         """`sound` as in `devices`; it is started anew to see devices that came later."""
         self._ports = [port for port in (*session.speakers, session.source) if isinstance(port, Port)]
-        self._sound, self._reconnect, self._done = sound, reconnect, Event()
+        self._session, self._sound, self._reconnect, self._done = session, sound, reconnect, Event()
         self.message, self.losses = None, 0
 
     def look(self) -> None:
         """Call this several times a second. Raises QseError if a device is gone and shall not be waited for."""
-        gone = dict.fromkeys(str(port.device) for port in self._ports if port.lost)
-        if self.message is None and gone:
-            self._lose(", ".join(gone))
+        if self.message is None:
+            gone = dict.fromkeys(str(port.device) for port in self._ports if port.lost)
+            if gone:
+                self._lose(", ".join(gone))
+            else:
+                self._relieve()
 
     def close(self) -> None:
         """Wait for nothing any more."""
         self._done.set()
 
+    def _relieve(self) -> None:
+        with suppress(NoSound):  # it is gone, then, and the next look will see that
+            for speaker in self._session.speakers:
+                speaker.relieve()
+
     def _lose(self, names: str) -> None:
         self.losses += 1
         if not self._reconnect:
             raise QseError(f"device gone: {names}; plug it in and start again, or leave --reconnect on")
-        self.message = f"device gone, waiting for it to return: {names}"
+        self.message = f"gone, waiting for its return: {names}"
+        self._session.forget_levels()
         Thread(target=self._wait, name="qse watch", daemon=True).start()
 
     def _wait(self) -> None:
@@ -82,7 +92,8 @@ class Watch:
                 for port in self._ports:
                     port.open()
             except NoSound as error:
-                self.message = f"waiting for a device: {error}"
+                if not isinstance(error, NoDevice):
+                    self.message = f"gone, still waiting: {error}"
                 self._close_ports()
                 continue
             self.message = None
