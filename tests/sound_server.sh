@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# qse live through a real sound server without hardware: installs PulseAudio where apt-get may, then runs the test.
-# What is missing elsewhere, the test says as it skips itself.
+# qse live through a real sound server without hardware, in about 80 seconds. Installs PulseAudio where it is missing and
+# apt-get may; where that is not possible, says so and leaves the test out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-there() { for tool in pulseaudio pactl pacat parec; do command -v "$tool" >/dev/null || return 1; done; }
-if ! there && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        pulseaudio pulseaudio-utils libasound2-plugins libportaudio2 >/dev/null
+packages=(pulseaudio pulseaudio-utils libasound2-plugins libportaudio2)
+if command -v apt-get >/dev/null && ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
+    export DEBIAN_FRONTEND=noninteractive
+    if ! { timeout -k 9 120 apt-get update -qq &&
+        timeout -k 9 300 apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null; }; then
+        echo "SKIPPED: qse live through a sound server; could not be installed here: ${packages[*]}"
+        exit 0
+    fi
 fi
-QSE_SOUND_SERVER=1 exec "${PYTHON:-python}" -m pytest -q -s -rs tests/test_sound_server.py
+QSE_SOUND_SERVER=1 exec timeout -k 9 300 "${PYTHON:-python}" -m pytest -q -s -rs tests/test_sound_server.py

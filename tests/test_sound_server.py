@@ -3,7 +3,9 @@
     player -> [sink noisy] -> monitor -> PortAudio -> qse live -> PortAudio -> [sink enhanced] -> monitor -> recorder
 
 Both sinks run at 44.1 kHz in stereo. A model called live-base is used if one is installed, and must improve the sound;
-otherwise a pure delay, which must leave it as it is. `tests/sound_server.sh` runs this.
+otherwise a pure delay, which must leave it as it is. The cushion is large, so that a busy machine can do it; there must
+be no dropout, unless the machine let even somebody without any work wait for half of that cushion.
+`tests/sound_server.sh` runs this.
 """
 
 import os
@@ -15,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from subprocess import PIPE
 from threading import Thread
 
 import graphs
@@ -24,8 +27,9 @@ import soundfile
 
 import qse
 
+SAID = (r"live-base: ([\d.]+) s of audio", r"latency: (\d+) ms", r"dropouts: (\d+)")
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
-RATE, SECONDS, SETTLE = 16000, 60, 5
+RATE, SECONDS, SETTLE, CUSHION = 16000, 60, 5, 0.25
 ASSETS = Path(__file__).parent.parent / "assets"
 FIRST = ["chrt", "--rr", "5"]  # a busy machine must not keep clients waiting, where that may be asked for
 FIRST = FIRST if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode else []
@@ -36,6 +40,15 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
+WITNESS = """
+import select, sys, time
+longest = 0.0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    begin = time.monotonic()
+    time.sleep(0.005)
+    longest = max(longest, time.monotonic() - begin)
+print(longest)
+"""
 CARDS = """
 pcm.microphone { type pulse  device noisy.monitor }
 pcm.headphones { type pulse  device enhanced }
@@ -60,8 +73,8 @@ def server():
             subprocess.run(["chrt", "--rr", "--pid", "5", str(process.pid)], check=True)
         yield environment
     finally:
-        process.terminate()
-        process.wait(10)
+        process.kill()
+        process.wait()
         shutil.rmtree(home)
 
 
@@ -78,7 +91,7 @@ class Ear(Thread):
     def __init__(self, sink: str, environment: dict):
         super().__init__(daemon=True)
         line = [*FIRST, "parec", f"--device={sink}.monitor", f"--rate={RATE}", "--channels=1", "--format=float32le"]
-        self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=PIPE)
         self.begin, self._parts, self._heard = np.inf, [], 0
         self.start()
 
@@ -89,7 +102,7 @@ class Ear(Thread):
             self.begin = min(self.begin, time.monotonic() - self._heard / RATE)  # whatever was late counts for nothing
 
     def stop(self) -> np.ndarray:
-        self.process.terminate()
+        self.process.kill()
         self.join()
         heard = b"".join(self._parts)
         return np.frombuffer(heard[: len(heard) // 4 * 4], np.float32)
@@ -102,7 +115,7 @@ def live(server, tmp_path):
         graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
         server["QSE_MODELS"] = str(tmp_path / "models")
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
-    line += ["--input", "microphone", "--output", "headphones", "--cushion", "100"]
+    line += ["--input", "microphone", "--output", "headphones", "--cushion", str(1000 * CUSHION)]
     with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
         process = subprocess.Popen(line, env=server, stdout=out, stderr=err)
     try:
@@ -115,6 +128,8 @@ def live(server, tmp_path):
 
 def test_a_minute_through_a_sound_server(server, live, tmp_path):
     process, out, trained = live
+    line = [*FIRST, sys.executable, "-c", WITNESS]
+    witnesses = [subprocess.Popen(line, stdin=PIPE, stdout=PIPE, text=True) for _ in range(os.cpu_count())]
     noisy, _ = soundfile.read(ASSETS / "noisy.wav", dtype="float32")
     clean, _ = soundfile.read(ASSETS / "clean.wav", dtype="float32")
     rounds = SECONDS * RATE // len(noisy)
@@ -125,6 +140,7 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
     before, after = (ear.stop() for ear in ears)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
+    stall = max(float(witness.communicate("\n")[0]) for witness in witnesses)
     said = out.read_text()
     print(said[said.rindex("live-base: ") :])
 
@@ -132,11 +148,16 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
     starts = [ear.begin + lag(noisy, heard[:once]) / RATE for ear, heard in zip(ears, (before, after), strict=True)]
     delay = (starts[1] - starts[0]) % (len(noisy) / RATE)
     print(f"end-to-end delay, measured from monitor to monitor: {1000 * delay:.0f} ms")
-    assert 0 < delay < 1
-    assert re.search(r"^dropouts: (\d+)", said, re.MULTILINE)[1] == "0"
-    assert float(re.search(r"^live-base: ([\d.]+) s of audio", said, re.MULTILINE)[1]) >= SECONDS
+    print(f"longest that the machine kept somebody waiting who only slept: {1000 * stall:.0f} ms")
+    seconds, shown, dropouts = (float(re.search(rf"^{text}", said, re.MULTILINE)[1]) for text in SAID)
+    assert seconds >= SECONDS
+    assert dropouts == 0 or stall > CUSHION / 2
 
-    pairs = list(zip(pieces(noisy, before, rounds), pieces(noisy, after, rounds), strict=True))
+    (begins, before), (ends, after) = pieces(noisy, before, rounds), pieces(noisy, after, rounds)
+    if not dropouts:
+        assert shown / 1000 == pytest.approx(delay, abs=0.05)
+        assert np.ptp(np.array(ends) - begins) < 0.02 * RATE  # nothing is missing in between
+    pairs = list(zip(before, after, strict=True))
     rows = [(quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced)) for heard, enhanced in pairs]
     (si_sdr, pesq), (si_sdr_after, pesq_after), (si_sdr_kept, pesq_kept) = np.median(rows, axis=0)
     print(f"against clean: SI-SDR {si_sdr:.2f} -> {si_sdr_after:.2f} dB, PESQ-WB {pesq:.2f} -> {pesq_after:.2f}")
@@ -162,17 +183,18 @@ def lag(audio: np.ndarray, heard: np.ndarray) -> float:
     return top + 0.5 * (left - right) / (left - 2 * peak + right)
 
 
-def pieces(audio: np.ndarray, heard: np.ndarray, rounds: int) -> list[np.ndarray]:
-    """What was heard of every second round but the first and the last, each aligned with `audio`."""
-    found, start = [], round(lag(audio, heard[: len(audio) * 5 // 4]))
+def pieces(audio: np.ndarray, heard: np.ndarray, rounds: int) -> tuple[list[int], list[np.ndarray]]:
+    """Where each second round but the first and the last begins, and what was heard of it, aligned with `audio`."""
+    starts, found, start = [], [], round(lag(audio, heard[: len(audio) * 5 // 4]))
     for number in range(1, rounds - 1):
         start += len(audio) - RATE // 4
         window = heard[start : start + len(audio) + RATE // 2]
         late = lag(audio, window)
         start += round(late)
         if number % 2:
+            starts.append(start)
             found.append(shifted(window, late)[: len(audio)])
-    return found
+    return starts, found
 
 
 def shifted(audio: np.ndarray, early: float) -> np.ndarray:
