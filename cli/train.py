@@ -1,4 +1,4 @@
-"""qse train: folders of speech and noise in, a trained network out."""
+"""qse train: folders of speech and noise, or an official corpus, in; a trained network out."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,10 +7,13 @@ import typer
 
 
 def train(
-    config: Annotated[Path, typer.Option(help="Recipe, a TOML file.")],
-    speech: Annotated[Path, typer.Option(help="Folder of clean speech, one sub-folder per speaker.")],
-    noise: Annotated[Path, typer.Option(help="Folder of noise, one sub-folder per class.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run: checkpoints, curves, the whole configuration.")],
+    recipe: Annotated[str, typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")],
+    speech: Annotated[Path | None, typer.Option(help="Folder of clean speech, one sub-folder per speaker.")] = None,
+    noise: Annotated[Path | None, typer.Option(help="Folder of noise, one sub-folder per class.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Instead of both: folder of the recipe's corpus.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run: checkpoints, curves, configuration; else runs/RECIPE.")
+    ] = None,
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")] = None,
     hours: Annotated[float | None, typer.Option(help="Stop after this time.")] = None,
     processes: Annotated[int, typer.Option(help="Processes that share the work, one per core.")] = 1,
@@ -18,12 +21,17 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
 ) -> None:
-    """Train a network on speech and noise that are mixed on the fly."""
-    from qse.train.run import Job, read_config
+    """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
+    from qse.train.run import Job, find_recipe, read_config
     from qse.train.run import train as run
 
-    plan = read_config(config, change or [])
-    run(plan, Job(speech, noise, out, valid, hours, processes, device, resume), _Progress())
+    path = find_recipe(recipe)
+    out = out or Path("runs") / path.stem
+    run(
+        read_config(path, change or []),
+        Job(speech, noise, out, valid, hours, processes, device, resume, data),
+        _Progress(),
+    )
 
 
 class _Progress:

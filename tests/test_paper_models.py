@@ -188,8 +188,10 @@ def test_recipes_are_appendix_d3(recipe, stft, seconds, batch, rate, epochs, ite
     assert loss.compressed == 0
     train = config.train
     assert (train.batch, train.betas, train.clip) == (batch, (0.5, 0.999), 1.0)
-    assert train.steps == epochs * (items // batch)
-    assert {train.rate(step) for step in (0, 1, train.steps // 2, train.steps - 1)} == {rate}
+    assert config.dataset == recipe and train.steps == 0
+    steps = train.counted(items, processes=1).steps
+    assert steps == epochs * (items // batch) == train.counted(2 * items, processes=2).steps
+    assert {train.rate(step) for step in (0, 1, steps // 2, steps - 1)} == {rate}
 
 
 @pytest.mark.parametrize("wrong", [{"attention": "soft"}, {"block": "lstm"}, {"hop_length": 150}, {"heads": 3}])

@@ -40,8 +40,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Dns3:
-    """What noisy speech is mixed from: paths of clean speech, of noise, and of impulse responses of rooms."""
+    """What noisy speech is mixed from: paths of clean speech, of noise, and of impulse responses, below `root`."""
 
+    root: Path
     clean: list[Path]
     noise: list[Path]
     impulse_responses: list[Path]
@@ -95,7 +96,7 @@ def dns3(folder: Path) -> Dns3:
     """The training material of DNS-Challenge 3, from its folder `datasets` or the one that holds it."""
     root = _dns3_root(folder)
     parts = ("clean", "noise", "impulse_responses")
-    return Dns3(*(audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts))
+    return Dns3(root, *(audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts))
 
 
 def dns3_test(folder: Path, progress: Progress | None = None) -> list[Pair]:

@@ -51,25 +51,27 @@ class Corpus:
         paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
         if not paths:
             raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
-        with ThreadPoolExecutor(threads) as pool:
-            recordings = list(pool.map(lambda path: _read_or_fault(path, sample_rate), paths))
-        faults = [fault for fault in recordings if isinstance(fault, str)]
-        if faults:
-            more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
-            raise QseError(f"Cannot train on {'; '.join(faults[:5])}{more}: repair or remove them.")
-        return cls.of(recordings, [_group(path.relative_to(folder)) for path in paths], sample_rate)
+        recordings = read_recordings(paths, sample_rate, threads)
+        return cls.of(recordings, [group_of(path, folder) for path in paths], sample_rate)
 
     @classmethod
     def of(cls, recordings: list[np.ndarray], groups: list[str], sample_rate: int = 16000) -> "Corpus":
         """A corpus of int16 arrays (samples,), each with the name of its group."""
-        names = sorted(set(groups))
         order = sorted(range(len(groups)), key=lambda index: groups[index])
-        lengths = torch.tensor([len(recordings[index]) for index in order])
+        audio = torch.from_numpy(np.concatenate([recordings[index] for index in order]))
+        lengths = [len(recordings[index]) for index in order]
+        return cls.laid(audio, lengths, [groups[index] for index in order], sample_rate)
+
+    @classmethod
+    def laid(cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int) -> "Corpus":
+        """A corpus of recordings that lie end to end in `audio` already, those of a group next to each other."""
+        names, ends = sorted(set(groups)), torch.tensor(lengths).cumsum(0)
+        numbers = {name: number for number, name in enumerate(names)}
         return cls(
-            audio=torch.from_numpy(np.concatenate([recordings[index] for index in order])),
-            starts=lengths.cumsum(0) - lengths,
-            lengths=lengths,
-            groups=torch.tensor([names.index(groups[index]) for index in order]),
+            audio=audio,
+            starts=ends - torch.tensor(lengths),
+            lengths=torch.tensor(lengths),
+            groups=torch.tensor([numbers[group] for group in groups]),
             names=tuple(names),
             sample_rate=sample_rate,
         )
@@ -108,11 +110,29 @@ class Corpus:
         return self.audio[index] * ramp
 
 
-def _group(path: Path) -> str:
-    return path.parts[0] if len(path.parts) > 1 else ""
+def group_of(path: Path, folder: Path) -> str:
+    """The sub-folder of `folder` that a file lies in, "" for one that lies in the folder itself."""
+    parts = path.relative_to(folder).parts
+    return parts[0] if len(parts) > 1 else ""
 
 
-def _read_or_fault(path: Path, sample_rate: int) -> np.ndarray | str:
+def read_recordings(
+    paths: list[Path], sample_rate: int, threads: int = 4, channel: int | None = None
+) -> list[np.ndarray]:
+    """int16 (samples,) of each file, resampled where needed: of one channel, or of all of them averaged.
+
+    Raises QseError for files that cannot be used (five named).
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        recordings = list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
+    faults = [fault for fault in recordings if isinstance(fault, str)]
+    if faults:
+        more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
+        raise QseError(f"Cannot train on {'; '.join(faults[:5])}{more}: repair or remove them.")
+    return recordings
+
+
+def _read_or_fault(path: Path, sample_rate: int, channel: int | None) -> np.ndarray | str:
     """The samples as int16, or what is wrong with the file."""
     try:
         audio, rate = soundfile.read(path, dtype="float32", always_2d=True)
@@ -120,7 +140,7 @@ def _read_or_fault(path: Path, sample_rate: int) -> np.ndarray | str:
         return f"{path} (not readable as audio)"
     if not len(audio):
         return f"{path} (no samples)"
-    audio = audio.mean(axis=1)
+    audio = audio.mean(axis=1) if channel is None else audio[:, channel]
     if not np.isfinite(audio).all():
         return f"{path} (NaN or infinite samples)"
     if rate != sample_rate:

@@ -1,4 +1,4 @@
-"""Data: from two corpora to batches of (noisy, clean) segments, mixed on the fly.
+"""Data: from two corpora to batches of (noisy, clean) segments, mixed on the fly. (Mixed already: pairs.py.)
 
     speech -> speed, tone, gain -> room -+- early part -> band limit --------------> level -> clean
                                          +- all of it --> + -> band limit -> clip -> level -> noisy
@@ -94,11 +94,18 @@ class Mixer:
     """Draws batches from a corpus of speech and one of noise.
 
     seed: int; batches of two seeds have nothing in common. device: where batches are made; the corpora move there.
+    rooms: impulse responses (R, L), the direct sound 1 at sample 0; without any they are simulated.
     Raises ValueError for a corpus whose sample rate is not the config's.
     """
 
     def __init__(
-        self, config: MixConfig, speech: Corpus, noise: Corpus, seed: int = 0, device: torch.device | str = "cpu"
+        self,
+        config: MixConfig,
+        speech: Corpus,
+        noise: Corpus,
+        seed: int = 0,
+        device: torch.device | str = "cpu",
+        rooms: Tensor | None = None,
     ) -> None:
         for name, corpus in (("speech", speech), ("noise", noise)):
             if corpus.sample_rate != config.sample_rate:
@@ -106,7 +113,10 @@ class Mixer:
         self.config, self.seed, self.device = config, seed, torch.device(device)
         self.speech = Shelf(speech.to(device), config.speech_balance)
         self.noise = Shelf(noise.to(device), config.noise_balance)
-        self.rooms = room_bank(config.rooms, config.sample_rate, config.rt60, config.distance, seed).to(device)
+        if rooms is None:
+            rooms = room_bank(config.rooms, config.sample_rate, config.rt60, config.distance, seed)
+        self.rooms = rooms.to(device)
+        self.segments = max(1, int(speech.seconds / config.segment))  # of an epoch: as long as all of the speech
 
     @torch.no_grad()
     def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]:

@@ -1,8 +1,8 @@
-"""Rooms: simulated impulse responses, made once from a seed.
+"""Rooms: impulse responses, measured ones or those simulated once from a seed.
 
-Model: a shoebox room of random size and reverberation time. The first 35 ms after the direct sound are image sources
-(Allen and Berkley, "Image method for efficiently simulating small-room acoustics", 1979) with one reflection
-coefficient for all walls, from Eyring's formula; later sound is diffuse: white noise that decays by 60 dB
+Model of a simulated one: a shoebox room of random size and reverberation time. The first 35 ms after the direct sound
+are image sources (Allen and Berkley, "Image method for efficiently simulating small-room acoustics", 1979) with one
+reflection coefficient for all walls, from Eyring's formula; later sound is diffuse: white noise that decays by 60 dB
 in RT60 and joins the images at their level. Walls reflect all frequencies alike; talker and microphone have no
 direction.
 
@@ -11,6 +11,7 @@ Glossary: R rooms, L samples of a response, I image sources.
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,6 +43,16 @@ def room_bank(
         decay = uniform(*rt60, 1)
         noise = torch.randn(samples, generator=dice)
         response += room_response(size, microphone, talker, decay, noise, sample_rate)
+    return bank
+
+
+def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
+    """Measured responses, float32 (R, samples), from the direct sound on: the largest tap, which becomes 1."""
+    bank = torch.zeros(len(responses), samples)
+    for row, response in zip(bank, responses, strict=True):
+        direct = int(np.abs(response).argmax())
+        kept = torch.from_numpy(response[direct : direct + samples]).float()
+        row[: len(kept)] = kept / kept[0]
     return bank
 
 

@@ -1,4 +1,4 @@
-"""A training run: folders of audio and a configuration in, a folder of checkpoints and curves out.
+"""A training run: audio and a configuration in, a folder of checkpoints and curves out.
 
 RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv  curves.png
 """
@@ -7,18 +7,20 @@ import json
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import qse_recipes
 import torch
 from torch import Tensor, nn
 
 from .. import config as configuration
-from ..errors import QseError
+from ..errors import QseError, UsageError
+from ..evaluate.datasets import SAMPLE_RATE
 from ..networks import build_network, enhance
-from . import checkpoint
-from .data import Corpus, MixConfig, Mixer
+from . import checkpoint, sources
+from .data import MixConfig
 from .logbook import Logbook
 from .losses import LossConfig, composite
 from .parallel import average_, launch
@@ -36,26 +38,34 @@ class Report(Protocol):
 
 @dataclass(frozen=True)
 class RunConfig:
-    """The tables of a recipe; `model` names a network and holds the keys of its config."""
+    """The tables of a recipe; `model` names a network and holds the keys of its config.
+
+    dataset: the official corpus that a run's `data` holds, one of sources.CORPORA; "" for the recipes of no corpus.
+    """
 
     model: dict[str, Any] = field(default_factory=dict)
     mix: MixConfig = field(default_factory=MixConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
+    dataset: str = ""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Where a run reads and writes, and how long it may take."""
+    """Where a run reads and writes, and how long it may take.
 
-    speech: Path
-    noise: Path
+    speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
+    """
+
+    speech: Path | None
+    noise: Path | None
     out: Path
     valid: Path | None = None
     hours: float | None = None
     processes: int = 1
     device: str = "cpu"
     resume: bool = False
+    data: Path | None = None
 
 
 def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
@@ -68,20 +78,38 @@ def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
         raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
     if job.resume and not last.exists():
         raise QseError(f"{last}: no checkpoint to resume from")
-    _check(config)
+    _check(config, job)
     try:
         job.out.mkdir(parents=True, exist_ok=True)
         write_config(job.out / "config.toml", config)
     except OSError as error:
         raise QseError(f"{job.out}: cannot write there ({error.strerror}); name another folder") from error
+    if job.data:
+        sources.prepare(config.dataset, job.data)
     launch(_work, job.processes, config, job, report)
 
 
-def _check(config: RunConfig) -> None:
+def _check(config: RunConfig, job: Job) -> None:
     """Raises QseError for what would go wrong later: before any process starts, and any audio is read."""
+    if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
+        raise UsageError("say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe")
+    if job.data and config.dataset not in sources.CORPORA:
+        known = " or ".join(sources.CORPORA)
+        raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
     rate = build_network(config.model).config.sample_rate
+    if job.data and rate != SAMPLE_RATE:
+        raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
     if rate != config.mix.sample_rate:
         raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
+
+
+def find_recipe(recipe: str) -> Path:
+    """The file of a recipe that is installed, by its name, or the one at a path. Raises QseError for neither."""
+    known = {path.stem: path for place in qse_recipes.__path__ for path in Path(place).glob("*.toml")}
+    if recipe in known or Path(recipe).is_file():
+        return known.get(recipe, Path(recipe))
+    names = ", ".join(sorted(known))
+    raise QseError(f"no recipe called {recipe}: there are {names}; a path to a TOML file works too")
 
 
 def write_config(path: Path, config: RunConfig) -> None:
@@ -99,7 +127,7 @@ def read_config(path: Path, changes: list[str] = ()) -> RunConfig:
     values = configuration.overridden(configuration.read(path), list(changes))
     model = values.pop("model", {})
     config = configuration.build(RunConfig, values, f"{path}: ")
-    return RunConfig(model, config.mix, config.loss, config.train)
+    return replace(config, model=model)
 
 
 def loss_of(config: LossConfig) -> Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]:
@@ -117,18 +145,29 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
         torch.set_num_threads(1)
     device = torch.device(job.device)
     torch.manual_seed(config.train.seed)
-    speech, noise = (Corpus.read(folder, config.mix.sample_rate) for folder in (job.speech, job.noise))
-    mixer = Mixer(config.mix, speech, noise, config.train.seed, device)
-    trainer = Trainer(
-        build_network(config.model),
-        loss_of(config.loss),
-        lambda step: mixer.batch(step, config.train.batch, rank),
-        config.train,
-        device,
-        rank,
-    )
-    pairs = read_pairs(job.valid, config.mix.sample_rate) if job.valid else []
-    _Run(trainer, config, job, pairs, rank, processes, report).go()
+    source = _source(config, job, device)
+    config = replace(config, train=config.train.counted(source.segments, processes))
+
+    def batches(step: int) -> tuple[Tensor, Tensor]:
+        noisy, clean = source.batch(step, config.train.batch, rank)
+        return noisy.to(device), clean.to(device)
+
+    trainer = Trainer(build_network(config.model), loss_of(config.loss), batches, config.train, device, rank)
+    _Run(trainer, config, job, _pairs(config, job), rank, processes, report).go()
+
+
+def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source:
+    mix, seed = config.mix, config.train.seed
+    if job.data:
+        return sources.CORPORA[config.dataset](job.data, mix, seed, device)
+    return sources.folders(job.speech, job.noise, mix, seed, device)
+
+
+def _pairs(config: RunConfig, job: Job) -> list[Pair]:
+    """What the run is validated with."""
+    if job.valid:
+        return read_pairs(job.valid, config.mix.sample_rate)
+    return sources.validation(config.dataset, job.data) if job.data else []
 
 
 class _Run:

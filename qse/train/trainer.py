@@ -7,7 +7,7 @@ so a resumed run continues to the same numbers as an uninterrupted one.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,8 @@ class TrainConfig:
 
     seed: int = 0
     batch: int = 2
-    steps: int = 10000
+    steps: int = 0  # 0: as many as `epochs` take
+    epochs: int = 1  # times that the source's segments are gone through, where `steps` is 0
     warmup: int = 300  # steps of linear rise
     hold: int = 0  # steps at full rate before the cosine begins to fall
     learning_rate: float = 1e-3
@@ -41,6 +42,11 @@ class TrainConfig:
     def __post_init__(self):
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
+
+    def counted(self, segments: int, processes: int) -> "TrainConfig":
+        """The same with `steps`, where they are not given: `epochs` times the whole batches of `segments`."""
+        steps = self.steps or self.epochs * max(1, segments // (self.batch * processes))
+        return replace(self, steps=steps)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step: linear rise, plateau, cosine to zero at `steps`."""

@@ -36,26 +36,32 @@ def read_pairs(folder: Path, sample_rate: int) -> list[Pair]:
     """
     if sample_rate != SAMPLE_RATE:
         raise QseError(f"{folder}: validation works at {SAMPLE_RATE} Hz, not at {sample_rate}; train without --valid")
-    pairs = []
-    for path in sorted((folder / "noisy").glob("[!.]*")):
-        noisy, clean = (_read(file, sample_rate) for file in (path, folder / "clean" / path.name))
-        if noisy.shape != clean.shape:
-            raise QseError(f"{path}: noisy has {len(noisy)} samples and clean {len(clean)}; cut them to one length")
-        pairs.append(Pair(path.stem, noisy, clean))
-    if not pairs:
+    noisy = sorted((folder / "noisy").glob("[!.]*"))
+    if not noisy:
         raise QseError(f"{folder}: no pairs; put files of equal names into {folder / 'noisy'} and {folder / 'clean'}")
-    return pairs
+    return [read_pair(path.stem, path, folder / "clean" / path.name) for path in noisy]
 
 
-def _read(path: Path, sample_rate: int) -> np.ndarray:
+def read_pair(name: str, noisy: Path | None, clean: Path | None) -> Pair:
+    """The pair of two files at SAMPLE_RATE. Raises QseError when they do not fit together."""
+    if noisy is None or clean is None:
+        raise QseError(f"{noisy or clean}: has no counterpart of its name; every noisy file needs a clean one")
+    pair = Pair(name, _read(noisy), _read(clean))
+    if pair.noisy.shape != pair.clean.shape:
+        lengths = f"noisy has {len(pair.noisy)} samples and clean {len(pair.clean)}"
+        raise QseError(f"{noisy}: {lengths}; cut them to one length")
+    return pair
+
+
+def _read(path: Path) -> np.ndarray:
     import soundfile
 
     try:
         audio, rate = soundfile.read(path, dtype="float32")
     except (soundfile.SoundFileError, OSError) as error:
         raise QseError(f"{path}: cannot be read as audio; every noisy file needs a clean one of its name") from error
-    if rate != sample_rate or audio.ndim != 1:
-        raise QseError(f"{path}: a validation file must be mono and at {sample_rate} Hz")
+    if rate != SAMPLE_RATE or audio.ndim != 1:
+        raise QseError(f"{path}: a validation file must be mono and at {SAMPLE_RATE} Hz")
     return audio
 
 

@@ -1,0 +1,87 @@
+"""Sources room: from folders on disk to what a run trains on, and to what it is validated with.
+
+A run knows a source by two things: `segments`, how many make an epoch, and `batch`, (noisy, clean) of a step.
+The layouts of the official corpora are those of qse/evaluate/datasets.py.
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from ..errors import QseError
+from ..evaluate import datasets
+from .corpus import Corpus, read_recordings
+from .data import MixConfig, Mixer
+from .draw import Dice
+from .pairs import PairedSegments
+from .rooms import measured_bank
+from .stored import stored
+from .validate import Pair, read_pair
+
+RESPONSE = 1.0  # seconds that are kept of a measured impulse response
+
+
+class Source(Protocol):
+    """Batches of segments: (noisy, clean), float32 (size, samples), a function of (step, size, rank) alone."""
+
+    segments: int
+
+    def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]: ...
+
+
+def folders(speech: Path, noise: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
+    """Speech and noise, read into memory and mixed on the fly."""
+    return Mixer(mix, *(Corpus.read(folder, mix.sample_rate) for folder in (speech, noise)), seed, device)
+
+
+def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
+    """The training pairs of VoiceBank+DEMAND, 16 kHz copies of them in memory; of `mix` only the segment counts."""
+    pairs = datasets.voicebank(data, "train")
+    for pair in pairs:
+        if pair.noisy is None or pair.clean is None:
+            raise QseError(f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}")
+    sides = ([pair.noisy for pair in pairs], [pair.clean for pair in pairs])
+    noisy, clean = (Corpus.of(read_recordings(side, mix.sample_rate), [""] * len(pairs)) for side in sides)
+    for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
+        if one != other:
+            raise QseError(f"{pair.noisy} has {one} samples and {pair.clean} {other}: a pair is of one length")
+    return PairedSegments(noisy, clean, mix.samples, seed, device)
+
+
+def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
+    """Clean speech, noise and `mix.rooms` of the measured impulse responses of DNS-Challenge 3, mixed on the CPU."""
+    speech, noise = _stored(data, mix.sample_rate)
+    responses = datasets.dns3(data).impulse_responses
+    chosen = Dice(seed, 0, 0, torch.device("cpu")).uniform(0, 1, len(responses)).argsort()[: mix.rooms]
+    recordings = read_recordings([responses[index] for index in chosen], mix.sample_rate, channel=0)
+    bank = measured_bank([response for response in recordings if response.any()], round(RESPONSE * mix.sample_rate))
+    return Mixer(mix, speech, noise, seed, "cpu", bank)
+
+
+CORPORA = {"voicebank": voicebank, "dns3": dns3}
+
+
+def prepare(dataset: str, data: Path) -> None:
+    """Makes the 16 kHz copies of a corpus that are missing, before several processes look for them."""
+    if dataset == "voicebank":
+        datasets.voicebank(data, "train"), datasets.voicebank(data, "test")
+    else:
+        _stored(data, datasets.SAMPLE_RATE)
+
+
+def validation(dataset: str, data: Path) -> list[Pair]:
+    """The test pairs of the corpus; none for DNS-Challenge 3, whose test set has no clean references."""
+    if dataset == "dns3":
+        return []
+    return [read_pair(pair.name, pair.noisy, pair.clean) for pair in datasets.voicebank(data, "test")]
+
+
+def _stored(data: Path, sample_rate: int) -> tuple[Corpus, Corpus]:
+    """Clean speech and noise of DNS-Challenge 3, hundreds of hours: samples on disk, beside the corpus."""
+    found = datasets.dns3(data)
+    return tuple(
+        stored(paths, found.root / name, found.root / datasets.CACHE / name, sample_rate)
+        for name, paths in (("clean", found.clean), ("noise", found.noise))
+    )

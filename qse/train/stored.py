@@ -1,0 +1,47 @@
+"""Stored: a corpus that is too large for memory, as one file of samples on disk, written once and mapped.
+
+NAME.int16  the recordings end to end      NAME.json  what they are: path, bytes and time of every file, lengths
+"""
+
+import json
+from pathlib import Path
+
+import torch
+
+from ..errors import QseError
+from .corpus import Corpus, group_of, read_recordings
+
+AT_ONCE = 256  # files in memory while the store is written
+
+
+def stored(paths: list[Path], folder: Path, store: Path, sample_rate: int = 16000) -> Corpus:
+    """The recordings of `paths` below `folder`, from `store` without suffix, which is written where it does not fit.
+
+    Groups are the sub-folders of `folder`. Raises QseError for files that cannot be used, and for a full disk.
+    """
+    paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
+    samples, index = store.with_suffix(".int16"), store.with_suffix(".json")
+    files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
+    content = {"sample_rate": sample_rate, "files": files}
+    try:
+        found = json.loads(index.read_text()) if index.exists() else {}
+        if {**found, "lengths": None} != {**content, "lengths": None}:
+            found = {**content, "lengths": _write(paths, samples, sample_rate)}
+            index.write_text(json.dumps(found))
+    except OSError as error:
+        raise QseError(f"{store.parent}: cannot be written ({error.strerror}); make room there") from error
+    audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
+    return Corpus.laid(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
+
+
+def _write(paths: list[Path], samples: Path, sample_rate: int) -> list[int]:
+    """Writes all recordings into one file; their lengths."""
+    samples.parent.mkdir(parents=True, exist_ok=True)
+    samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is whole
+    lengths = []
+    with samples.open("wb") as file:
+        for first in range(0, len(paths), AT_ONCE):
+            for recording in read_recordings(paths[first : first + AT_ONCE], sample_rate):
+                file.write(recording.tobytes())
+                lengths.append(len(recording))
+    return lengths

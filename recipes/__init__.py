@@ -1,0 +1,1 @@
+"""The recipes of `qse train`: NAME.toml."""
