@@ -28,7 +28,7 @@ from ..networks import build_network
 from ..networks.algebra import ALGEBRAS
 from ..networks.mixers import TIME_MIXERS
 from ..train.data import Corpus, Mixer
-from ..train.run import RunConfig, loss_of, read_config
+from ..train.run import RunConfig, find_recipe, loss_of, read_config
 from ..train.trainer import Trainer
 from ..train.validate import METRICS, Pair, read_pairs, validate
 from .results import Row, write_table
@@ -52,7 +52,7 @@ class Mixers:
     """Every mixer over quaternions, and every other algebra with the mixer of the recipe. Without folders of audio
     there is no training; `every` = 3 scores a third of the pairs of `valid`."""
 
-    recipe: str = "recipes/mixers.toml"
+    recipe: str = "mixers"
     mixers: tuple[str, ...] = tuple(TIME_MIXERS)
     algebras: tuple[str, ...] = ALGEBRAS[1:]
     seconds: float = 3.0  # how long to time every row
@@ -77,7 +77,7 @@ class Mixers:
         return _markdown(Table("mixers", COLUMNS, rows))
 
     def _config(self, *changes: str) -> RunConfig:
-        return read_config(Path(self.recipe), list(changes))
+        return read_config(find_recipe(self.recipe), list(changes))
 
     def _runs(self, configs: dict[str, RunConfig], path: Path) -> list[Row]:
         """A row for every model and seed: those of the file, and those that it does not have yet."""
@@ -128,8 +128,9 @@ class _Audio:
     def quality(self, config: RunConfig, seed: int) -> Row:
         """Trains a network from the beginning; the mean scores of its averaged weights."""
         torch.manual_seed(seed)
-        device, plan = torch.device("cpu"), replace(config.train, seed=seed)
+        device = torch.device("cpu")
         mixer = Mixer(config.mix, *self.corpora, seed, device)
+        plan = replace(config.train, seed=seed).counted(mixer.segments, 1)
         network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
         trainer = Trainer(network, loss_of(config.loss), batches, plan, device)
         while trainer.done < plan.steps:
