@@ -22,12 +22,14 @@ def plot_curves(path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log
     """A PNG: `y` over `x`, one curve per value of `by`."""
     need("matplotlib", "train")
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(6.5, 3.6), layout="constrained")
     axis = figure.subplots()
     for name in dict.fromkeys(row[by] for row in rows):
         points = [(row[x], row[y]) for row in rows if row[by] == name]
-        axis.plot(*zip(*points, strict=True), label=str(name))
+        axis.plot(*zip(*points, strict=True), ".-" if len(points) < 30 else "-", label=str(name))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_yscale("log" if log else "linear")
     axis.set_xlabel(x)
     axis.set_ylabel(y)
