@@ -3,16 +3,22 @@
 The STFT stays outside the graph; `qse.offline` computes it.
 """
 
+import copy
 import os
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from .errors import QseError
 from .export import _describe, speech_like
 from .networks import enhance
+from .networks.dilated import NormedConv
 from .networks.offline import Offline
+from .nn.conv import QuaternionConv2d
+from .nn.linear import QuaternionLinear
+from .nn.quaternion import real_matrix
 from .offline import OfflineModel
 
 TOLERANCE = 1e-4
@@ -48,11 +54,33 @@ def export_offline(network: Offline, path: Path, *, name: str, version: str, lic
         beside.unlink(missing_ok=True)
 
 
+class Constant(nn.Module):
+    """A quaternion weight that has become its real matrix."""
+
+    def __init__(self, weight: Tensor):
+        super().__init__()
+        self.register_buffer("matrix", real_matrix(weight))
+
+    def forward(self) -> Tensor:
+        return self.matrix
+
+
+def expanded(network: Offline) -> Offline:
+    """A copy in eval mode whose quaternion weights are real matrices, by the same `forward` lines."""
+    network = copy.deepcopy(network).eval()
+    for module in network.modules():
+        if isinstance(module, QuaternionLinear | QuaternionConv2d | NormedConv):
+            weight = module.weight
+            del module.weight
+            module.weight = Constant(weight)
+    return network
+
+
 @torch.no_grad()
 def _write(network: Offline, path: Path) -> None:
     """The graph, without metadata."""
     torch.onnx.export(
-        network.eval().core,
+        expanded(network).core,
         (torch.zeros(1, 2, 16, network.config.n_fft // 2 + 1),),
         path,
         dynamo=True,

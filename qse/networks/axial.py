@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..nn.attention import SharedScoreAttention
 from ..nn.conv_attention import ConvolutionAttention
@@ -72,8 +73,7 @@ class ConvModule(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        value, gate = self.widen(x).chunk(2, dim=-1)
-        y = value * torch.sigmoid(gate)
+        y = F.glu(self.widen(x), dim=-1)  # of the 2 C channels the second half gates the first
         y = to_tokens(self.local(to_features(y[None])))[0]  # the sequences as the rows of one picture
         return self.dropout(self.out(self.act(y)))
 

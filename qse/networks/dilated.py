@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..nn.init import quaternion_init_
-from ..nn.quaternion import hamilton_matrix
+from ..nn.quaternion import real_matrix
 
 TILE = 32768  # bins of a stretch of frames that goes through a layer at once outside training
 
@@ -66,7 +66,7 @@ class NormedConv(nn.Module):
         self.padding = (dilation * (kernel[0] // 2), kernel[1] // 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        weight = hamilton_matrix(self.weight)
+        weight = real_matrix(self.weight)
         if self.training:
             return self.batch_norm(self._convolve(x, weight, None)).unflatten(1, (4, -1))
         norm = self.batch_norm
