@@ -36,7 +36,7 @@ def live(
     ] = None,
     cushion: Annotated[
         float, typer.Option(min=1, max=500, metavar="MS", help="Sound kept in hand against blocks that come late.")
-    ] = 10.0,
+    ] = 20.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
     reconnect: Annotated[bool, typer.Option(help="Wait for a device that vanishes, and take it up again.")] = True,
     plain: Annotated[bool, typer.Option("--plain", help="One line a second, for logs and pipes.")] = False,

@@ -411,6 +411,12 @@ def test_command_answers_a_wrong_request_in_a_sentence(command, models, monkeypa
     assert err.count("\n") == (0 if "--list" in options else 1)
 
 
+def test_list_shows_names_to_the_letter(command, models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sounddevice", Sound({**MICROPHONE, "name": "Mic [red]"}, HEADSET))
+    status, out, _ = command("live", "--list")
+    assert status == 0 and "Mic [red]" in out
+
+
 def test_command_without_portaudio_or_devices_says_what_to_install(command, models, monkeypatch):
     class Missing:
         def find_spec(self, name, path=None, target=None):

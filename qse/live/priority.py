@@ -51,7 +51,7 @@ def steady(urgent: bool = True) -> Iterator[None]:
 
 def _raise():
     """The policy and parameters to return to, None if there are none."""
-    if not hasattr(os, "sched_setscheduler"):
+    if not hasattr(os, "sched_setscheduler") or os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
         return None
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
