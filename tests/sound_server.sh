@@ -12,4 +12,4 @@ if command -v apt-get >/dev/null && ! dpkg -s "${packages[@]}" >/dev/null 2>&1; 
         exit 0
     fi
 fi
-QSE_SOUND_SERVER=1 exec timeout -k 9 300 "${PYTHON:-python}" -m pytest -q -s -rs tests/test_sound_server.py
+QSE_SOUND_SERVER=1 exec timeout -k 9 900 "${PYTHON:-python}" -m pytest -q -s -rs tests/test_sound_server.py

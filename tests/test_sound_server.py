@@ -78,7 +78,7 @@ def server():
         shutil.rmtree(home)
 
 
-def until(true, seconds: float = 60.0) -> None:
+def until(true, seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -139,7 +139,7 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
     time.sleep(2)
     before, after = (ear.stop() for ear in ears)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     stall = max(float(witness.communicate("\n")[0]) for witness in witnesses)
     said = out.read_text()
     print(said[said.rindex("live-base: ") :])
@@ -155,7 +155,7 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
 
     (begins, before), (ends, after) = pieces(noisy, before, rounds), pieces(noisy, after, rounds)
     if not dropouts:
-        assert shown / 1000 == pytest.approx(delay, abs=0.05)
+        assert shown / 1000 == pytest.approx(delay, abs=0.1)
         assert np.ptp(np.array(ends) - begins) < 0.02 * RATE  # nothing is missing in between
     pairs = list(zip(before, after, strict=True))
     rows = [(quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced)) for heard, enhanced in pairs]
