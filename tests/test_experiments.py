@@ -75,6 +75,7 @@ SOLVERS = {
     "spatial": heading,
     "transitivity": last_of_chain,
     "inverse": solve_inverse,
+    "recall": lambda p: dict(zip(p[::3], p[2::3], strict=False))[p[-1]],
 }
 
 
@@ -90,7 +91,8 @@ def test_an_answer_follows_from_its_prompt(name):
 
 def test_corpus_holds_the_lines_and_marks_the_answers():
     found = corpus(tuple(TASKS), 5, 48, seed=3)
-    assert found.tokens.shape == (45, 48) and torch.bincount(found.task).tolist() == [5] * 9
+    longest = (found.tokens != 0).sum(1).max()
+    assert found.tokens.shape == (50, longest) and longest <= 48 and torch.bincount(found.task).tolist() == [5] * 10
     for tokens, answer, task in zip(found.tokens, found.answer, found.task, strict=True):
         line = bytes(tokens[tokens != 0].tolist()).decode("ascii")
         prompt, wanted = line.rsplit("=", 1)
@@ -173,6 +175,10 @@ def test_reasoning_runs_every_arm(tmp_path):
 def test_reasoning_full_is_the_paper_s_networks():
     full = Reasoning(**{key: value for key, value in Reasoning.FULL.items() if key != "seeds"})
     assert sum(parameter.numel() for parameter in full.network("A2").parameters()) == 812_928
+    dropouts = ("scan_dropout", "gate_dropout", "feed_dropout", "embedding_dropout")  # Table 2
+    assert [getattr(full.network("A2").config, name) for name in dropouts] == [0.2, 0.1, 0.1, 0.1]
+    assert [getattr(Reasoning().network("A2").config, name) for name in dropouts] == [0] * 4
+    assert len(full.tasks) == 9 and "recall" not in full.tasks
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-"""Nine byte-level reasoning tasks ("Q-Jamba", Table 3): every generator draws a prompt and its answer.
+"""Nine byte-level reasoning tasks ("Q-Jamba", Table 3) and one more: every generator draws a prompt and its answer.
 
 The paper shows one example of each and keeps its corpus to itself; the generators here are built on the examples.
+`recall` is not in the paper: retrieval and nothing else, many times in a line, so that it is learned in few steps.
 Questions and answers are written "prompt=answer", one line of ASCII each.
 """
 
@@ -85,11 +86,16 @@ def inverse(random: Random) -> tuple[str, str]:
     return f"f(x)={slope}x+{offset};f-1({slope * x + offset})", str(x)
 
 
+def recall(random: Random) -> tuple[str, str]:
+    """A=3B=7B=7A -> 3: four letters and their digits, then all of them again in any order, the last one asked for."""
+    table = {letter: random.randint(0, 9) for letter in random.sample(LETTERS, 4)}
+    *again, last = random.sample(list(table), 4)
+    return "".join(f"{letter}={table[letter]}" for letter in (*table, *again)) + last, str(table[last])
+
+
 def _truth(value: bool) -> str:
     return "T" if value else "F"
 
 
-TASKS: dict[str, Task] = {
-    task.__name__: task
-    for task in (brackets, variables, logic, arithmetic, patterns, relations, spatial, transitivity, inverse)
-}
+TABLE_3 = (brackets, variables, logic, arithmetic, patterns, relations, spatial, transitivity, inverse)
+TASKS: dict[str, Task] = {task.__name__: task for task in (*TABLE_3, recall)}
