@@ -7,10 +7,10 @@ import typer
 
 
 def bench(
-    topic: Annotated[str, typer.Argument(help="stream, graphs, attention, layers, offline or train.")],
+    topic: Annotated[str, typer.Argument(help="stream, graphs, precision, attention, layers, offline or train.")],
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MODEL...", help="stream, graphs: names, paths, recipes; offline, train: networks."),
+        typer.Argument(metavar="MODEL...", help="Names, paths and recipes; for offline and train: networks."),
     ] = None,
     seconds: Annotated[float, typer.Option(help="How long to measure every row.")] = 3.0,
     threads: Annotated[int, typer.Option(min=1, help="Of one computation.")] = 1,

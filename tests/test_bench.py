@@ -17,6 +17,7 @@ from qse import bench  # noqa: E402
 from qse.bench import attention, clock, count, forms, layers, offline, train  # noqa: E402
 from qse.bench.machine import machine  # noqa: E402
 from qse.bench.models import network  # noqa: E402
+from qse.bench.precision import CONVERSIONS  # noqa: E402
 from qse.bench.table import Column, Table  # noqa: E402
 from qse.errors import QseError  # noqa: E402
 from qse.nn.quaternion import hamilton_product  # noqa: E402
@@ -213,6 +214,16 @@ def test_bench_stream_measures_models_of_the_zoo(models, command, tmp_path):
     assert 0 < row["p50"] <= row["p90"] <= row["p99"] <= row["longest"] and 0 < row["rtf"] < 100
     assert row["state_bytes"] == 4 * 2 * graphs.HOP and row["operators"] == 7 and row["macs"] == 100 * graphs.HOP**2
     assert row["memory_bytes"] > 10e6 and row["latency"] == 0.01
+
+
+def test_fewer_bits_change_the_output_a_little(models, command, tmp_path):
+    arguments = "recurrent", "--seconds", 0.01, "--json", tmp_path / "found.json"
+    status, _, err = command("bench", "precision", *arguments)
+    rows = {row["precision"]: row for row in json.loads((tmp_path / "found.json").read_text())["rows"]}
+    assert (status, err) == (0, "") and list(rows) == ["float32", *CONVERSIONS]
+    assert rows["float32"]["snr"] is None and rows["float16"]["bytes"] < rows["float32"]["bytes"]
+    assert 50 < rows["float16"]["snr"] < 90  # a mantissa of 11 bits
+    assert all(15 < rows[name]["snr"] < 50 for name in rows if name.startswith("int8"))
 
 
 def test_bench_says_what_it_does_not_know(models, command):

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from .table import Table
 
-TOPICS = ("stream", "graphs", "attention", "layers", "offline", "train")
+TOPICS = ("stream", "graphs", "precision", "attention", "layers", "offline", "train")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,117 @@
+"""Fewer bits: a released graph in 32-bit floats against 16-bit weights and 8-bit integers, as ONNX Runtime makes them.
+
+float32        as released
+float16        16-bit weights and arithmetic, 32-bit inputs and outputs
+int8 products  8-bit weights of MatMul and Gemm, activations scaled as they come (dynamic)
+int8           the same for convolutions as well
+int8 static    all of them, with scales of activations calibrated on noise
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from ..engine import Engine
+from ..evaluate.needs import need
+from . import Request
+from .clock import race
+from .machine import machine
+from .models import chosen, graphs
+from .stream import GROUP, stepper
+from .table import Column, Table
+
+COLUMNS = (
+    Column("model", "model"),
+    Column("precision", "precision"),
+    Column("p50", "p50 µs", ".0f", 1e6),
+    Column("p99", "p99", ".0f", 1e6),
+    Column("ratio", "time / float32", ".2f"),
+    Column("bytes", "KB", ".0f", 1e-3),
+    Column("snr", "SNR dB", ".1f"),
+)
+CALIBRATION = 100  # hops
+
+
+def bench(request: Request) -> Table:
+    """Every model of the request, or all trained ones, in every precision, in turn."""
+    rows = []
+    with graphs(chosen(request.models)) as paths, TemporaryDirectory() as folder:
+        for name, path in paths.items():
+            rows += _rows(name, path, Path(folder), request)
+    notes = ("SNR is that of the output on noise, the output of float32 taken for the signal.",)
+    return Table("precision", COLUMNS, rows, machine(request.threads), notes)
+
+
+def _rows(name: str, path: Path, folder: Path, request: Request) -> Iterator[dict]:
+    engines = {"float32": Engine(path, request.threads)}
+    for precision, convert in CONVERSIONS.items():
+        convert(path, target := folder / f"{path.parent.name} {precision}.onnx")
+        engines[precision] = Engine(target, request.threads)
+    times = race({key: stepper(engine) for key, engine in engines.items()}, request.seconds, group=GROUP)
+    outputs = {key: _output(engine) for key, engine in engines.items()}
+    for key, engine in engines.items():
+        yield {
+            "model": name,
+            "precision": key,
+            "p50": times[key].median,
+            "p99": times[key].quantile(0.99),
+            "ratio": times[key].median / times["float32"].median,
+            "bytes": engine.path.stat().st_size,
+            "snr": None if key == "float32" else _snr(outputs["float32"], outputs[key]),
+        }
+
+
+def _output(engine: Engine, hops: int = 200) -> np.ndarray:
+    step = stepper(engine)
+    return np.concatenate([step().copy() for _ in range(hops)])
+
+
+def _snr(signal: np.ndarray, other: np.ndarray) -> float:
+    return float(10 * np.log10(np.sum(signal**2) / np.sum((other - signal) ** 2)))
+
+
+def float16(source: Path, target: Path) -> None:
+    onnx, converter = need("onnx"), need("onnxruntime.transformers.float16")
+    onnx.save(converter.convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
+
+
+def dynamic(*operators: str) -> Callable[[Path, Path], None]:
+    """8-bit weights of these operators; of all that ONNX Runtime knows if none is named."""
+
+    def convert(source: Path, target: Path) -> None:
+        _quantization().quantize_dynamic(source, target, op_types_to_quantize=list(operators) or None)
+
+    return convert
+
+
+def static(source: Path, target: Path) -> None:
+    """8-bit weights and activations; the scales of the activations from noise and the states that it leads to."""
+    quantization, engine = _quantization(), Engine(source)
+    state, random = engine.silence(), np.random.default_rng(0)
+    inputs = []
+    for _ in range(CALIBRATION):
+        hop = 0.1 * random.standard_normal(engine.hop_length).astype(np.float32)
+        inputs.append({"audio": hop[None], **state})
+        _, state = engine.step(hop, state)
+
+    class Noise(quantization.CalibrationDataReader):
+        def get_next(self) -> dict | None:
+            return inputs.pop(0) if inputs else None
+
+    quantization.quantize_static(source, target, Noise())
+
+
+def _quantization():
+    logging.getLogger().setLevel(logging.ERROR)  # it advises to preprocess a graph that is as small as it gets
+    return need("onnxruntime.quantization")
+
+
+CONVERSIONS = {
+    "float16": float16,
+    "int8 products": dynamic("MatMul", "Gemm"),
+    "int8": dynamic(),
+    "int8 static": static,
+}
