@@ -112,7 +112,9 @@ class _Rewriter:
         constant = [name in self.constants for name in node.input]
         shapes = [self.shape[name] for name in node.input]
         if not any(constant) and shapes[0] == shapes[1]:
-            shape = min((self.stored[self.view[name]] for name in node.input), key=len)
+            stored = [self.stored[self.view[name]] for name in node.input]
+            alike = _long(stored[0]) == _long(stored[1])
+            shape = min(stored, key=len) if alike else shapes[0]
             return self._write(node, [self._shaped(name, shape) for name in node.input], shape)
         if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(self.shape[node.output[0]]):
             name, other = node.input[constant.index(False)], node.input[constant.index(True)]
@@ -198,6 +200,11 @@ class _Rewriter:
         for names in (self.view, self.reshaped):
             names.update({key: output for key, name in names.items() if name == source})
         self.stored[output] = self.shape[output]
+
+
+def _long(shape: Shape) -> Shape:
+    """The axes that are longer than one."""
+    return tuple(length for length in shape if length != 1)
 
 
 def _leading_ones(shape: Shape) -> int:

@@ -90,6 +90,18 @@ def test_a_transpose_that_needs_another_shape_anyway_has_no_axes_of_one():
     assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [4, 2, 3]}, **shapes)) == ["Reshape", "Transpose", "Neg"]
 
 
+def test_a_sum_of_different_views_has_the_shape_that_both_stand_for():
+    nodes = [
+        ("Transpose", "x", "a", {"perm": [0, 2, 1]}),
+        ("Reshape", "a wide", "b", {}),
+        ("Add", "b z", "c", {}),
+        ("Conv", "c kernel", "y", {}),
+    ]
+    shapes = {"wide": np.array([1, 3, 1, 8]), "kernel": np.ones((2, 3, 1, 1), np.float32)}
+    model = graph(nodes, {"x": [3, 2, 4], "z": [1, 3, 1, 8]}, {"y": [1, 2, 1, 8]}, **shapes)
+    assert simplified(model) == ["Transpose", "Reshape", "Add", "Conv"]
+
+
 def test_a_constant_that_would_meet_other_axes_sees_the_old_ones():
     """(6, 1, 2, 2) + (2, 1): under the view lies (6, 4), where the constant would not fit."""
     nodes = [("Reshape", "x deep", "a", {}), ("Mul", "a factor", "y", {})]

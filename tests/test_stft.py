@@ -139,6 +139,11 @@ def test_features_compress_the_magnitude_and_keep_the_phase():
     torch.testing.assert_close(torch.complex(re, im), torch.polar(x.abs() ** 0.3, x.angle()))
 
 
+def test_features_look_at_the_first_bins():
+    spec = torch.randn(2, 2, 5, 7)
+    torch.testing.assert_close(QuaternionFeatures(0.3, bins=6)(spec), QuaternionFeatures(0.3)(spec)[..., :6])
+
+
 @pytest.mark.parametrize("level", [0.0, 1e-30, 1e-20, 1e-6])
 @pytest.mark.parametrize("power", [0.3, 1.0])
 def test_features_of_silence_are_finite_and_small(level, power):

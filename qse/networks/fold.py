@@ -7,44 +7,24 @@ real channels and no quaternion axis (`nn.real`).
 
 import copy
 from collections.abc import Callable
+from itertools import chain
 
 import torch
 from torch import nn
 
-from ..nn.attention import SharedScoreAttention
-from ..nn.conv import QuaternionConv2d
-from ..nn.features import QuaternionFeatures
 from ..nn.fourier import FactoredAnalysis, FactoredSynthesis
-from ..nn.linear import QuaternionLinear
-from ..nn.norm import QuaternionLayerNorm
-from ..nn.real import (
-    DelayedConv,
-    Quaternions,
-    RealAttention,
-    RealFeatures,
-    RealGRU,
-    RealLayerNorm,
-    real_conv,
-    real_linear,
-    side_by_side,
-)
-from ..nn.recurrent import QuaternionGRU
-from ..nn.stft import Analysis, Synthesis
-from .bottleneck import BandTimeBlock
-from .dense import CausalUnit, ConvUnit
-from .live import Decoder, RangeJoin, RangeSplit
+from ..nn.real import RealFeatures, RealMask, real_conv, side_by_side
+from .bottleneck import Bottleneck
+from .dense import CausalUnit, ConvUnit, DenseBlock
+from .live import Decoder, Live, RangeJoin, RangeSplit
+from .real import DelayedConv, RealBottleneck, RealDenseBlock, RealFuse, RealRangeSplit, real_unit
 
 LEAVES: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
-    Analysis: FactoredAnalysis,
-    Synthesis: FactoredSynthesis,
-    QuaternionFeatures: RealFeatures,
-    QuaternionConv2d: real_conv,
-    QuaternionLinear: real_linear,
-    QuaternionLayerNorm: RealLayerNorm,
-    SharedScoreAttention: RealAttention,
-    QuaternionGRU: RealGRU,
-    ConvUnit: lambda unit: nn.Sequential(real_conv(unit.conv, unit.norm), unit.act),
-    CausalUnit: lambda unit: DelayedConv(unit.conv.conv, unit.norm, unit.act, unit.gated),
+    RangeSplit: RealRangeSplit,
+    Bottleneck: RealBottleneck,
+    DenseBlock: RealDenseBlock,
+    ConvUnit: real_unit,
+    CausalUnit: DelayedConv,
 }
 
 
@@ -63,22 +43,24 @@ def _replace(module: nn.Module) -> None:
         make = LEAVES.get(type(child))
         if make is not None:
             setattr(module, name, make(child))
-        elif not isinstance(child, Quaternions):
+        else:
             _replace(child)
 
 
 def _prepare(module: nn.Module) -> None:
-    """What composites hold beside their children."""
-    if isinstance(module, RangeSplit):
-        parts = [nn.Sequential(real_conv(conv, module.norm), module.act) for conv in module.convs]
-        module.convs, module.norm, module.act = nn.ModuleList(parts), nn.Identity(), nn.Identity()
+    """Composites whose `forward` stays, but whose parts come in pairs."""
+    if isinstance(module, Live):
+        n_fft, (seen, _) = module.config.n_fft, module.encoder.split.reach()
+        bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
+        module.features = RealFeatures(module.features, n_fft, bins)
+        module.analysis, module.synthesis = FactoredAnalysis(module.analysis), FactoredSynthesis(module.synthesis)
+        module.mask = RealMask(n_fft, n_fft // 2)
+        module.synthesis.window *= 2  # of 2 sigmoid(o0)
     elif isinstance(module, RangeJoin):
         for up in module.ups:
             up.conv = nn.Sequential(real_conv(up.conv), module.act)
         module.act = nn.Identity()
-    elif isinstance(module, BandTimeBlock):
-        module.band = nn.Parameter(module.band.mT.flatten(1))
-        if type(module.time) not in LEAVES:
-            module.time = Quaternions(module.time)
     elif isinstance(module, Decoder):
+        module.fuse1, module.fuse0 = RealFuse(module.fuse1, module.up2), RealFuse(module.fuse0, module.up1)
         module.head.weight = nn.Parameter(side_by_side(module.head.weight, 1))
+        module.head.bias[1] += 1  # of 1 + o1 + i o2

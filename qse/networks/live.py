@@ -7,6 +7,7 @@ wide bands above, as hearing does; the decoder's last layer opens both ranges ag
 """
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor, nn
@@ -72,13 +73,18 @@ class RangeSplit(nn.Module):
         self.act = nn.LeakyReLU(0.2)
 
     def forward(self, x: Tensor) -> Tensor:
-        start, parts = 0, []
-        for (bins, _), conv in zip(self.ranges, self.convs, strict=True):
-            low, high = start - self.MARGIN, start + bins + self.MARGIN  # what lies outside the spectrum is zero
-            part = x[..., max(low, 0) : high]
-            parts.append(conv(F.pad(part, (max(-low, 0), max(high - x.shape[-1], 0)))))
-            start += bins
+        parts = [
+            conv(F.pad(x[..., first:last], padding))
+            for conv, (first, last), padding in zip(self.convs, *self.reach(), strict=True)
+        ]
         return self.act(self.norm(torch.cat(parts, dim=-1)))
+
+    def reach(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Of every range: the bins that its kernels see, first and behind the last, and the zeros outside of them."""
+        ends = list(accumulate((bins for bins, _ in self.ranges), initial=0))
+        reach = [(first - self.MARGIN, last + self.MARGIN) for first, last in pairwise(ends)]
+        seen = [(max(first, 0), min(last, ends[-1])) for first, last in reach]
+        return seen, [(a - first, last - b) for (first, last), (a, b) in zip(reach, seen, strict=True)]
 
 
 class RangeJoin(nn.Module):
@@ -93,6 +99,16 @@ class RangeJoin(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         parts = x.split(self.bands, dim=-1)
         return self.act(torch.cat([up(part) for up, part in zip(self.ups, parts, strict=True)], dim=-1))
+
+
+class Fuse(ConvUnit):
+    """Features (B, 4, C, T, F) and a skip of the same shape -> (B, 4, C, T, F), bin by bin."""
+
+    def __init__(self, channels: int):
+        super().__init__(2 * channels, channels, (1, 1))
+
+    def forward(self, x: Tensor, skip: Tensor) -> Tensor:
+        return super().forward(torch.cat([x, skip], dim=-3))
 
 
 class Encoder(Stateful):
@@ -120,8 +136,8 @@ class Decoder(Stateful):
     def __init__(self, config: LiveConfig):
         super().__init__()
         c0, c1, c2 = config.channels
-        self.up2, self.fuse1 = FrequencyUpsample(c2, c1), ConvUnit(2 * c1, c1, (1, 1))
-        self.up1, self.fuse0 = FrequencyUpsample(c1, c0), ConvUnit(2 * c0, c0, (1, 1))
+        self.up2, self.fuse1 = FrequencyUpsample(c2, c1), Fuse(c1)
+        self.up1, self.fuse0 = FrequencyUpsample(c1, c0), Fuse(c0)
         self.dense = DenseBlock(c0, config.growth, config.dilations[::-1], config.gated)
         self.join = RangeJoin(c0, c0 // 2, config.ranges)
         self.head = nn.Conv2d(4 * (c0 // 2), 3, (1, 3), padding=(0, 1))
@@ -130,8 +146,8 @@ class Decoder(Stateful):
 
     def forward(self, x: tuple[Tensor, Tensor, Tensor], state: dict | None = None) -> tuple[Tensor, dict]:
         x0, x1, x2 = x
-        y = self.fuse1(torch.cat([self.up2(x2), x1], dim=-3))
-        y = self.fuse0(torch.cat([self.up1(y), x0], dim=-3))
+        y = self.fuse1(self.up2(x2), x1)
+        y = self.fuse0(self.up1(y), x0)
         y, dense = self.dense(y, (state or {}).get("dense"))
         return self.head(self.join(y).flatten(1, -3)), {"dense": dense}
 
@@ -143,7 +159,7 @@ class Live(Stateful):
         super().__init__()
         self.config = config
         self.analysis = Analysis(config.n_fft, config.hop_length)
-        self.features = QuaternionFeatures(config.power)
+        self.features = QuaternionFeatures(config.power, config.n_fft // 2)
         self.encoder = Encoder(config)
         bands = sum(bins // width for bins, width in config.ranges) // 4
         self.bottleneck = Bottleneck(
@@ -162,7 +178,7 @@ class Live(Stateful):
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}
         spec, after["analysis"] = self.analysis(audio, state.get("analysis"))  # B, 2, T, F + 1
-        x = self.features(spec[..., :-1])  # B, 4, 1, T, F
+        x = self.features(spec)  # B, 4, 1, T, F
         (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
         x2, after["bottleneck"] = self.bottleneck(x2, state.get("bottleneck"))
         o, after["decoder"] = self.decoder((x0, x1, x2), state.get("decoder"))  # B, 3, T, F

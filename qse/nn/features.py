@@ -5,21 +5,18 @@ from torch import Tensor, nn
 
 
 class QuaternionFeatures(nn.Module):
-    """(B, 2, T, F) -> (B, 4, 1, T, F): the pure quaternion (0, m^p, Re X m^(p-1), Im X m^(p-1)), m = |X|.
+    """(B, 2, T, F) -> (B, 4, 1, T, bins): the pure quaternion (0, m^p, Re X m^(p-1), Im X m^(p-1)), m = |X|.
 
     `power` p = 1 is the main paper's (0, |X|, Re X, Im X); p = 0.3 tames the dynamic range of speech and keeps the
-    phase. m is held above 1e-5, so silence gives zeros in Re and Im and a finite |X|.
+    phase. m is held above 1e-5, so silence gives zeros in Re and Im and a finite |X|. `bins`: only the first ones.
     """
 
-    def __init__(self, power: float = 0.3):
+    def __init__(self, power: float = 0.3, bins: int | None = None):
         super().__init__()
-        self.power = power
+        self.power, self.bins = power, bins
 
     def forward(self, spec: Tensor) -> Tensor:
-        return self.components(spec)[:, :, None]
-
-    def components(self, spec: Tensor) -> Tensor:
-        """(B, 2, T, F) -> (B, 4, T, F)."""
+        spec = spec[..., : self.bins]
         power = spec.square().sum(1, keepdim=True).clamp_min(1e-10)  # m^2: B, 1, T, F
         mag, scale = power ** (self.power / 2), power ** ((self.power - 1) / 2)
-        return torch.cat([torch.zeros_like(power), mag, spec * scale], dim=1)
+        return torch.cat([torch.zeros_like(power), mag, spec * scale], dim=1)[:, :, None]

@@ -5,18 +5,20 @@ four components of a quaternion channel lie side by side, so that joining, split
 same as before. Every class here stands for a layer of another room and takes its weights from it.
 """
 
+import math
+
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from .attention import SharedScoreAttention
 from .conv import QuaternionConv2d
 from .features import QuaternionFeatures
+from .fourier import bins_by_place
 from .linear import QuaternionLinear
-from .norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm
+from .norm import QuaternionBatchNorm2d, QuaternionRMSNorm
 from .quaternion import real_matrix
 from .recurrent import QuaternionGRU, gate_matrix
-from .state import State, Stateful, delay
+from .state import State, Stateful
 
 
 def side_by_side(x: Tensor, dim: int = 0) -> Tensor:
@@ -54,58 +56,43 @@ def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None)
 
 
 class RealFeatures(nn.Module):
-    """`QuaternionFeatures`: (B, 2, T, F) -> (B, 4, T, F)."""
+    """`QuaternionFeatures` of `bins`, from a spectrum by places: (B, T, R, 2, J) -> (B, 3, T, len(bins)).
 
-    def __init__(self, features: QuaternionFeatures):
-        super().__init__()
-        self.features = features
-
-    def forward(self, spec: Tensor) -> Tensor:
-        return self.features.components(spec)
-
-
-class DelayedConv(Stateful):
-    """A causal convolution with two taps in time, the activation behind it, and possibly a gate.
-
-    Both taps are applied to the newest frame; what the older tap makes of it waits in the state for `dilation` frames.
-    The output has fewer channels than the input, so that this is the smaller memory. State: (B, C', dilation, F').
+    The real part of these quaternions is zero and is left out.
     """
 
-    def __init__(self, conv: QuaternionConv2d, norm: QuaternionBatchNorm2d, act: nn.Module, gated: bool):
+    def __init__(self, features: QuaternionFeatures, n_fft: int, bins: Tensor):
         super().__init__()
-        real = real_conv(conv, norm)
-        older, newer = real.weight.unbind(2)
-        self.dilation, self.act, self.gated = real.dilation[0], act, gated
-        self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), real.stride, real.padding)
-        self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
-        self.taps.bias = nn.Parameter(torch.cat([real.bias, torch.zeros_like(real.bias)]))
+        self.power = features.power
+        places = bins_by_place(n_fft)
+        place = (places.flatten() == bins[:, None]).int().argmax(1)  # the first one of each bin
+        re = place + place // places.shape[1] * places.shape[1]  # among (r, part, m)
+        self.register_buffer("index", torch.cat([re, re + places.shape[1]]).int())
 
-    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        now, later = self.taps(x).chunk(2, 1)
-        if past is None:
-            past = later.new_zeros(*later.shape[:2], self.dilation, later.shape[3])
-        before, past = delay(later, past, dim=2)
-        y = now + before
-        if self.gated:
-            y, gate = y.chunk(2, 1)
-            return self.act(y) * torch.sigmoid(gate), past
-        return self.act(y), past
+    def forward(self, spec: Tensor) -> Tensor:
+        spec = spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)  # B, 2, T, bins
+        mag = torch.linalg.vector_norm(spec, dim=1, keepdim=True).clamp_min(1e-5)
+        return torch.cat([mag, spec], 1) * mag ** (self.power - 1)
 
 
-class RealLayerNorm(nn.Module):
-    """`QuaternionLayerNorm` on (..., C): thin matrix products take the mean of each component, then a layer norm."""
+class RealMask(nn.Module):
+    """`MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products (B, T, R, 2, 2, J).
 
-    def __init__(self, norm: QuaternionLayerNorm):
+    The 1 of 1 + o1 is in o already; the 2 of 2 sigmoid(o0) and the sum of the products are left to the synthesis.
+    """
+
+    def __init__(self, n_fft: int, bins: int):
         super().__init__()
-        channels = len(norm.gain)
-        self.mean = nn.Parameter(torch.eye(4).repeat(channels, 1) / channels)  # C, 4
-        self.spread = nn.Parameter(-torch.eye(4).repeat(1, channels))  # 4, C
-        self.gain = nn.Parameter(norm.gain.repeat_interleave(4))
-        self.bias, self.eps = nn.Parameter(norm.bias.T.flatten()), norm.eps
+        places = bins_by_place(n_fft).clamp_max(bins - 1)  # R, J
+        self.register_buffer("index", torch.stack([places, places + bins], 1).flatten().int())
+        self.rows = len(places)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = x @ self.mean @ self.spread + x
-        return F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
+    def forward(self, spec: Tensor, o: Tensor) -> Tensor:
+        gain, turn = o.split([1, 2], 1)
+        length = torch.linalg.vector_norm(turn, dim=1, keepdim=True).clamp_min(math.sqrt(1e-7))
+        turn = turn * (torch.sigmoid(gain) / length)
+        turn = turn.transpose(1, 2).flatten(2).index_select(2, self.index).unflatten(2, (self.rows, 1, 2, -1))
+        return spec[:, :, :, :, None] * turn
 
 
 class RealRMSNorm(nn.Module):
@@ -120,28 +107,32 @@ class RealRMSNorm(nn.Module):
 
 
 class RealAttention(nn.Module):
-    """`SharedScoreAttention` on (N, L, C): the attention of real heads that it is."""
+    """`SharedScoreAttention` on (N, L, C) without its last projection: the attention of real heads that it is."""
 
-    def __init__(self, attention: SharedScoreAttention):
+    def __init__(self, attention: SharedScoreAttention, place: Tensor):
+        """`place` (L, 4, C / 4): what is added to each token before the first projection."""
         super().__init__()
         project = attention.project
         self.heads, self.qk_norm = project.heads, isinstance(project.norm_q, QuaternionRMSNorm)
-        self.linear, self.out = real_linear(project.linear), real_linear(attention.out)
+        linear = real_linear(project.linear)
+        self.weight = nn.Parameter(linear.weight.T.contiguous())  # C, 3 C
+        self.bias = nn.Parameter(place.mT.flatten(1) @ self.weight + linear.bias)  # L, 3 C
         self.norm_q, self.norm_k = (
             RealRMSNorm(norm) if self.qk_norm else norm for norm in (project.norm_q, project.norm_k)
         )
-        scale = (self.linear.in_features // self.heads) ** -0.5
+        channels = len(self.weight)
+        scale = (channels // self.heads) ** -0.5
         if self.qk_norm:
             self.norm_q.norm.gain *= scale
         else:
-            for parameter in self.linear.parameters():
-                parameter[: self.linear.in_features] *= scale
+            for parameter in (self.weight, self.bias):
+                parameter[:, :channels] *= scale
 
     def forward(self, x: Tensor) -> Tensor:
-        qkv = self.linear(x).mT.unflatten(1, (3 * self.heads, -1))  # N, 3 H, d, L: the heads lie apart
+        qkv = (x @ self.weight + self.bias).mT.unflatten(1, (3 * self.heads, -1))  # N, 3 H, d, L: the heads lie apart
         q, k, v = qkv.split(self.heads, 1)
         weights = (self.norm_q(q.mT) @ self.norm_k(k.mT).mT).softmax(-1)  # N, H, L, L
-        return self.out((v @ weights.mT).flatten(1, 2).mT)
+        return (v @ weights.mT).flatten(1, 2).mT
 
 
 class RealGRU(Stateful):

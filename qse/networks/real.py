@@ -1,0 +1,214 @@
+"""Parts of the streaming family in a folded network, where more than a leaf changes: the same functions in fewer and
+larger operators. Features are (B, C, T, F), tokens (B, T, F, C), as in nn.real.
+"""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..nn.norm import QuaternionLayerNorm
+from ..nn.real import Quaternions, RealAttention, RealGRU, real_conv, real_linear
+from ..nn.recurrent import QuaternionGRU
+from ..nn.state import State, Stateful, delay
+from .bottleneck import BandTimeBlock, Bottleneck
+from .dense import CausalUnit, ConvUnit, DenseBlock
+from .live import FrequencyUpsample, Fuse, RangeSplit
+
+
+class RealRangeSplit(nn.Module):
+    """`RangeSplit` of (B, 3, T, bins): what each range sees, side by side, without the real part, which is zero."""
+
+    def __init__(self, split: RangeSplit):
+        super().__init__()
+        seen, self.padding = split.reach()
+        self.sizes, self.act = [last - first for first, last in seen], split.act
+        self.convs = nn.ModuleList(real_conv(conv, split.norm) for conv in split.convs)
+        for conv in self.convs:
+            conv.weight = nn.Parameter(conv.weight[:, 1:].contiguous())
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = zip(self.convs, x.split(self.sizes, 3), self.padding, strict=True)
+        return torch.cat([self.act(conv(F.pad(part, padding))) for conv, part, padding in parts], 3)
+
+
+def real_unit(unit: ConvUnit) -> nn.Sequential:
+    return nn.Sequential(real_conv(unit.conv, unit.norm), unit.act)
+
+
+class DelayedConv(Stateful):
+    """A causal convolution with two taps in time, the activation behind it, and possibly a gate.
+
+    Both taps are applied to the newest frame; what the older tap makes of it waits in the state for `dilation` frames.
+    The output has fewer channels than the input, so that this is the smaller memory. State: (B, C', dilation, F').
+    """
+
+    def __init__(self, unit: CausalUnit):
+        super().__init__()
+        real = real_conv(unit.conv.conv, unit.norm)
+        older, newer = real.weight.unbind(2)
+        self.dilation, self.act, self.gated = real.dilation[0], unit.act, unit.gated
+        self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), real.stride, real.padding)
+        self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
+        self.taps.bias = nn.Parameter(torch.cat([real.bias, torch.zeros_like(real.bias)]))
+
+    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        now, later = self.both(x)
+        if past is None:
+            past = later.new_zeros(*later.shape[:2], self.dilation, later.shape[3])
+        before, past = delay(later, past, dim=2)
+        return self.activate(now + before), past
+
+    def both(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What the newer tap makes of x, and what the older one does, which is to be added `dilation` frames later."""
+        return self.taps(x).chunk(2, 1)
+
+    def activate(self, y: Tensor) -> Tensor:
+        if self.gated:
+            y, gate = y.chunk(2, 1)
+            return self.act(y) * torch.sigmoid(gate)
+        return self.act(y)
+
+
+class RealDenseBlock(Stateful):
+    """`DenseBlock`, frame by frame. What older taps made of past frames waits until it is due.
+
+    State: that of a layer of dilation 1 under its name (B, C', 1, F), and under `line` those of all others as they
+    follow upon each other in time, layer by layer (B, sum of dilations * C', 1, F).
+    """
+
+    def __init__(self, block: DenseBlock):
+        super().__init__()
+        self.layers = nn.ModuleDict({name: DelayedConv(layer) for name, layer in block.layers.items()})
+        self.out = real_unit(block.out)
+        self.widths = {name: layer.taps.out_channels // 2 for name, layer in self.layers.items()}
+        deep = [(self.widths[name], layer.dilation) for name, layer in self.layers.items() if layer.dilation > 1]
+        self.sizes = [size for width, dilation in deep for size in (width, (dilation - 1) * width)]
+
+    def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
+        state, frames = state or self._silence(x), []
+        for frame in x.split(1, 2):
+            y, state = self._step(frame, state)
+            frames.append(y)
+        return torch.cat(frames, 2), state
+
+    def _step(self, x: Tensor, state: dict) -> tuple[Tensor, dict]:
+        waiting = iter(state["line"].split(self.sizes, 1) if self.sizes else ())
+        after, line, seen = {}, [], x
+        for name, layer in self.layers.items():
+            now, later = layer.both(seen)
+            if layer.dilation == 1:
+                due, after[name] = state[name], later
+            else:
+                due = next(waiting)
+                line += [next(waiting), later]
+            seen = torch.cat([seen, layer.activate(now + due)], 1)
+        if line:
+            after["line"] = torch.cat(line, 1)
+        return x + self.out(seen), after
+
+    def _silence(self, x: Tensor) -> dict[str, Tensor]:
+        channels = {name: self.widths[name] for name, layer in self.layers.items() if layer.dilation == 1}
+        if self.sizes:
+            channels["line"] = sum(self.sizes)
+        return {name: x.new_zeros(len(x), number, 1, x.shape[3]) for name, number in channels.items()}
+
+
+class RealFuse(nn.Module):
+    """`Fuse` of which the up-sampling before it does one half: (x, skip) -> act(x + conv(skip))."""
+
+    def __init__(self, fuse: Fuse, up: FrequencyUpsample):
+        """Puts the half of x into the convolution of `up`."""
+        super().__init__()
+        self.conv, self.act, before = real_conv(fuse.conv, fuse.norm), fuse.act, real_conv(up.conv)
+        first, second = self.conv.weight.chunk(2, 1)
+        self.conv.in_channels, self.conv.weight = second.shape[1], nn.Parameter(second.contiguous())
+        first = first.flatten(1)  # out, in
+        weight = torch.einsum("oc,pcik->poik", first, before.weight.unflatten(0, (up.factor, -1)).flatten(3))
+        before.weight = nn.Parameter(weight.flatten(0, 1)[:, :, None])
+        bias = before.bias.unflatten(0, (up.factor, -1)) @ first.T + self.conv.bias
+        before.bias, self.conv.bias = nn.Parameter(bias.flatten()), None
+        up.conv = before
+
+    def forward(self, x: Tensor, skip: Tensor) -> Tensor:
+        return self.act(x + self.conv(skip))
+
+
+class RealBlock(nn.Module):
+    """`BandTimeBlock` on tokens in two parts: x (B, T, F, C), of mean zero in each component, and these means (.., 4).
+
+    The norms look at x alone. The biases of the means are left to the bottleneck.
+    """
+
+    def __init__(self, block: BandTimeBlock):
+        super().__init__()
+        time = block.time
+        self.norm_attention, self.norm_time, self.norm_feed = (
+            _layer_norm(norm) for norm in (block.norm_attention, block.norm_time, block.norm_feed)
+        )
+        self.attention = RealAttention(block.attention, block.band)
+        self.time = RealGRU(time) if type(time) is QuaternionGRU else Quaternions(time)
+        self.feed = nn.Sequential(real_linear(block.feed[0]), block.feed[1])
+        outs = _projections(block)
+        self.outs = nn.ModuleList(_centred(out) for out in outs)
+        self.means = nn.ParameterList(_means(out)[0] for out in outs)
+
+    def forward(self, x: Tensor, means: Tensor, memory: State | None = None) -> tuple[Tensor, Tensor, State]:
+        batch = x.shape[:2]
+        y = self.attention(self.norm_attention(x).flatten(0, 1)).unflatten(0, batch)
+        x, means = x + self.outs[0](y), y @ self.means[0] + means
+        y, memory = self.time(self.norm_time(x).transpose(1, 2).flatten(0, 1), memory)
+        y = y.unflatten(0, (x.shape[0], -1)).transpose(1, 2)
+        x, means = x + self.outs[1](y), y @ self.means[1] + means
+        y = self.feed(self.norm_feed(x))
+        return x + self.outs[2](y), y @ self.means[2] + means, memory
+
+
+class RealBottleneck(Stateful):
+    """`Bottleneck`: the means of the channels are taken out before the blocks and put back behind them."""
+
+    def __init__(self, bottleneck: Bottleneck):
+        super().__init__()
+        self.blocks = nn.ModuleDict({name: RealBlock(block) for name, block in bottleneck.blocks.items()})
+        channels = bottleneck.channels
+        mean = torch.eye(4).repeat(channels, 1) / channels
+        self.mean = nn.Parameter(mean)  # C, 4
+        self.spread = nn.Parameter(mean.T * channels)  # 4, C
+        biases = [_means(out)[1] for block in bottleneck.blocks.values() for out in _projections(block)]
+        self.bias = nn.Parameter(sum(biases).repeat(channels))
+
+    def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
+        state, after = state or {}, {}
+        x = x.movedim(1, -1)  # B, T, F, C
+        means = x @ self.mean
+        x = x - means @ self.spread
+        for name, block in self.blocks.items():
+            x, means, after[name] = block(x, means, state.get(name))
+        return (means @ self.spread + x + self.bias).movedim(-1, 1), after
+
+
+def _layer_norm(norm: QuaternionLayerNorm) -> nn.LayerNorm:
+    """The norm of tokens that have mean zero in each component."""
+    real = nn.LayerNorm(4 * len(norm.gain), norm.eps)
+    real.weight, real.bias = nn.Parameter(norm.gain.repeat_interleave(4)), nn.Parameter(norm.bias.T.flatten())
+    return real
+
+
+def _projections(block: BandTimeBlock) -> list[nn.Linear]:
+    """Those whose outputs are added to the tokens."""
+    return [real_linear(linear) for linear in (block.attention.out, block.time_out, block.feed[2])]
+
+
+def _means(linear: nn.Linear) -> tuple[Tensor, Tensor]:
+    """From the input of a projection to the mean of each component of its output: (in, 4), (4,)."""
+    return linear.weight.unflatten(0, (-1, 4)).mean(0).T, linear.bias.unflatten(0, (-1, 4)).mean(0)
+
+
+def _centred(linear: nn.Linear) -> nn.Linear:
+    """The projection without these means."""
+    weight, bias = _means(linear)
+    centred = copy.deepcopy(linear)
+    centred.weight -= weight.T.repeat(linear.out_features // 4, 1)
+    centred.bias -= bias.repeat(linear.out_features // 4)
+    return centred
