@@ -16,7 +16,7 @@ from .state import Stateful
 FRAMES_AT_ONCE = 128  # scores over time: memory grows with the length of a recording, not with its square
 
 
-class _Projections(nn.Module):
+class Projections(nn.Module):
     """Queries, keys and values of all heads in one quaternion projection (Eq. 8), Q and K normalised (Eqs. 17-18)."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool):
@@ -34,7 +34,7 @@ class _Projections(nn.Module):
         return self.norm_q(q).flatten(-2), self.norm_k(k).flatten(-2), v.flatten(-2)
 
 
-def _merge_heads(x: Tensor) -> Tensor:
+def merge_heads(x: Tensor) -> Tensor:
     """N, H, L, 4d -> N, L, 4, H d."""
     return x.unflatten(-1, (4, -1)).permute(0, 2, 3, 1, 4).flatten(-2)
 
@@ -44,11 +44,11 @@ class SharedScoreAttention(nn.Module):
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()
-        self.project = _Projections(channels, heads, qk_norm)
+        self.project = Projections(channels, heads, qk_norm)
         self.out = QuaternionLinear(channels, channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.out(_merge_heads(F.scaled_dot_product_attention(*self.project(x))))
+        return self.out(merge_heads(F.scaled_dot_product_attention(*self.project(x))))
 
 
 class CausalSharedScoreAttention(Stateful):
@@ -61,7 +61,7 @@ class CausalSharedScoreAttention(Stateful):
     def __init__(self, channels: int, heads: int, window: int, qk_norm: bool = True):
         super().__init__()
         self.window = window
-        self.project = _Projections(channels, heads, qk_norm)
+        self.project = Projections(channels, heads, qk_norm)
         self.out = QuaternionLinear(channels, channels)
         self.bias = nn.Parameter(torch.zeros(heads, window))  # by distance 0 .. window - 1
 
@@ -81,7 +81,7 @@ class CausalSharedScoreAttention(Stateful):
         valid = torch.cat([past["valid"], valid], 1)
         y = self._attend(q, k, v, self._mask(x.shape[1], valid))
         kept = slice(x.shape[1], None)
-        return self.out(_merge_heads(y)), {"keys": k[:, :, kept], "values": v[:, :, kept], "valid": valid[:, kept]}
+        return self.out(merge_heads(y)), {"keys": k[:, :, kept], "values": v[:, :, kept], "valid": valid[:, kept]}
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)

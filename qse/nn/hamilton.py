@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .attention import _merge_heads, _Projections
+from .attention import Projections, merge_heads
 from .linear import QuaternionLinear
 from .quaternion import PART, SIGN
 
@@ -54,10 +54,10 @@ class HamiltonAttention(nn.Module):
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True, literal: bool = False):
         super().__init__()
-        self.project = _Projections(channels, heads, qk_norm)
+        self.project = Projections(channels, heads, qk_norm)
         self.out = QuaternionLinear(channels, channels)
         self.attend = component_attention if literal else folded_attention
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = (part.unflatten(-1, (4, -1)) for part in self.project(x))
-        return self.out(_merge_heads(self.attend(q, k, v).flatten(-2)))
+        return self.out(merge_heads(self.attend(q, k, v).flatten(-2)))

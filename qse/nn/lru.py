@@ -15,19 +15,20 @@ from .linear import QuaternionLinear
 from .scan import turn_scan
 from .state import Stateful
 
+SLOW, FAST, TURN = 0.99, 0.5, math.pi / 4  # at the beginning |lambda| lies between the first two, its angle below TURN
+
 
 class QuaternionLRU(Stateful):
     """(N, T, 4, C) -> the same; state: h, (N, 4, C).
 
-    h[t] = h[t - 1] (x) lambda + sqrt(1 - |lambda|^2) x[t] (x) B and y[t] = silu(h[t] (x) C + D x[t]). At the beginning
-    |lambda| lies between `slow` and `fast`, its angle below `angle`.
+    h[t] = h[t - 1] (x) lambda + sqrt(1 - |lambda|^2) x[t] (x) B and y[t] = silu(h[t] (x) C + D x[t]).
     """
 
-    def __init__(self, channels: int, fast: float = 0.5, slow: float = 0.99, angle: float = math.pi / 4):
+    def __init__(self, channels: int):
         super().__init__()
-        radius = (fast**2 + (slow**2 - fast**2) * torch.rand(channels)).sqrt()
+        radius = (FAST**2 + (SLOW**2 - FAST**2) * torch.rand(channels)).sqrt()
         self.rate = nn.Parameter((-radius.log()).log())
-        self.turn = nn.Parameter(angle * torch.rand(channels) * F.normalize(torch.randn(3, channels), dim=0))
+        self.turn = nn.Parameter(TURN * torch.rand(channels) * F.normalize(torch.randn(3, channels), dim=0))
         self.into, self.out = QuaternionLinear(channels, channels, bias=False), QuaternionLinear(channels, channels)
         self.skip = nn.Parameter(torch.randn(channels))
 
