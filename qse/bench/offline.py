@@ -2,8 +2,11 @@
 against Hamilton attention, this one folded into a fused call and as its equations are written.
 """
 
+from collections.abc import Callable
+from pathlib import Path
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ..networks import build_network
 from ..nn.hamilton import HamiltonAttention, component_attention
@@ -12,70 +15,93 @@ from .clock import race
 from .machine import machine
 from .table import Column, Table
 
-AUDIO = 6.86  # seconds
+AUDIO = (6.86, 10.0)  # seconds
 STFTS = ((512, 256), (400, 100))
-THREADS = (1, 2)
+RUNS = 2  # of every row, after one whose memory is measured
 PAPER = {"qconformer": 0.259, "qconformer-hamilton": 0.610, "qtransformer": 0.249, "qtransformer-hamilton": 0.594}
 
 COLUMNS = (
     Column("model", "model"),
     Column("attention", "attention"),
     Column("stft", "n_fft/hop"),
-    Column("threads", "threads", ".0f"),
+    Column("audio", "audio s", ".2f"),
     Column("seconds", "median s", ".2f"),
     Column("rtf", "RTF", ".3f"),
     Column("slower", "time / shared", ".2f"),
     Column("paper", "paper RTF", ".3f"),
+    Column("memory", "peak MiB", ".0f", 2**-20),
 )
 
 
-def bench(request: Request, audio: float = AUDIO) -> Table:
+def bench(request: Request, lengths: tuple[float, ...] = AUDIO) -> Table:
     """qconformer and qconformer-hamilton, or the offline networks of the request, by name.
 
-    The literal form holds all scores in memory, gigabytes of them: it runs at the wider of both STFTs only.
+    The literal form holds all scores in memory, gigabytes of them: it runs at the wider STFT and the first length only.
     """
     names = request.models or ("qconformer", "qconformer-hamilton")
     threads, rows = torch.get_num_threads(), []
+    torch.set_num_threads(request.threads)
     try:
-        for number in THREADS:
-            torch.set_num_threads(number)
-            for n_fft, hop_length in STFTS:
-                rows += _rows(names, n_fft, hop_length, audio, request.seconds)
+        for stft in STFTS:
+            for audio in lengths:
+                rows += _rows(names, stft, audio, literal=(stft, audio) == (STFTS[0], lengths[0]))
     finally:
         torch.set_num_threads(threads)
     notes = (
-        f"{audio:g} s of audio, untrained weights.",
+        "untrained weights; peak MiB: the most memory that the whole process held while this row ran.",
         "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; it does not say how many threads.",
     )
-    return Table("offline", COLUMNS, rows, machine(max(THREADS)), notes)
+    return Table("offline", COLUMNS, rows, machine(request.threads), notes)
 
 
-def _rows(names: tuple[str, ...], n_fft: int, hop_length: int, audio: float, seconds: float) -> list[dict]:
+def _rows(names: tuple[str, ...], stft: tuple[int, int], audio: float, literal: bool) -> list[dict]:
     torch.manual_seed(0)
     noisy = 0.1 * torch.randn(1, round(16000 * audio))
-    networks = {}
-    for name in names:
-        network = build_network({"network": name, "n_fft": n_fft, "hop_length": hop_length}).eval()
-        hamilton = any(isinstance(module, HamiltonAttention) for module in network.modules())
-        networks[name, "hamilton, folded" if hamilton else "shared, fused"] = network
-        if hamilton and (n_fft, hop_length) == STFTS[0]:
-            networks[name, "hamilton, literal"] = _literal(name, n_fft, hop_length)
+    calls = {key: lambda n=n: n(noisy) for key, n in _networks(names, stft, literal).items()}
     with torch.inference_mode():
-        times = race({key: lambda n=network: n(noisy) for key, network in networks.items()}, seconds, warmup=1)
-    shared = next((times[key].median for key in networks if key[1] == "shared, fused"), None)
+        memory = {key: _peak(call) for key, call in calls.items()}
+        times = race(calls, 0.0, warmup=0, least=RUNS)
+    shared = next((times[key].median for key in calls if key[1] == "shared, fused"), None)
     return [
         {
-            "model": name,
-            "attention": attention,
-            "stft": f"{n_fft}/{hop_length}",
-            "threads": torch.get_num_threads(),
-            "seconds": times[name, attention].median,
-            "rtf": times[name, attention].median / audio,
-            "slower": shared and times[name, attention].median / shared,
-            "paper": PAPER.get(name) if (n_fft, hop_length) == STFTS[0] else None,
+            "model": key[0],
+            "attention": key[1],
+            "stft": f"{stft[0]}/{stft[1]}",
+            "audio": audio,
+            "seconds": times[key].median,
+            "rtf": times[key].median / audio,
+            "slower": shared and times[key].median / shared,
+            "paper": PAPER.get(key[0]) if stft == STFTS[0] else None,
+            "memory": memory[key],
         }
-        for name, attention in networks
+        for key in calls
     ]
+
+
+def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> dict[tuple[str, str], nn.Module]:
+    """By name and form of the attention."""
+    networks = {}
+    for name in names:
+        network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
+        hamilton = any(isinstance(module, HamiltonAttention) for module in network.modules())
+        networks[name, "hamilton, folded" if hamilton else "shared, fused"] = network
+        if hamilton and literal:
+            networks[name, "hamilton, literal"] = _literal(name, *stft)
+    return networks
+
+
+def _peak(call: Callable[[], Tensor]) -> float | None:
+    """Bytes that the process held at most during `call`; None where the system does not tell."""
+    reset, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+    try:
+        reset.write_text("5")  # begins the peak anew
+    except OSError:
+        reset = None
+    call()
+    if reset is None:
+        return None
+    peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return 1024.0 * int(peak.split()[1])
 
 
 def _literal(name: str, n_fft: int, hop_length: int) -> nn.Module:
