@@ -118,28 +118,19 @@ class _Rewriter:
             return self._write(node, [self._shaped(name, shape) for name in node.input], shape)
         if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(self.shape[node.output[0]]):
             name, other = node.input[constant.index(False)], node.input[constant.index(True)]
-            array, shape, stored = self.constants[other], self.shape[name], self.stored[self.view[name]]
-            array = array.reshape(array.shape[_leading_ones(array.shape) :])
-            axes = array.ndim
+            axes, shape, stored = len(self.shape[other]), self.shape[name], self.stored[self.view[name]]
             if axes <= len(stored) and stored[len(stored) - axes :] == shape[len(shape) - axes :]:
-                if array.shape != self.constants[other].shape:
-                    other = self._constant(f"{other}.{axes}", array)
-                pair = [other if fixed else self.view[name] for fixed in constant]
-                return self._write(node, pair, stored)
+                return self._write(node, [other if fixed else self.view[name] for fixed in constant], stored)
         return self._write(node, [self._shaped(name, self.shape[name]) for name in node.input])
 
     def _matmul(self, node: onnx.NodeProto) -> None:
-        """A product with a constant matrix becomes one of matrices; other leading axes of length one go."""
+        """A product with a constant matrix becomes one of matrices."""
         a, b = node.input
-        left, right, out = self.shape[a], self.shape[b], self.shape[node.output[0]]
+        left, right = self.shape[a], self.shape[b]
         if b in self.constants and len(right) == 2:
             rows = (prod(left[:-1]), left[-1])
             return self._write(node, [self._shaped(a, rows), b], (rows[0], right[1]))
-        spare = _leading_ones(out[:-2]) if a in self.constants or b in self.constants else 0
-        pair = [
-            self._shaped(name, self.shape[name][max(0, len(self.shape[name]) - len(out) + spare) :]) for name in (a, b)
-        ]
-        return self._write(node, pair, out[spare:])
+        return self._write(node, [self._shaped(a, left), self._shaped(b, right)])
 
     def _transpose(self, node: onnx.NodeProto) -> None:
         """One that needs another shape anyway is done without the axes of length one."""
@@ -205,10 +196,6 @@ class _Rewriter:
 def _long(shape: Shape) -> Shape:
     """The axes that are longer than one."""
     return tuple(length for length in shape if length != 1)
-
-
-def _leading_ones(shape: Shape) -> int:
-    return next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
 
 
 def _fixed(info: onnx.ValueInfoProto) -> Shape:

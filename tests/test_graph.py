@@ -158,17 +158,6 @@ def test_a_norm_along_other_axes_sees_them():
     assert simplified(model) == ["Reshape", "LayerNormalization"]
 
 
-def test_products_of_batches_lose_leading_axes_of_one():
-    nodes = [
-        ("Unsqueeze", "x zero", "a", {}),
-        ("MatMul", "a batch", "b", {}),
-        ("MatMul", "left b", "c", {}),
-        ("Squeeze", "c zero", "y", {}),
-    ]
-    model = graph(nodes, {"x": [3, 2, 4]}, {"y": [3, 5, 6]}, batch=draw(3, 4, 6), left=draw(5, 2), zero=np.array([0]))
-    assert simplified(model) == ["MatMul", "MatMul"]
-
-
 def test_metadata_and_opset_stay():
     model = graph([("Neg", "x", "y", {})], {"x": [2]}, {"y": [2]})
     helper.set_model_props(model, {"name": "hand"})
