@@ -4,7 +4,8 @@
 
 Both sinks run at 44.1 kHz in stereo. A model called live-base is used if one is installed, and must improve the sound;
 otherwise a pure delay, which must leave it as it is. The cushion is large, so that a busy machine can do it; there must
-be no dropout, unless the machine let even somebody without any work wait for half of that cushion.
+be no dropout. If there is one and the machine let even somebody without any work wait for half of that cushion, the
+test says so and leaves it at that.
 `tests/sound_server.sh` runs this.
 """
 
@@ -150,13 +151,14 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
     print(f"end-to-end delay, measured from monitor to monitor: {1000 * delay:.0f} ms")
     print(f"longest that the machine kept somebody waiting who only slept: {1000 * stall:.0f} ms")
     seconds, shown, dropouts = (float(re.search(rf"^{text}", said, re.MULTILINE)[1]) for text in SAID)
+    if dropouts and stall > CUSHION / 2:
+        pytest.skip(f"{dropouts:.0f} dropouts, where the machine stood still for {1000 * stall:.0f} ms")
+    assert dropouts == 0
     assert seconds >= SECONDS
-    assert dropouts == 0 or stall > CUSHION / 2
+    assert shown / 1000 == pytest.approx(delay, abs=0.1)
 
     (begins, before), (ends, after) = pieces(noisy, before, rounds), pieces(noisy, after, rounds)
-    if not dropouts:
-        assert shown / 1000 == pytest.approx(delay, abs=0.1)
-        assert np.ptp(np.array(ends) - begins) < 0.02 * RATE  # nothing is missing in between
+    assert np.ptp(np.array(ends) - begins) < 0.02 * RATE  # nothing is missing in between
     pairs = list(zip(before, after, strict=True))
     rows = [(quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced)) for heard, enhanced in pairs]
     (si_sdr, pesq), (si_sdr_after, pesq_after), (si_sdr_kept, pesq_kept) = np.median(rows, axis=0)
@@ -178,7 +180,7 @@ def lag(audio: np.ndarray, heard: np.ndarray) -> float:
     """Samples, to a fraction of one, from the beginning of `heard` to that of `audio` in it, where it first occurs."""
     size = 1 << (len(heard) + len(audio)).bit_length()
     match = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(audio, size).conj())[: len(heard)]
-    top = int(np.argmax(match))
+    top = min(max(1, int(np.argmax(match))), len(match) - 2)
     left, peak, right = match[top - 1 : top + 2]
     return top + 0.5 * (left - right) / (left - 2 * peak + right)
 
