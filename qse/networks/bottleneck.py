@@ -68,7 +68,6 @@ class Bottleneck(Stateful):
         window: int = 100,
     ):
         super().__init__()
-        self.channels = channels
         self.blocks = nn.ModuleDict(
             {f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm, time_mixer, window) for n in range(blocks)}
         )

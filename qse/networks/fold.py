@@ -1,8 +1,8 @@
 """A network made ready to run: batch norms in the convolutions before them, quaternion weights as real matrices, the
 Fourier transforms in factors.
 
-The folded copy computes the same function by the same `forward` lines; only leaves are replaced. Its features have
-real channels and no quaternion axis (`nn.real`).
+The folded copy computes the same function by the same `forward` lines of the network, its encoder, its decoder and its
+blocks; what they consist of is replaced. Its features have real channels and no quaternion axis (`nn.real`).
 """
 
 import copy
@@ -12,16 +12,33 @@ from itertools import chain
 import torch
 from torch import nn
 
+from ..nn.attention import SharedScoreAttention
 from ..nn.fourier import FactoredAnalysis, FactoredSynthesis
-from ..nn.real import RealFeatures, RealMask, real_conv, side_by_side
-from .bottleneck import Bottleneck
+from ..nn.linear import QuaternionLinear
+from ..nn.norm import QuaternionLayerNorm
+from ..nn.real import (
+    Quaternions,
+    RealAttention,
+    RealFeatures,
+    RealGRU,
+    RealLayerNorm,
+    RealMask,
+    real_conv,
+    real_linear,
+    side_by_side,
+)
+from ..nn.recurrent import QuaternionGRU
+from .bottleneck import BandTimeBlock
 from .dense import CausalUnit, ConvUnit, DenseBlock
 from .live import Decoder, Live, RangeJoin, RangeSplit
-from .real import DelayedConv, RealBottleneck, RealDenseBlock, RealFuse, RealRangeSplit, real_unit
+from .real import DelayedConv, RealDenseBlock, RealFuse, RealRangeSplit, real_unit
 
 LEAVES: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
     RangeSplit: RealRangeSplit,
-    Bottleneck: RealBottleneck,
+    QuaternionLinear: real_linear,
+    QuaternionLayerNorm: RealLayerNorm,
+    SharedScoreAttention: RealAttention,
+    QuaternionGRU: RealGRU,
     DenseBlock: RealDenseBlock,
     ConvUnit: real_unit,
     CausalUnit: DelayedConv,
@@ -43,12 +60,12 @@ def _replace(module: nn.Module) -> None:
         make = LEAVES.get(type(child))
         if make is not None:
             setattr(module, name, make(child))
-        else:
+        elif not isinstance(child, Quaternions):
             _replace(child)
 
 
 def _prepare(module: nn.Module) -> None:
-    """Composites whose `forward` stays, but whose parts come in pairs."""
+    """What composites hold beside their children, and children that are replaced together."""
     if isinstance(module, Live):
         n_fft, (seen, _) = module.config.n_fft, module.encoder.split.reach()
         bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
@@ -60,6 +77,10 @@ def _prepare(module: nn.Module) -> None:
         for up in module.ups:
             up.conv = nn.Sequential(real_conv(up.conv), module.act)
         module.act = nn.Identity()
+    elif isinstance(module, BandTimeBlock):
+        module.band = nn.Parameter(module.band.mT.flatten(1))
+        if type(module.time) not in LEAVES:
+            module.time = Quaternions(module.time)
     elif isinstance(module, Decoder):
         module.fuse1, module.fuse0 = RealFuse(module.fuse1, module.up2), RealFuse(module.fuse0, module.up1)
         module.head.weight = nn.Parameter(side_by_side(module.head.weight, 1))

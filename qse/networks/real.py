@@ -1,18 +1,13 @@
 """Parts of the streaming family in a folded network, where more than a leaf changes: the same functions in fewer and
-larger operators. Features are (B, C, T, F), tokens (B, T, F, C), as in nn.real.
+larger operators. Features are (B, C, T, F), as in nn.real.
 """
-
-import copy
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..nn.norm import QuaternionLayerNorm
-from ..nn.real import Quaternions, RealAttention, RealGRU, real_conv, real_linear
-from ..nn.recurrent import QuaternionGRU
-from ..nn.state import State, Stateful, delay
-from .bottleneck import BandTimeBlock, Bottleneck
+from ..nn.real import real_conv
+from ..nn.state import Stateful, delay
 from .dense import CausalUnit, ConvUnit, DenseBlock
 from .live import FrequencyUpsample, Fuse, RangeSplit
 
@@ -133,82 +128,3 @@ class RealFuse(nn.Module):
 
     def forward(self, x: Tensor, skip: Tensor) -> Tensor:
         return self.act(x + self.conv(skip))
-
-
-class RealBlock(nn.Module):
-    """`BandTimeBlock` on tokens in two parts: x (B, T, F, C), of mean zero in each component, and these means (.., 4).
-
-    The norms look at x alone. The biases of the means are left to the bottleneck.
-    """
-
-    def __init__(self, block: BandTimeBlock):
-        super().__init__()
-        time = block.time
-        self.norm_attention, self.norm_time, self.norm_feed = (
-            _layer_norm(norm) for norm in (block.norm_attention, block.norm_time, block.norm_feed)
-        )
-        self.attention = RealAttention(block.attention, block.band)
-        self.time = RealGRU(time) if type(time) is QuaternionGRU else Quaternions(time)
-        self.feed = nn.Sequential(real_linear(block.feed[0]), block.feed[1])
-        outs = _projections(block)
-        self.outs = nn.ModuleList(_centred(out) for out in outs)
-        self.means = nn.ParameterList(_means(out)[0] for out in outs)
-
-    def forward(self, x: Tensor, means: Tensor, memory: State | None = None) -> tuple[Tensor, Tensor, State]:
-        batch = x.shape[:2]
-        y = self.attention(self.norm_attention(x).flatten(0, 1)).unflatten(0, batch)
-        x, means = x + self.outs[0](y), y @ self.means[0] + means
-        y, memory = self.time(self.norm_time(x).transpose(1, 2).flatten(0, 1), memory)
-        y = y.unflatten(0, (x.shape[0], -1)).transpose(1, 2)
-        x, means = x + self.outs[1](y), y @ self.means[1] + means
-        y = self.feed(self.norm_feed(x))
-        return x + self.outs[2](y), y @ self.means[2] + means, memory
-
-
-class RealBottleneck(Stateful):
-    """`Bottleneck`: the means of the channels are taken out before the blocks and put back behind them."""
-
-    def __init__(self, bottleneck: Bottleneck):
-        super().__init__()
-        self.blocks = nn.ModuleDict({name: RealBlock(block) for name, block in bottleneck.blocks.items()})
-        channels = bottleneck.channels
-        mean = torch.eye(4).repeat(channels, 1) / channels
-        self.mean = nn.Parameter(mean)  # C, 4
-        self.spread = nn.Parameter(mean.T * channels)  # 4, C
-        biases = [_means(out)[1] for block in bottleneck.blocks.values() for out in _projections(block)]
-        self.bias = nn.Parameter(sum(biases).repeat(channels))
-
-    def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
-        state, after = state or {}, {}
-        x = x.movedim(1, -1)  # B, T, F, C
-        means = x @ self.mean
-        x = x - means @ self.spread
-        for name, block in self.blocks.items():
-            x, means, after[name] = block(x, means, state.get(name))
-        return (means @ self.spread + x + self.bias).movedim(-1, 1), after
-
-
-def _layer_norm(norm: QuaternionLayerNorm) -> nn.LayerNorm:
-    """The norm of tokens that have mean zero in each component."""
-    real = nn.LayerNorm(4 * len(norm.gain), norm.eps)
-    real.weight, real.bias = nn.Parameter(norm.gain.repeat_interleave(4)), nn.Parameter(norm.bias.T.flatten())
-    return real
-
-
-def _projections(block: BandTimeBlock) -> list[nn.Linear]:
-    """Those whose outputs are added to the tokens."""
-    return [real_linear(linear) for linear in (block.attention.out, block.time_out, block.feed[2])]
-
-
-def _means(linear: nn.Linear) -> tuple[Tensor, Tensor]:
-    """From the input of a projection to the mean of each component of its output: (in, 4), (4,)."""
-    return linear.weight.unflatten(0, (-1, 4)).mean(0).T, linear.bias.unflatten(0, (-1, 4)).mean(0)
-
-
-def _centred(linear: nn.Linear) -> nn.Linear:
-    """The projection without these means."""
-    weight, bias = _means(linear)
-    centred = copy.deepcopy(linear)
-    centred.weight -= weight.T.repeat(linear.out_features // 4, 1)
-    centred.bias -= bias.repeat(linear.out_features // 4)
-    return centred

@@ -9,13 +9,14 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from .attention import SharedScoreAttention
 from .conv import QuaternionConv2d
 from .features import QuaternionFeatures
 from .fourier import bins_by_place
 from .linear import QuaternionLinear
-from .norm import QuaternionBatchNorm2d, QuaternionRMSNorm
+from .norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm
 from .quaternion import real_matrix
 from .recurrent import QuaternionGRU, gate_matrix
 from .state import State, Stateful
@@ -95,6 +96,22 @@ class RealMask(nn.Module):
         return spec[:, :, :, :, None] * turn
 
 
+class RealLayerNorm(nn.Module):
+    """`QuaternionLayerNorm` on (..., C): thin matrix products take the mean of each component, then a layer norm."""
+
+    def __init__(self, norm: QuaternionLayerNorm):
+        super().__init__()
+        channels = len(norm.gain)
+        self.mean = nn.Parameter(torch.eye(4).repeat(channels, 1) / channels)  # C, 4
+        self.spread = nn.Parameter(-torch.eye(4).repeat(1, channels))  # 4, C
+        self.gain = nn.Parameter(norm.gain.repeat_interleave(4))
+        self.bias, self.eps = nn.Parameter(norm.bias.T.flatten()), norm.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x @ self.mean @ self.spread + x
+        return F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
+
+
 class RealRMSNorm(nn.Module):
     """`QuaternionRMSNorm` on (..., C)."""
 
@@ -107,32 +124,28 @@ class RealRMSNorm(nn.Module):
 
 
 class RealAttention(nn.Module):
-    """`SharedScoreAttention` on (N, L, C) without its last projection: the attention of real heads that it is."""
+    """`SharedScoreAttention` on (N, L, C): the attention of real heads that it is."""
 
-    def __init__(self, attention: SharedScoreAttention, place: Tensor):
-        """`place` (L, 4, C / 4): what is added to each token before the first projection."""
+    def __init__(self, attention: SharedScoreAttention):
         super().__init__()
         project = attention.project
         self.heads, self.qk_norm = project.heads, isinstance(project.norm_q, QuaternionRMSNorm)
-        linear = real_linear(project.linear)
-        self.weight = nn.Parameter(linear.weight.T.contiguous())  # C, 3 C
-        self.bias = nn.Parameter(place.mT.flatten(1) @ self.weight + linear.bias)  # L, 3 C
+        self.linear, self.out = real_linear(project.linear), real_linear(attention.out)
         self.norm_q, self.norm_k = (
             RealRMSNorm(norm) if self.qk_norm else norm for norm in (project.norm_q, project.norm_k)
         )
-        channels = len(self.weight)
-        scale = (channels // self.heads) ** -0.5
+        scale = (self.linear.in_features // self.heads) ** -0.5
         if self.qk_norm:
             self.norm_q.norm.gain *= scale
         else:
-            for parameter in (self.weight, self.bias):
-                parameter[:, :channels] *= scale
+            for parameter in self.linear.parameters():
+                parameter[: self.linear.in_features] *= scale
 
     def forward(self, x: Tensor) -> Tensor:
-        qkv = (x @ self.weight + self.bias).mT.unflatten(1, (3 * self.heads, -1))  # N, 3 H, d, L: the heads lie apart
+        qkv = self.linear(x).mT.unflatten(1, (3 * self.heads, -1))  # N, 3 H, d, L: the heads lie apart
         q, k, v = qkv.split(self.heads, 1)
         weights = (self.norm_q(q.mT) @ self.norm_k(k.mT).mT).softmax(-1)  # N, H, L, L
-        return (v @ weights.mT).flatten(1, 2).mT
+        return self.out((v @ weights.mT).flatten(1, 2).mT)
 
 
 class RealGRU(Stateful):
