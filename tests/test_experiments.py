@@ -75,7 +75,7 @@ SOLVERS = {
     "spatial": heading,
     "transitivity": last_of_chain,
     "inverse": solve_inverse,
-    "recall": lambda p: dict(zip(p[::3], p[2::3], strict=False))[p[-1]],
+    "copy": lambda p: p,
 }
 
 
@@ -178,7 +178,7 @@ def test_reasoning_full_is_the_paper_s_networks():
     dropouts = ("scan_dropout", "gate_dropout", "feed_dropout", "embedding_dropout")  # Table 2
     assert [getattr(full.network("A2").config, name) for name in dropouts] == [0.2, 0.1, 0.1, 0.1]
     assert [getattr(Reasoning().network("A2").config, name) for name in dropouts] == [0] * 4
-    assert len(full.tasks) == 9 and "recall" not in full.tasks
+    assert len(full.tasks) == 9 and "copy" not in full.tasks
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ match. The small setting is about retrieval alone: a pure state space against th
 Bytes of "prompt=answer" and a line feed, zeros behind. The loss is the cross-entropy of every byte after the first; an
 answer matches when every byte of it, line feed included, is the likeliest one, which greedy decoding would write.
 Training and validation are drawn apart, from as many prompts as a task has: logic has twelve, inverse 990, so that
-validation repeats what training showed; recall has billions.
+validation repeats what training showed; copy has 26^10.
 """
 
 import math
@@ -28,13 +28,13 @@ class Reasoning:
     dropout in the arms of Table 2, C1."""
 
     arms: tuple[str, ...] = tuple(ARMS)
-    tasks: tuple[str, ...] = ("recall",)
+    tasks: tuple[str, ...] = ("copy",)
     width: float = 0.25
     regularised: bool = False
     length: int = 48
     train_per_task: int = 5000
     valid_per_task: int = 200
-    steps: int = 1200
+    steps: int = 800
     warmup: int = 30
     batch: int = 32
     learning_rate: float = 3e-3

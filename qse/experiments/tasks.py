@@ -1,7 +1,7 @@
 """Nine byte-level reasoning tasks ("Q-Jamba", Table 3) and one more: every generator draws a prompt and its answer.
 
 The paper shows one example of each and keeps its corpus to itself; the generators here are built on the examples.
-`recall` is not in the paper: retrieval and nothing else, many times in a line, so that it is learned in few steps.
+`copy` is not in the paper: retrieval and nothing else, at every byte of the answer, so that few steps teach it.
 Questions and answers are written "prompt=answer", one line of ASCII each.
 """
 
@@ -86,11 +86,10 @@ def inverse(random: Random) -> tuple[str, str]:
     return f"f(x)={slope}x+{offset};f-1({slope * x + offset})", str(x)
 
 
-def recall(random: Random) -> tuple[str, str]:
-    """A=3B=7B=7A -> 3: four letters and their digits, then all of them again in any order, the last one asked for."""
-    table = {letter: random.randint(0, 9) for letter in random.sample(LETTERS, 4)}
-    *again, last = random.sample(list(table), 4)
-    return "".join(f"{letter}={table[letter]}" for letter in (*table, *again)) + last, str(table[last])
+def copy(random: Random) -> tuple[str, str]:
+    """KQXBDKRWAM -> KQXBDKRWAM: ten letters, said again."""
+    text = "".join(random.choices(LETTERS, k=10))
+    return text, text
 
 
 def _truth(value: bool) -> str:
@@ -98,4 +97,4 @@ def _truth(value: bool) -> str:
 
 
 TABLE_3 = (brackets, variables, logic, arithmetic, patterns, relations, spatial, transitivity, inverse)
-TASKS: dict[str, Task] = {task.__name__: task for task in (*TABLE_3, recall)}
+TASKS: dict[str, Task] = {task.__name__: task for task in (*TABLE_3, copy)}
