@@ -371,8 +371,8 @@ def test_mixers_are_trained_as_the_trainer_does_and_only_once(study, tmp_path, m
     scores = validate(network, read_pairs(tmp_path / "valid", 16000), torch.device("cpu"))
     assert float(rows[3]["si_sdr"]) == pytest.approx(scores["si_sdr"], abs=1e-4)
 
-    monkeypatch.setattr(mixers._Audio, "quality", None)  # nothing is trained again
-    assert experiment("mixers", tmp_path / "out", study) == table
+    monkeypatch.setattr(mixers.Mixers, "_quality", None)  # nothing is trained again
+    assert experiment("mixers", tmp_path / "out", study) == experiment("mixers", tmp_path / "out", study[:3]) == table
 
 
 def test_mixers_need_all_three_folders(study, tmp_path):

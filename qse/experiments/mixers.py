@@ -71,7 +71,7 @@ class Mixers:
         torch.set_num_threads(1)
         configs = {name: self._config(f"model.time_mixer={name}") for name in self.mixers}
         configs |= {name: self._config(f"model.algebra={name}") for name in self.algebras}
-        runs = self._runs(configs, out / "mixers-runs.csv") if all(folders) else []
+        runs = self._runs(configs, out / "mixers-runs.csv", train=all(folders))
         rows = [row | _summary(row["model"], runs) for row in self._costs(configs, out)]
         write_table(out / "mixers.csv", rows)
         return _markdown(Table("mixers", COLUMNS, rows))
@@ -79,15 +79,36 @@ class Mixers:
     def _config(self, *changes: str) -> RunConfig:
         return read_config(find_recipe(self.recipe), list(changes))
 
-    def _runs(self, configs: dict[str, RunConfig], path: Path) -> list[Row]:
-        """A row for every model and seed: those of the file, and those that it does not have yet."""
-        rows, audio = _read(path), _Audio(self)
-        for seed in self.seeds:
+    def _runs(self, configs: dict[str, RunConfig], path: Path, train: bool) -> list[Row]:
+        """A row for every model and seed: those of the file, and with `train` those that it does not have yet."""
+        rows = _read(path)
+        for seed in self.seeds if train else ():
             for name, config in configs.items():
                 if not any(row["model"] == name and row["seed"] == seed for row in rows):
-                    rows.append({"model": name, "seed": seed} | audio.quality(config, seed))
+                    rows.append({"model": name, "seed": seed} | self._quality(config, seed))
                     write_table(path, rows)
         return rows
+
+    def _quality(self, config: RunConfig, seed: int) -> Row:
+        """Trains a network from the beginning; the mean scores of its averaged weights."""
+        torch.manual_seed(seed)
+        device = torch.device("cpu")
+        mixer = Mixer(config.mix, *self._corpora, seed, device)
+        plan = replace(config.train, seed=seed).counted(mixer.segments, 1)
+        network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
+        trainer = Trainer(network, loss_of(config.loss), batches, plan, device)
+        while trainer.done < plan.steps:
+            trainer.step()
+        return validate(trainer.average.module, self._pairs, device)
+
+    @cached_property
+    def _corpora(self) -> tuple[Corpus, Corpus]:
+        rate = self._config().mix.sample_rate
+        return Corpus.read(Path(self.speech), rate), Corpus.read(Path(self.noise), rate)
+
+    @cached_property
+    def _pairs(self) -> list[Pair]:
+        return read_pairs(Path(self.valid), self._config().mix.sample_rate)[:: self.every]
 
     def _costs(self, configs: dict[str, RunConfig], out: Path) -> Iterator[Row]:
         """A row for every model; what is timed takes turns."""
@@ -107,35 +128,6 @@ class Mixers:
                 "p50": hops[name].median,
                 "rate": batch * training.SEGMENT / steps[name].median,
             }
-
-
-class _Audio:
-    """What networks are trained on and scored on; read when it is first asked for."""
-
-    def __init__(self, settings: Mixers):
-        self.settings = settings
-
-    @cached_property
-    def corpora(self) -> tuple[Corpus, Corpus]:
-        rate = self.settings._config().mix.sample_rate
-        return Corpus.read(Path(self.settings.speech), rate), Corpus.read(Path(self.settings.noise), rate)
-
-    @cached_property
-    def pairs(self) -> list[Pair]:
-        rate = self.settings._config().mix.sample_rate
-        return read_pairs(Path(self.settings.valid), rate)[:: self.settings.every]
-
-    def quality(self, config: RunConfig, seed: int) -> Row:
-        """Trains a network from the beginning; the mean scores of its averaged weights."""
-        torch.manual_seed(seed)
-        device = torch.device("cpu")
-        mixer = Mixer(config.mix, *self.corpora, seed, device)
-        plan = replace(config.train, seed=seed).counted(mixer.segments, 1)
-        network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
-        trainer = Trainer(network, loss_of(config.loss), batches, plan, device)
-        while trainer.done < plan.steps:
-            trainer.step()
-        return validate(trainer.average.module, self.pairs, device)
 
 
 def _graph(network: torch.nn.Module, name: str, out: Path) -> Path:
