@@ -3,7 +3,7 @@ match. The small setting is about retrieval alone: a pure state space against th
 
 Bytes of "prompt=answer" and a line feed, zeros behind. The loss is the cross-entropy of every byte after the first; an
 answer matches when every byte of it, line feed included, is the likeliest one, which greedy decoding would write.
-Training and validation are drawn apart, from as many prompts as a task has: logic has twelve, inverse 990, so that
+Training and validation are drawn apart, from as many prompts as a task has: logic has twelve, inverse 900, so that
 validation repeats what training showed; copy has 26^10.
 """
 
@@ -72,8 +72,8 @@ class Reasoning:
                 write_table(out / "reasoning.csv", table)
                 write_table(out / "reasoning-curves.csv", curves)
         first = [row for row in curves if row["seed"] == self.seeds[0]]
-        plot_curves(out / "reasoning.png", first, x="step", y="loss", by="arm")
-        return "; ".join(f"{row['arm']} loss {row['loss']:.3f}, exact {row['exact']:.0%}" for row in table)
+        plot_curves(out / "reasoning.png", first, x="step", y="exact", by="arm")
+        return "; ".join(f"{row['arm']} loss {row['loss']:.3f}, exact {_in_time(row, curves)}" for row in table)
 
     def network(self, arm: str) -> Language:
         """An arm at this experiment's width, whole quaternions in every head."""
@@ -100,7 +100,7 @@ class Reasoning:
             schedule.step()
             if step % max(1, self.steps // self.validations) == 0:
                 row = judge(network, valid, self.device)
-                curves.append({"arm": arm, "seed": seed, "step": step, "loss": row["loss"]})
+                curves.append({"arm": arm, "seed": seed, "step": step, "loss": row["loss"], "exact": row["exact"]})
                 best = min(best, row, key=lambda row: row["loss"])
         return {"params": sum(parameter.numel() for parameter in network.parameters())} | best
 
@@ -119,6 +119,13 @@ class Corpus:
     answer: Tensor
     task: Tensor
     names: tuple[str, ...]
+
+
+def _in_time(run: Row, curves: list[Row]) -> str:
+    """The exact match of a run, and when it had nearly reached it."""
+    rows = [row for row in curves if (row["arm"], row["seed"]) == (run["arm"], run["seed"])]
+    first = next(row["step"] for row in rows if row["exact"] >= 0.9 * run["exact"])
+    return f"{run['exact']:.0%}, nine tenths of it by step {first}" if run["exact"] else "0%"
 
 
 def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Corpus:
