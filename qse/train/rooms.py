@@ -50,7 +50,7 @@ def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
     """Measured responses, float32 (R, samples), from the direct sound on: the largest tap, which becomes 1."""
     bank = torch.zeros(len(responses), samples)
     for row, response in zip(bank, responses, strict=True):
-        direct = int(np.abs(response).argmax())
+        direct = int(np.abs(response.astype(np.int32)).argmax())  # int16 has no +32768
         kept = torch.from_numpy(response[direct : direct + samples]).float()
         row[: len(kept)] = kept / kept[0]
     return bank
