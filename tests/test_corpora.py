@@ -144,7 +144,12 @@ def test_a_stored_corpus_is_the_one_in_memory_and_is_written_once(tmp_path):
     written = store.with_suffix(".int16").stat().st_mtime_ns
     check()
     assert store.with_suffix(".int16").stat().st_mtime_ns == written
+    mapped = stored(files, folder, store).audio
+    before = mapped.clone()
     write(folder / "a/one.wav", speech_like(5000, 16000, 5))
+    check()
+    assert torch.equal(mapped, before)  # of a run that still goes on
+    store.with_suffix(".int16").unlink()
     check()
     (folder / "b/two.wav").write_bytes(b"no audio")
     with pytest.raises(QseError, match=r"two.wav \(not readable as audio\)"):
@@ -154,8 +159,9 @@ def test_a_stored_corpus_is_the_one_in_memory_and_is_written_once(tmp_path):
 
 def test_measured_responses_begin_with_the_direct_sound():
     responses = [np.array([0, 3, -80, 40, 20, 10], np.int16), np.array([100, 50], np.int16)]
+    responses.append(np.array([64, -32768, 16384], np.int16))  # clipped at the lowest number
     bank = measured_bank(responses, 3)
-    assert bank.tolist() == [[1.0, -0.5, -0.25], [1.0, 0.5, 0.0]]
+    assert bank.tolist() == [[1.0, -0.5, -0.25], [1.0, 0.5, 0.0], [1.0, -0.5, 0.0]]
 
 
 def test_dns3_speaks_in_the_measured_rooms(tmp_path):

@@ -24,7 +24,7 @@ def stored(paths: list[Path], folder: Path, store: Path, sample_rate: int = 1600
     files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
     content = {"sample_rate": sample_rate, "files": files}
     try:
-        found = json.loads(index.read_text()) if index.exists() else {}
+        found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
         if {**found, "lengths": None} != {**content, "lengths": None}:
             found = {**content, "lengths": _write(paths, samples, sample_rate)}
             index.write_text(json.dumps(found))
@@ -38,6 +38,7 @@ def _write(paths: list[Path], samples: Path, sample_rate: int) -> list[int]:
     """Writes all recordings into one file; their lengths."""
     samples.parent.mkdir(parents=True, exist_ok=True)
     samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is whole
+    samples.unlink(missing_ok=True)  # a run that has mapped it keeps what it has
     lengths = []
     with samples.open("wb") as file:
         for first in range(0, len(paths), AT_ONCE):
