@@ -74,7 +74,7 @@ def _snr(signal: np.ndarray, other: np.ndarray) -> float:
 
 
 def float16(source: Path, target: Path) -> None:
-    onnx, converter = need("onnx"), need("onnxruntime.transformers.float16")
+    onnx, converter = need("onnx", "train"), need("onnxruntime.transformers.float16")
     onnx.save(converter.convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
 
 
