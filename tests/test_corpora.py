@@ -176,6 +176,17 @@ def test_dns3_speaks_in_the_measured_rooms(tmp_path):
     np.testing.assert_allclose(found, sorted(map(list, expected)), atol=1e-4)
 
 
+def test_a_run_with_pairs_of_its_own_needs_no_test_set(tmp_path, monkeypatch):
+    data = voicebank(tmp_path / "data", 16000)
+    for side in ("clean", "noisy"):
+        (data / f"{side}_testset_wav").rename(tmp_path / side)
+    monkeypatch.setattr("qse.train.run.launch", lambda *_: None)
+    config = replace(read_config(find_recipe("voicebank")), model=TINY)
+    train(config, Job(None, None, tmp_path / "run", valid=tmp_path, data=data))
+    with pytest.raises(QseError, match="has no folder noisy_testset_wav"):
+        train(config, Job(None, None, tmp_path / "run", data=data))
+
+
 def test_what_is_missing_is_named_with_what_the_corpus_needs(tmp_path):
     def refused(name, data, sentence, **changes):
         with pytest.raises(QseError, match=sentence):

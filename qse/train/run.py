@@ -85,7 +85,7 @@ def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
     except OSError as error:
         raise QseError(f"{job.out}: cannot write there ({error.strerror}); name another folder") from error
     if job.data:
-        sources.prepare(config.dataset, job.data)
+        sources.prepare(config.dataset, job.data, validated=job.valid is None)
     launch(_work, job.processes, config, job, report)
 
 

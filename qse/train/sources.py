@@ -63,10 +63,14 @@ def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
 CORPORA = {"voicebank": voicebank, "dns3": dns3}
 
 
-def prepare(dataset: str, data: Path) -> None:
-    """Makes the 16 kHz copies of a corpus that are missing, before several processes look for them."""
+def prepare(dataset: str, data: Path, validated: bool) -> None:
+    """Makes the 16 kHz copies of a corpus that are missing, before several processes look for them.
+
+    validated: whether the corpus is also what the run is validated with.
+    """
     if dataset == "voicebank":
-        datasets.voicebank(data, "train"), datasets.voicebank(data, "test")
+        for part in ("train", "test") if validated else ("train",):
+            datasets.voicebank(data, part)
     else:
         _stored(data, datasets.SAMPLE_RATE)
 
