@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from qse.errors import QseError, UsageError
 from qse.evaluate import datasets, metrics, pool, report, runner, score, summary
-from qse.evaluate.plot import levels, plot_spectrograms
+from qse.evaluate.plot import levels, plot_grid, plot_spectrograms
 from qse.evaluate.store import read_rows
 from qse.evaluate.study import Source, study
 from qse.evaluate.systems import System, find_system, opened
@@ -281,6 +281,12 @@ def test_levels_are_relative_to_a_full_sine_and_colours_are_shared(tmp_path):
         plot_spectrograms([("loud", sine, 16000), ("soft", 0.001 * sine, 16000)], tmp_path / "two.png")
     assert scales[0] == scales[1] and scales[0][1] == pytest.approx(0.0, abs=0.01)
     assert (tmp_path / "two.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_grid_may_lack_the_clean_signal_of_some_utterances(tmp_path):
+    noisy, enhanced, clean = ((name, np.sin(np.arange(4000)), 16000) for name in ("noisy", "enhanced", "clean"))
+    plot_grid([[noisy, enhanced], [noisy, enhanced, clean]], tmp_path / "worst.png")
+    assert (tmp_path / "worst.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_study_writes_everything(corpus, models):

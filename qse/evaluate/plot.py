@@ -46,9 +46,12 @@ def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
 
 def plot_grid(rows: Sequence[Sequence[Signal]], path: Path) -> None:
     """Write a PNG with a row of spectrograms per utterance; the signals of a row share their scales."""
-    figure = _figure(4.5 * len(rows[0]), 0.3 + 1.8 * len(rows))
-    for axes, signals in zip(figure.subplots(len(rows), len(rows[0]), squeeze=False), rows, strict=True):
-        _spectrograms(axes, signals)
+    columns = max(len(signals) for signals in rows)  # some utterances may have no clean signal
+    figure = _figure(4.5 * columns, 0.3 + 1.8 * len(rows))
+    for axes, signals in zip(figure.subplots(len(rows), columns, squeeze=False), rows, strict=True):
+        _spectrograms(axes[: len(signals)], signals)
+        for axis in axes[len(signals) :]:
+            axis.remove()
     _save(figure, path)
 
 
