@@ -37,10 +37,14 @@ CALIBRATION = 100  # hops
 
 def bench(request: Request) -> Table:
     """Every model of the request, or all trained ones, in every precision, in turn."""
-    rows = []
-    with graphs(chosen(request.models)) as paths, TemporaryDirectory() as folder:
-        for name, path in paths.items():
-            rows += _rows(name, path, Path(folder), request)
+    rows, level = [], logging.getLogger().level
+    logging.getLogger().setLevel(logging.ERROR)  # the converters advise to preprocess
+    try:
+        with graphs(chosen(request.models)) as paths, TemporaryDirectory() as folder:
+            for name, path in paths.items():
+                rows += _rows(name, path, Path(folder), request)
+    finally:
+        logging.getLogger().setLevel(level)
     notes = ("SNR is that of the output on noise, the output of float32 taken for the signal.",)
     return Table("precision", COLUMNS, rows, machine(request.threads), notes)
 
@@ -82,14 +86,15 @@ def dynamic(*operators: str) -> Callable[[Path, Path], None]:
     """8-bit weights of these operators; of all that ONNX Runtime knows if none is named."""
 
     def convert(source: Path, target: Path) -> None:
-        _quantization().quantize_dynamic(source, target, op_types_to_quantize=list(operators) or None)
+        quantization = need("onnxruntime.quantization")
+        quantization.quantize_dynamic(source, target, op_types_to_quantize=list(operators) or None)
 
     return convert
 
 
 def static(source: Path, target: Path) -> None:
     """8-bit weights and activations; the scales of the activations from noise and the states that it leads to."""
-    quantization, engine = _quantization(), Engine(source)
+    quantization, engine = need("onnxruntime.quantization"), Engine(source)
     state, random = engine.silence(), np.random.default_rng(0)
     inputs = []
     for _ in range(CALIBRATION):
@@ -102,11 +107,6 @@ def static(source: Path, target: Path) -> None:
             return inputs.pop(0) if inputs else None
 
     quantization.quantize_static(source, target, Noise())
-
-
-def _quantization():
-    logging.getLogger().setLevel(logging.ERROR)  # it advises to preprocess a graph that is as small as it gets
-    return need("onnxruntime.quantization")
 
 
 CONVERSIONS = {
