@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..networks import build_network
+from ..nn.attention import SharedScoreAttention
 from ..nn.hamilton import HamiltonAttention, component_attention
 from . import Request
 from .clock import race
@@ -18,6 +19,7 @@ from .table import Column, Table
 AUDIO = (6.86, 10.0)  # seconds
 STFTS = ((512, 256), (400, 100))
 RUNS = 2  # of every row, after one whose memory is measured
+FORMS = {HamiltonAttention: "hamilton, folded", SharedScoreAttention: "shared, fused"}
 PAPER = {"qconformer": 0.259, "qconformer-hamilton": 0.610, "qtransformer": 0.249, "qtransformer-hamilton": 0.594}
 
 COLUMNS = (
@@ -61,7 +63,7 @@ def _rows(names: tuple[str, ...], stft: tuple[int, int], audio: float, literal: 
     with torch.inference_mode():
         memory = {key: _peak(call) for key, call in calls.items()}
         times = race(calls, 0.0, warmup=0, least=RUNS)
-    shared = next((times[key].median for key in calls if key[1] == "shared, fused"), None)
+    shared = {name: times[name, form].median for name, form in calls if form == "shared, fused"}
     return [
         {
             "model": key[0],
@@ -70,7 +72,7 @@ def _rows(names: tuple[str, ...], stft: tuple[int, int], audio: float, literal: 
             "audio": audio,
             "seconds": times[key].median,
             "rtf": times[key].median / audio,
-            "slower": shared and times[key].median / shared,
+            "slower": times[key].median / base if (base := shared.get(key[0].removesuffix("-hamilton"))) else None,
             "paper": PAPER.get(key[0]) if stft == STFTS[0] else None,
             "memory": memory[key],
         }
@@ -83,9 +85,10 @@ def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> d
     networks = {}
     for name in names:
         network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
-        hamilton = any(isinstance(module, HamiltonAttention) for module in network.modules())
-        networks[name, "hamilton, folded" if hamilton else "shared, fused"] = network
-        if hamilton and literal:
+        kinds = {type(module) for module in network.modules()}
+        form = next((form for kind, form in FORMS.items() if kind in kinds), "-")
+        networks[name, form] = network
+        if literal and HamiltonAttention in kinds:
             networks[name, "hamilton, literal"] = _literal(name, *stft)
     return networks
 

@@ -4,6 +4,7 @@ import json
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,13 @@ def draw(out: Path, system: System, pairs: list[Pair], rows: list[Row], metrics:
     if not scored:
         return
     pair_of = {pair.name: pair for pair in pairs}
+    signals = cache(lambda name: panels(system, pair_of[name]))
     for metric in metrics:
         plot.plot_histogram(metric, scored, system.name, out / f"histogram-{metric}.png")
         low = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[:WORST]
-        plot.plot_grid([panels(system, pair_of[row["name"]]) for row in low], out / f"worst-{metric}.png")
+        plot.plot_grid([signals(row["name"]) for row in low], out / f"worst-{metric}.png")
     middle = sorted(scored, key=lambda row: row[metrics[0]])[len(scored) // 2]["name"]
-    plot.plot_spectrograms(panels(system, pair_of[middle]), out / "spectrograms.png")
+    plot.plot_spectrograms(signals(middle), out / "spectrograms.png")
 
 
 def panels(system: System, pair: Pair) -> list[tuple[str, Any, int]]:

@@ -27,7 +27,9 @@ def stored(paths: list[Path], folder: Path, store: Path, sample_rate: int = 1600
         found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
         if {**found, "lengths": None} != {**content, "lengths": None}:
             found = {**content, "lengths": _write(paths, samples, sample_rate)}
-            index.write_text(json.dumps(found))
+            part = index.with_suffix(".part")
+            part.write_text(json.dumps(found))
+            part.replace(index)
     except OSError as error:
         raise QseError(f"{store.parent}: cannot be written ({error.strerror}); make room there") from error
     audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
