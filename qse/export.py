@@ -5,7 +5,7 @@ state, `state.<path>` in and `next.<path>` out, in one order. What a runtime mus
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +39,10 @@ def export_stream(network: nn.Module, path: Path, *, name: str, version: str, li
     """
     if not isinstance(network, Stateful):
         raise QseError(f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream")
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        _write(network, beside)
-        _describe(beside, {
+    publish(
+        path,
+        lambda beside: _write(network, beside),
+        {
             "name": name,
             "version": version,
             "licence": licence,
@@ -50,12 +50,30 @@ def export_stream(network: nn.Module, path: Path, *, name: str, version: str, li
             "hop_length": network.config.hop_length,
             "latency": network.latency,
             "params": sum(parameter.numel() for parameter in network.parameters()),
-        })  # fmt: skip
-        difference = disagreement(network, beside)
-        if not difference <= TOLERANCE:
-            raise QseError(
-                f"{path}: not written, ONNX Runtime and torch differ by {difference:.1e} (limit {TOLERANCE})"
-            )
+        },
+        lambda beside: disagreement(network, beside),
+        TOLERANCE,
+    )
+
+
+def publish(
+    path: Path,
+    write: Callable[[Path], None],
+    metadata: Mapping[str, object],
+    difference: Callable[[Path], float],
+    tolerance: float,
+) -> None:
+    """Lets `write` make a graph beside `path`, describes it, and puts it there if it is as good as the network.
+
+    Raises QseError, and leaves `path` as it was, when `difference` of the graph is above `tolerance`, or no number.
+    """
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        write(beside)
+        _describe(beside, metadata)
+        found = difference(beside)
+        if not found <= tolerance:
+            raise QseError(f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit {tolerance})")
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)

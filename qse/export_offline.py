@@ -4,7 +4,6 @@ The STFT stays outside the graph; `qse.offline` computes it.
 """
 
 import copy
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .errors import QseError
-from .export import _describe, speech_like
+from .export import publish, speech_like
 from .networks import enhance
 from .networks.dilated import NormedConv
 from .networks.offline import Offline
@@ -32,10 +31,11 @@ def export_offline(network: Offline, path: Path, *, name: str, version: str, lic
     """
     if not isinstance(network, Offline):
         raise QseError(f"{path}: not written, {type(network).__name__} is a streaming network; export it as one")
-    config, beside = network.config, path.with_name(f".{path.name}.part")
-    try:
-        _write(network, beside)
-        _describe(beside, {
+    config = network.config
+    publish(
+        path,
+        lambda beside: _write(network, beside),
+        {
             "name": name,
             "version": version,
             "licence": licence,
@@ -43,15 +43,10 @@ def export_offline(network: Offline, path: Path, *, name: str, version: str, lic
             "n_fft": config.n_fft,
             "hop_length": config.hop_length,
             "params": sum(parameter.numel() for parameter in network.parameters()),
-        })  # fmt: skip
-        difference = max(disagreement(network, beside, seconds) for seconds in (0.3, 1.1))
-        if not difference <= TOLERANCE:
-            raise QseError(
-                f"{path}: not written, ONNX Runtime and torch differ by {difference:.1e} (limit {TOLERANCE})"
-            )
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+        },
+        lambda beside: max(disagreement(network, beside, seconds) for seconds in (0.3, 1.1)),
+        TOLERANCE,
+    )
 
 
 class Constant(nn.Module):
