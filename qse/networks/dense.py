@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nn.conv import CausalConv2d, QuaternionConv2d
+from ..nn.layout import join
 from ..nn.norm import QuaternionBatchNorm2d
 from ..nn.state import Stateful
 
@@ -72,5 +73,5 @@ class DenseBlock(Stateful):
         state, after, seen = state or {}, {}, x
         for name, layer in self.layers.items():
             y, after[name] = layer(seen, state.get(name))
-            seen = torch.cat([seen, y], dim=-3)
+            seen = join([seen, y], -3)
         return x + self.out(seen), after

@@ -9,12 +9,12 @@ wide bands above, as hearing does; the decoder's last layer opens both ranges ag
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..nn.conv import FrequencyUpsample, QuaternionConv2d
 from ..nn.features import QuaternionFeatures
+from ..nn.layout import channels_innermost, join
 from ..nn.mask import MagnitudePhaseMask
 from ..nn.norm import QuaternionBatchNorm2d
 from ..nn.state import Stateful
@@ -73,11 +73,12 @@ class RangeSplit(nn.Module):
         self.act = nn.LeakyReLU(0.2)
 
     def forward(self, x: Tensor) -> Tensor:
+        x = channels_innermost(F.pad(x, (self.MARGIN, self.MARGIN)))
+        ends = pairwise(accumulate((bins for bins, _ in self.ranges), initial=0))
         parts = [
-            conv(F.pad(x[..., first:last], padding))
-            for conv, (first, last), padding in zip(self.convs, *self.reach(), strict=True)
+            conv(x[..., first : last + 2 * self.MARGIN]) for conv, (first, last) in zip(self.convs, ends, strict=True)
         ]
-        return self.act(self.norm(torch.cat(parts, dim=-1)))
+        return self.act(self.norm(join(parts, -1)))
 
     def reach(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Of every range: the bins that its kernels see, first and behind the last, and the zeros outside of them."""
@@ -98,7 +99,7 @@ class RangeJoin(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         parts = x.split(self.bands, dim=-1)
-        return self.act(torch.cat([up(part) for up, part in zip(self.ups, parts, strict=True)], dim=-1))
+        return self.act(join([up(part) for up, part in zip(self.ups, parts, strict=True)], -1))
 
 
 class Fuse(ConvUnit):
@@ -108,7 +109,7 @@ class Fuse(ConvUnit):
         super().__init__(2 * channels, channels, (1, 1))
 
     def forward(self, x: Tensor, skip: Tensor) -> Tensor:
-        return super().forward(torch.cat([x, skip], dim=-3))
+        return super().forward(join([x, skip], -3))
 
 
 class Encoder(Stateful):

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .init import quaternion_init_
+from .layout import INNER, is_channels_innermost, join
 from .quaternion import real_matrix
 from .state import Stateful
 
@@ -88,7 +89,7 @@ class CausalConv2d(Stateful):
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if past is None:
             past = x.new_zeros(*x.shape[:3], self.history, x.shape[4])
-        x = torch.cat([past, x], dim=3)
+        x = join([past, x], -2)
         return self.conv(x), x[:, :, :, x.shape[3] - self.history :]
 
 
@@ -102,4 +103,7 @@ class FrequencyUpsample(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.conv(x).unflatten(-3, (self.factor, -1))  # B, 4, factor, C', T, F
-        return y.movedim(-4, -1).flatten(-2)
+        y = y.movedim(-4, -1)
+        if is_channels_innermost(x):
+            return y.permute(0, 3, 4, 5, 1, 2).flatten(2, 3).permute(INNER)
+        return y.flatten(-2)

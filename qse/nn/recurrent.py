@@ -31,11 +31,13 @@ class QuaternionGRU(Stateful):
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if hidden is None:
             hidden = x.new_zeros(x.shape[0], *self.bias_hidden.shape[1:])
-        weights = (gate_matrix(self.weight_input), gate_matrix(self.weight_hidden))
-        weights += (self.bias_input.flatten(), self.bias_hidden.flatten())
-        y, after = torch.gru(
-            x.flatten(-2), hidden.flatten(-2)[None], weights, True, 1, 0.0, self.training, False, True
-        )  # with biases, 1 layer, no dropout, one direction, batch first
+        kind = self.bias_hidden.dtype
+        x, hidden = x.flatten(-2).to(kind), hidden.flatten(-2)[None].to(kind)
+        with torch.autocast(x.device.type, enabled=False):  # products that build upon each other: exact, and no slower
+            weights = (gate_matrix(self.weight_input), gate_matrix(self.weight_hidden))
+            weights += (self.bias_input.flatten(), self.bias_hidden.flatten())
+            y, after = torch.gru(x, hidden, weights, True, 1, 0.0, self.training, False, True)
+            # with biases, 1 layer, no dropout, one direction, batch first
         return y.unflatten(-1, (4, -1)), after[0].unflatten(-1, (4, -1))
 
 
