@@ -3,6 +3,7 @@
 models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors  config.toml  card.md
 """
 
+import copy
 import csv
 import shutil
 from dataclasses import dataclass
@@ -91,8 +92,9 @@ def measure(network: nn.Module, engine: Engine, seconds: float = 10.0) -> Measur
 def macs_per_second(network: nn.Module) -> float:
     """Multiply-accumulates per second of audio, counted on the operators of one second: half of its flops."""
     config = network.config
+    network = copy.deepcopy(network).double().eval()  # in float32 an LSTM is one operator that is not counted
     with FlopCounterMode(display=False) as counter:
-        network.eval()(torch.zeros(1, config.sample_rate // config.hop_length * config.hop_length))
+        network(torch.zeros(1, config.sample_rate // config.hop_length * config.hop_length, dtype=torch.float64))
     return counter.get_total_flops() / 2
 
 

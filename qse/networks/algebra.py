@@ -37,6 +37,16 @@ def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
             _replace(module, name, getattr(module, name), n if algebra == "phm" else 1)
 
 
+def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """The quaternion weights of all layers: those (4, out, in, *kernel), and those (gates, 4, out, in)."""
+    modules = list(network.modules())
+    found = [
+        [getattr(module, name) for module in modules for name in table.get(type(module), ())]
+        for table in (WEIGHTS, GATES)
+    ]
+    return tuple([weight for weight in weights if isinstance(weight, nn.Parameter)] for weights in found)
+
+
 def _replace(module: nn.Module, name: str, weight: Tensor, n: int) -> None:
     """For a quaternion weight (gates, 4, out, in, *kernel)."""
     gates, _, out, into, *kernel = weight.shape

@@ -5,7 +5,7 @@ the optimiser. The header holds the step and what the trainer wants to remember,
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ..errors import QseError
+from .muon import QuaternionMuon
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
@@ -21,6 +22,7 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
     beside = path.with_name(f".{path.name}.part")
     try:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside, dict(header))
+        beside.chmod(0o644)  # safetensors leaves it to its owner alone
         os.replace(beside, path)
     except (OSError, SafetensorError) as error:
         beside.unlink(missing_ok=True)
@@ -41,19 +43,29 @@ def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
 
 
-def optimizer_tensors(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimiser's state by parameter name, without prefix."""
+def optimizer_tensors(network: nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, Tensor]:
+    """What the optimisers remember, by parameter name, without prefix."""
     names = {id(parameter): name for name, parameter in network.named_parameters()}
     return {
         f"{key}.{names[id(parameter)]}": torch.as_tensor(value)
+        for optimizer in optimizers
         for parameter, state in optimizer.state.items()
         for key, value in state.items()
     }
 
 
-def restore_optimizer(network: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """The inverse of `optimizer_tensors`; a parameter that was never updated has no state."""
+def restore_optimizers(
+    network: nn.Module, optimizers: Iterable[torch.optim.Optimizer], tensors: Mapping[str, Tensor]
+) -> None:
+    """The inverse of `optimizer_tensors`; a parameter that was never updated has no state.
+
+    What another kind of optimiser remembered of a parameter is left out: a run may change its optimiser.
+    """
     parameters = dict(network.named_parameters())
+    owners = {id(p): optimizer for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
     for path, value in tensors.items():
         key, name = path.split(".", 1)
-        optimizer.state[parameters[name]][key] = value if key == "step" else value.to(parameters[name].device)
+        parameter = parameters[name]
+        optimizer = owners[id(parameter)]
+        if (key == "momentum") == isinstance(optimizer, QuaternionMuon):
+            optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)

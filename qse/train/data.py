@@ -84,6 +84,9 @@ class MixConfig:
             if isinstance(value, tuple) and field.name != "noises" and not (len(value) == 2 and value[0] <= value[1]):
                 raise ValueError(f"{field.name} = {list(value)}: a range is two numbers, the smaller one first.")
 
+        if self.rooms < 1:
+            raise ValueError(f"rooms = {self.rooms}: at least 1; without any reverberation room_chance is 0.")
+
     @property
     def samples(self) -> int:
         """Samples per segment."""

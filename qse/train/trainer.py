@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
 from . import checkpoint
+from .optimizers import NAMES, optimizers
 from .parallel import average_, count
 
 Loss = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]  # network, noisy, clean -> total, terms
@@ -30,7 +31,8 @@ class TrainConfig:
     warmup: int = 300  # steps of linear rise
     hold: int = 0  # steps at full rate before the cosine begins to fall
     learning_rate: float = 1e-3
-    betas: tuple[float, float] = (0.9, 0.99)
+    optimizer: str = "adamw"  # or muon, for the quaternion weights
+    betas: tuple[float, float] = (0.9, 0.99)  # of AdamW
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the gradient
     average: float = 0.999  # decay of the moving average of the weights
@@ -42,6 +44,8 @@ class TrainConfig:
     def __post_init__(self):
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
+        if self.optimizer not in NAMES:
+            raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
 
     def counted(self, segments: int, processes: int) -> "TrainConfig":
         """The same with `steps`, where they are not given: `epochs` times the whole batches of `segments`."""
@@ -87,9 +91,7 @@ class Trainer:
         self.average = AveragedModel(self.network, multi_avg_fn=moving_average(config.average), use_buffers=True)
         if config.compile:
             self.network.compile()  # in place: it keeps its type and its names
-        self.optimizer = torch.optim.AdamW(
-            self.network.parameters(), betas=config.betas, weight_decay=config.weight_decay
-        )
+        self.optimizers = optimizers(self.network, config.optimizer, config.betas, config.weight_decay)
         self.done = 0  # steps
         self.skipped = 0  # of them left out because a gradient was not finite
         self.seconds = 0.0  # of training, over all resumes
@@ -107,7 +109,7 @@ class Trainer:
         self.heard += noisy.numel() * count()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             total, terms = self.loss(self.network, noisy, clean)
-        self.optimizer.zero_grad(set_to_none=False)
+        self.network.zero_grad(set_to_none=False)
         total.backward()
         self._stop.fill_(float(stop))
         gradients = [p.grad for p in self.network.parameters() if p.grad is not None]
@@ -125,9 +127,10 @@ class Trainer:
             for statistic, value in zip(self._statistics, before, strict=True):
                 statistic.copy_(value)
             return
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.rate(self.done)
-        self.optimizer.step()
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self.config.rate(self.done)
+            optimizer.step()
         self.average.update_parameters(self.network)
 
     def tensors(self) -> dict[str, Tensor]:
@@ -135,7 +138,7 @@ class Trainer:
         parts = {
             "model": self.network.state_dict(),
             "average": self.average.module.state_dict(),
-            "optimizer": checkpoint.optimizer_tensors(self.network, self.optimizer),
+            "optimizer": checkpoint.optimizer_tensors(self.network, self.optimizers),
         }
         return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
 
@@ -152,7 +155,7 @@ class Trainer:
         """Continues where the checkpoint was written."""
         self.network.load_state_dict(checkpoint.pick(tensors, "model"))
         self.average.module.load_state_dict(checkpoint.pick(tensors, "average"))
-        checkpoint.restore_optimizer(self.network, self.optimizer, checkpoint.pick(tensors, "optimizer"))
+        checkpoint.restore_optimizers(self.network, self.optimizers, checkpoint.pick(tensors, "optimizer"))
         self.average.n_averaged.fill_(int(header["averaged"]))
         self.done, self.skipped, self.heard = (int(header[key]) for key in ("step", "skipped", "heard"))
         self.seconds = float(header["seconds"])

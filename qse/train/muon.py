@@ -1,0 +1,67 @@
+"""Muon for quaternion weights: momentum whose singular values are made alike before it becomes a step.
+
+Jordan et al. 2024 ("Muon: An optimizer for hidden layers in neural networks"), with steps of the size of Adam's (Liu et
+al. 2025, "Muon is scalable for LLM training", section 2.2). It works on the real matrices of the weights (main paper,
+Eq. 28): their sums, products and transposes keep that pattern, so the step is one of quaternions again.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.recurrent import gate_matrix
+
+ROUNDS = 5
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3, x^5: five rounds bring singular values from 0.01 to about 1
+SIZE = 0.2  # root mean square of a step of learning rate 1
+
+
+class QuaternionMuon(torch.optim.Optimizer):
+    """For weights (4, out, in, *kernel), or (gates, 4, out, in) of which every gate is treated by itself.
+
+    Decoupled weight decay, Nesterov momentum. State: `momentum`, of the shape of the weight.
+    """
+
+    def __init__(
+        self,
+        weights: Iterable[nn.Parameter],
+        gates: Iterable[nn.Parameter] = (),
+        *,
+        lr: float = 1e-3,
+        momentum: float = 0.95,
+        weight_decay: float = 0.01,
+    ):
+        groups = [{"params": list(weights), "gated": False}, {"params": list(gates), "gated": True}]
+        super().__init__(groups, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                mean = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
+                mean.lerp_(weight.grad, 1 - group["momentum"])
+                ahead = weight.grad.lerp(mean, group["momentum"])
+                step = alike(ahead if group["gated"] else ahead[None]).view_as(weight)
+                weight.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=group["lr"])
+
+
+def alike(weight: Tensor) -> Tensor:
+    """(gates, 4, out, in, *kernel) -> (gates, 4, out, inputs of all positions): singular values near 1, RMS `SIZE`.
+
+    Kernels count as further inputs. Newton-Schulz iterations; a weight of zeros stays zero.
+    """
+    weight = weight.flatten(3)
+    gates, _, out, into = weight.shape
+    real = gate_matrix(weight).unflatten(0, (gates, -1))  # gates, 4 out, 4 in
+    x = real.mT if out > into else real
+    x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp_min(1e-12)
+    a, b, c = COEFFICIENTS
+    for _ in range(ROUNDS):
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    x = x.mT if out > into else x
+    first = x.unflatten(1, (4, out))[..., :into]  # the column of blocks that holds w0, w1, w2, w3 as they are
+    return SIZE * max(real.shape[1:]) ** 0.5 * first

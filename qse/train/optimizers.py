@@ -1,0 +1,18 @@
+"""Who trains what: Muon the quaternion weights, if it is wanted, AdamW everything else."""
+
+import torch
+from torch import nn
+
+from ..networks.algebra import quaternion_weights
+from .muon import QuaternionMuon
+
+NAMES = ("adamw", "muon")
+
+
+def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight_decay: float) -> list:
+    """One or two torch.optim.Optimizer, every parameter of `network` in one of them."""
+    weights, gates = quaternion_weights(network) if name == "muon" else ([], [])
+    taken = {*weights, *gates}
+    rest = [parameter for parameter in network.parameters() if parameter not in taken]
+    made = [torch.optim.AdamW(rest, betas=betas, weight_decay=weight_decay)]
+    return [*made, QuaternionMuon(weights, gates, weight_decay=weight_decay)] if taken else made

@@ -1,0 +1,84 @@
+"""Muon's steps against singular values by LAPACK, and its runs against going on."""
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import twins  # noqa: E402
+from torch import nn  # noqa: E402
+
+from qse.networks import build_network  # noqa: E402
+from qse.nn.quaternion import hamilton_matrix  # noqa: E402
+from qse.train import checkpoint  # noqa: E402
+from qse.train.muon import SIZE, QuaternionMuon, alike  # noqa: E402
+from qse.train.optimizers import optimizers  # noqa: E402
+
+PLAN = replace(twins.PLAN, optimizer="muon")
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (6, 2), (4, 3, 2, 3)])
+def test_a_step_turns_as_the_polar_factor_does_and_stays_one_of_quaternions(shape):
+    torch.manual_seed(0)
+    weight = torch.randn(4, *shape, dtype=torch.float64)
+    step = alike(weight[None]).view_as(weight)
+    real, of_step = hamilton_matrix(weight).flatten(1), hamilton_matrix(step).flatten(1)
+    left, _, right = torch.linalg.svd(real, full_matrices=False)
+    values = torch.linalg.svdvals(of_step) / (SIZE * max(real.shape) ** 0.5)
+    assert values.min() > 0.6 and values.max() < 1.3  # as wide as these five rounds leave them
+    rotated = left.T @ of_step @ right.T  # diagonal, where the singular vectors are kept
+    assert (rotated - rotated.diag().diag()).abs().max() < 1e-9 * rotated.abs().max()
+    assert step.square().mean().sqrt() == pytest.approx(SIZE, rel=0.3)
+
+
+def test_gates_are_treated_one_by_one():
+    weight = torch.randn(3, 4, 5, 2)
+    torch.testing.assert_close(alike(weight), torch.cat([alike(gate[None]) for gate in weight]))
+
+
+def test_zeros_stay_zero():
+    assert not alike(torch.zeros(1, 4, 3, 2)).any()
+
+
+def test_it_comes_to_the_minimum():
+    torch.manual_seed(0)
+    weight, target = nn.Parameter(torch.zeros(4, 3, 5)), torch.randn(4, 3, 5)
+    optimizer = QuaternionMuon([weight], weight_decay=0.0)
+    for step in range(400):
+        optimizer.param_groups[0]["lr"] = 0.05 * (1 - step / 400)
+        weight.grad = weight.detach() - target
+        optimizer.step()
+    assert (weight - target).abs().max() < 0.02
+
+
+def test_every_parameter_has_one_optimizer():
+    network = build_network(twins.TINY)
+    adam, muon = optimizers(network, "muon", (0.9, 0.99), 0.0)
+    of = [[id(p) for group in optimizer.param_groups for p in group["params"]] for optimizer in (adam, muon)]
+    assert sorted(of[0] + of[1]) == sorted(id(p) for p in network.parameters())
+    names = {name for name, p in network.named_parameters() if id(p) in of[1]}
+    assert {name.split(".")[-1] for name in names} == {"weight", "weight_input", "weight_hidden"}
+    assert not any("norm" in name or "head" in name for name in names) and "encoder.down1.conv.weight" in names
+
+
+def test_resuming_gives_the_numbers_of_going_on(tmp_path):
+    whole = twins.live(PLAN)
+    for _ in range(4):
+        whole.step()
+        if whole.done == 2:
+            checkpoint.save(tmp_path / "checkpoint.safetensors", whole.tensors(), whole.header())
+    rest = twins.live(PLAN)
+    rest.restore(*checkpoint.load(tmp_path / "checkpoint.safetensors"))
+    rest.step()
+    rest.step()
+    twins.same(rest.tensors(), whole.tensors())
+
+
+def test_a_run_may_change_its_optimizer():
+    before, after = twins.live(twins.PLAN), twins.live(PLAN)
+    before.step()
+    after.restore(before.tensors(), before.header())
+    after.step()
+    kept = {name.split(".")[1] for name in after.tensors() if name.endswith("weight_hidden") and "optimizer" in name}
+    assert kept == {"momentum"}
