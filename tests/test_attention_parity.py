@@ -132,3 +132,18 @@ def test_products_of_table_9(length, ours, theirs):
     quaternion = [torch.empty(1, 8, length, 4, 8, device="meta")] * 3
     assert macs(F.scaled_dot_product_attention, *real) == pytest.approx(ours, rel=3e-3)
     assert macs(component_attention, *quaternion) == pytest.approx(theirs, rel=3e-3)
+
+
+@pytest.mark.parametrize("qk_norm", [False, True])
+def test_attention_in_bfloat16_is_carried_out_in_float32(qk_norm, monkeypatch):
+    seen = []
+
+    def spy(q, k, v, **options):
+        seen.extend([q.dtype, k.dtype, v.dtype, torch.is_autocast_enabled("cpu")])
+        return q
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", spy)
+    layer = SharedScoreAttention(4, 2, qk_norm).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        layer(torch.randn(2, 5, 4, 4, dtype=torch.float32))
+    assert seen == [torch.float32] * 3 + [False]

@@ -22,9 +22,10 @@ def test_join_is_cat_forwards_and_backwards(dim):
 
 
 def test_join_follows_its_last_part():
-    first, last = torch.zeros(2, 4, 3, 1, 6), torch.randn(2, 4, 3, 5, 6)
+    first, last = torch.randn(2, 4, 3, 1, 6), torch.randn(2, 4, 3, 5, 6)
     assert join([first, last], -2).is_contiguous()
-    assert is_channels_innermost(join([first, channels_innermost(last)], -2))
+    joined = join([first, channels_innermost(last)], -2)
+    assert is_channels_innermost(joined) and torch.equal(joined, torch.cat([first, last], 3))
 
 
 def test_upsampling_keeps_the_layout():

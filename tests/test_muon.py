@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 import twins  # noqa: E402
 from torch import nn  # noqa: E402
 
+from qse.errors import QseError  # noqa: E402
 from qse.networks import build_network  # noqa: E402
 from qse.nn.quaternion import hamilton_matrix  # noqa: E402
 from qse.train import checkpoint  # noqa: E402
@@ -75,10 +76,28 @@ def test_resuming_gives_the_numbers_of_going_on(tmp_path):
     twins.same(rest.tensors(), whole.tensors())
 
 
-def test_a_run_may_change_its_optimizer():
-    before, after = twins.live(twins.PLAN), twins.live(PLAN)
+@pytest.mark.parametrize(("one", "other"), [("adamw", "muon"), ("muon", "adamw")])
+def test_a_run_may_change_its_optimizer(one, other):
+    before, after = (twins.live(replace(PLAN, optimizer=name)) for name in (one, other))
     before.step()
     after.restore(before.tensors(), before.header())
+    kept, had = (
+        {name: value for name, value in run.tensors().items() if name.startswith("optimizer.")}
+        for run in (after, before)
+    )
+    twins.same(kept, {name: had[name] for name in kept})
+    assert "optimizer.exp_avg.decoder.head.weight" in kept and not any("encoder.down1.conv" in name for name in kept)
     after.step()
-    kept = {name.split(".")[1] for name in after.tensors() if name.endswith("weight_hidden") and "optimizer" in name}
-    assert kept == {"momentum"}
+    assert not after.skipped
+
+
+def test_a_network_without_quaternion_weights_is_refused():
+    with pytest.raises(QseError, match="no quaternion weights; choose adamw"):
+        optimizers(build_network({**twins.TINY, "algebra": "real"}), "muon", (0.9, 0.99), 0.0)
+
+
+def test_weights_decay():
+    weight = nn.Parameter(torch.ones(4, 2, 2))
+    weight.grad = torch.zeros_like(weight)
+    QuaternionMuon([weight], lr=0.1, weight_decay=0.5).step()
+    torch.testing.assert_close(weight.detach(), torch.full((4, 2, 2), 0.95))

@@ -13,11 +13,12 @@ from qse.errors import QseError
 from qse.networks import axial, build_network, dilated, enhance
 from qse.networks.axial import ConvModule
 from qse.networks.catalogue import ROWS, macs
-from qse.networks.dilated import GatedLayer, NormedConv, Unit, join, to_features
+from qse.networks.dilated import GatedLayer, NormedConv, Unit
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.conv import QuaternionConv2d
 from qse.nn.conv_attention import ConvolutionAttention
 from qse.nn.features import QuaternionFeatures
+from qse.nn.layout import to_features, to_tokens
 from qse.nn.polar import PolarMask
 from qse.nn.quaternion import hamilton_product
 from qse.train.losses import LossConfig
@@ -135,11 +136,6 @@ def test_glu_gates_whole_quaternions():
     assert silent[:, 1].all() and not silent[:, [0, 2, 3]].any()
 
 
-def test_join_puts_channels_beside_each_other():
-    x, y = torch.randn(2, 4, 3, 5, 6), to_features(torch.randn(2, 5, 6, 4, 2))
-    torch.testing.assert_close(join(x, y), torch.cat([x, y], dim=2), rtol=0, atol=0)
-
-
 @pytest.mark.parametrize("kind", [SharedScoreAttention, ConvolutionAttention])
 def test_attention_turns_with_its_input(kind):
     """Whole quaternions in every head: turning all input quaternions by one unit quaternion turns the output."""
@@ -168,7 +164,7 @@ def test_layouts_stay_channels_innermost():
     x = to_features(torch.randn(1, 9, 5, 4, 3))
     for layer in (Unit(3, 2, (3, 3)), Unit(3, 2, (1, 1)), GatedLayer(3, 2, 1, 0.1)):
         for mode in (True, False):
-            assert dilated.to_tokens(layer.train(mode)(x)).is_contiguous()
+            assert to_tokens(layer.train(mode)(x)).is_contiguous()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ..nn.conv import CausalConv1d, QuaternionConv2d
 from ..nn.hypercomplex import HypercomplexWeight
 from ..nn.linear import QuaternionLinear
 from ..nn.recurrent import QuaternionGRU
+from .dilated import NormedConv
 
 ALGEBRAS = ("quaternion", "real", "phm")
 
@@ -18,6 +19,7 @@ WEIGHTS: dict[type[nn.Module], tuple[str, ...]] = {
     QuaternionLinear: ("weight",),
     QuaternionConv2d: ("weight",),
     CausalConv1d: ("weight",),
+    NormedConv: ("weight",),
 }
 GATES: dict[type[nn.Module], tuple[str, ...]] = dict.fromkeys(
     (QuaternionGRU, QuaternionRNN, QuaternionLSTM), ("weight_input", "weight_hidden")
@@ -38,12 +40,11 @@ def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
 
 
 def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """The quaternion weights of all layers: those (4, out, in, *kernel), and those (gates, 4, out, in)."""
-    modules = list(network.modules())
-    found = [
-        [getattr(module, name) for module in modules for name in table.get(type(module), ())]
+    """The quaternion weights of all layers above: those (4, out, in, *kernel), and those (gates, 4, out, in)."""
+    found = tuple(
+        [getattr(module, name) for module in network.modules() for name in table.get(type(module), ())]
         for table in (WEIGHTS, GATES)
-    ]
+    )
     return tuple([weight for weight in weights if isinstance(weight, nn.Parameter)] for weights in found)
 
 

@@ -13,9 +13,10 @@ from torch.nn import functional as F
 from ..nn.attention import SharedScoreAttention
 from ..nn.conv_attention import ConvolutionAttention
 from ..nn.hamilton import HamiltonAttention
+from ..nn.layout import to_features, to_tokens
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm
-from .dilated import NormedConv, to_features, to_tokens
+from .dilated import NormedConv
 
 ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {
     "shared": SharedScoreAttention,

@@ -1,8 +1,7 @@
 """The dilated dense block of the paper's encoder and decoder, not causal (main paper, Appendix D.1, Figure 6c).
 
-Features are (B, 4, C, T, F), channels counted in quaternions. In memory the channels lie innermost, (B, T, F, 4, C):
-that is the layout in which convolutions are fast and in which tokens come out as a view; every operation here keeps it.
-Dilation is along time, as in WaveNet.
+Features are (B, 4, C, T, F), channels counted in quaternions and innermost in memory (nn/layout.py); every operation
+here keeps that order. Dilation is along time, as in WaveNet.
 """
 
 from collections.abc import Callable
@@ -12,24 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..nn.init import quaternion_init_
+from ..nn.layout import join, to_features, to_tokens
 from ..nn.quaternion import real_matrix
 
 TILE = 32768  # bins of a stretch of frames that goes through a layer at once outside training
-
-
-def to_tokens(x: Tensor) -> Tensor:
-    """(B, 4, C, T, F) -> (B, T, F, 4, C), a view."""
-    return x.permute(0, 3, 4, 1, 2)
-
-
-def to_features(x: Tensor) -> Tensor:
-    """(B, T, F, 4, C) -> (B, 4, C, T, F), a view."""
-    return x.permute(0, 3, 4, 1, 2)
-
-
-def join(*parts: Tensor) -> Tensor:
-    """Features beside each other along the channels, never along the components."""
-    return to_features(torch.cat([to_tokens(part) for part in parts], dim=-1))
 
 
 def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training: bool) -> Tensor:
@@ -128,5 +113,5 @@ class DilatedDense(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers[:-1]:
-            x = join(x, layer(x))
+            x = join([x, layer(x)], -3)
         return self.layers[-1](x)

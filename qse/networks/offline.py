@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
+from ..nn.layout import channels_innermost, join, to_features, to_tokens
 from ..nn.polar import PolarMask
 from .axial import ATTENTION, FREQUENCY, TIME, Along, ConformerBlock, TransformerBlock
-from .dilated import DilatedDense, Unit, join, to_features, to_tokens
+from .dilated import DilatedDense, Unit
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class QuaternionCore(nn.Module):
         self.mask = PolarMask()
 
     def forward(self, spec: Tensor) -> Tensor:
-        x = to_features(to_tokens(self.features(spec)).contiguous())  # B, 4, 1, T, F, channels innermost in memory
+        x = channels_innermost(self.features(spec))  # B, 4, 1, T, F
         x = self.encoder(x)
         if self.bottleneck is not None:
             x = self.bottleneck(x)
@@ -165,7 +166,7 @@ class Bottleneck(nn.Module):
         self.fuse = Unit(2 * config.channels, config.channels, (1, 1))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.fuse(join(to_features(self.blocks(to_tokens(x))), x))
+        return self.fuse(join([to_features(self.blocks(to_tokens(x))), x], -3))
 
 
 class Decoder(nn.Module):

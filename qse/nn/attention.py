@@ -40,8 +40,8 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Scaled dot-product attention; on a CPU in float32, for in bfloat16 its gradient takes twenty times as long."""
-    if q.device.type == "cpu" and q.dtype == torch.bfloat16:
+    """Scaled dot-product attention; on a CPU never in bfloat16, where its gradient takes twenty times as long."""
+    if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # q and k may have been raised by a norm
         q, k, v = q.float(), k.float(), v.float()
         mask = None if mask is None else mask.float()
         with torch.autocast("cpu", enabled=False):

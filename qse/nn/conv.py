@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .init import quaternion_init_
-from .layout import INNER, is_channels_innermost, join
+from .layout import is_channels_innermost, join, to_features
 from .quaternion import real_matrix
 from .state import Stateful
 
@@ -105,5 +105,5 @@ class FrequencyUpsample(nn.Module):
         y = self.conv(x).unflatten(-3, (self.factor, -1))  # B, 4, factor, C', T, F
         y = y.movedim(-4, -1)
         if is_channels_innermost(x):
-            return y.permute(0, 3, 4, 5, 1, 2).flatten(2, 3).permute(INNER)
+            return to_features(y.permute(0, 3, 4, 5, 1, 2).flatten(2, 3))
         return y.flatten(-2)

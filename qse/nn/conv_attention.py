@@ -5,9 +5,8 @@ quaternion linear layers. The score is the real dot product.
 """
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from .attention import merge_heads
+from .attention import attend, merge_heads
 from .conv import QuaternionConv2d
 from .linear import QuaternionLinear
 from .norm import QuaternionRMSNorm
@@ -30,4 +29,4 @@ class ConvolutionAttention(nn.Module):
         qkv = self.project(x.permute(0, 2, 3, 1)[..., None])[..., 0]  # N, 4, 3 C, L
         q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 5, 1, 4)  # each N, H, L, 4, d
         q, k = self.norm_q(q), self.norm_k(k)
-        return self.out(merge_heads(F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2))))
+        return self.out(merge_heads(attend(q.flatten(-2), k.flatten(-2), v.flatten(-2))))

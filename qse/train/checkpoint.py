@@ -1,7 +1,7 @@
 """Checkpoints: one safetensors file, written beside and then renamed, so that a crash never leaves half of one.
 
 Names: `model.*` weights and buffers, `average.*` their moving average, `optimizer.<name>.<parameter>` the state of
-the optimiser. The header holds the step and what the trainer wants to remember, as text.
+its optimiser. The header holds the step and what the trainer wants to remember, as text.
 """
 
 import os
@@ -10,19 +10,21 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
 from ..errors import QseError
 from .muon import QuaternionMuon
+
+STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: ("momentum",)}
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
     """Writes `path` atomically. Raises QseError when there is no writing it: what was there before is still there."""
     beside = path.with_name(f".{path.name}.part")
     try:
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside, dict(header))
-        beside.chmod(0o644)  # safetensors leaves it to its owner alone
+        held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        beside.write_bytes(serialized(held, dict(header)))  # save_file would leave it to its owner alone
         os.replace(beside, path)
     except (OSError, SafetensorError) as error:
         beside.unlink(missing_ok=True)
@@ -67,5 +69,5 @@ def restore_optimizers(
         key, name = path.split(".", 1)
         parameter = parameters[name]
         optimizer = owners[id(parameter)]
-        if (key == "momentum") == isinstance(optimizer, QuaternionMuon):
+        if key in STATE[type(optimizer)]:
             optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from ..nn.recurrent import gate_matrix
 
 ROUNDS = 5
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3, x^5: five rounds bring singular values from 0.01 to about 1
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3, x^5: five rounds bring what exceeds 0.01 of the norm to about 1
 SIZE = 0.2  # root mean square of a step of learning rate 1
 
 
 class QuaternionMuon(torch.optim.Optimizer):
-    """For weights (4, out, in, *kernel), or (gates, 4, out, in) of which every gate is treated by itself.
+    """For weights (4, out, in, *kernel), each as one matrix, and (gates, 4, out, in), each gate as one.
 
     Decoupled weight decay, Nesterov momentum. State: `momentum`, of the shape of the weight.
     """
@@ -36,13 +36,15 @@ class QuaternionMuon(torch.optim.Optimizer):
         super().__init__(groups, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self) -> None:
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is None:
                     continue
-                mean = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
-                mean.lerp_(weight.grad, 1 - group["momentum"])
+                state = self.state[weight]
+                if not state:
+                    state["momentum"] = torch.zeros_like(weight)
+                mean = state["momentum"].lerp_(weight.grad, 1 - group["momentum"])
                 ahead = weight.grad.lerp(mean, group["momentum"])
                 step = alike(ahead if group["gated"] else ahead[None]).view_as(weight)
                 weight.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=group["lr"])

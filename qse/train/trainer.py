@@ -1,4 +1,5 @@
-"""The training loop. It knows a network, a loss and a source of batches, and nothing of what they are made of.
+"""The training loop. It knows a network, a loss and a source of batches, and nothing of what they are made of; which
+optimiser takes which weight, optimizers.py knows.
 
 A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from (seed, rank, step),
 so a resumed run continues to the same numbers as an uninterrupted one.
