@@ -51,7 +51,7 @@ class QuaternionMuon(torch.optim.Optimizer):
 
 
 def alike(weight: Tensor) -> Tensor:
-    """(gates, 4, out, in, *kernel) -> (gates, 4, out, inputs of all positions): singular values near 1, RMS `SIZE`.
+    """(gates, 4, out, in, *kernel) -> (gates, 4, out, inputs of all positions): singular values alike, RMS near `SIZE`.
 
     Kernels count as further inputs. Newton-Schulz iterations; a weight of zeros stays zero.
     """
