@@ -17,7 +17,7 @@ from qse.evaluate.study import Source, study  # noqa: E402
 from qse.export import speech_like  # noqa: E402
 from qse.train import checkpoint, sources  # noqa: E402
 from qse.train.corpus import Corpus  # noqa: E402
-from qse.train.data import MixConfig  # noqa: E402
+from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.pairs import PairedSegments  # noqa: E402
 from qse.train.rooms import measured_bank  # noqa: E402
 from qse.train.run import Job, find_recipe, read_config, train  # noqa: E402

@@ -8,8 +8,10 @@ import soundfile
 import torch
 
 from qse.errors import QseError
-from qse.train.data import Corpus, MixConfig, Mixer
+from qse.train.corpus import Corpus
+from qse.train.data import Mixer
 from qse.train.draw import Dice, Shelf
+from qse.train.mix import MixConfig
 
 RATE = 16000
 CHANCES = [field.name for field in dataclasses.fields(MixConfig) if field.name.endswith("_chance")]

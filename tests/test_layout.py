@@ -21,6 +21,11 @@ def test_join_is_cat_forwards_and_backwards(dim):
     assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
 
 
+def test_join_puts_channels_beside_each_other():
+    x, y = torch.randn(2, 4, 3, 5, 6), channels_innermost(torch.randn(2, 4, 2, 5, 6))
+    torch.testing.assert_close(join([x, y], -3), torch.cat([x, y], dim=2), rtol=0, atol=0)
+
+
 def test_join_follows_its_last_part():
     first, last = torch.randn(2, 4, 3, 1, 6), torch.randn(2, 4, 3, 5, 6)
     assert join([first, last], -2).is_contiguous()

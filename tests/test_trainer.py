@@ -21,9 +21,9 @@ from qse.evaluate.metrics import score_pair  # noqa: E402
 from qse.export import speech_like  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
 from qse.train import checkpoint, parallel  # noqa: E402
-from qse.train.data import MixConfig  # noqa: E402
 from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
+from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.run import Job, RunConfig, read_config, train  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
 from qse.train.validate import METRICS, Pair, quality, read_pairs, validate  # noqa: E402

@@ -27,7 +27,8 @@ from ..export import export_stream
 from ..networks import build_network
 from ..networks.algebra import ALGEBRAS
 from ..networks.mixers import TIME_MIXERS
-from ..train.data import Corpus, Mixer
+from ..train.corpus import Corpus
+from ..train.data import Mixer
 from ..train.run import RunConfig, find_recipe, loss_of, read_config
 from ..train.trainer import Trainer
 from ..train.validate import METRICS, Pair, read_pairs, validate

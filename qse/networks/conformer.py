@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..nn.attention import attend
 from ..nn.polar import PolarMask
 from .axial import FREQUENCY, TIME, Along
 from .offline import Offline, OfflineConfig, real_output
@@ -99,7 +100,7 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = self.project(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each N, H, L, d
-        return self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(-2))
+        return self.out(attend(q, k, v).transpose(1, 2).flatten(-2))
 
 
 class ConvModule(nn.Module):

@@ -64,7 +64,9 @@ class RangeSplit(nn.Module):
 
     def __init__(self, channels: int, ranges: tuple[tuple[int, int], ...]):
         super().__init__()
-        self.ranges = ranges
+        self.ends = list(
+            pairwise(accumulate((bins for bins, _ in ranges), initial=0))
+        )  # first bin, and behind the last
         self.convs = nn.ModuleList(
             QuaternionConv2d(1, channels, (1, width + 2 * self.MARGIN), stride=(1, width), bias=False)
             for _, width in ranges
@@ -74,17 +76,14 @@ class RangeSplit(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = channels_innermost(F.pad(x, (self.MARGIN, self.MARGIN)))
-        ends = pairwise(accumulate((bins for bins, _ in self.ranges), initial=0))
-        parts = [
-            conv(x[..., first : last + 2 * self.MARGIN]) for conv, (first, last) in zip(self.convs, ends, strict=True)
-        ]
+        reach = ((first, last + 2 * self.MARGIN) for first, last in self.ends)
+        parts = [conv(x[..., first:last]) for conv, (first, last) in zip(self.convs, reach, strict=True)]
         return self.act(self.norm(join(parts, -1)))
 
     def reach(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Of every range: the bins that its kernels see, first and behind the last, and the zeros outside of them."""
-        ends = list(accumulate((bins for bins, _ in self.ranges), initial=0))
-        reach = [(first - self.MARGIN, last + self.MARGIN) for first, last in pairwise(ends)]
-        seen = [(max(first, 0), min(last, ends[-1])) for first, last in reach]
+        reach = [(first - self.MARGIN, last + self.MARGIN) for first, last in self.ends]
+        seen = [(max(first, 0), min(last, self.ends[-1][1])) for first, last in reach]
         return seen, [(a - first, last - b) for (first, last), (a, b) in zip(reach, seen, strict=True)]
 
 

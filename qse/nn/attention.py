@@ -39,14 +39,14 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.unflatten(-1, (4, -1)).permute(0, 2, 3, 1, 4).flatten(-2)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
     """Scaled dot-product attention; on a CPU never in bfloat16, where its gradient takes twenty times as long."""
     if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # q and k may have been raised by a norm
         q, k, v = q.float(), k.float(), v.float()
         mask = None if mask is None else mask.float()
         with torch.autocast("cpu", enabled=False):
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
 
 
 class SharedScoreAttention(nn.Module):

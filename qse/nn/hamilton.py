@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .attention import Projections, merge_heads
+from .attention import Projections, attend, merge_heads
 from .linear import QuaternionLinear
 from .quaternion import PART, SIGN
 
@@ -42,7 +42,7 @@ def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     q = q.flatten(-2)[:, :, None].expand(-1, -1, 4, -1, -1)
     v = F.pad(v.movedim(-2, 2), (0, 3 * d))
     q, k, v = (x.reshape(x.shape[0], -1, length, 4 * d) for x in (q, k, v))  # N, 4 H, L, 4d
-    y = F.scaled_dot_product_attention(q, k, v, scale=1 / math.sqrt(d))[..., :d]
+    y = attend(q, k, v, scale=1 / math.sqrt(d))[..., :d]
     return y.unflatten(1, (-1, 4)).movedim(2, -2)
 
 

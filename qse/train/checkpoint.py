@@ -64,10 +64,10 @@ def restore_optimizers(
     What another kind of optimiser remembered of a parameter is left out: a run may change its optimiser.
     """
     parameters = dict(network.named_parameters())
-    owners = {id(p): optimizer for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
+    owners = {p: optimizer for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
     for path, value in tensors.items():
         key, name = path.split(".", 1)
         parameter = parameters[name]
-        optimizer = owners[id(parameter)]
+        optimizer = owners[parameter]
         if key in STATE[type(optimizer)]:
             optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)

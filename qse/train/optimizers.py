@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.optim import Optimizer
 
 from ..errors import QseError
 from ..networks.algebra import quaternion_weights
@@ -10,15 +11,17 @@ from .muon import QuaternionMuon
 NAMES = ("adamw", "muon")
 
 
-def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight_decay: float) -> list:
-    """One or two torch.optim.Optimizer, every parameter of `network` in one of them.
+def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight_decay: float) -> list[Optimizer]:
+    """One or two, AdamW first, every parameter of `network` in one of them.
 
     Raises QseError where there is nothing for Muon to train.
     """
-    weights, gates = quaternion_weights(network) if name == "muon" else ([], [])
-    taken = {*weights, *gates}
-    if name == "muon" and not taken:
-        raise QseError("train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate")
+    made = []
+    if name == "muon":
+        weights, gates = quaternion_weights(network)
+        if not weights and not gates:
+            raise QseError("train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate")
+        made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
+    taken = {parameter for optimizer in made for group in optimizer.param_groups for parameter in group["params"]}
     rest = [parameter for parameter in network.parameters() if parameter not in taken]
-    made = [torch.optim.AdamW(rest, betas=betas, weight_decay=weight_decay)]
-    return [*made, QuaternionMuon(weights, gates, weight_decay=weight_decay)] if taken else made
+    return [torch.optim.AdamW(rest, betas=betas, weight_decay=weight_decay), *made]

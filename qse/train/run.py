@@ -20,9 +20,9 @@ from ..errors import QseError, UsageError
 from ..evaluate.datasets import SAMPLE_RATE
 from ..networks import build_network, enhance
 from . import checkpoint, sources
-from .data import MixConfig
 from .logbook import Logbook
 from .losses import LossConfig, composite
+from .mix import MixConfig
 from .parallel import average_, launch
 from .trainer import TrainConfig, Trainer
 from .validate import Pair, quality, read_pairs, validate

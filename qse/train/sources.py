@@ -13,8 +13,9 @@ from torch import Tensor
 from ..errors import QseError
 from ..evaluate import datasets
 from .corpus import Corpus, read_recordings
-from .data import MixConfig, Mixer
+from .data import Mixer
 from .draw import Dice
+from .mix import MixConfig
 from .pairs import PairedSegments
 from .rooms import measured_bank
 from .stored import stored
