@@ -18,6 +18,9 @@ def train(
     hours: Annotated[float | None, typer.Option(help="Stop after this time.")] = None,
     processes: Annotated[int, typer.Option(help="Processes that share the work, one per core.")] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    start: Annotated[
+        Path | None, typer.Option("--from", help="Begin with the weights of this model's or run's folder.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
 ) -> None:
@@ -29,7 +32,7 @@ def train(
     out = out or Path("runs") / path.stem
     run(
         read_config(path, change or []),
-        Job(speech, noise, out, valid, hours, processes, device, resume, data),
+        Job(speech, noise, out, valid, hours, processes, device, resume, data, start),
         _Progress(),
     )
 

@@ -25,6 +25,7 @@ from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.run import Job, RunConfig, read_config, train  # noqa: E402
+from qse.train.start import start_from  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
 from qse.train.validate import METRICS, Pair, quality, read_pairs, validate  # noqa: E402
 
@@ -411,6 +412,31 @@ def test_a_checkpoint_of_another_model_is_named(whole, audio, tmp_path):
     (out / "checkpoint.safetensors").write_bytes((whole[0] / "checkpoint.safetensors").read_bytes())
     wider = replace(CONFIG, model={**TINY, "growth": 4})
     refused(r"run/checkpoint.safetensors: not a checkpoint of this model", wider, job(audio, out, resume=True))
+
+
+def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn(whole, audio, tmp_path):
+    out, _ = whole
+    deeper, noisy = {**TINY, "blocks": 3}, 0.1 * torch.randn(1, 1600)
+    small, large = build_network(TINY).eval(), build_network(deeper).eval()
+    kept, header = checkpoint.load(out / "best.safetensors")
+    small.load_state_dict(checkpoint.pick(kept, "average"))
+    assert start_from(large, out) == header
+    with torch.no_grad():
+        assert torch.equal(enhance(large, noisy), enhance(small, noisy))
+
+    again = replace(CONFIG, model=deeper)
+    train(again, job(audio, tmp_path / "run", valid=None, hours=0, start=out))
+    found, new = checkpoint.load(tmp_path / "run/checkpoint.safetensors")
+    assert new["step"] == "1" and int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000
+    learned = [name for name in large.state_dict() if "block2" in name and found[f"model.{name}"].any()]
+    assert {"bottleneck.blocks.block2.time_out.weight", "bottleneck.blocks.block2.feed.2.weight"} <= set(learned)
+
+    (tmp_path / "empty").mkdir()
+    refused("empty: no weights to start from", again, job(audio, tmp_path / "new", start=tmp_path / "empty"))
+    for other in ({"growth": 4}, {"time_mixer": "lru"}, {"blocks": 0}):
+        config = replace(CONFIG, model={**TINY, **other})
+        refused("best.safetensors: these weights do not fit", config, job(audio, tmp_path / "new", start=out))
+    refused("leave one of them out", again, job(audio, out, start=out, resume=True))
 
 
 # Two processes

@@ -53,6 +53,13 @@ class BandTimeBlock(Stateful):
         x = x + self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2)
         return x + self.feed(self.norm_feed(x)), memory
 
+    def pass_on_(self) -> None:
+        """Makes the block an identity: the last weights of its three branches are zero, where training can begin."""
+        for layer in (self.attention.out, self.time_out, self.feed[-1]):
+            for name, parameter in layer.named_parameters():
+                if not name.endswith("rule"):  # of an algebra that learns its multiplication
+                    nn.init.zeros_(parameter)
+
 
 class Bottleneck(Stateful):
     """(B, 4, C, T, F) -> the same; state: `{block: the memory of its mixer}`."""

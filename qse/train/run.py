@@ -24,6 +24,7 @@ from .logbook import Logbook
 from .losses import LossConfig, composite
 from .mix import MixConfig
 from .parallel import average_, launch
+from .start import start_from
 from .trainer import TrainConfig, Trainer
 from .validate import Pair, quality, read_pairs, validate
 
@@ -55,6 +56,7 @@ class Job:
     """Where a run reads and writes, and how long it may take.
 
     speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
+    start: the folder of a model or a run whose weights are the first ones.
     """
 
     speech: Path | None
@@ -66,6 +68,7 @@ class Job:
     device: str = "cpu"
     resume: bool = False
     data: Path | None = None
+    start: Path | None = None
 
 
 def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
@@ -96,7 +99,12 @@ def _check(config: RunConfig, job: Job) -> None:
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
-    rate = build_network(config.model).config.sample_rate
+    if job.start and job.resume:
+        raise UsageError("--resume goes on with a run, --from begins one: leave one of them out")
+    network = build_network(config.model)
+    if job.start:
+        start_from(network, job.start)
+    rate = network.config.sample_rate
     if job.data and rate != SAMPLE_RATE:
         raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
     if rate != config.mix.sample_rate:
@@ -189,6 +197,8 @@ class _Run:
         self.sums: dict[str, float] = {}  # of every term since the last line of train.csv, and the count of steps
         if job.resume:
             self._resume(job.out / "checkpoint.safetensors")
+        elif job.start:
+            trainer.begin(start_from(trainer.network, job.start))
 
     def _resume(self, path: Path) -> None:
         tensors, header = checkpoint.load(path)

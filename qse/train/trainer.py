@@ -152,6 +152,11 @@ class Trainer:
             "averaged": str(int(self.average.n_averaged)),
         }
 
+    def begin(self, header: dict[str, str]) -> None:
+        """Counts what the weights that the network was just given have cost: of their file, the header."""
+        self.average.module.load_state_dict(self.network.state_dict())
+        self.heard, self.seconds = int(header.get("heard", 0)), float(header.get("seconds", 0.0))
+
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continues where the checkpoint was written."""
         self.network.load_state_dict(checkpoint.pick(tensors, "model"))
