@@ -1,11 +1,11 @@
 """qse evaluate: how good a model is, utterance by utterance, in the paper's metrics."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from . import bars
 
 
 def evaluate(
@@ -41,7 +41,7 @@ def evaluate(
     from qse.evaluate.study import Source, study
 
     source = Source(noisy, clean, dataset, data)
-    with _progress() as progress:
+    with bars.progress() as progress:
         outcome = study(
             model, source, metrics, out, jobs=jobs, threads=threads, groups=groups, by=by, plot=plot, progress=progress
         )
@@ -50,25 +50,3 @@ def evaluate(
     for name, error in outcome.failed.items():
         typer.echo(f"qse: {name}: {error}", err=True)
     raise typer.Exit(bool(outcome.failed))
-
-
-@contextmanager
-def _progress() -> Iterator:
-    """A bar on stderr, as a function of (what is being done, how many are, of how many)."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    bar, tasks = Progress(*columns, console=Console(stderr=True)), {}
-
-    def advance(what: str, done: int, total: int) -> None:
-        if what not in tasks:
-            tasks[what] = bar.add_task(what, total=total)
-        bar.start()
-        bar.update(tasks[what], completed=done)
-
-    try:
-        yield advance
-    finally:
-        if tasks:
-            bar.stop()

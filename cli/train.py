@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from . import bars
+
 
 def train(
     recipe: Annotated[str, typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")],
@@ -30,11 +32,9 @@ def train(
 
     path = find_recipe(recipe)
     out = out or Path("runs") / path.stem
-    run(
-        read_config(path, change or []),
-        Job(speech, noise, out, valid, hours, processes, device, resume, data, start),
-        _Progress(),
-    )
+    job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
+    with bars.progress() as progress:
+        run(read_config(path, change or []), job, _Progress(), progress)
 
 
 class _Progress:

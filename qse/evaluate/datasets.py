@@ -26,7 +26,8 @@ SAMPLE_RATE = 16000
 SUFFIXES = {".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif"}
 CACHE = "16kHz"
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # how many are done, of how many
+Stages = Callable[[str, int, int], None]  # what is being done, how many are, of how many
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import json
 import platform
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from ..errors import UsageError
 from . import report
-from .datasets import SAMPLE_RATE, TEST_SETS, Pair, pair_folders
+from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders
 from .metrics import METRICS
 from .needs import need
 from .runner import Task, cores, enhance, evaluate, read_pair
@@ -18,7 +17,6 @@ from .store import Row
 from .systems import System, find_system
 
 WORST = 10  # utterances that a picture per metric shows: those with the smallest gain
-Progress = Callable[[str, int, int], None]  # what is being done, how many are, of how many
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Source:
     dataset: str | None = None
     data: Path | None = None
 
-    def pairs(self, progress: Progress | None = None) -> list[Pair]:
+    def pairs(self, progress: Stages | None = None) -> list[Pair]:
         """The utterances, sorted by name. UsageError for a mixture of the three ways."""
         if self.dataset is None:
             if self.noisy is None or self.data:
@@ -73,7 +71,7 @@ def study(
     groups: Path | None = None,
     by: str | None = None,
     plot: bool = False,
-    progress: Progress | None = None,
+    progress: Stages | None = None,
 ) -> Outcome:
     """Evaluate `model` (see systems) on `source` and write everything to `out` (runs/evaluate/MODEL if None).
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from .. import config as configuration
 from ..errors import QseError, UsageError
-from ..evaluate.datasets import SAMPLE_RATE
+from ..evaluate.datasets import SAMPLE_RATE, Stages
 from ..networks import build_network, enhance
 from . import checkpoint, sources
 from .logbook import Logbook
@@ -71,8 +71,15 @@ class Job:
     start: Path | None = None
 
 
-def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
+def train(
+    config: RunConfig,
+    job: Job,
+    report: Report | None = None,
+    progress: Stages | None = None,
+) -> None:
     """Trains until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the end of it.
+
+    progress is called while a corpus is made ready, with (what is copied, files done, all of them).
 
     Raises QseError when `out` holds a run already and `resume` is not set, or when there is nothing to resume.
     """
@@ -88,7 +95,7 @@ def train(config: RunConfig, job: Job, report: Report | None = None) -> None:
     except OSError as error:
         raise QseError(f"{job.out}: cannot write there ({error.strerror}); name another folder") from error
     if job.data:
-        sources.prepare(config.dataset, job.data, validated=job.valid is None)
+        sources.prepare(config.dataset, job.data, job.valid is None, progress)
     launch(_work, job.processes, config, job, report)
 
 

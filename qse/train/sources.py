@@ -4,6 +4,7 @@ A run knows a source by two things: `segments`, how many make an epoch, and `bat
 The layouts of the official corpora are those of qse/evaluate/datasets.py.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -64,16 +65,17 @@ def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
 CORPORA = {"voicebank": voicebank, "dns3": dns3}
 
 
-def prepare(dataset: str, data: Path, validated: bool) -> None:
+def prepare(dataset: str, data: Path, validated: bool, progress: datasets.Stages | None = None) -> None:
     """Makes the 16 kHz copies of a corpus that are missing, before several processes look for them.
 
     validated: whether the corpus is also what the run is validated with.
+    progress is called with (what is copied, files done, all of them).
     """
     if dataset == "voicebank":
         for part in ("train", "test") if validated else ("train",):
-            datasets.voicebank(data, part)
+            datasets.voicebank(data, part, progress and partial(progress, f"16 kHz copies, {part}"))
     else:
-        _stored(data, datasets.SAMPLE_RATE)
+        _stored(data, datasets.SAMPLE_RATE, progress)
 
 
 def validation(dataset: str, data: Path) -> list[Pair]:
@@ -83,10 +85,16 @@ def validation(dataset: str, data: Path) -> list[Pair]:
     return [read_pair(pair.name, pair.noisy, pair.clean) for pair in datasets.voicebank(data, "test")]
 
 
-def _stored(data: Path, sample_rate: int) -> tuple[Corpus, Corpus]:
+def _stored(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:
     """Clean speech and noise of DNS-Challenge 3, hundreds of hours: samples on disk, beside the corpus."""
     found = datasets.dns3(data)
     return tuple(
-        stored(paths, found.root / name, found.root / datasets.CACHE / name, sample_rate)
+        stored(
+            paths,
+            found.root / name,
+            found.root / datasets.CACHE / name,
+            sample_rate,
+            progress and partial(progress, f"16 kHz copy, {name}"),
+        )
         for name, paths in (("clean", found.clean), ("noise", found.noise))
     )

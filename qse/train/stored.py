@@ -9,15 +9,19 @@ from pathlib import Path
 import torch
 
 from ..errors import QseError
+from ..evaluate.datasets import Progress
 from .corpus import Corpus, group_of, read_recordings
 
 AT_ONCE = 256  # files in memory while the store is written
 
 
-def stored(paths: list[Path], folder: Path, store: Path, sample_rate: int = 16000) -> Corpus:
+def stored(
+    paths: list[Path], folder: Path, store: Path, sample_rate: int = 16000, progress: Progress | None = None
+) -> Corpus:
     """The recordings of `paths` below `folder`, from `store` without suffix, which is written where it does not fit.
 
-    Groups are the sub-folders of `folder`. Raises QseError for files that cannot be used, and for a full disk.
+    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while they are written.
+    Raises QseError for files that cannot be used, and for a full disk.
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
     samples, index = store.with_suffix(".int16"), store.with_suffix(".json")
@@ -26,7 +30,7 @@ def stored(paths: list[Path], folder: Path, store: Path, sample_rate: int = 1600
     try:
         found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
         if {**found, "lengths": None} != {**content, "lengths": None}:
-            found = {**content, "lengths": _write(paths, samples, sample_rate)}
+            found = {**content, "lengths": _write(paths, samples, sample_rate, progress)}
             part = index.with_suffix(".part")
             part.write_text(json.dumps(found))
             part.replace(index)
@@ -36,7 +40,7 @@ def stored(paths: list[Path], folder: Path, store: Path, sample_rate: int = 1600
     return Corpus.laid(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
 
 
-def _write(paths: list[Path], samples: Path, sample_rate: int) -> list[int]:
+def _write(paths: list[Path], samples: Path, sample_rate: int, progress: Progress | None) -> list[int]:
     """Writes all recordings into one file; their lengths."""
     samples.parent.mkdir(parents=True, exist_ok=True)
     samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is whole
@@ -47,4 +51,6 @@ def _write(paths: list[Path], samples: Path, sample_rate: int) -> list[int]:
             for recording in read_recordings(paths[first : first + AT_ONCE], sample_rate):
                 file.write(recording.tobytes())
                 lengths.append(len(recording))
+            if progress:
+                progress(len(lengths), len(paths))
     return lengths

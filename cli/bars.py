@@ -1,0 +1,29 @@
+"""Bars that show how far a command is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress() -> Iterator:
+    """Bars on stderr, one at a time, as a function of (what is being done, how many are, of how many)."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    bar, tasks = Progress(*columns, console=Console(stderr=True)), {}
+
+    def advance(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bar.add_task(what, total=total)
+        bar.start()
+        bar.update(tasks[what], completed=done)
+        if done == total:
+            bar.stop()
+            bar.update(tasks[what], visible=False)  # its last line stays on the screen
+
+    try:
+        yield advance
+    finally:
+        if tasks:
+            bar.stop()
