@@ -117,6 +117,8 @@ def _card(
 ) -> str:
     network = build_network(config.model).config
     latency = 2000 * network.hop_length / network.sample_rate
+    origin = header.get("origin")  # whose hours are counted too
+    steps = f"{header['step']} steps" + (f" after those of {origin}, in all" if origin else "")
     hours = f"{float(header['seconds']) / 3600:.1f} h"
     if scores:
         hours += f" for {float(scores['audio_hours']):.1f} h of audio"
@@ -134,7 +136,7 @@ def _card(
         f"| state | {cost.state_bytes / 1024:.0f} KiB |",
         f"| time per hop, one thread | p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs, "
         f"RTF {cost.rtf:.3f} ({processor()}) |",
-        f"| training | {header['step']} steps, {hours}, seed {config.train.seed} |",
+        f"| training | {steps}, {hours}, seed {config.train.seed} |",
         f"| licence | {licence} |",
     ]
     if scores:
@@ -151,5 +153,6 @@ def _card(
     if faults:
         lines += ["", f"Known faults: {faults}"]
     command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN --processes 2"
+    command += f" --from {origin}" if origin else ""
     lines += ["", "To train it again (`config.toml` lies beside this card):", "", f"    {command}", ""]
     return "\n".join(lines)

@@ -16,10 +16,12 @@ import twins  # noqa: E402
 from torch import nn  # noqa: E402
 from twins import PLAN, TINY, batches, copies, same, squared_error  # noqa: E402
 
+import qse  # noqa: E402
 from qse.errors import QseError  # noqa: E402
 from qse.evaluate.metrics import score_pair  # noqa: E402
 from qse.export import speech_like  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
+from qse.release import load_network, release  # noqa: E402
 from qse.train import checkpoint, parallel  # noqa: E402
 from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
@@ -414,6 +416,26 @@ def test_a_checkpoint_of_another_model_is_named(whole, audio, tmp_path):
     refused(r"run/checkpoint.safetensors: not a checkpoint of this model", wider, job(audio, out, resume=True))
 
 
+def released(run, folder) -> str:
+    """Exports a run and returns its card; ONNX Runtime and PyTorch have to agree on what was exported."""
+    release(run, folder, faults="It knows two noises.")
+    noisy = 0.1 * np.random.default_rng(0).standard_normal(16000).astype(np.float32)
+    network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
+    with torch.no_grad():
+        expected = enhance(network, torch.from_numpy(noisy)[None])[0].numpy()
+    assert np.abs(qse.denoise(noisy, 16000, qse.load(folder)) - expected).max() < 1e-5
+    return (folder / "card.md").read_text()
+
+
+def test_a_release_is_the_best_average_and_its_card_says_so(whole, tmp_path):
+    out, _ = whole
+    card = released(out, tmp_path / "tiny")
+    _, header = checkpoint.load(out / "best.safetensors")
+    best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
+    assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
+    assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
+
+
 def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn(whole, audio, tmp_path):
     out, _ = whole
     deeper, noisy = {**TINY, "blocks": 3}, 0.1 * torch.randn(1, 1600)
@@ -427,9 +449,11 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
     again = replace(CONFIG, model=deeper)
     train(again, job(audio, tmp_path / "run", valid=None, hours=0, start=out))
     found, new = checkpoint.load(tmp_path / "run/checkpoint.safetensors")
-    assert new["step"] == "1" and int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000
+    assert (new["step"], new["origin"]) == ("1", out.name)
+    assert int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000
     learned = [name for name in large.state_dict() if "block2" in name and found[f"model.{name}"].any()]
     assert {"bottleneck.blocks.block2.time_out.weight", "bottleneck.blocks.block2.feed.2.weight"} <= set(learned)
+    assert "| training | 1 steps after those of whole, in all" in released(tmp_path / "run", tmp_path / "deeper")
 
     (tmp_path / "empty").mkdir()
     refused("empty: no weights to start from", again, job(audio, tmp_path / "new", start=tmp_path / "empty"))

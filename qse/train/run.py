@@ -205,7 +205,7 @@ class _Run:
         if job.resume:
             self._resume(job.out / "checkpoint.safetensors")
         elif job.start:
-            trainer.begin(start_from(trainer.network, job.start))
+            trainer.begin(job.start.name, start_from(trainer.network, job.start))
 
     def _resume(self, path: Path) -> None:
         tensors, header = checkpoint.load(path)

@@ -94,6 +94,7 @@ class Trainer:
             self.network.compile()  # in place: it keeps its type and its names
         self.optimizers = optimizers(self.network, config.optimizer, config.betas, config.weight_decay)
         self.done = 0  # steps
+        self.origin = ""  # the model whose weights were the first, if any
         self.skipped = 0  # of them left out because a gradient was not finite
         self.seconds = 0.0  # of training, over all resumes
         self.heard = 0  # samples of noisy, by all processes
@@ -146,16 +147,17 @@ class Trainer:
     def header(self) -> dict[str, str]:
         return {
             "step": str(self.done),
+            "origin": self.origin,
             "skipped": str(self.skipped),
             "seconds": f"{self.seconds:.3f}",
             "heard": str(self.heard),
             "averaged": str(int(self.average.n_averaged)),
         }
 
-    def begin(self, header: dict[str, str]) -> None:
-        """Counts what the weights that the network was just given have cost: of their file, the header."""
+    def begin(self, origin: str, header: dict[str, str]) -> None:
+        """Counts what the weights of `origin`, which the network was just given, have cost: their file's header."""
         self.average.module.load_state_dict(self.network.state_dict())
-        self.heard, self.seconds = int(header.get("heard", 0)), float(header.get("seconds", 0.0))
+        self.origin, self.heard, self.seconds = origin, int(header.get("heard", 0)), float(header.get("seconds", 0.0))
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continues where the checkpoint was written."""
@@ -164,4 +166,4 @@ class Trainer:
         checkpoint.restore_optimizers(self.network, self.optimizers, checkpoint.pick(tensors, "optimizer"))
         self.average.n_averaged.fill_(int(header["averaged"]))
         self.done, self.skipped, self.heard = (int(header[key]) for key in ("step", "skipped", "heard"))
-        self.seconds = float(header["seconds"])
+        self.seconds, self.origin = float(header["seconds"]), header.get("origin", "")
