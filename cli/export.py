@@ -12,9 +12,14 @@ def export(
     data: Annotated[str, typer.Option(help="What it was trained on: a sentence for the card.")] = "",
     faults: Annotated[str, typer.Option(help="What it is known to do badly: a sentence for the card.")] = "",
     licence: Annotated[str, typer.Option(help="Licence of the weights.")] = "Apache-2.0",
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--mean-with", help="Run from the same beginning: the mean is exported."),
+    ] = None,
+    valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")] = None,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
     from qse.release import release
 
-    cost = release(run, folder, data, faults, licence)
+    cost = release(run, folder, data, faults, licence, others or (), valid)
     typer.echo(f"{folder}: {cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s, RTF {cost.rtf:.3f}")

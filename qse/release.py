@@ -6,6 +6,7 @@ models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors 
 import copy
 import csv
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -24,6 +25,7 @@ from .export import export_stream
 from .networks import build_network
 from .train import checkpoint
 from .train.run import RunConfig, read_config
+from .train.validate import read_pairs, validate
 from .zoo import seal
 
 
@@ -39,16 +41,29 @@ class Measured:
     state_bytes: int
 
 
-def release(run: Path, folder: Path, data: str = "", faults: str = "", licence: str = "Apache-2.0") -> Measured:
+def release(
+    run: Path,
+    folder: Path,
+    data: str = "",
+    faults: str = "",
+    licence: str = "Apache-2.0",
+    others: Sequence[Path] = (),
+    valid: Path | None = None,
+) -> Measured:
     """Writes the model folder of the run's best averaged weights (of its last ones where nothing was validated).
 
     `data` says in a sentence what it was trained on, `faults` what it is known to do badly; both go into the card.
+    others: runs that began with the same weights; the model is then the mean of all (Wortsman et al. 2022, "Model
+    soups"). valid: pairs whose scores go into the card; without them those of the run's own validation do.
     Raises QseError when `run` holds no run, or when the exported graph disagrees with torch.
     """
     config = read_config(run / "config.toml")
-    best = run / "best.safetensors"
-    chosen = best if best.exists() else run / "checkpoint.safetensors"
-    network, header = load_network(run / "config.toml", chosen)
+    network, header = load_network(run / "config.toml", best_of(run))
+    if others:
+        members = [network, *(load_network(run / "config.toml", best_of(other))[0] for other in others)]
+        states = [member.state_dict() for member in members]
+        mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
+        network.load_state_dict(mean)
     folder.mkdir(parents=True, exist_ok=True)
     export_stream(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
     seal(folder)
@@ -56,10 +71,18 @@ def release(run: Path, folder: Path, data: str = "", faults: str = "", licence: 
     shutil.copyfile(run / "checkpoint.safetensors", folder / "checkpoint.safetensors")
     shutil.copyfile(run / "config.toml", folder / "config.toml")
     measured = measure(network, Engine(folder / "model.onnx"))
-    rows = _rows(run / "valid.csv")
-    scores = next((row for row in rows if row["step"] == header["step"]), None)
+    if valid or others:
+        scores = valid and validate(network, read_pairs(valid, config.mix.sample_rate), torch.device("cpu"))
+    else:
+        scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     (folder / "card.md").write_text(_card(folder.name, config, header, measured, scores, data, faults, licence))
     return measured
+
+
+def best_of(run: Path) -> Path:
+    """The checkpoint of a run that is released."""
+    best = run / "best.safetensors"
+    return best if best.exists() else run / "checkpoint.safetensors"
 
 
 def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
@@ -110,7 +133,7 @@ def _card(
     config: RunConfig,
     header: dict[str, str],
     cost: Measured,
-    scores: dict[str, str] | None,
+    scores: Mapping[str, str | float] | None,
     data: str,
     faults: str,
     licence: str,
@@ -118,10 +141,9 @@ def _card(
     network = build_network(config.model).config
     latency = 2000 * network.hop_length / network.sample_rate
     origin = header.get("origin")  # whose hours are counted too
-    steps = f"{header['step']} steps" + (f" after those of {origin}, in all" if origin else "")
+    steps = f"{header['step']} steps" + (f" after those of {origin}, in all " if origin else ", ")
     hours = f"{float(header['seconds']) / 3600:.1f} h"
-    if scores:
-        hours += f" for {float(scores['audio_hours']):.1f} h of audio"
+    hours += f" for {int(header['heard']) / config.mix.sample_rate / 3600:.1f} h of audio"
     lines = [
         f"# {name}",
         "",
@@ -136,7 +158,7 @@ def _card(
         f"| state | {cost.state_bytes / 1024:.0f} KiB |",
         f"| time per hop, one thread | p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs, "
         f"RTF {cost.rtf:.3f} ({processor()}) |",
-        f"| training | {steps}, {hours}, seed {config.train.seed} |",
+        f"| training | {steps}{hours}, seed {config.train.seed} |",
         f"| licence | {licence} |",
     ]
     if scores:

@@ -416,9 +416,9 @@ def test_a_checkpoint_of_another_model_is_named(whole, audio, tmp_path):
     refused(r"run/checkpoint.safetensors: not a checkpoint of this model", wider, job(audio, out, resume=True))
 
 
-def released(run, folder) -> str:
+def released(run, folder, **how) -> str:
     """Exports a run and returns its card; ONNX Runtime and PyTorch have to agree on what was exported."""
-    release(run, folder, faults="It knows two noises.")
+    release(run, folder, faults="It knows two noises.", **how)
     noisy = 0.1 * np.random.default_rng(0).standard_normal(16000).astype(np.float32)
     network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
     with torch.no_grad():
@@ -434,6 +434,19 @@ def test_a_release_is_the_best_average_and_its_card_says_so(whole, tmp_path):
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
     assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
     assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
+
+
+def test_a_release_may_be_the_mean_of_two_runs(whole, audio, tmp_path):
+    out, _ = whole
+    train(CONFIG, job(audio, tmp_path / "run", valid=None, hours=0, start=out))
+    card = released(out, tmp_path / "mean", others=[tmp_path / "run"], valid=audio / "valid")
+    one, other = (
+        checkpoint.pick(checkpoint.load(path)[0], "average")["decoder.head.weight"]
+        for path in (out / "best.safetensors", tmp_path / "run/checkpoint.safetensors")
+    )
+    mean, _ = checkpoint.load(tmp_path / "mean/weights.safetensors")
+    assert torch.allclose(mean["decoder.head.weight"], (one + other) / 2) and not torch.equal(one, other)
+    assert "Validation pairs, mean: WB-PESQ" in card
 
 
 def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn(whole, audio, tmp_path):
