@@ -64,6 +64,7 @@ def release(
         states = [member.state_dict() for member in members]
         mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
         network.load_state_dict(mean)
+        header["mean_with"] = ", ".join(other.name for other in others)
     folder.mkdir(parents=True, exist_ok=True)
     export_stream(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
     seal(folder)
@@ -143,6 +144,7 @@ def _card(
     origin = header.get("origin")  # whose hours are counted too
     steps = f"{header['step']} steps" + (f" after those of {origin}, in all " if origin else ", ")
     hours = f"{float(header['seconds']) / 3600:.1f} h"
+    mean = f"; mean with the weights of {header['mean_with']}" if "mean_with" in header else ""
     hours += f" for {int(header['heard']) / config.mix.sample_rate / 3600:.1f} h of audio"
     lines = [
         f"# {name}",
@@ -158,7 +160,7 @@ def _card(
         f"| state | {cost.state_bytes / 1024:.0f} KiB |",
         f"| time per hop, one thread | p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs, "
         f"RTF {cost.rtf:.3f} ({processor()}) |",
-        f"| training | {steps}{hours}, seed {config.train.seed} |",
+        f"| training | {steps}{hours}, seed {config.train.seed}{mean} |",
         f"| licence | {licence} |",
     ]
     if scores:

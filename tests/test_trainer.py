@@ -446,7 +446,7 @@ def test_a_release_may_be_the_mean_of_two_runs(whole, audio, tmp_path):
     )
     mean, _ = checkpoint.load(tmp_path / "mean/weights.safetensors")
     assert torch.allclose(mean["decoder.head.weight"], (one + other) / 2) and not torch.equal(one, other)
-    assert "Validation pairs, mean: WB-PESQ" in card
+    assert "; mean with the weights of run |" in card and "Validation pairs, mean: WB-PESQ" in card
 
 
 def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn(whole, audio, tmp_path):
