@@ -21,10 +21,11 @@ from .bench.machine import processor
 from .bench.stream import GROUP, stepper
 from .engine import Engine
 from .errors import QseError
+from .evaluate.systems import weights_of
 from .export import export_stream
 from .networks import build_network
 from .train import checkpoint
-from .train.run import RunConfig, read_config
+from .train.recipe import RunConfig, read_config
 from .train.validate import read_pairs, validate
 from .zoo import seal
 
@@ -60,8 +61,8 @@ def release(
     config = read_config(run / "config.toml")
     network, header = load_network(run / "config.toml", best_of(run))
     if others:
-        members = [network, *(load_network(run / "config.toml", best_of(other))[0] for other in others)]
-        states = [member.state_dict() for member in members]
+        networks = network, *(load_network(run / "config.toml", best_of(other))[0] for other in others)
+        states = [each.state_dict() for each in networks]
         mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
@@ -72,27 +73,26 @@ def release(
     shutil.copyfile(run / "checkpoint.safetensors", folder / "checkpoint.safetensors")
     shutil.copyfile(run / "config.toml", folder / "config.toml")
     measured = measure(network, Engine(folder / "model.onnx"))
-    if valid or others:
-        scores = valid and validate(network, read_pairs(valid, config.mix.sample_rate), torch.device("cpu"))
-    else:
+    scores = None
+    if valid:
+        scores = validate(network, read_pairs(valid, config.mix.sample_rate), torch.device("cpu"))
+    elif not others:  # of which no run has scores
         scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     (folder / "card.md").write_text(_card(folder.name, config, header, measured, scores, data, faults, licence))
     return measured
 
 
 def best_of(run: Path) -> Path:
-    """The checkpoint of a run that is released."""
-    best = run / "best.safetensors"
-    return best if best.exists() else run / "checkpoint.safetensors"
+    """The weights of a run's or a model's folder that are released; where there are none, the file that is missing."""
+    return weights_of(run) or run / "checkpoint.safetensors"
 
 
 def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
     """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
     network = build_network(read_config(config).model)
     tensors, header = checkpoint.load(weights)
-    averaged = checkpoint.pick(tensors, "average") or tensors
     try:
-        network.load_state_dict(averaged)
+        network.load_state_dict(checkpoint.averaged(tensors))
     except RuntimeError as error:
         raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
     return network.eval(), header
@@ -143,9 +143,9 @@ def _card(
     latency = 2000 * network.hop_length / network.sample_rate
     origin = header.get("origin")  # whose hours are counted too
     steps = f"{header['step']} steps" + (f" after those of {origin}, in all " if origin else ", ")
-    hours = f"{float(header['seconds']) / 3600:.1f} h"
+    audio = int(header["heard"]) / config.mix.sample_rate
+    hours = f"{float(header['seconds']) / 3600:.1f} h for {audio / 3600:.1f} h of audio"
     mean = f"; mean with the weights of {header['mean_with']}" if "mean_with" in header else ""
-    hours += f" for {int(header['heard']) / config.mix.sample_rate / 3600:.1f} h of audio"
     lines = [
         f"# {name}",
         "",

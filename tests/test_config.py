@@ -140,7 +140,7 @@ def test_a_precision_that_there_is_not_names_those_there_are():
 def test_a_recipe_is_read_changed_written_and_read_again(tmp_path):
     pytest.importorskip("torch")
     from qse.networks.live import LiveConfig
-    from qse.train.run import read_config, write_config
+    from qse.train.recipe import read_config, write_config
 
     recipe, whole = tmp_path / "recipe.toml", tmp_path / "config.toml"
     recipe.write_text('[model]\nnetwork = "live"\ngrowth = 2\n[train]\nsteps = 50\n[mix]\nsnr = [0, 5]\n')
@@ -155,7 +155,7 @@ def test_a_recipe_is_read_changed_written_and_read_again(tmp_path):
 
 def test_a_recipe_with_a_table_that_there_is_not_names_the_tables(tmp_path):
     pytest.importorskip("torch")
-    from qse.train.run import read_config
+    from qse.train.recipe import read_config
 
     recipe = tmp_path / "recipe.toml"
     recipe.write_text("[trian]\nsteps = 50\n")

@@ -19,8 +19,9 @@ from qse.train import checkpoint, sources  # noqa: E402
 from qse.train.corpus import Corpus  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.pairs import PairedSegments  # noqa: E402
+from qse.train.recipe import find_recipe, read_config  # noqa: E402
 from qse.train.rooms import measured_bank  # noqa: E402
-from qse.train.run import Job, find_recipe, read_config, train  # noqa: E402
+from qse.train.run import Job, train  # noqa: E402
 from qse.train.stored import stored  # noqa: E402
 
 CPU = torch.device("cpu")

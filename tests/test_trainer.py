@@ -26,7 +26,8 @@ from qse.train import checkpoint, parallel  # noqa: E402
 from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
-from qse.train.run import Job, RunConfig, read_config, train  # noqa: E402
+from qse.train.recipe import RunConfig, read_config  # noqa: E402
+from qse.train.run import Job, train  # noqa: E402
 from qse.train.start import start_from  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
 from qse.train.validate import METRICS, Pair, quality, read_pairs, validate  # noqa: E402

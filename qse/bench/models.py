@@ -24,7 +24,7 @@ def network(model: str) -> "nn.Module":
         return build_network({"network": model})
     if not model.endswith(".toml"):
         raise QseError(f"no network called {model}: give a recipe (.toml) or one of {', '.join(NETWORKS)}")
-    from ..train.run import read_config
+    from ..train.recipe import read_config
 
     return build_network(read_config(Path(model)).model)
 

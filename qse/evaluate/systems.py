@@ -80,12 +80,12 @@ def open_checkpoint(path: Path, threads: int) -> Enhance:
     """
     torch = need("torch", "train")
     from .. import networks
-    from ..train import checkpoint, run
+    from ..train import checkpoint, recipe
 
-    config = run.read_config(path / "config.toml")
+    config = recipe.read_config(path / "config.toml")
     tensors, _ = checkpoint.load(weights_of(path))
     network = networks.build_network(config.model)
-    network.load_state_dict(checkpoint.pick(tensors, "average") or tensors)
+    network.load_state_dict(checkpoint.averaged(tensors))
     network.eval()
     torch.set_num_threads(threads)
 

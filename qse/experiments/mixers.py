@@ -29,7 +29,8 @@ from ..networks.algebra import ALGEBRAS
 from ..networks.mixers import TIME_MIXERS
 from ..train.corpus import Corpus
 from ..train.data import Mixer
-from ..train.run import RunConfig, find_recipe, loss_of, read_config
+from ..train.recipe import RunConfig, find_recipe, read_config
+from ..train.run import loss_of
 from ..train.trainer import Trainer
 from ..train.validate import METRICS, Pair, read_pairs, validate
 from .results import Row, write_table

@@ -64,9 +64,8 @@ class RangeSplit(nn.Module):
 
     def __init__(self, channels: int, ranges: tuple[tuple[int, int], ...]):
         super().__init__()
-        self.ends = list(
-            pairwise(accumulate((bins for bins, _ in ranges), initial=0))
-        )  # first bin, and behind the last
+        # of every range the first bin, and the one behind the last
+        self.ends = list(pairwise(accumulate((bins for bins, _ in ranges), initial=0)))
         self.convs = nn.ModuleList(
             QuaternionConv2d(1, channels, (1, width + 2 * self.MARGIN), stride=(1, width), bias=False)
             for _, width in ranges

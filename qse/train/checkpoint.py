@@ -45,6 +45,11 @@ def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
 
 
+def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """The averaged weights of a run's checkpoint, or those of a model's file, which has no others."""
+    return pick(tensors, "average") or tensors
+
+
 def optimizer_tensors(network: nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, Tensor]:
     """What the optimisers remember, by parameter name, without prefix."""
     names = {id(parameter): name for name, parameter in network.named_parameters()}

@@ -7,23 +7,21 @@ import json
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import qse_recipes
 import torch
 from torch import Tensor, nn
 
-from .. import config as configuration
 from ..errors import QseError, UsageError
 from ..evaluate.datasets import SAMPLE_RATE, Stages
 from ..networks import build_network, enhance
 from . import checkpoint, sources
 from .logbook import Logbook
 from .losses import LossConfig, composite
-from .mix import MixConfig
 from .parallel import average_, launch
+from .recipe import RunConfig, write_config
 from .start import start_from
 from .trainer import TrainConfig, Trainer
 from .validate import Pair, quality, read_pairs, validate
@@ -35,20 +33,6 @@ class Report(Protocol):
     def __call__(self, row: dict[str, float], plan: TrainConfig) -> None: ...
 
     def close(self) -> None: ...
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """The tables of a recipe; `model` names a network and holds the keys of its config.
-
-    dataset: the official corpus that a run's `data` holds, one of sources.CORPORA; "" for the recipes of no corpus.
-    """
-
-    model: dict[str, Any] = field(default_factory=dict)
-    mix: MixConfig = field(default_factory=MixConfig)
-    loss: LossConfig = field(default_factory=LossConfig)
-    train: TrainConfig = field(default_factory=TrainConfig)
-    dataset: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,12 +55,7 @@ class Job:
     start: Path | None = None
 
 
-def train(
-    config: RunConfig,
-    job: Job,
-    report: Report | None = None,
-    progress: Stages | None = None,
-) -> None:
+def train(config: RunConfig, job: Job, report: Report | None = None, progress: Stages | None = None) -> None:
     """Trains until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the end of it.
 
     progress is called while a corpus is made ready, with (what is copied, files done, all of them).
@@ -118,33 +97,6 @@ def _check(config: RunConfig, job: Job) -> None:
         raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
 
 
-def find_recipe(recipe: str) -> Path:
-    """The file of a recipe that is installed, by its name, or the one at a path. Raises QseError for neither."""
-    known = {path.stem: path for place in qse_recipes.__path__ for path in Path(place).glob("*.toml")}
-    if recipe in known or Path(recipe).is_file():
-        return known.get(recipe, Path(recipe))
-    names = ", ".join(sorted(known))
-    raise QseError(f"no recipe called {recipe}: there are {names}; a path to a TOML file works too")
-
-
-def write_config(path: Path, config: RunConfig) -> None:
-    """The whole configuration, defaults included, as TOML."""
-    import tomli_w
-
-    tables = asdict(config)
-    network = build_network(config.model)
-    tables["model"] = {"network": config.model["network"], **asdict(network.config)}
-    path.write_text(tomli_w.dumps(tables))
-
-
-def read_config(path: Path, changes: list[str] = ()) -> RunConfig:
-    """A recipe with `changes` ("table.key=value") applied. Raises QseError for what does not fit."""
-    values = configuration.overridden(configuration.read(path), list(changes))
-    model = values.pop("model", {})
-    config = configuration.build(RunConfig, values, f"{path}: ")
-    return replace(config, model=model)
-
-
 def loss_of(config: LossConfig) -> Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]:
     """The composite loss of what a network makes of noisy, against clean."""
 
@@ -167,7 +119,11 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
         noisy, clean = source.batch(step, config.train.batch, rank)
         return noisy.to(device), clean.to(device)
 
-    trainer = Trainer(build_network(config.model), loss_of(config.loss), batches, config.train, device, rank)
+    network = build_network(config.model)
+    header = start_from(network, job.start) if job.start else {}
+    trainer = Trainer(network, loss_of(config.loss), batches, config.train, device, rank)
+    if job.start:
+        trainer.begin(job.start.resolve().name, header)
     _Run(trainer, config, job, _pairs(config, job), rank, processes, report).go()
 
 
@@ -204,8 +160,6 @@ class _Run:
         self.sums: dict[str, float] = {}  # of every term since the last line of train.csv, and the count of steps
         if job.resume:
             self._resume(job.out / "checkpoint.safetensors")
-        elif job.start:
-            trainer.begin(job.start.name, start_from(trainer.network, job.start))
 
     def _resume(self, path: Path) -> None:
         tensors, header = checkpoint.load(path)

@@ -22,7 +22,7 @@ def start_from(network: nn.Module, folder: Path) -> dict[str, str]:
         raise QseError(f"{folder}: no weights to start from; name the folder of a model or of a run")
     tensors, header = checkpoint.load(path)
     try:
-        grow(network, checkpoint.pick(tensors, "average") or tensors)
+        grow(network, checkpoint.averaged(tensors))
     except RuntimeError as error:
         raise QseError(f"{path}: these weights do not fit; start from a model that differs in blocks alone") from error
     return header

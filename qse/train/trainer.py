@@ -155,8 +155,7 @@ class Trainer:
         }
 
     def begin(self, origin: str, header: dict[str, str]) -> None:
-        """Counts what the weights of `origin`, which the network was just given, have cost: their file's header."""
-        self.average.module.load_state_dict(self.network.state_dict())
+        """Counts what the weights of `origin`, with which the network came, have cost: their file's header."""
         self.origin, self.heard, self.seconds = origin, int(header.get("heard", 0)), float(header.get("seconds", 0.0))
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
