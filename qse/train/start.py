@@ -1,4 +1,4 @@
-"""A run that begins with the weights of a model that is there already, with more blocks if it likes."""
+"""A run that begins with the weights of a model that is there already, deeper or twice as wide if it likes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,13 +9,14 @@ from ..errors import QseError
 from ..evaluate.systems import weights_of
 from ..networks.bottleneck import BandTimeBlock
 from . import checkpoint
+from .widen import widen
 
 
 def start_from(network: nn.Module, folder: Path) -> dict[str, str]:
     """Gives `network` the weights in a model's or a run's folder, and returns what their file says of them.
 
-    The model may have fewer blocks: the new ones pass on what they are given until training changes that. Raises
-    QseError where there are no weights, or weights that do not fit.
+    That model may have half as many channels (`widen`) and fewer blocks: until training changes it, `network` computes
+    what that model does. Raises QseError where there are no weights, or weights that do not fit.
     """
     path = weights_of(folder)
     if path is None:
@@ -24,15 +25,17 @@ def start_from(network: nn.Module, folder: Path) -> dict[str, str]:
     try:
         grow(network, checkpoint.averaged(tensors))
     except RuntimeError as error:
-        raise QseError(f"{path}: these weights do not fit; start from a model that differs in blocks alone") from error
+        raise QseError(
+            f"{path}: these weights do not fit; start from a model of the same or half the channels"
+        ) from error
     return header
 
 
 def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Loads `weights`; a block that they lack becomes an identity. Raises RuntimeError where they do not fit."""
+    """Loads `weights`, widened; a block that they lack becomes an identity. RuntimeError where they do not fit."""
     blocks = {f"{name}.": block for name, block in network.named_modules() if isinstance(block, BandTimeBlock)}
     new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
-    found = network.load_state_dict(weights, strict=False)
+    found = network.load_state_dict(widen(network, weights), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")

@@ -1,0 +1,47 @@
+"""A network of twice the channels computes what the narrow one did, and its twin channels come apart."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from twins import TINY  # noqa: E402
+
+from qse.networks import build_network  # noqa: E402
+from qse.networks.mixers import TIME_MIXERS  # noqa: E402
+from qse.train.start import grow  # noqa: E402
+
+
+def pair(**how):
+    """A network whose weights are far from where they began, and one of twice the width and two blocks more."""
+    torch.manual_seed(0)
+    small = {**TINY, "window": 5, **how}
+    narrow = build_network(small).train()
+    for name, parameter in narrow.named_parameters():
+        if not name.endswith((".rate", ".turn")):  # of the LRU, which is stable where it began
+            parameter.data += 0.1 * torch.randn_like(parameter)
+    narrow(0.1 * torch.randn(2, 640))  # statistics of the batch norms
+    channels, growth = [2 * n for n in TINY["channels"]], 2 * TINY["growth"]
+    return narrow.eval(), build_network(
+        {**TINY, "window": 5, **how, "channels": channels, "growth": growth, "blocks": 3}
+    )
+
+
+@pytest.mark.parametrize("how", [*({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True}, {"gated": True}])
+def test_twice_the_channels_compute_the_same(how):
+    narrow, wide = pair(**how)
+    grow(wide, narrow.state_dict())
+    noisy = 0.1 * torch.randn(2, 640)
+    with torch.no_grad():
+        (expected, _), (found, _) = narrow(noisy), wide.eval()(noisy)
+    assert (expected - noisy).abs().max() > 0.05
+    torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
+
+
+def test_twins_learn_different_things():
+    narrow, wide = pair()
+    grow(wide, narrow.state_dict())
+    wide(0.1 * torch.randn(2, 640))[0].square().sum().backward()
+    for name, parameter in wide.named_parameters():
+        if name.startswith("encoder") and name.endswith("conv.weight"):
+            one, other = parameter.grad[:, ::2], parameter.grad[:, 1::2]  # of the two copies of every output channel
+            assert (one - other).abs().max() > 0.1 * one.abs().max(), name
