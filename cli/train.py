@@ -32,7 +32,8 @@ def train(
     from qse.train.run import train as run
 
     path = find_recipe(recipe)
-    out = out or Path("runs") / path.stem
+    name = path.resolve().parent.name if path.name == "config.toml" else path.stem  # of a model or a run: its own name
+    out = out or Path("runs") / name
     job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Progress(), progress)

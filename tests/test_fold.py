@@ -19,6 +19,7 @@ TINY = {
 }  # fmt: skip
 VARIANTS = {
     **{f"time by {name}": {"time_mixer": name} for name in TIME_MIXERS},
+    "one mixer per block": {"time_mixer": "gru attention", "blocks": 2},
     "real": {"algebra": "real"},
     "phm": {"algebra": "phm"},
     "gated": {"gated": True},

@@ -41,7 +41,10 @@ def test_a_block_keeps_the_streaming_law_with_every_mixer(word):
     contract.verify_stream(BandTimeBlock(3, 4, 2, time_mixer=word, window=5), torch.randn(2, 15, 3, 4, 4), dim=1)
 
 
-@pytest.mark.parametrize("words", [{"time_mixer": "token"}, {"time_mixer": "ssm", "algebra": "phm", "phm_n": 2}])
+@pytest.mark.parametrize("words", [
+    {"time_mixer": "token"}, {"time_mixer": "ssm", "algebra": "phm", "phm_n": 2},
+    {"time_mixer": "gru token", "blocks": 2},
+])  # fmt: skip
 def test_live_keeps_the_streaming_law(words):
     contract.verify_stream(live(**words), torch.randn(1, 10 * 16), dim=1, unit=16)
 
@@ -89,6 +92,7 @@ def test_real_has_four_times_the_weights_and_phm_about_as_many():
 
 @pytest.mark.parametrize("words, answer", [
     ({"time_mixer": "tcn"}, "gru, rnn, lstm, attention"), ({"algebra": "octonion"}, "quaternion, real, phm"),
+    ({"time_mixer": "gru token lru", "blocks": 2}, "one for each"), ({"time_mixer": "gru tcn", "blocks": 2}, "or one"),
     ({"algebra": "phm", "phm_n": 3}, "n = 3 does not divide"), ({"time_mixer": "token", "window": 0}, "window"),
 ])  # fmt: skip
 def test_a_wrong_word_is_answered_with_the_right_ones(words, answer):

@@ -75,8 +75,10 @@ class Bottleneck(Stateful):
         window: int = 100,
     ):
         super().__init__()
+        mixers = time_mixer.split()
+        mixers = mixers * blocks if len(mixers) == 1 else mixers
         self.blocks = nn.ModuleDict(
-            {f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm, time_mixer, window) for n in range(blocks)}
+            {f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm, word, window) for n, word in enumerate(mixers)}
         )
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:

@@ -41,7 +41,7 @@ class LiveConfig:
     blocks: int = 2
     heads: int = 4
     qk_norm: bool = False
-    time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token
+    time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token; or a word for each block, by spaces
     window: int = 100  # frames that attention over time, or the token, looks back over
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
@@ -51,8 +51,10 @@ class LiveConfig:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):
             raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
-        if self.time_mixer not in TIME_MIXERS:
-            raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {', '.join(TIME_MIXERS)}")
+        mixers = self.time_mixer.split()
+        if len(mixers) not in (1, self.blocks) or not TIME_MIXERS.keys() >= set(mixers):
+            words = ", ".join(TIME_MIXERS)
+            raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {words}, or one for each of the blocks")
         if self.window < 1:
             raise ValueError(f"window {self.window}: at least the frame itself, 1")
 
