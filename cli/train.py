@@ -18,7 +18,7 @@ def train(
     ] = None,
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")] = None,
     hours: Annotated[float | None, typer.Option(help="Stop after this time.")] = None,
-    processes: Annotated[int, typer.Option(help="Processes that share the work, one per core.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that share the work, one per core.")] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     start: Annotated[
         Path | None, typer.Option("--from", help="Begin with the weights of this model's or run's folder.")

@@ -29,6 +29,17 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(path.suffix.lower().lstrip("."))
 
 
+def subtype_of(target: Path, wanted: str = "") -> str:
+    """How `target`, whose suffix names a format, holds its samples: as `wanted` where it can, else as usual."""
+    import soundfile
+
+    form = format_of(target)
+    if target.suffix.lower() == ".opus":
+        return "OPUS"
+    written = not wanted.startswith("MPEG") or form == "MP3"  # libsndfile says that a WAV may hold MP3, and refuses it
+    return wanted if written and soundfile.check_format(form, wanted) else soundfile.default_subtype(form)
+
+
 def bad_samples(audio: np.ndarray) -> int:
     """How many samples are NaN or infinite."""
     return audio.size - int(np.count_nonzero(np.isfinite(audio)))
@@ -52,15 +63,10 @@ class Layout:
         """
         if target.suffix.lower() == source.suffix.lower():
             return self
-        import soundfile
-
         form = format_of(target)
         if form is None:
             raise QseError(f"{target}: no audio format goes with this suffix; known are {', '.join(FORMATS)}")
-        subtype = "OPUS" if target.suffix.lower() == ".opus" else self.subtype
-        if not soundfile.check_format(form, subtype):
-            subtype = soundfile.default_subtype(form)
-        return Layout(self.sample_rate, self.channels, form, subtype, "FILE", self.tags)
+        return Layout(self.sample_rate, self.channels, form, subtype_of(target, self.subtype), "FILE", self.tags)
 
 
 class Source:
@@ -211,7 +217,7 @@ def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
         if target.exists() and not overwrite:
             raise QseError(f"{target} exists already: name another output or ask for --overwrite")
         target.parent.mkdir(parents=True, exist_ok=True)
-        part.open("xb").close()
+        part.open("wb").close()
         try:
             yield part
             part.replace(target)

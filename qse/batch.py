@@ -125,19 +125,24 @@ def _tell(blocks: Iterator, sample_rate: int, progress: Callable[[float], None])
 
 def _find(text: str) -> dict[Path, Path]:
     path = Path(text)
-    if path.is_dir():
-        files = {file: path for file in sorted(path.rglob("*")) if format_of(file) and file.is_file()}
-        if not files:
-            raise QseError(f"{text} holds no audio file (known by their suffix: {', '.join(FORMATS)})")
-        return files
     if path.exists() or not any(sign in text for sign in "*?["):
-        return {path: path.parent}
+        found = _below(path)
+        if not found:
+            raise QseError(f"{text} holds no audio file (known by their suffix: {', '.join(FORMATS)})")
+        return found
     found = {}
     for match in sorted(glob(text, recursive=True)):
-        found |= _find(match)
+        found |= _below(Path(match))
     if not found:
         raise QseError(f"{text}: no file matches this pattern")
     return found
+
+
+def _below(path: Path) -> dict[Path, Path]:
+    """The audio files in a folder and below it; a file by itself, whatever it is."""
+    if path.is_dir():
+        return {file: path for file in sorted(path.rglob("*")) if format_of(file) and file.is_file()}
+    return {path: path.parent}
 
 
 def _enhanced(path: Path) -> Path:

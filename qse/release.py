@@ -25,7 +25,7 @@ from .evaluate.systems import weights_of
 from .export import export_stream
 from .networks import build_network
 from .train import checkpoint
-from .train.recipe import RunConfig, read_config
+from .train.recipe import RunConfig, load_network, read_config
 from .train.validate import read_pairs, validate
 from .zoo import seal
 
@@ -56,8 +56,11 @@ def release(
     `data` says in a sentence what it was trained on, `faults` what it is known to do badly; both go into the card.
     others: runs that began with the same weights; the model is then the mean of all (Wortsman et al. 2022, "Model
     soups"). valid: pairs whose scores go into the card; without them those of the run's own validation do.
-    Raises QseError when `run` holds no run, or when the exported graph disagrees with torch.
+    Raises QseError when `run` holds no run or is `folder` itself, or when the exported graph disagrees with torch.
     """
+    last = run / "checkpoint.safetensors"
+    if not last.exists() or run.resolve() == folder.resolve():
+        raise QseError(f"{run}: a model is made of the folder of a run, in a folder of its own; name both")
     config = read_config(run / "config.toml")
     network, header = load_network(run / "config.toml", best_of(run))
     if others:
@@ -70,7 +73,7 @@ def release(
     export_stream(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
-    shutil.copyfile(run / "checkpoint.safetensors", folder / "checkpoint.safetensors")
+    shutil.copyfile(last, folder / "checkpoint.safetensors")
     shutil.copyfile(run / "config.toml", folder / "config.toml")
     measured = measure(network, Engine(folder / "model.onnx"))
     scores = None
@@ -85,17 +88,6 @@ def release(
 def best_of(run: Path) -> Path:
     """The weights of a run's or a model's folder that are released; where there are none, the file that is missing."""
     return weights_of(run) or run / "checkpoint.safetensors"
-
-
-def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
-    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
-    network = build_network(read_config(config).model)
-    tensors, header = checkpoint.load(weights)
-    try:
-        network.load_state_dict(checkpoint.averaged(tensors))
-    except RuntimeError as error:
-        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
-    return network.eval(), header
 
 
 def measure(network: nn.Module, engine: Engine, seconds: float = 10.0) -> Measured:
@@ -178,5 +170,6 @@ def _card(
         lines += ["", f"Known faults: {faults}"]
     command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN --processes 2"
     command += f" --from {origin}" if origin else ""
-    lines += ["", "To train it again (`config.toml` lies beside this card):", "", f"    {command}", ""]
+    again = "To train it again" if not origin and not mean else "Its last run, after what the line on training names,"
+    lines += ["", f"{again} (`config.toml` lies beside this card):", "", f"    {command}", ""]
     return "\n".join(lines)

@@ -64,6 +64,7 @@ def test_titles_are_kept(tmp_path):
         ("a.wav", "FLOAT", "b.WAV", ("WAV", "FLOAT")),
         ("a.flac", "PCM_16", "b.opus", ("OGG", "OPUS")),
         ("a.mp3", "MPEG_LAYER_III", "b.ogg", ("OGG", "VORBIS")),
+        ("a.mp3", "MPEG_LAYER_III", "b.wav", ("WAV", "PCM_16")),
         ("a.opus", "OPUS", "b.wav", ("WAV", "PCM_16")),
     ],
 )
@@ -71,7 +72,17 @@ def test_another_suffix_gets_its_format_and_the_nearest_subtype(tmp_path, source
     path = make(tmp_path / source, tone(1000), subtype)
     with Source(path) as file:
         layout = file.layout.to(tmp_path / target, path)
-    assert (layout.format, layout.subtype) == expected
+        write(tmp_path / target, file.blocks(), layout)
+    written = soundfile.info(tmp_path / target)
+    assert (layout.format, layout.subtype) == (written.format, written.subtype) == expected
+
+
+def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path):
+    path = make(tmp_path / "a.wav", tone(1000), "PCM_16")
+    (tmp_path / f".b.wav.{os.getpid()}.part").write_bytes(b"half")
+    with Source(path) as file:
+        write(tmp_path / "b.wav", file.blocks(), file.layout)
+    assert soundfile.info(tmp_path / "b.wav").frames == 1000 and not list(tmp_path.glob(".*"))
 
 
 def test_every_suffix_names_a_format_of_libsndfile(tmp_path):

@@ -93,6 +93,10 @@ def test_patterns_and_many_files(here, command):
     assert err.splitlines()[-1].startswith("3 files, ")
     assert command("denoise", "su*/**/*.wav", "-o", "two", "--threads", "1")[0] == 0
     assert tree(here / "two") == ["a3.wav"]
+    (here / "papers").mkdir()
+    (here / "papers/notes.txt").write_text("no sound")
+    assert command("denoise", "[abp]*", "-o", "three")[0] == 0  # a pattern passes over a folder without audio
+    assert tree(here / "three") == ["a1.wav", "a2.wav", "b.wav"]
 
 
 def test_where_one_file_goes(here, command):

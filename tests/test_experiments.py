@@ -355,8 +355,7 @@ def study(tmp_path):
 
 def test_mixers_are_trained_as_the_trainer_does_and_only_once(study, tmp_path, monkeypatch):
     from qse.experiments import mixers
-    from qse.release import load_network
-    from qse.train.recipe import read_config
+    from qse.train.recipe import load_network, read_config
     from qse.train.run import Job, train
     from qse.train.validate import read_pairs, validate
 

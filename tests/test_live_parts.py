@@ -250,3 +250,14 @@ def test_a_recording_in_the_way_or_without_a_format_is_refused(tmp_path):
         Recorder(tmp_path / "there.wav", 16000, 2)
     with pytest.raises(QseError, match="suffix"):
         Recorder(tmp_path / "there.xyz", 16000, 2)
+    with pytest.raises(QseError, match="cannot be written"):
+        Recorder(tmp_path / "there.wav" / "both.wav", 16000, 2)
+    Recorder(tmp_path / "there.wav", 16000, 2, overwrite=True).close()
+    assert (tmp_path / "there.wav").read_bytes() == b"precious"  # there was nothing to put in its place
+
+
+def test_a_recording_is_encoded_as_its_suffix_says(tmp_path):
+    recorder = Recorder(tmp_path / "both.opus", 16000, 2)
+    recorder.put(np.zeros((16000, 2), np.float32))
+    recorder.close()
+    assert soundfile.info(recorder.path).subtype == "OPUS"

@@ -21,12 +21,12 @@ from qse.errors import QseError  # noqa: E402
 from qse.evaluate.metrics import score_pair  # noqa: E402
 from qse.export import speech_like  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
-from qse.release import load_network, release  # noqa: E402
+from qse.release import release  # noqa: E402
 from qse.train import checkpoint, parallel  # noqa: E402
 from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
-from qse.train.recipe import RunConfig, read_config  # noqa: E402
+from qse.train.recipe import RunConfig, load_network, read_config  # noqa: E402
 from qse.train.run import Job, train  # noqa: E402
 from qse.train.start import start_from  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
@@ -206,6 +206,15 @@ def lines(path) -> list[dict[str, str]]:
     return [dict(zip(head.split(","), row.split(","), strict=True)) for row in rows]
 
 
+def test_going_back_in_the_log_leaves_other_tables_alone(tmp_path):
+    log = Logbook(tmp_path)
+    for step in (1, 2):
+        log.add("train", {"step": step})
+    (tmp_path / "scores.csv").write_text("name,pesq_wb\np1,2.0\n")
+    log.rewind(1)
+    assert len(lines(tmp_path / "train.csv")) == 1 and "p1" in (tmp_path / "scores.csv").read_text()
+
+
 def test_the_log_grows_by_lines_and_columns(tmp_path):
     log = Logbook(tmp_path)
     log.add("train", {"step": 1234567, "loss": 0.123456789})
@@ -296,6 +305,11 @@ def test_pairs_that_do_not_fit_are_named(tmp_path):
     refused("rate", "rate: validation works at 16000 Hz, not at 8000", 8000)
     write(tmp_path / "two/noisy/a.wav", np.stack([tone, tone], 1)), write(tmp_path / "two/clean/a.wav", tone)
     refused("two", r"two/noisy/a.wav: a validation file must be mono")
+    for folder, clean in (("brief", tone), ("long", np.tile(tone, 400)), ("silent", np.zeros(16000))):
+        write(tmp_path / folder / "noisy/a.wav", clean + 0.01), write(tmp_path / folder / "clean/a.wav", clean)
+    refused("brief", r"brief/clean/a.wav: validation files last 0.5 to 30 seconds")
+    refused("long", r"long/clean/a.wav: validation files last 0.5 to 30 seconds")
+    refused("silent", r"silent/clean/a.wav: is silent")
 
 
 # Runs
@@ -399,7 +413,10 @@ def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
     before = (out / "checkpoint.safetensors").read_bytes()
     refused("whole: holds a run already; continue it with --resume", CONFIG, job(audio, out))
     refused(r"checkpoint.safetensors: no checkpoint to resume from", CONFIG, job(audio, tmp_path / "new", resume=True))
-    refused("speech: no such folder", CONFIG, job(tmp_path, tmp_path / "new"))
+    refused("speech: no such folder", CONFIG, job(tmp_path, tmp_path / "new", valid=audio / "valid"))
+    refused("gpu: choose cpu or cuda", CONFIG, job(audio, tmp_path / "unborn", device="gpu"))
+    refused("nothing: no pairs", CONFIG, job(audio, tmp_path / "unborn", valid=tmp_path / "nothing"))
+    assert not (tmp_path / "unborn").exists()
     refused("unknown key 'size'", replace(CONFIG, model={**TINY, "size": 3}), job(audio, tmp_path / "new"))
     slow = replace(CONFIG, model={**TINY, "sample_rate": 8000})
     refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, job(audio, tmp_path / "new"))
@@ -413,8 +430,10 @@ def test_a_checkpoint_of_another_model_is_named(whole, audio, tmp_path):
     out = tmp_path / "run"
     out.mkdir()
     (out / "checkpoint.safetensors").write_bytes((whole[0] / "checkpoint.safetensors").read_bytes())
+    (out / "config.toml").write_text("what the run is")
     wider = replace(CONFIG, model={**TINY, "growth": 4})
     refused(r"run/checkpoint.safetensors: not a checkpoint of this model", wider, job(audio, out, resume=True))
+    assert (out / "config.toml").read_text() == "what the run is"
 
 
 def released(run, folder, **how) -> str:
@@ -435,6 +454,13 @@ def test_a_release_is_the_best_average_and_its_card_says_so(whole, tmp_path):
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
     assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
     assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
+
+
+def test_a_run_is_not_released_into_itself(whole):
+    before = {path.name: path.read_bytes() for path in whole[0].iterdir()}
+    with pytest.raises(QseError, match="in a folder of its own"):
+        release(whole[0], whole[0] / "../" / whole[0].name)
+    assert {path.name: path.read_bytes() for path in whole[0].iterdir()} == before
 
 
 def test_a_release_may_be_the_mean_of_two_runs(whole, audio, tmp_path):

@@ -80,18 +80,15 @@ def open_checkpoint(path: Path, threads: int) -> Enhance:
     """
     torch = need("torch", "train")
     from .. import networks
-    from ..train import checkpoint, recipe
+    from ..train import recipe
 
-    config = recipe.read_config(path / "config.toml")
-    tensors, _ = checkpoint.load(weights_of(path))
-    network = networks.build_network(config.model)
-    network.load_state_dict(checkpoint.averaged(tensors))
-    network.eval()
+    network, _ = recipe.load_network(path / "config.toml", weights_of(path))
+    rate = network.config.sample_rate
     torch.set_num_threads(threads)
 
     def enhance(noisy: np.ndarray, sample_rate: int) -> np.ndarray:
-        if sample_rate != config.mix.sample_rate:
-            raise QseError(f"{path} works at {config.mix.sample_rate} Hz, the audio has {sample_rate} Hz: convert it")
+        if sample_rate != rate:
+            raise QseError(f"{path} works at {rate} Hz, the audio has {sample_rate} Hz: convert it")
         with torch.no_grad():
             return networks.enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
 

@@ -4,12 +4,13 @@ The live path puts blocks into a ring; a thread of its own writes them to disk. 
 left out and counted; a full disk ends the recording, keeps what is there, and says so.
 """
 
+import os
 from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
 
-from ..audio import format_of
+from ..audio import format_of, subtype_of
 from ..errors import QseError
 from .ring import Ring
 
@@ -22,10 +23,14 @@ class Recorder:
     `error`: why nothing is written any more, None while all is well."""
 
     def __init__(self, path: Path, sample_rate: int, channels: int, overwrite: bool = False):
-        """Raises QseError if `path` exists and `overwrite` is false, or cannot be written."""
+        """Raises QseError if `path` exists and `overwrite` is false, or cannot be written.
+
+        The file is made when there is something to put into it: a session that does not begin leaves nothing behind.
+        """
+        _check(path, overwrite)
         self.path, self.lost, self.error = path, 0, None
-        self._ring = Ring(HELD * sample_rate, channels)
-        self._file, self._closing = _open(path, sample_rate, channels, overwrite), Event()
+        self._ring, self._closing = Ring(HELD * sample_rate, channels), Event()
+        self._sample_rate = sample_rate
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
         self._thread.start()
 
@@ -42,28 +47,35 @@ class Recorder:
     def _work(self) -> None:
         import soundfile
 
-        block = np.zeros((self._ring.room, self._ring.channels), np.float32)
+        file, block = None, np.zeros((self._ring.room, self._ring.channels), np.float32)
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
-                self._file.write(np.clip(block[: self._ring.read(block)], -1, 1))
+                if count := self._ring.read(block):
+                    file = file or self._open()
+                    file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError, OSError):
             self.error = f"{self.path} is not written any further: is the disk full? What was written so far is kept"
         try:
-            self._file.close()
+            if file:
+                file.close()
         except soundfile.SoundFileError:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
 
+    def _open(self):
+        import soundfile
 
-def _open(path: Path, sample_rate: int, channels: int, overwrite: bool):
-    import soundfile
+        form, subtype = format_of(self.path), subtype_of(self.path)
+        return soundfile.SoundFile(self.path, "w", self._sample_rate, self._ring.channels, subtype, format=form)
 
+
+def _check(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise QseError(f"{path} exists already: name another recording or ask for --overwrite")
-    form = format_of(path)
-    if form is None:
+    if format_of(path) is None:
         raise QseError(f"{path}: no audio format goes with this suffix; name a recording that ends in .wav or .flac")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return soundfile.SoundFile(path, "w", sample_rate, channels, format=form)
-    except (soundfile.SoundFileError, ValueError, OSError) as error:
-        raise QseError(f"{path} cannot be written: name another place or a recording that ends in .wav") from error
+        if path.is_dir() or not os.access(path.parent, os.W_OK):
+            raise OSError
+    except OSError as error:
+        raise QseError(f"{path} cannot be written: name another place for the recording") from error

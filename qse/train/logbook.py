@@ -17,8 +17,8 @@ class Logbook:
 
     def rewind(self, step: int) -> None:
         """Forgets the rows after `step`: a run that resumes from there writes them again."""
-        for path in self.folder.glob("*.csv"):
-            self._write(path.stem, [row for row in self._rows(path.stem) if row["step"] <= step])
+        for table in ("train", "valid"):
+            self._write(table, [row for row in self._rows(table) if row["step"] <= step])
 
     def draw(self) -> None:
         """curves.png: the loss and each validation metric over the steps."""

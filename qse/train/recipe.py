@@ -1,14 +1,18 @@
-"""What a run is: the tables of a recipe, found by name, read from TOML with changes, and written down whole."""
+"""What a run is: the tables of a recipe, found by name, read from TOML with changes, and written down whole; and the
+network that they describe, with its weights.
+"""
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import qse_recipes
+from torch import nn
 
 from .. import config as configuration
 from ..errors import QseError
 from ..networks import build_network
+from . import checkpoint
 from .losses import LossConfig
 from .mix import MixConfig
 from .trainer import TrainConfig
@@ -35,6 +39,17 @@ def find_recipe(recipe: str) -> Path:
         return known.get(recipe, Path(recipe))
     names = ", ".join(sorted(known))
     raise QseError(f"no recipe called {recipe}: there are {names}; a path to a TOML file works too")
+
+
+def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
+    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
+    network = build_network(read_config(config).model)
+    tensors, header = checkpoint.load(weights)
+    try:
+        network.load_state_dict(checkpoint.averaged(tensors))
+    except RuntimeError as error:
+        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
+    return network.eval(), header
 
 
 def write_config(path: Path, config: RunConfig) -> None:

@@ -24,7 +24,7 @@ from .parallel import average_, launch
 from .recipe import RunConfig, write_config
 from .start import start_from
 from .trainer import TrainConfig, Trainer
-from .validate import Pair, quality, read_pairs, validate
+from .validate import Pair, find_pairs, quality, read_pairs, validate
 
 
 class Report(Protocol):
@@ -87,14 +87,31 @@ def _check(config: RunConfig, job: Job) -> None:
         raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
     if job.start and job.resume:
         raise UsageError("--resume goes on with a run, --from begins one: leave one of them out")
+    if job.device not in ("cpu", "cuda"):
+        raise UsageError(f"--device {job.device}: choose cpu or cuda")
+    if job.device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out")
     network = build_network(config.model)
     if job.start:
         start_from(network, job.start)
+    if job.resume:
+        _fits(network, job.out / "checkpoint.safetensors")
     rate = network.config.sample_rate
     if job.data and rate != SAMPLE_RATE:
         raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
     if rate != config.mix.sample_rate:
         raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
+    if job.valid:
+        find_pairs(job.valid, rate)
+
+
+def _fits(network: nn.Module, path: Path) -> None:
+    """Raises QseError when the checkpoint at `path` is of another model."""
+    tensors, _ = checkpoint.load(path)
+    try:
+        network.load_state_dict(checkpoint.pick(tensors, "model"))
+    except RuntimeError as error:
+        raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
 
 
 def loss_of(config: LossConfig) -> Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]:
@@ -163,11 +180,8 @@ class _Run:
 
     def _resume(self, path: Path) -> None:
         tensors, header = checkpoint.load(path)
-        try:
-            self.trainer.restore(tensors, header)
-            self.best, self.sums = float(header["best"]), json.loads(header.get("sums", "{}"))
-        except (KeyError, RuntimeError) as error:
-            raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
+        self.trainer.restore(tensors, header)
+        self.best, self.sums = float(header["best"]), json.loads(header.get("sums", "{}"))
         if self.rank == 0:
             self.log.rewind(self.trainer.done)
 

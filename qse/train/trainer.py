@@ -47,6 +47,9 @@ class TrainConfig:
             raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
+        for name in ("batch", "epochs", "checkpoint_every", "valid_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} {getattr(self, name)}: must be at least 1")
 
     def counted(self, segments: int, processes: int) -> "TrainConfig":
         """The same with `steps`, where they are not given: `epochs` times the whole batches of `segments`."""

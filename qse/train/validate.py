@@ -13,6 +13,7 @@ from ..networks import enhance
 from .parallel import gather
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
+SHORTEST, LONGEST = 0.5, 30  # seconds: STOI needs 0.4 of speech, and PESQ's code dies of some 50 stretches of it
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,13 @@ def quality(scores: dict[str, float]) -> float:
 
 
 def read_pairs(folder: Path, sample_rate: int) -> list[Pair]:
-    """The pairs of `folder`/noisy and `folder`/clean, by equal names. Raises QseError when there are none.
+    """The pairs of `folder`, as `find_pairs` finds them. Raises QseError for one that does not fit together."""
+    noisy = find_pairs(folder, sample_rate)
+    return [read_pair(path.stem, path, folder / "clean" / path.name) for path in noisy]
+
+
+def find_pairs(folder: Path, sample_rate: int) -> list[Path]:
+    """The files of `folder`/noisy; `folder`/clean has one of each name. Raises QseError when there are none.
 
     `sample_rate` is the network's: the metrics are defined at SAMPLE_RATE alone.
     """
@@ -39,7 +46,7 @@ def read_pairs(folder: Path, sample_rate: int) -> list[Pair]:
     noisy = sorted((folder / "noisy").glob("[!.]*"))
     if not noisy:
         raise QseError(f"{folder}: no pairs; put files of equal names into {folder / 'noisy'} and {folder / 'clean'}")
-    return [read_pair(path.stem, path, folder / "clean" / path.name) for path in noisy]
+    return noisy
 
 
 def read_pair(name: str, noisy: Path | None, clean: Path | None) -> Pair:
@@ -50,6 +57,10 @@ def read_pair(name: str, noisy: Path | None, clean: Path | None) -> Pair:
     if pair.noisy.shape != pair.clean.shape:
         lengths = f"noisy has {len(pair.noisy)} samples and clean {len(pair.clean)}"
         raise QseError(f"{noisy}: {lengths}; cut them to one length")
+    if not pair.clean.any():
+        raise QseError(f"{clean}: is silent, and no metric has a value against silence; leave the pair out")
+    if not SHORTEST <= len(pair.clean) / SAMPLE_RATE <= LONGEST:
+        raise QseError(f"{clean}: validation files last {SHORTEST:g} to {LONGEST} seconds; cut it, or leave it out")
     return pair
 
 
