@@ -170,6 +170,6 @@ def _card(
         lines += ["", f"Known faults: {faults}"]
     command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN --processes 2"
     command += f" --from {origin}" if origin else ""
-    again = "To train it again" if not origin and not mean else "Its last run, after what the line on training names,"
+    again = "Its last run" if origin or mean else "To train it again"
     lines += ["", f"{again} (`config.toml` lies beside this card):", "", f"    {command}", ""]
     return "\n".join(lines)
