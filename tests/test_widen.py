@@ -37,6 +37,15 @@ def test_twice_the_channels_compute_the_same(how):
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
 
 
+@pytest.mark.parametrize("how, changes", [
+    ({"time_mixer": "attention"}, {"window": 10}), ({"algebra": "real"}, {"channels": (4, 4, 8), "growth": 4}),
+])  # fmt: skip
+def test_what_cannot_be_widened_does_not_fit(how, changes):
+    narrow = build_network({**TINY, "window": 5, **how})
+    with pytest.raises(RuntimeError):
+        grow(build_network({**TINY, "window": 5, **how, **changes}), narrow.state_dict())
+
+
 def test_twins_learn_different_things():
     narrow, wide = pair()
     grow(wide, narrow.state_dict())

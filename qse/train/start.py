@@ -25,9 +25,7 @@ def start_from(network: nn.Module, folder: Path) -> dict[str, str]:
     try:
         grow(network, checkpoint.averaged(tensors))
     except RuntimeError as error:
-        raise QseError(
-            f"{path}: these weights do not fit; start from a model of the same or half the channels"
-        ) from error
+        raise QseError(f"{path}: these weights do not fit; blocks may be fewer, channels half as many") from error
     return header
 
 

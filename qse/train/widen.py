@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ..networks.algebra import GATES, WEIGHTS
-from ..nn.attention import Projections
+from ..nn.attention import CausalSharedScoreAttention, Projections
+from ..nn.hypercomplex import HypercomplexWeight
 from ..nn.norm import QuaternionRMSNorm
 from ..nn.token import GlobalToken
 
@@ -19,9 +20,15 @@ from ..nn.token import GlobalToken
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """`narrow`, the weights of `network` with half as many channels, as `network` needs them.
 
-    Whatever has the size that it should have, or neither that one nor half of it, stays as it is.
+    Whatever has the size that it should have, or neither that one nor half of it, stays as it is; and so does all in a
+    network of another algebra.
     """
     wide, sizes = {}, {name: tensor.shape for name, tensor in network.state_dict().items()}
+    for path, module in network.named_modules():
+        if isinstance(module, HypercomplexWeight):
+            return dict(narrow)
+        if isinstance(module, CausalSharedScoreAttention):
+            del sizes[f"{path}.bias"]  # by distance in time: twice the window is not twice the channels
     inputs, queries, random = _inputs(network), _queries(network), torch.Generator().manual_seed(0)
     for name, weight in narrow.items():
         for dim, (size, old) in enumerate(zip(sizes.get(name, ()), weight.shape, strict=False)):
