@@ -27,8 +27,8 @@ def train(
     change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
+    from qse.train.job import Job
     from qse.train.recipe import find_recipe, read_config
-    from qse.train.run import Job
     from qse.train.run import train as run
 
     path = find_recipe(recipe)

@@ -17,11 +17,12 @@ from qse.evaluate.study import Source, study  # noqa: E402
 from qse.export import speech_like  # noqa: E402
 from qse.train import checkpoint, sources  # noqa: E402
 from qse.train.corpus import Corpus  # noqa: E402
+from qse.train.job import Job  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.pairs import PairedSegments  # noqa: E402
 from qse.train.recipe import find_recipe, read_config  # noqa: E402
 from qse.train.rooms import measured_bank  # noqa: E402
-from qse.train.run import Job, train  # noqa: E402
+from qse.train.run import train  # noqa: E402
 from qse.train.stored import stored  # noqa: E402
 
 CPU = torch.device("cpu")

@@ -355,8 +355,9 @@ def study(tmp_path):
 
 def test_mixers_are_trained_as_the_trainer_does_and_only_once(study, tmp_path, monkeypatch):
     from qse.experiments import mixers
+    from qse.train.job import Job
     from qse.train.recipe import load_network, read_config
-    from qse.train.run import Job, train
+    from qse.train.run import train
     from qse.train.validate import read_pairs, validate
 
     monkeypatch.setattr(mixers.Mixers, "_costs", lambda self, configs, out: ({"model": name} for name in configs))

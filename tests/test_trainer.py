@@ -23,11 +23,12 @@ from qse.export import speech_like  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
 from qse.release import release  # noqa: E402
 from qse.train import checkpoint, parallel  # noqa: E402
+from qse.train.job import Job  # noqa: E402
 from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.recipe import RunConfig, load_network, read_config  # noqa: E402
-from qse.train.run import Job, train  # noqa: E402
+from qse.train.run import train  # noqa: E402
 from qse.train.start import start_from  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
 from qse.train.validate import METRICS, Pair, quality, read_pairs, validate  # noqa: E402

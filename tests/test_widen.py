@@ -20,10 +20,8 @@ def pair(**how):
         if not name.endswith((".rate", ".turn")):  # of the LRU, which is stable where it began
             parameter.data += 0.1 * torch.randn_like(parameter)
     narrow(0.1 * torch.randn(2, 640))  # statistics of the batch norms
-    channels, growth = [2 * n for n in TINY["channels"]], 2 * TINY["growth"]
-    return narrow.eval(), build_network(
-        {**TINY, "window": 5, **how, "channels": channels, "growth": growth, "blocks": 3}
-    )
+    large = {**small, "channels": [2 * n for n in small["channels"]], "growth": 2 * small["growth"], "blocks": 3}
+    return narrow.eval(), build_network(large)
 
 
 @pytest.mark.parametrize("how", [*({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True}, {"gated": True}])

@@ -41,17 +41,6 @@ def find_recipe(recipe: str) -> Path:
     raise QseError(f"no recipe called {recipe}: there are {names}; a path to a TOML file works too")
 
 
-def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
-    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
-    network = build_network(read_config(config).model)
-    tensors, header = checkpoint.load(weights)
-    try:
-        network.load_state_dict(checkpoint.averaged(tensors))
-    except RuntimeError as error:
-        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
-    return network.eval(), header
-
-
 def write_config(path: Path, config: RunConfig) -> None:
     """The whole configuration, defaults included, as TOML."""
     import tomli_w
@@ -68,3 +57,14 @@ def read_config(path: Path, changes: list[str] = ()) -> RunConfig:
     model = values.pop("model", {})
     config = configuration.build(RunConfig, values, f"{path}: ")
     return replace(config, model=model)
+
+
+def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
+    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
+    network = build_network(read_config(config).model)
+    tensors, header = checkpoint.load(weights)
+    try:
+        network.load_state_dict(checkpoint.averaged(tensors))
+    except RuntimeError as error:
+        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
+    return network.eval(), header

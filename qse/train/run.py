@@ -7,24 +7,25 @@ import json
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from ..errors import QseError, UsageError
-from ..evaluate.datasets import SAMPLE_RATE, Stages
+from ..errors import QseError
+from ..evaluate.datasets import Stages
 from ..networks import build_network, enhance
 from . import checkpoint, sources
+from .job import Job, check
 from .logbook import Logbook
 from .losses import LossConfig, composite
 from .parallel import average_, launch
 from .recipe import RunConfig, write_config
 from .start import start_from
 from .trainer import TrainConfig, Trainer
-from .validate import Pair, find_pairs, quality, read_pairs, validate
+from .validate import Pair, quality, read_pairs, validate
 
 
 class Report(Protocol):
@@ -35,39 +36,14 @@ class Report(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class Job:
-    """Where a run reads and writes, and how long it may take.
-
-    speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
-    start: the folder of a model or a run whose weights are the first ones.
-    """
-
-    speech: Path | None
-    noise: Path | None
-    out: Path
-    valid: Path | None = None
-    hours: float | None = None
-    processes: int = 1
-    device: str = "cpu"
-    resume: bool = False
-    data: Path | None = None
-    start: Path | None = None
-
-
 def train(config: RunConfig, job: Job, report: Report | None = None, progress: Stages | None = None) -> None:
     """Trains until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the end of it.
 
     progress is called while a corpus is made ready, with (what is copied, files done, all of them).
 
-    Raises QseError when `out` holds a run already and `resume` is not set, or when there is nothing to resume.
+    Raises QseError for what `check` refuses.
     """
-    last = job.out / "checkpoint.safetensors"
-    if last.exists() and not job.resume:
-        raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
-    if job.resume and not last.exists():
-        raise QseError(f"{last}: no checkpoint to resume from")
-    _check(config, job)
+    check(config, job)
     try:
         job.out.mkdir(parents=True, exist_ok=True)
         write_config(job.out / "config.toml", config)
@@ -76,42 +52,6 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
     if job.data:
         sources.prepare(config.dataset, job.data, job.valid is None, progress)
     launch(_work, job.processes, config, job, report)
-
-
-def _check(config: RunConfig, job: Job) -> None:
-    """Raises QseError for what would go wrong later: before any process starts, and any audio is read."""
-    if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
-        raise UsageError("say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe")
-    if job.data and config.dataset not in sources.CORPORA:
-        known = " or ".join(sources.CORPORA)
-        raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
-    if job.start and job.resume:
-        raise UsageError("--resume goes on with a run, --from begins one: leave one of them out")
-    if job.device not in ("cpu", "cuda"):
-        raise UsageError(f"--device {job.device}: choose cpu or cuda")
-    if job.device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out")
-    network = build_network(config.model)
-    if job.start:
-        start_from(network, job.start)
-    if job.resume:
-        _fits(network, job.out / "checkpoint.safetensors")
-    rate = network.config.sample_rate
-    if job.data and rate != SAMPLE_RATE:
-        raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
-    if rate != config.mix.sample_rate:
-        raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
-    if job.valid:
-        find_pairs(job.valid, rate)
-
-
-def _fits(network: nn.Module, path: Path) -> None:
-    """Raises QseError when the checkpoint at `path` is of another model."""
-    tensors, _ = checkpoint.load(path)
-    try:
-        network.load_state_dict(checkpoint.pick(tensors, "model"))
-    except RuntimeError as error:
-        raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
 
 
 def loss_of(config: LossConfig) -> Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]:

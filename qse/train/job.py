@@ -1,0 +1,76 @@
+"""What is asked of a training run, and whether it can be done."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from ..errors import QseError, UsageError
+from ..evaluate.datasets import SAMPLE_RATE
+from ..networks import build_network
+from . import checkpoint, sources
+from .recipe import RunConfig
+from .start import start_from
+from .validate import find_pairs
+
+
+@dataclass(frozen=True)
+class Job:
+    """Where a run reads and writes, and how long it may take.
+
+    speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
+    start: the folder of a model or a run whose weights are the first ones.
+    """
+
+    speech: Path | None
+    noise: Path | None
+    out: Path
+    valid: Path | None = None
+    hours: float | None = None
+    processes: int = 1
+    device: str = "cpu"
+    resume: bool = False
+    data: Path | None = None
+    start: Path | None = None
+
+
+def check(config: RunConfig, job: Job) -> None:
+    """Raises QseError for what would go wrong later: before anything is written, and any audio read."""
+    last = job.out / "checkpoint.safetensors"
+    if last.exists() and not job.resume:
+        raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
+    if job.resume and not last.exists():
+        raise QseError(f"{last}: no checkpoint to resume from")
+    if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
+        raise UsageError("say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe")
+    if job.data and config.dataset not in sources.CORPORA:
+        known = " or ".join(sources.CORPORA)
+        raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
+    if job.start and job.resume:
+        raise UsageError("--resume goes on with a run, --from begins one: leave one of them out")
+    if job.device not in ("cpu", "cuda"):
+        raise UsageError(f"--device {job.device}: choose cpu or cuda")
+    if job.device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out")
+    network = build_network(config.model)
+    if job.start:
+        start_from(network, job.start)
+    if job.resume:
+        _fits(network, last)
+    rate = network.config.sample_rate
+    if job.data and rate != SAMPLE_RATE:
+        raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
+    if rate != config.mix.sample_rate:
+        raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
+    if job.valid:
+        find_pairs(job.valid, rate)
+
+
+def _fits(network: nn.Module, path: Path) -> None:
+    """Raises QseError when the checkpoint at `path` is of another model."""
+    tensors, _ = checkpoint.load(path)
+    try:
+        network.load_state_dict(checkpoint.pick(tensors, "model"))
+    except RuntimeError as error:
+        raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
