@@ -16,6 +16,7 @@ from torch import Tensor
 
 from qse.train.pesq_loss import pesq
 from qse.train.spectra import POWER_FLOOR, floored, power_spectrum, stft
+from qse.train.stoi_loss import stoi
 
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
 RATIO_LIMIT = 50.0  # dB; si_sdr and snr saturate smoothly at + and - this
@@ -36,6 +37,7 @@ class LossConfig:
     pesq: float = 1.0
     compressed: float = 0.0
     snr: float = 0.0
+    stoi: float = 0.0
     si_sdr_unit: float = 10.0
     n_fft: int = 512
     hop_length: int = 128
@@ -149,6 +151,7 @@ def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[T
         "pesq": lambda: pesq(**signals),
         "compressed": lambda: compressed_spectrum(**signals, **spectral),
         "snr": lambda: snr(**signals) / config.si_sdr_unit,
+        "stoi": lambda: stoi(**signals),
     }
     with torch.autocast(clean.device.type, enabled=False):
         values = {name: term() for name, term in terms.items() if getattr(config, name) != 0}
