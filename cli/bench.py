@@ -18,17 +18,22 @@ def bench(
 ) -> None:
     """Measure speed: streaming, attention, quaternion layers, whole files, training."""
     from qse.bench import Request, topics
-    from qse.errors import UsageError
+    from qse.errors import QseError, UsageError
 
     rooms = topics()
     if topic not in rooms:
         raise UsageError(f"no topic called {topic}: there is {', '.join(rooms)}")
+    if json and not json.parent.is_dir():
+        raise UsageError(f"{json}: there is no folder {json.parent}; make it first")
     table = rooms[topic](Request(tuple(models or ()), seconds, threads))
     _print(table)
     if json:
         from json import dumps
 
-        json.write_text(dumps(table.plain(), indent=1) + "\n", encoding="utf-8")
+        try:
+            json.write_text(dumps(table.plain(), indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise QseError(f"{json} cannot be written: {error.strerror}") from error
 
 
 def _print(table) -> None:

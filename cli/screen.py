@@ -224,9 +224,25 @@ def _keys() -> Iterator[Callable[[], str | None]]:
         return
     from select import select
 
-    number, before = sys.stdin.fileno(), termios.tcgetattr(sys.stdin)
+    number = sys.stdin.fileno()
+
+    def ours() -> bool:
+        """A job in the background that touches its terminal is stopped."""
+        try:
+            return os.tcgetpgrp(number) == os.getpgrp()
+        except OSError:  # a terminal that controls other jobs, or none
+            return True
+
+    def key() -> str | None:
+        return os.read(number, 1).decode(errors="ignore") if ours() and select([number], [], [], 0)[0] else None
+
+    if not ours():
+        yield lambda: None
+        return
+    before = termios.tcgetattr(number)
     tty.setcbreak(number)
     try:
-        yield lambda: os.read(number, 1).decode(errors="ignore") if select([number], [], [], 0)[0] else None
+        yield key
     finally:
-        termios.tcsetattr(number, termios.TCSADRAIN, before)
+        if ours():
+            termios.tcsetattr(number, termios.TCSADRAIN, before)

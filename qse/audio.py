@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .containers import is_cut
+from .containers import has_more, is_cut
 from .errors import QseError
 
 BLOCK = 1 << 16
@@ -165,10 +165,11 @@ def _open(path: Path, name: str):
     try:
         if path.is_dir():
             raise QseError(f"{name} is a folder, not an audio file")
-        with path.open("rb") as file:
-            if not file.read(1):
-                raise QseError(f"{name} is empty (0 bytes): record or copy it again")
-        file = soundfile.SoundFile(path)
+        if path.exists() and not path.is_file():
+            raise QseError(f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE")
+        if not path.stat().st_size:
+            raise QseError(f"{name} is empty (0 bytes): record or copy it again")
+        file = soundfile.SoundFile(_name(path))
     except FileNotFoundError as error:
         raise QseError(f"{name}: no such file") from error
     except OSError as error:
@@ -177,10 +178,17 @@ def _open(path: Path, name: str):
         raise QseError(f"{name} is not an audio file that libsndfile reads, or its beginning is damaged") from error
     if is_cut(path, file):
         raise QseError(f"{name} is cut short: its end is missing; record or copy it again")
+    if has_more(path, file):
+        raise QseError(f"{name} holds more than libsndfile reads of it: convert it to WAV, or take it apart, first")
     if not file.frames:
         raise QseError(f"{name} holds no samples")
     file.seekable = lambda: False  # soundfile would seek after every block, and an MP3 decoder click
     return file
+
+
+def _name(path: Path) -> str | bytes:
+    """The path as soundfile takes it: it encodes a str strictly, and names of old disks are not all UTF-8."""
+    return str(path) if os.name == "nt" else os.fsencode(path)
 
 
 def _create(part: Path, layout: Layout, target: Path):
@@ -188,7 +196,7 @@ def _create(part: Path, layout: Layout, target: Path):
 
     form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format}
     try:
-        file = soundfile.SoundFile(part, "w", layout.sample_rate, layout.channels, **form)
+        file = soundfile.SoundFile(_name(part), "w", layout.sample_rate, layout.channels, **form)
     except (soundfile.SoundFileError, ValueError) as error:
         what = f"{layout.format} ({layout.subtype}) at {layout.sample_rate} Hz with {layout.channels} channels"
         raise QseError(f"{target}: libsndfile does not write {what}; name an output that ends in .wav") from error
@@ -203,7 +211,7 @@ def _is_whole(path: Path, samples: int) -> bool:
     import soundfile
 
     try:
-        with soundfile.SoundFile(path) as file:
+        with soundfile.SoundFile(_name(path)) as file:
             return samples <= file.frames < UNKNOWN_LENGTH and not is_cut(path, file)
     except soundfile.SoundFileError:
         return False

@@ -67,6 +67,8 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
             found |= _find(text)
         except QseError as error:
             errors.append(error)
+        except OSError as error:
+            errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     lone = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _folder(output, lone) if output else None
     earlier = {_enhanced(path) for path in found}

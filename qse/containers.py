@@ -1,10 +1,12 @@
-"""What an audio file says of its own length, to tell a file that lost its end: libsndfile reads on without a word.
+"""How long an audio file is by its own account, to tell one that lost its end, or of which libsndfile reads only the
+beginning: it does both without a word.
 
 The rest is told while decoding: a FLAC file breaks off with an error.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     import soundfile
 
 STREAMED = 0x7FFFF000  # a program that writes into a pipe leaves a length of this or more in a WAV header
+MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPEG 2 and 2.5
+    (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+    (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+)
 SLOPPY = 64  # bytes by which a header may be wrong for other reasons, such as counting itself
 
 
@@ -26,6 +32,14 @@ def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
     return any(int(there) + SLOPPY < int(announced) < STREAMED for announced, there in sizes)
 
 
+def has_more(path: Path, file: soundfile.SoundFile) -> bool:
+    """Whether libsndfile stops before the end: of files joined into one, and of an MP3 file with a variable rate that
+    does not say how long it is."""
+    if file.format == "OGG":
+        return _ogg_goes_on(path)
+    return file.subtype == "MPEG_LAYER_III" and _mp3_samples(path, file.samplerate) > 1.02 * file.frames + 8 * 1152
+
+
 def _ogg_ends(path: Path) -> bool:
     """Whether the last page is complete and marked as the end of its stream (RFC 3533, section 6)."""
     with path.open("rb") as file:
@@ -34,6 +48,42 @@ def _ogg_ends(path: Path) -> bool:
     page = tail[max(0, tail.rfind(b"OggS")) :]
     header = 27 + page[26] if len(page) > 26 else len(page) + 1
     return len(page) >= header + sum(page[27:header]) and bool(page[5] & 4)
+
+
+def _ogg_goes_on(path: Path) -> bool:
+    """Whether a stream begins after another one has ended."""
+    ended = False
+    with path.open("rb") as file:
+        while (header := file.read(27))[:4] == b"OggS" and len(header) == 27:
+            if ended and header[5] & 2:
+                return True
+            ended = ended or bool(header[5] & 4)
+            file.seek(sum(file.read(header[26])), os.SEEK_CUR)
+    return False
+
+
+def _mp3_samples(path: Path, sample_rate: int) -> int:
+    """Samples per channel in all the frames of an MP3 file, by their headers (ISO/IEC 11172-3, 2.4.2.3)."""
+    data, at, samples = path.read_bytes(), 0, 0
+    while (at := data.find(b"\xff", at)) >= 0:
+        size, length = _mp3_frame(data[at : at + 4], sample_rate)
+        if size and (samples or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
+            at, samples = at + size, samples + length
+        else:  # a tag, or sound that looks like a header
+            at += 1
+    return samples
+
+
+def _mp3_frame(header: bytes, sample_rate: int) -> tuple[int, int]:
+    """Bytes and samples of the frame of layer III that begins so; 0 and 0 if none does."""
+    if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2 or header[1] & 0x18 == 0x08:
+        return 0, 0
+    first = header[1] & 0x18 == 0x18  # MPEG 1; the others have half as many samples
+    rate, padding = header[2] >> 4, header[2] >> 1 & 1
+    if not 0 < rate < 15 or header[2] & 0x0C == 0x0C:
+        return 0, 0
+    length = 1152 if first else 576
+    return length // 8 * 1000 * MP3_RATES[not first][rate] // sample_rate + padding, length
 
 
 def _mp3_size(path: Path) -> int:

@@ -116,6 +116,36 @@ def test_a_file_that_lost_its_end_is_refused(tmp_path, suffix, subtype):
         read(path)
 
 
+@pytest.mark.parametrize("suffix", ["mp3", "ogg"])
+def test_recordings_joined_into_one_file_are_refused_and_not_read_in_part(tmp_path, suffix):
+    one = make(tmp_path / f"one.{suffix}", tone(48000))
+    joined = tmp_path / f"joined.{suffix}"
+    joined.write_bytes(2 * one.read_bytes())
+    assert soundfile.info(joined).frames < 50000
+    with pytest.raises(QseError, match=rf"joined.{suffix} holds more than libsndfile reads"):
+        Source(joined)
+
+
+def test_an_mp3_that_does_not_tell_its_length_is_read_whole_or_refused(tmp_path):
+    audio = np.concatenate([tone(48000), np.zeros((96000, 1), np.float32)])
+    for mode in ("CONSTANT", "VARIABLE"):
+        path = tmp_path / f"{mode}.mp3"
+        soundfile.write(path, audio, 16000, bitrate_mode=mode, compression_level=0.5)
+        data = path.read_bytes()
+        second = data.index(data[:2], 4)  # the first frame holds nothing but the length
+        path.write_bytes(data[second:])
+    assert read(tmp_path / "CONSTANT.mp3") == pytest.approx(144000, abs=3000)
+    with pytest.raises(QseError, match=r"VARIABLE.mp3 holds more than libsndfile reads"):
+        read(tmp_path / "VARIABLE.mp3")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_sent_to_standard_input(tmp_path):
+    os.mkfifo(tmp_path / "a.wav")
+    with pytest.raises(QseError, match=r"a.wav is a pipe or a device: .*standard input"):
+        Source(tmp_path / "a.wav")
+
+
 def test_a_wav_from_a_pipe_does_not_know_its_length_and_is_read(tmp_path):
     path = make(tmp_path / "a.wav", tone(1000))
     data = bytearray(path.read_bytes())

@@ -216,6 +216,13 @@ def test_bench_stream_measures_models_of_the_zoo(models, command, tmp_path):
     assert row["memory_bytes"] > 10e6 and row["latency"] == 0.01
 
 
+def test_what_bench_cannot_do_is_told_before_it_measures(models, command, tmp_path):
+    status, _, err = command("bench", "stream", "recurrent", "--json", tmp_path / "no" / "x.json")
+    assert status == 2 and "there is no folder" in err
+    status, _, err = command("bench", "offline", "live")
+    assert status == 2 and "live is no network for whole files" in err
+
+
 def test_fewer_bits_change_the_output_a_little(models, command, tmp_path):
     arguments = "recurrent", "--seconds", 0.01, "--json", tmp_path / "found.json"
     status, _, err = command("bench", "precision", *arguments)

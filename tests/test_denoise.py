@@ -218,6 +218,15 @@ def test_pipes(here):
     assert done.stderr.startswith(b"qse: standard input is not an audio file")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_names_that_are_not_text_and_names_that_cannot_be(here):
+    make(here / "a.wav")
+    os.rename(b"a.wav", b"h\xe4.wav")
+    done = run("denoise", ".", "x" * 300 + ".wav", "-o", "out", stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "x.wav cannot be read: File name too long" in done.stderr
+    assert os.listdir(b"out") == [b"h\xe4.wav"]
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_pipe_that_cannot_take_it(here):
     make(here / "a.wav")

@@ -305,6 +305,23 @@ def test_study_writes_everything(corpus, models):
         assert next(csv.reader(file))[:4] == ["name", "audio_s", "process_s", "stoi"]
 
 
+def test_groups_of_other_utterances_are_refused(corpus):
+    (corpus / "by.tsv").write_text("file\tkind\nu0.wav\tk0\n")
+    source = Source(noisy=corpus / "noisy", clean=corpus / "clean")
+    with pytest.raises(QseError, match=r"by.tsv names none of the utterances: they are called u0 and"):
+        study("noisy", source, "stoi", corpus / "out", jobs=0, groups=corpus / "by.tsv", by="kind")
+
+
+def test_a_model_that_was_exchanged_is_opened_anew(corpus, models, tmp_path):
+    pairs = Source(noisy=corpus / "noisy", clean=corpus / "clean").pairs()[:1]
+    found, graph = [], tmp_path / "model.onnx"
+    for name in ("live-base", "recurrent", "live-base"):
+        graph.write_bytes((models / name / "model.onnx").read_bytes())
+        found += runner.evaluate(find_system(str(graph)), pairs, tmp_path / str(len(found)), metrics=["si_sdr"], jobs=0)
+    first, other, again = (row["si_sdr"] for row in found)
+    assert first == again != other
+
+
 @pytest.mark.parametrize(
     ("source", "metrics", "words"),
     [
@@ -346,6 +363,8 @@ def test_the_plot_command_draws_files_at_different_rates(corpus, run):
     picture = corpus / "pictures" / "both.png"
     result = run("plot", corpus / "high.wav", corpus / "clean" / "u0.wav", "-o", picture, "--titles", "noise, voice")
     assert result.exit_code == 0 and picture.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(QseError, match="pictures cannot be written: Is a directory"):
+        plot_spectrograms([("noise", hiss(16000), 16000)], picture.parent)
 
 
 def test_evaluation_of_an_exported_model_needs_no_torch():

@@ -284,7 +284,14 @@ def test_a_vanished_device_is_waited_for_and_taken_up_again(delay, monkeypatch):
     monkeypatch.setattr(watch, "RETRY", 0.001)
     session, run, microphone, speaker = start(delay)
     sound, go = session.source._sound, Event()
-    sound._initialize = lambda: go.wait(30)
+    failures = [sound.PortAudioError("cannot start"), sound.PortAudioError("not yet")]
+
+    def initialize():
+        go.wait(30)
+        if failures:
+            raise failures.pop()
+
+    sound._initialize = initialize
     eye = Watch(session, sound)
     eye.look()
     assert eye.message is None
@@ -443,6 +450,28 @@ def test_command_ends_when_a_device_is_gone_and_shall_not_be_waited_for(command,
     monkeypatch.setattr(ports, "PATIENCE", -1.0)
     status, _, err = command("live", "--no-reconnect")
     assert status == 1 and "device gone" in err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")
+def test_in_the_background_it_leaves_the_terminal_alone(models, tmp_path):
+    import pty
+    import subprocess
+
+    soundfile.write(tmp_path / "short.wav", noise(16000), 16000)
+    main, terminal = pty.openpty()
+    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live"]
+    line += ["--from", "short.wav", "--to", "x.wav", "--plain", "--as-fast-as-possible"]
+    shell = (
+        "import os, subprocess, sys; os.login_tty(int(sys.argv[1]));"
+        "child = subprocess.Popen(sys.argv[2:], process_group=0);"
+        "sys.exit(os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", shell, str(terminal), *line], cwd=tmp_path, pass_fds=[terminal], start_new_session=False
+    )
+    expect(main, b"latency: ")
+    assert process.wait(30) == 0
+    assert soundfile.info(tmp_path / "x.wav").frames == 16000
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")

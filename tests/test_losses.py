@@ -1,4 +1,4 @@
-"""The losses against NumPy formulas in float64, against the packages `pesq` and `pystoi`, and on signals that break losses."""
+"""The losses against NumPy formulas in float64, against `pesq` and `pystoi`, and on signals that break losses."""
 
 import inspect
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from ..errors import UsageError
 from ..networks import build_network
+from ..networks.offline import Offline
 from ..nn.attention import SharedScoreAttention
 from ..nn.hamilton import HamiltonAttention, component_attention
 from . import Request
@@ -85,6 +87,8 @@ def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> d
     networks = {}
     for name in names:
         network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
+        if not isinstance(network, Offline):
+            raise UsageError(f"{name} is no network for whole files: qse bench stream measures it")
         kinds = {type(module) for module in network.modules()}
         form = next((form for kind, form in FORMS.items() if kind in kinds), "-")
         networks[name, form] = network

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import QseError
 from .metrics import METRICS
 from .needs import need
 from .store import Row
@@ -97,5 +98,8 @@ def _figure(width: float, height: float) -> Any:
 
 
 def _save(figure: Any, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150, format="png")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150, format="png")
+    except OSError as error:
+        raise QseError(f"{path} cannot be written: {error.strerror}; name another picture") from error

@@ -8,6 +8,7 @@ This file imports nothing heavy: a worker sets its environment before NumPy come
 
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -57,6 +58,7 @@ def _alone(function: Callable, task: Any, lost: Callable[[Any], Any]) -> Any:
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:
+    jobs = min(jobs, 61) if sys.platform == "win32" else jobs  # Windows waits for 64 things at most
     return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_become_worker)
 
 

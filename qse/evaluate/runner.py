@@ -20,7 +20,7 @@ from .metrics import METRICS, check_names, score_pair
 from .needs import MissingExtra
 from .pool import spread
 from .store import Row, Store
-from .systems import System, enhanced_files, opened
+from .systems import System, enhanced_files, forget, opened
 
 LOST = "the scoring process died, as PESQ does on recordings with more than about 50 separate stretches of speech"
 
@@ -54,6 +54,7 @@ def evaluate(
     """
     metrics = tuple(metrics)
     check_names(metrics)
+    forget()
     opened(system, threads)  # a model that cannot be opened shows now, not once per utterance
     settings = {
         **(settings or {}),

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import QseError, UsageError
 from . import report
 from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders
 from .metrics import METRICS
@@ -81,6 +81,8 @@ def study(
     system, pairs = find_system(model), source.pairs(progress)
     names = chosen(metrics, any(pair.clean for pair in pairs))
     table_of = read_groups(groups, by)
+    if table_of and not {pair.name for pair in pairs} & set(table_of):
+        raise QseError(f"{groups} names none of the utterances: they are called {pairs[0].name} and so on")
     out = out or Path("runs", "evaluate", system.name)
     jobs = cores() if jobs is None else jobs
     settings = {**source.words(), "model": str(system.path or system.name), "threads": threads}

@@ -100,6 +100,12 @@ def weights_of(folder: Path) -> Path | None:
     return next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
 
 
+def forget() -> None:
+    """Whatever was opened is read anew: its file may be another one by now."""
+    _open.cache_clear()
+    enhanced_files.cache_clear()
+
+
 @lru_cache(maxsize=1)
 def enhanced_files(folder: Path) -> dict[str, Path]:
     """{name: path} of a folder of enhanced files."""

@@ -59,6 +59,8 @@ def sound() -> ModuleType:
         raise NoSound("the Python package sounddevice is missing: `pip install sounddevice`") from error
     except OSError as error:
         raise NoSound(f"the PortAudio library was not found: {LIBRARY}") from error
+    except Exception as error:  # PortAudioError, of the very module that could not be imported
+        raise NoSound(f"PortAudio cannot start: {error}; is a sound server running?") from error
     return sounddevice
 
 

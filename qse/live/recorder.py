@@ -5,6 +5,7 @@ left out and counted; a full disk ends the recording, keeps what is there, and s
 """
 
 import os
+from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
 
@@ -23,14 +24,15 @@ class Recorder:
     `error`: why nothing is written any more, None while all is well."""
 
     def __init__(self, path: Path, sample_rate: int, channels: int, overwrite: bool = False):
-        """Raises QseError if `path` exists and `overwrite` is false, or cannot be written.
+        """Raises QseError if `path` exists and `overwrite` is false, or cannot be written or hold so many channels.
 
         The file is made when there is something to put into it: a session that does not begin leaves nothing behind.
         """
         _check(path, overwrite)
         self.path, self.lost, self.error = path, 0, None
+        self._sample_rate, self._form = sample_rate, {"subtype": subtype_of(path), "format": format_of(path)}
+        self._try(channels)
         self._ring, self._closing = Ring(HELD * sample_rate, channels), Event()
-        self._sample_rate = sample_rate
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
         self._thread.start()
 
@@ -51,7 +53,7 @@ class Recorder:
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
-                    file = file or self._open()
+                    file = file or self._open(self._ring.channels, self.path)
                     file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError, OSError):
             self.error = f"{self.path} is not written any further: is the disk full? What was written so far is kept"
@@ -61,11 +63,19 @@ class Recorder:
         except soundfile.SoundFileError:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
 
-    def _open(self):
+    def _open(self, channels: int, to: Path | BytesIO):
         import soundfile
 
-        form, subtype = format_of(self.path), subtype_of(self.path)
-        return soundfile.SoundFile(self.path, "w", self._sample_rate, self._ring.channels, subtype, format=form)
+        return soundfile.SoundFile(to, "w", self._sample_rate, channels, **self._form)
+
+    def _try(self, channels: int) -> None:
+        import soundfile
+
+        try:
+            self._open(channels, BytesIO()).close()
+        except soundfile.SoundFileError as error:
+            what = f"{channels} channels (both sides) at {self._sample_rate} Hz"
+            raise QseError(f"{self.path}: this format has no room for {what}; record to a .wav file") from error
 
 
 def _check(path: Path, overwrite: bool) -> None:

@@ -86,12 +86,13 @@ class Watch:
         """A thread's work, as a sound server that is down may keep it for seconds: try until all ports are open."""
         self._close_ports()
         while not self._done.wait(RETRY):
-            self._sound._terminate()  # the only way to a new list of devices
-            self._sound._initialize()
             try:
+                with suppress(self._sound.PortAudioError):  # the last attempt may have left nothing to end
+                    self._sound._terminate()
+                self._sound._initialize()  # the only way to a new list of devices
                 for port in self._ports:
                     port.open()
-            except NoSound as error:
+            except (NoSound, self._sound.PortAudioError) as error:
                 if not isinstance(error, NoDevice):
                     self.message = f"gone, still waiting: {error}"
                 self._close_ports()
