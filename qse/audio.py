@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +158,11 @@ class Resampler:
     def finish(self) -> np.ndarray:
         """The last samples, when no more come in."""
         return self._soxr.resample_chunk(self._empty, last=True) if self._soxr else self._empty
+
+
+def spare(sample_rate: int, file_rate: int) -> int:
+    """Samples of silence after which the conversion back to `file_rate` never falls short by rounding."""
+    return ceil(2 * sample_rate / file_rate)
 
 
 def _open(path: Path, name: str):

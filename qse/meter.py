@@ -1,4 +1,4 @@
-"""Meters: how long processing takes against how long the sound lasts, how loud it is, what came too late.
+"""Meters: how long processing takes against how long the sound lasts, and how loud it is.
 
 RTF = processing time / audio time; below 1 keeps up.
 """
@@ -21,17 +21,16 @@ class Meter:
 
     def __init__(self, sample_rate: int, window: int = 4096):
         self.sample_rate = sample_rate
-        self.samples, self.seconds, self.longest, self.blocks, self.dropouts = 0, 0.0, 0.0, 0, 0
+        self.samples, self.seconds, self.longest, self.blocks = 0, 0.0, 0.0, 0
         self._recent = np.zeros(window)
 
     def add(self, samples: int, seconds: float) -> None:
-        """Count a block of `samples` per channel that took `seconds`; one that took longer than it lasts drops out."""
+        """Count a block of `samples` per channel that took `seconds`."""
         self._recent[self.blocks % len(self._recent)] = seconds
         self.blocks += 1
         self.samples += samples
         self.seconds += seconds
         self.longest = max(self.longest, seconds)
-        self.dropouts += seconds * self.sample_rate > samples
 
     @property
     def rtf(self) -> float:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from . import __version__
 from .bench.clock import race
@@ -24,6 +23,7 @@ from .errors import QseError
 from .evaluate.systems import weights_of
 from .export import export_stream
 from .networks import build_network
+from .networks.catalogue import macs
 from .train import checkpoint
 from .train.recipe import RunConfig, load_network, read_config
 from .train.validate import read_pairs, validate
@@ -104,14 +104,12 @@ def measure(network: nn.Module, engine: Engine, seconds: float = 10.0) -> Measur
     )
 
 
-@torch.no_grad()
-def macs_per_second(network: nn.Module) -> float:
-    """Multiply-accumulates per second of audio, counted on the operators of one second: half of its flops."""
+def macs_per_second(network: nn.Module) -> int:
+    """Multiply-accumulates of a streaming network in one second of audio."""
     config = network.config
     network = copy.deepcopy(network).double().eval()  # in float32 an LSTM is one operator that is not counted
-    with FlopCounterMode(display=False) as counter:
-        network(torch.zeros(1, config.sample_rate // config.hop_length * config.hop_length, dtype=torch.float64))
-    return counter.get_total_flops() / 2
+    second = config.sample_rate // config.hop_length * config.hop_length
+    return macs(network, torch.zeros(1, second, dtype=torch.float64))
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -168,7 +166,7 @@ def _card(
         lines += ["", f"Trained on {data}"]
     if faults:
         lines += ["", f"Known faults: {faults}"]
-    command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN --processes 2"
+    command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN"
     command += f" --from {origin}" if origin else ""
     again = "Its last run" if origin or mean else "To train it again"
     lines += ["", f"{again} (`config.toml` lies beside this card):", "", f"    {command}", ""]

@@ -5,12 +5,12 @@ strength: how far, in dB, noise is pushed down at most; g = 10^(-strength / 20) 
 """
 
 from collections.abc import Iterable, Iterator
-from math import ceil, gcd
+from math import gcd
 from pathlib import Path
 
 import numpy as np
 
-from .audio import BLOCK, Resampler, bad_samples
+from .audio import BLOCK, Resampler, bad_samples, spare
 from .engine import Engine
 from .zoo import DEFAULT_MODEL, load
 
@@ -117,7 +117,7 @@ class _Path:
         self._outward = Resampler(engine.sample_rate, sample_rate, channels)
         self._streams = [Stream(engine, strength=strength) for _ in range(channels)]
         self._late = self._streams[0].latency  # samples still to be cut off
-        self._spare = ceil(2 * engine.sample_rate / sample_rate)  # two samples outside: rounding never falls short
+        self._spare = spare(engine.sample_rate, sample_rate)
 
     def process(self, block: np.ndarray) -> np.ndarray:
         return self._outward.process(self._through(self._inward.process(block)))

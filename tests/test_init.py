@@ -7,20 +7,19 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from qse.nn.conv import CausalConv1d, CausalConv2d, QuaternionConv2d  # noqa: E402
-from qse.nn.init import component_init_, quaternion_init_, sigma  # noqa: E402
+from qse.nn.init import quaternion_init_, sigma  # noqa: E402
 from qse.nn.linear import QuaternionLinear  # noqa: E402
 from qse.nn.quaternion import hamilton_matrix, modulus  # noqa: E402
 from qse.nn.recurrent import QuaternionGRU  # noqa: E402
 
 OUT, INTO = 160, 320
-each_init = pytest.mark.parametrize("init", [quaternion_init_, component_init_])
 each_criterion = pytest.mark.parametrize("criterion", ["glorot", "he"])
 
 
-def weights(init=quaternion_init_, criterion="glorot", shape=(OUT, INTO)) -> torch.Tensor:
+def weights(criterion="glorot", shape=(OUT, INTO)) -> torch.Tensor:
     """(4, n), float64: about 50 000 quaternions, of which a mean of squares is sure to half a per cent."""
     torch.manual_seed(0)
-    return init(torch.empty(4, *shape, dtype=torch.float64), criterion).flatten(1)
+    return quaternion_init_(torch.empty(4, *shape, dtype=torch.float64), criterion).flatten(1)
 
 
 def test_sigma_of_both_criteria():
@@ -33,22 +32,19 @@ def test_an_unknown_criterion_names_the_known_ones():
         quaternion_init_(torch.empty(4, 1, 1), "lecun")
 
 
-@each_init
 @each_criterion
-def test_mean_squared_modulus_is_four_sigma_squared(init, criterion):  # Eq. 22
-    found = modulus(weights(init, criterion), 0).square().mean()
+def test_mean_squared_modulus_is_four_sigma_squared(criterion):  # Eq. 22
+    found = modulus(weights(criterion), 0).square().mean()
     assert found / (4 * sigma(INTO, OUT, criterion) ** 2) == pytest.approx(1, abs=0.02)
 
 
-@each_init
-def test_fans_count_the_positions_of_a_kernel(init):
-    found = modulus(weights(init, shape=(40, 60, 2, 9)), 0).square().mean()
+def test_fans_count_the_positions_of_a_kernel():
+    found = modulus(weights(shape=(40, 60, 2, 9)), 0).square().mean()
     assert found / (4 * sigma(60 * 18, 40 * 18) ** 2) == pytest.approx(1, abs=0.02)
 
 
-@each_init
-def test_modulus_follows_the_chi_distribution_with_four_degrees(init):  # Eqs. 34-35, by the Kolmogorov-Smirnov distance
-    x = modulus(weights(init), 0).sort().values / sigma(INTO, OUT)
+def test_modulus_follows_the_chi_distribution_with_four_degrees():  # Eqs. 34-35, by the Kolmogorov-Smirnov distance
+    x = modulus(weights(), 0).sort().values / sigma(INTO, OUT)
     expected = 1 - (1 + x**2 / 2) * torch.exp(-(x**2) / 2)
     found = torch.arange(1, len(x) + 1) / len(x)
     assert (found - expected).abs().max() < 1.63 / math.sqrt(len(x))  # exceeded by one seed of a hundred
@@ -74,31 +70,24 @@ def test_the_imaginary_axis_favours_no_octant():
     assert (w.mean(1).abs() < 5 * sigma(INTO, OUT) * math.sqrt(2 / w.shape[1])).all()
 
 
-def test_plain_init_draws_components_alike_and_apart():
-    found = torch.cov(weights(component_init_)) / sigma(INTO, OUT) ** 2
-    torch.testing.assert_close(found, torch.eye(4, dtype=torch.float64), rtol=0, atol=0.02)
-
-
-@each_init
-def test_real_matrix_has_the_variance_of_real_glorot(init):
+def test_real_matrix_has_the_variance_of_real_glorot():
     torch.manual_seed(0)
-    matrix = hamilton_matrix(init(torch.empty(4, OUT, INTO)))
+    matrix = hamilton_matrix(quaternion_init_(torch.empty(4, OUT, INTO)))
     assert matrix.var().item() == pytest.approx(2 / (4 * OUT + 4 * INTO), rel=0.02)
 
 
 @pytest.mark.parametrize("criterion, act", [("glorot", torch.nn.Identity()), ("he", torch.nn.ReLU())])
-@each_init
-def test_signal_keeps_its_power_through_many_layers(init, criterion, act):
+def test_signal_keeps_its_power_through_many_layers(criterion, act):
     torch.manual_seed(0)
     x = torch.randn(64, 4 * 128)
     for _ in range(8):
-        x = act(x @ hamilton_matrix(init(torch.empty(4, 128, 128), criterion)).T)
+        x = act(x @ hamilton_matrix(quaternion_init_(torch.empty(4, 128, 128), criterion)).T)
     assert x.square().mean().item() == pytest.approx(1, rel=0.3)
 
 
 def test_filling_returns_the_weight_itself_and_no_graph():
     weight = torch.nn.Parameter(torch.empty(4, 2, 2))
-    assert quaternion_init_(weight) is weight and component_init_(weight) is weight
+    assert quaternion_init_(weight) is weight
     assert weight.requires_grad and weight.grad_fn is None
 
 

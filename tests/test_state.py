@@ -1,14 +1,12 @@
-"""Chains and state trees; and the streaming contract itself, which an honest layer passes and every cheat fails."""
+"""State trees, and the streaming contract itself, which an honest layer passes and every cheat fails."""
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import contract  # noqa: E402
-from torch import nn  # noqa: E402
 
-from qse.nn.conv import CausalConv1d  # noqa: E402
-from qse.nn.state import Chain, Stateful, flatten_state, unflatten_state  # noqa: E402
+from qse.nn.state import Stateful, flatten_state, unflatten_state  # noqa: E402
 
 
 class Difference(Stateful):
@@ -122,29 +120,6 @@ def test_only_a_second_stream_shows_hidden_memory(x):
     case = contract.Case(HiddenMemory(), x, 2, 1, 2)
     for check in set(contract.CHECKS) - {contract.check_strangers}:
         check(case)
-
-
-def chain() -> Chain:
-    torch.manual_seed(1)
-    return Chain(
-        first=CausalConv1d(2, 3, 3, dilation=2),
-        act=nn.Tanh(),
-        inner=Chain(deep=CausalConv1d(3, 2, 2), flat=nn.Identity()),
-    )
-
-
-def test_chain_keeps_the_law():
-    contract.verify_stream(chain(), torch.randn(2, 4, 2, 15), dim=3)
-
-
-def test_chain_is_its_layers_one_after_the_other():
-    layers, x = chain(), torch.randn(2, 4, 2, 5)
-    y, first = layers.first(x)
-    y, deep = layers.inner.deep(torch.tanh(y))
-    found, state = layers(x)
-    assert torch.equal(found, y)
-    assert state.keys() == {"first", "inner"} and state["inner"].keys() == {"deep"}  # nothing for stateless layers
-    assert torch.equal(state["first"], first) and torch.equal(state["inner"]["deep"], deep)
 
 
 def test_state_flat_and_back():

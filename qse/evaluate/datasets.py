@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from ..audio import FORMATS, format_of
 from ..errors import QseError
 
 SAMPLE_RATE = 16000
-SUFFIXES = {".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif"}
 CACHE = "16kHz"
 
 Progress = Callable[[int, int], None]  # how many are done, of how many
@@ -53,9 +53,9 @@ def audio_files(folder: Path) -> list[Path]:
     """All audio files below `folder`, sorted. QseError if there are none."""
     if not Path(folder).is_dir():
         raise QseError(f"{folder} is not a folder: give one that holds audio files")
-    files = sorted(path for path in Path(folder).rglob("*") if path.suffix.lower() in SUFFIXES)
+    files = sorted(path for path in Path(folder).rglob("*") if format_of(path))
     if not files:
-        raise QseError(f"{folder} holds no audio files ({', '.join(sorted(SUFFIXES))})")
+        raise QseError(f"{folder} holds no audio files ({', '.join(FORMATS)})")
     return files
 
 

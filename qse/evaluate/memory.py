@@ -1,4 +1,4 @@
-"""Scores of signals that are in memory already: the trainer's validation."""
+"""Scores of signals that are in memory already."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,12 +1,12 @@
 """Study room: from the words of a command to scores, tables and pictures in a folder."""
 
 import json
-import platform
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..bench.machine import processor
 from ..errors import QseError, UsageError
 from . import report
 from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders
@@ -88,7 +88,7 @@ def study(
     settings = {**source.words(), "model": str(system.path or system.name), "threads": threads}
     advance = progress and (lambda done, total: progress(system.name, done, total))
     rows = evaluate(system, pairs, out, metrics=names, jobs=jobs, threads=threads, settings=settings, progress=advance)
-    found = report.findings(system.name, rows, {**settings, "jobs": jobs, "machine": machine()})
+    found = report.findings(system.name, rows, {**settings, "jobs": jobs, "machine": processor()})
     text = _write(out, found, rows, table_of, by)
     if plot:
         draw(out, system, pairs, rows, names)
@@ -141,13 +141,6 @@ def panels(system: System, pair: Pair) -> list[tuple[str, Any, int]]:
     if clean is not None:
         signals["clean"] = clean
     return [(title, audio, SAMPLE_RATE) for title, audio in signals.items()]
-
-
-def machine() -> str:
-    """The processor's name, for figures that depend on it."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _write(out: Path, found: dict[str, Any], rows: list[Row], groups: dict[str, str], by: str | None) -> str:

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import QseError
+from ..zoo import GRAPH, find
 from .datasets import by_name
 from .needs import need
 
 Enhance = Callable[[np.ndarray, int], np.ndarray]
-GRAPH = "model.onnx"
 WEIGHTS = ("weights.safetensors", "best.safetensors", "checkpoint.safetensors")  # the first that a folder has counts
 
 
@@ -47,8 +47,6 @@ def find_system(word: str) -> System:
     if path.is_dir() and not (path / GRAPH).is_file():
         kind = "checkpoint" if weights_of(path) else "folder"
         return System(kind, path.resolve().name, path)
-    from ..zoo import find
-
     graph = find(word)
     return System("model", graph.parent.name if graph.name == GRAPH else graph.stem, graph)
 

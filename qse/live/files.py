@@ -5,7 +5,6 @@ sample for sample. Paced by the wall clock it delivers a block when a microphone
 """
 
 from collections.abc import Iterable, Iterator
-from math import ceil
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -100,8 +99,3 @@ def in_step(enhanced: Iterable[np.ndarray], late: int, sample_rate: int, source,
         written += len(block)
         yield block
     yield outward.finish()[: source.samples - written]
-
-
-def spare(sample_rate: int, file_rate: int) -> int:
-    """Samples of silence that let the conversion back to `file_rate` never fall short by rounding."""
-    return ceil(2 * sample_rate / file_rate)

@@ -13,10 +13,11 @@ from time import perf_counter
 
 import numpy as np
 
+from ..audio import spare
 from ..engine import Engine
 from ..meter import Level, Meter
 from ..stream import Stream
-from .files import FileSource, spare
+from .files import FileSource
 from .ports import Loudspeaker, Microphone
 from .recorder import Recorder
 

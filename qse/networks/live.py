@@ -2,8 +2,8 @@
 
     audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask -> Synthesis -> audio
 
-The encoder's first layer treats two ranges of the spectrum with kernels of their own: narrow bands below `split` bins,
-wide bands above, as hearing does; the decoder's last layer opens both ranges again to single bins.
+The encoder's first layer treats every one of `ranges` with a kernel of its own: narrow bands at the bottom, wide ones
+above, as hearing does; the decoder's last layer opens all ranges again to single bins.
 """
 
 from dataclasses import dataclass

@@ -24,22 +24,12 @@ def sigma(fan_in: int, fan_out: int, criterion: str = "glorot") -> float:
 @torch.no_grad()
 def quaternion_init_(weight: Tensor, criterion: str = "glorot") -> Tensor:
     """Fills (4, out, in, *kernel) in polar form with E|w|^2 = 4 sigma^2; returns it."""
-    scale = _scale(weight, criterion)
-    shape = weight.shape[1:]
+    _, *shape = weight.shape
+    out, into, *kernel = shape
+    positions = math.prod(kernel)
+    scale = sigma(into * positions, out * positions, criterion)
     phi = scale * torch.linalg.vector_norm(torch.randn(4, *shape), dim=0)
     theta = (2 * torch.rand(shape) - 1) * math.pi
     axis = torch.nn.functional.normalize(torch.randn(3, *shape), dim=0)
     polar = torch.cat([torch.cos(theta)[None], axis * torch.sin(theta)])
     return weight.copy_(phi * polar)
-
-
-@torch.no_grad()
-def component_init_(weight: Tensor, criterion: str = "glorot") -> Tensor:
-    """Plain Glorot or He: independent normal components, again with E|w|^2 = 4 sigma^2; returns the weight."""
-    return weight.copy_(_scale(weight, criterion) * torch.randn(weight.shape))
-
-
-def _scale(weight: Tensor, criterion: str) -> float:
-    _, out, into, *kernel = weight.shape
-    positions = math.prod(kernel)
-    return sigma(into * positions, out * positions, criterion)

@@ -20,24 +20,6 @@ class Stateful(nn.Module):
     """A layer with a memory along time: `forward(x, state=None) -> (y, state)`. Zeros are the beginning."""
 
 
-class Chain(Stateful):
-    """Layers in a row; the state is `{layer name: its state}`, without the layers that have none."""
-
-    def __init__(self, **layers: nn.Module):
-        super().__init__()
-        for name, layer in layers.items():
-            self.add_module(name, layer)
-
-    def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
-        state, after = state or {}, {}
-        for name, layer in self.named_children():
-            if isinstance(layer, Stateful):
-                x, after[name] = layer(x, state.get(name))
-            else:
-                x = layer(x)
-        return x, after
-
-
 def delay(x: Tensor, past: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """x later by as many steps along `dim` as `past` has -> (as many steps as x, the past of what follows).
 

@@ -16,9 +16,8 @@ import soxr
 import torch
 from torch import Tensor
 
+from qse.audio import format_of
 from qse.errors import QseError
-
-SUFFIXES = (".aif", ".aiff", ".au", ".caf", ".flac", ".mp3", ".oga", ".ogg", ".opus", ".rf64", ".sph", ".w64", ".wav")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Corpus:
         folder = Path(folder)
         if not folder.is_dir():
             raise QseError(f"{folder}: no such folder; name a folder with audio files in it.")
-        paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+        paths = sorted(path for path in folder.rglob("*") if format_of(path) and path.is_file())
         if not paths:
             raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
         recordings = read_recordings(paths, sample_rate, threads)
