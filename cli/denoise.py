@@ -35,16 +35,18 @@ def denoise(
     Folders are searched to the bottom, and a folder as output receives the same tree. A pipe gets WAV.
     """
     from qse.batch import plan, run
+    from qse.engine import Engine
     from qse.zoo import load
 
     engine = load(model, flush_to_zero=True)
+    at_once = (threads or os.cpu_count() or 1) if isinstance(engine, Engine) else 1  # others take gigabytes each
     with TemporaryDirectory(prefix="qse-") as scratch:
         jobs, errors = _pipe(inputs, output, Path(scratch)) if "-" in (*inputs, output) else plan(inputs, output)
         for error in errors:
             _say(f"qse: {error}")
         start, done = perf_counter(), []
         with _progress(jobs) as progress:
-            for job, result in run(jobs, engine, strength, overwrite, threads or os.cpu_count() or 1, progress):
+            for job, result in run(jobs, engine, strength, overwrite, at_once, progress):
                 if isinstance(result, QseError):
                     _say(f"qse: {result}")
                     continue

@@ -22,17 +22,20 @@ def _zoo() -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from qse.engine import Engine
     from qse.zoo import available, load
 
     table = Table("model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None)
     for name in available():
         engine = load(name)
-        latency = 1000 * (engine.latency + engine.hop_length) / engine.sample_rate
+        latency = "whole files"
+        if isinstance(engine, Engine):
+            latency = f"{1000 * (engine.latency + engine.hop_length) / engine.sample_rate:g} ms"
         table.add_row(
             name,
             engine.version,
             f"{engine.sample_rate} Hz",
-            f"{latency:g} ms",
+            latency,
             engine.metadata.get("params", ""),
             f"{engine.path.stat().st_size / 1024:.0f} KiB",
             engine.metadata.get("licence", ""),

@@ -3,15 +3,15 @@
 The graph maps `spec` (1, 2, T, F), real and imaginary part, T free, to `enhanced` of the same shape; its metadata hold
 sample_rate, n_fft and hop_length. The STFT is that of `qse.networks.offline`: centred, zeros at both ends, Hann window.
 
-Long audio goes through in segments that overlap and are faded into each other, so that memory does not grow with it.
+Long audio goes through in segments, so that memory does not grow with it.
 """
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from .engine import _open
+from .audio import kept_share
+from .engine import open_session
 from .errors import QseError
 
 METADATA = ("name", "version", "sample_rate", "n_fft", "hop_length")
@@ -23,10 +23,10 @@ class OfflineModel:
     def __init__(self, path: str | Path, threads: int = 1):
         """Load `path`, an .onnx file. Raises QseError if it is missing, damaged, or not an exported offline model."""
         self.path = Path(path)
-        self._session = _open(self.path, threads, False)
+        self._session = open_session(self.path, threads, reuse=True)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         if not set(METADATA) <= set(self.metadata) or self._session.get_inputs()[0].name != "spec":
-            raise QseError(f"{self.path} is an ONNX file, but not an exported offline model")
+            raise QseError(f"{self.path} is an ONNX file, but not a model written by `qse export`")
         self.name, self.version = self.metadata["name"], self.metadata["version"]
         self.sample_rate, self.n_fft, self.hop_length = (int(self.metadata[key]) for key in METADATA[2:])
         self._window = np.hanning(self.n_fft + 1)[:-1].astype(np.float32)
@@ -58,31 +58,44 @@ class OfflineModel:
             total[n : n + len(frames)] += hops[:, n]
         return total.ravel()
 
-    def segments(
-        self, blocks: Iterable[np.ndarray], seconds: float = 10.0, overlap: float = 1.0
-    ) -> Iterator[np.ndarray]:
-        """Blocks (any number of samples,) of one signal -> enhanced pieces, together as long as the signal.
 
-        Segments of `seconds` overlap by `overlap` seconds, in which one fades into the next. A signal no longer than
-        one segment gives exactly what `enhance` gives. ValueError unless 0 < 2 * overlap <= seconds.
+class Segments:
+    """One channel on its way through an offline model: in segments that overlap and fade into one another.
+
+    A signal no longer than one segment gives exactly what `OfflineModel.enhance` gives.
+    """
+
+    latency = 0  # samples by which what comes out lags what went in, once it is all there
+
+    def __init__(self, model: OfflineModel, strength: float | None = None, frames: int = 400, overlap: int = 50):
+        """Segments of `frames` hops, the last `overlap` of which fade into the next; `strength` in dB as for a Stream.
+
+        Attention takes memory by the square of the frames. ValueError unless 0 < 2 * overlap <= frames.
         """
-        if not 0 < 2 * overlap <= seconds:
-            raise ValueError(f"an overlap of {overlap} s does not go with segments of {seconds} s")
-        long, shared = round(seconds * self.sample_rate), round(overlap * self.sample_rate)
-        rise = (np.arange(shared, dtype=np.float32) + 0.5) / shared
-        waiting, tail = np.zeros(0, np.float32), None
+        if not 0 < 2 * overlap <= frames:
+            raise ValueError(f"an overlap of {overlap} frames does not go with segments of {frames}")
+        self._model, self._kept = model, kept_share(strength)
+        self._long, shared = frames * model.hop_length, overlap * model.hop_length
+        self._rise = (np.arange(shared, dtype=np.float32) + 0.5) / shared
+        self._waiting, self._tail = np.zeros(0, np.float32), None
 
-        def faded(segment: np.ndarray) -> np.ndarray:
-            enhanced = self.enhance(segment)
-            if tail is not None:
-                enhanced[:shared] = rise * enhanced[:shared] + (1 - rise) * tail
-            return enhanced
+    def process(self, block: np.ndarray) -> np.ndarray:
+        """`block` (samples,) float32 -> the enhanced samples that are ready, (0 or more,)."""
+        self._waiting = np.concatenate([self._waiting, block])
+        ready, shared = [self._waiting[:0]], len(self._rise)
+        while len(self._waiting) > self._long:
+            enhanced = self._faded(self._waiting[: self._long])
+            self._tail, self._waiting = enhanced[-shared:], self._waiting[self._long - shared :]
+            ready.append(enhanced[:-shared])
+        return np.concatenate(ready)
 
-        for block in blocks:
-            waiting = np.concatenate([waiting, block])
-            while len(waiting) > long:
-                enhanced = faded(waiting[:long])
-                yield enhanced[: long - shared]
-                tail, waiting = enhanced[long - shared :], waiting[long - shared :]
-        if len(waiting):
-            yield faded(waiting)
+    def finish(self) -> np.ndarray:
+        """The rest."""
+        return self._faded(self._waiting) if len(self._waiting) else self._waiting
+
+    def _faded(self, segment: np.ndarray) -> np.ndarray:
+        enhanced = (1 - self._kept) * self._model.enhance(segment) + self._kept * segment
+        if self._tail is not None:
+            shared = len(self._rise)
+            enhanced[:shared] = self._rise * enhanced[:shared] + (1 - self._rise) * self._tail
+        return enhanced

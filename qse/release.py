@@ -21,25 +21,28 @@ from .bench.stream import GROUP, stepper
 from .engine import Engine
 from .errors import QseError
 from .evaluate.systems import weights_of
-from .export import export_stream
+from .export import export_stream, speech_like
+from .export_offline import export_offline
 from .networks import build_network
 from .networks.catalogue import macs
+from .networks.offline import Offline
+from .offline import OfflineModel
 from .train import checkpoint
 from .train.recipe import RunConfig, load_network, read_config
 from .train.validate import read_pairs, validate
-from .zoo import seal
+from .zoo import load, seal
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a card says about the cost of a model: seconds per hop on one thread, and its size."""
+    """What a card says about the cost of a model: seconds on one thread, and its size."""
 
-    p50: float
-    p99: float
     rtf: float
     params: int
     macs: float  # multiply-accumulates per second of audio
-    state_bytes: int
+    p50: float | None = None  # of a hop, and what follows too: of streaming models
+    p99: float | None = None
+    state_bytes: int | None = None
 
 
 def release(
@@ -70,12 +73,13 @@ def release(
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
     folder.mkdir(parents=True, exist_ok=True)
-    export_stream(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
+    export = export_offline if isinstance(network, Offline) else export_stream
+    export(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     shutil.copyfile(last, folder / "checkpoint.safetensors")
     shutil.copyfile(run / "config.toml", folder / "config.toml")
-    measured = measure(network, Engine(folder / "model.onnx"))
+    measured = measure(network, load(folder / "model.onnx"))
     scores = None
     if valid:
         scores = validate(network, read_pairs(valid, config.mix.sample_rate), torch.device("cpu"))
@@ -90,26 +94,39 @@ def best_of(run: Path) -> Path:
     return weights_of(run) or run / "checkpoint.safetensors"
 
 
-def measure(network: nn.Module, engine: Engine, seconds: float = 10.0) -> Measured:
-    """The cost of a streaming network and its graph, on one thread of this machine, over `seconds` of audio."""
+def measure(network: nn.Module, engine: Engine | OfflineModel, seconds: float = 10.0) -> Measured:
+    """The cost of a network and its graph, on one thread of this machine, over `seconds` of audio."""
+    params = sum(parameter.numel() for parameter in network.parameters())
+    if isinstance(engine, OfflineModel):
+        noisy = speech_like(round(seconds * engine.sample_rate), engine.sample_rate)
+        times = race({engine.name: lambda: engine.enhance(noisy)}, 0.0, least=2)[engine.name]
+        return Measured(times.median / seconds, params, macs_per_second(network))
     hop, state = engine.hop_length / engine.sample_rate, engine.silence()
     times = race({engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP))[engine.name]
     return Measured(
+        rtf=times.mean / hop,
+        params=params,
+        macs=macs_per_second(network),
         p50=times.median,
         p99=times.quantile(0.99),
-        rtf=times.mean / hop,
-        params=sum(parameter.numel() for parameter in network.parameters()),
-        macs=macs_per_second(network),
         state_bytes=sum(array.nbytes for array in state.values()),
     )
 
 
 def macs_per_second(network: nn.Module) -> int:
-    """Multiply-accumulates of a streaming network in one second of audio."""
+    """Multiply-accumulates of a network in one second of audio."""
     config = network.config
     network = copy.deepcopy(network).double().eval()  # in float32 an LSTM is one operator that is not counted
     second = config.sample_rate // config.hop_length * config.hop_length
     return macs(network, torch.zeros(1, second, dtype=torch.float64))
+
+
+def _per_hop(cost: Measured) -> list[str]:
+    """The card's lines that only streaming models have."""
+    if cost.p50 is None:
+        return []
+    times = f"p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs"
+    return [f"| state | {cost.state_bytes / 1024:.0f} KiB |", f"| time per hop, one thread | {times} |"]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -130,7 +147,7 @@ def _card(
     licence: str,
 ) -> str:
     network = build_network(config.model).config
-    latency = 2000 * network.hop_length / network.sample_rate
+    streaming, hop = cost.p50 is not None, 1000 * network.hop_length / network.sample_rate
     origin = header.get("origin")  # whose hours are counted too
     steps = f"{header['step']} steps" + (f" after those of {origin}, in all " if origin else ", ")
     audio = int(header["heard"]) / config.mix.sample_rate
@@ -139,17 +156,16 @@ def _card(
     lines = [
         f"# {name}",
         "",
-        "Streaming speech enhancement: one channel of noisy speech in, enhanced speech out.",
+        f"{'Streaming s' if streaming else 'S'}peech enhancement: one channel of noisy speech in, enhanced speech out.",
         "",
         "| | |",
         "|---|---|",
         f"| sample rate | {network.sample_rate} Hz |",
-        f"| algorithmic latency | {latency:g} ms (hop {1000 * network.hop_length / network.sample_rate:g} ms) |",
+        f"| algorithmic latency | {f'{2 * hop:g} ms (hop {hop:g} ms)' if streaming else 'whole recordings'} |",
         f"| parameters | {cost.params:,} |",
         f"| multiply-accumulates | {cost.macs / 1e9:.2f} G per second of audio |",
-        f"| state | {cost.state_bytes / 1024:.0f} KiB |",
-        f"| time per hop, one thread | p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs, "
-        f"RTF {cost.rtf:.3f} ({processor()}) |",
+        *_per_hop(cost),
+        f"| RTF, one thread | {cost.rtf:.3f} ({processor()}) |",
         f"| training | {steps}{hours}, seed {config.train.seed}{mean} |",
         f"| licence | {licence} |",
     ]

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .audio import BLOCK, Resampler, bad_samples, spare
+from .audio import BLOCK, Resampler, bad_samples, kept_share, spare
 from .engine import Engine
+from .errors import QseError
+from .offline import OfflineModel, Segments
 from .zoo import DEFAULT_MODEL, load
 
 
@@ -25,7 +27,10 @@ class Stream:
     def __init__(self, engine: Engine, blocksize: int | None = None, strength: float | None = None):
         """With a `blocksize`, every block must be a multiple of gcd(blocksize, hop_length) samples long, and the
         latency is the least that this allows (none is added for a multiple of the hop); without, any length goes.
-        `strength` in dB, 0 (output = input, delayed) or more; None: no limit. ValueError if negative."""
+        `strength` in dB, 0 (output = input, delayed) or more; None: no limit. ValueError if negative, QseError for a
+        model that cannot stream."""
+        if isinstance(engine, OfflineModel):
+            raise QseError(f"{engine.name} needs whole recordings and cannot stream; choose another model")
         self.engine, self.resets = engine, 0
         hop = engine.hop_length
         self._grain = gcd(blocksize, hop) if blocksize else 1
@@ -43,10 +48,7 @@ class Stream:
 
     @strength.setter
     def strength(self, strength: float | None) -> None:
-        if strength is not None and not strength >= 0:
-            raise ValueError(f"strength is a number of dB from 0 up, not {strength}")
-        self._strength = strength
-        self._kept = np.float32(0 if strength is None else 10 ** (-strength / 20))
+        self._kept, self._strength = kept_share(strength), strength
 
     def process(self, block: np.ndarray) -> np.ndarray:
         """`block` (samples,) in [-1, 1], at the engine's sample rate -> as many enhanced samples, float32.
@@ -64,6 +66,10 @@ class Stream:
             self._pull(enhanced[start:stop])
             start = stop
         return enhanced
+
+    def finish(self) -> np.ndarray:
+        """What is still inside, pushed out by silence: (latency,)."""
+        return self.process(np.zeros(self.latency, np.float32))
 
     def _push(self, samples: np.ndarray) -> None:
         self._noisy[self._filled : self._filled + len(samples)] = samples
@@ -93,7 +99,7 @@ class Stream:
 
 
 def enhance(
-    blocks: Iterable[np.ndarray], sample_rate: int, engine: Engine, strength: float | None = None
+    blocks: Iterable[np.ndarray], sample_rate: int, engine: Engine | OfflineModel, strength: float | None = None
 ) -> Iterator[np.ndarray]:
     """Blocks (samples, channels) of one signal at `sample_rate` -> enhanced blocks, in all as long and in step with it.
 
@@ -110,12 +116,13 @@ def enhance(
 
 
 class _Path:
-    """From the file's sample rate to the engine's, through one stream per channel, and back."""
+    """From the file's sample rate to the model's, through one stream per channel, and back."""
 
-    def __init__(self, engine: Engine, sample_rate: int, channels: int, strength: float | None):
+    def __init__(self, engine: Engine | OfflineModel, sample_rate: int, channels: int, strength: float | None):
         self._inward = Resampler(sample_rate, engine.sample_rate, channels)
         self._outward = Resampler(engine.sample_rate, sample_rate, channels)
-        self._streams = [Stream(engine, strength=strength) for _ in range(channels)]
+        kind = Segments if isinstance(engine, OfflineModel) else Stream
+        self._streams = [kind(engine, strength=strength) for _ in range(channels)]
         self._late = self._streams[0].latency  # samples still to be cut off
         self._spare = spare(engine.sample_rate, sample_rate)
 
@@ -125,32 +132,40 @@ class _Path:
     def finish(self) -> np.ndarray:
         """What is still inside, pushed out by silence."""
         rest = self._inward.finish()
-        silence = np.zeros((self._streams[0].latency + self._spare, len(self._streams)), np.float32)
+        silence = np.zeros((self._spare, len(self._streams)), np.float32)
         rest = self._outward.process(self._through(np.concatenate([rest, silence])))
-        return np.concatenate([rest, self._outward.finish()])
+        last = self._outward.process(self._cut([stream.finish() for stream in self._streams]))
+        return np.concatenate([rest, last, self._outward.finish()])
 
     def _through(self, noisy: np.ndarray) -> np.ndarray:
-        enhanced = np.stack([stream.process(noisy[:, c]) for c, stream in enumerate(self._streams)], axis=1)
+        return self._cut([stream.process(noisy[:, c]) for c, stream in enumerate(self._streams)])
+
+    def _cut(self, channels: list[np.ndarray]) -> np.ndarray:
+        """Channels side by side, without the latency at the beginning."""
+        enhanced = np.stack(channels, axis=1)
         cut = min(self._late, len(enhanced))
         self._late -= cut
         return enhanced[cut:]
 
 
 def denoise(
-    audio: np.ndarray, sample_rate: int, model: str | Path | Engine = DEFAULT_MODEL, strength: float | None = None
+    audio: np.ndarray,
+    sample_rate: int,
+    model: str | Path | Engine | OfflineModel = DEFAULT_MODEL,
+    strength: float | None = None,
 ) -> np.ndarray:
     """`audio` (samples,) or (samples, channels), floats in [-1, 1] -> enhanced, of the same shape and dtype.
 
-    `sample_rate` in Hz; `model` is a name of `available()`, a path, or a loaded Engine; `strength` in dB limits how far
-    noise is pushed down (None: no limit; 0: not at all). Every channel is enhanced by itself. Raises QseError for an
-    unknown model, TypeError for samples that are not floats, ValueError for another shape or samples not finite.
+    `sample_rate` in Hz; `model` is a name of `available()`, a path, or what `load` returns; `strength` in dB limits how
+    far noise is pushed down (None: no limit; 0: not at all). Every channel is enhanced by itself. Raises QseError for
+    an unknown model, TypeError for samples that are not floats, ValueError for another shape or samples not finite.
     """
     audio = _floats(audio)
     if audio.ndim not in (1, 2):
         raise ValueError(f"audio is (samples,) or (samples, channels), not of shape {audio.shape}")
     if count := bad_samples(audio):
         raise ValueError(f"{count} samples are NaN or infinite")
-    engine = model if isinstance(model, Engine) else load(model)
+    engine = load(model) if isinstance(model, str | Path) else model
     noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
     enhanced = [noisy[:0], *enhance(blocks, sample_rate, engine, strength)]

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import qse_models
 
-from .engine import Engine
+from .engine import Engine, NotStreaming
 from .errors import QseError
+from .offline import OfflineModel
 
 DEFAULT_MODEL = "live-base"
 GRAPH, SUMS = "model.onnx", "SHA256SUMS"
@@ -23,15 +24,19 @@ def available() -> list[str]:
     return sorted(_models())
 
 
-def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: bool = False) -> Engine:
+def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: bool = False) -> Engine | OfflineModel:
     """An Engine from a name of `available()`, the path of a model's folder, or that of an .onnx file.
 
+    An OfflineModel if it needs whole recordings: `denoise` takes either, a Stream does not.
     `threads` and `flush_to_zero` are those of Engine.
     Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum.
     """
     path = find(model)
     _verify(path)
-    return Engine(path, threads, flush_to_zero)
+    try:
+        return Engine(path, threads, flush_to_zero)
+    except NotStreaming:
+        return OfflineModel(path, threads)
 
 
 def find(model: str | Path) -> Path:

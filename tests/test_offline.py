@@ -10,7 +10,7 @@ from qse import QseError
 from qse import export_offline as export
 from qse.export import speech_like
 from qse.networks import build_network, enhance
-from qse.offline import OfflineModel
+from qse.offline import OfflineModel, Segments
 
 N_FFT, HOP, RATE = 64, 16, 800
 
@@ -57,8 +57,10 @@ def test_stft_is_that_of_torch(half, samples):
 @pytest.mark.parametrize("samples", [1, 700, 1600, 1601, 5003])
 def test_segments_join_without_a_seam(half, samples):
     audio = noise(samples)
-    out = list(half.segments(pieces(audio, samples), seconds=2.0, overlap=0.25))
-    np.testing.assert_allclose(np.concatenate(out), 0.5 * audio, atol=1e-6)
+    for strength, gain in ((None, 0.5), (20.0, 0.55), (0.0, 1.0)):
+        segments = Segments(half, strength, frames=100, overlap=12)
+        out = [*(segments.process(piece) for piece in pieces(audio, samples)), segments.finish()]
+        np.testing.assert_allclose(np.concatenate(out), gain * audio, atol=1e-6)
 
 
 def test_segments_fade_into_each_other(half, monkeypatch):
@@ -70,7 +72,8 @@ def test_segments_fade_into_each_other(half, monkeypatch):
         return np.full(len(segment), len(heard), np.float32)
 
     monkeypatch.setattr(half, "enhance", count)
-    out = np.concatenate(list(half.segments([noise(4000)], seconds=2.0, overlap=0.5)))
+    segments = Segments(half, frames=100, overlap=25)
+    out = np.concatenate([segments.process(noise(4000)), segments.finish()])
     assert heard == [1600, 1600, 1600]  # starts 0, 1200, 2400: never more than a segment at once
     assert (out[:1200] == 1).all() and (out[1600:2400] == 2).all() and (out[2800:] == 3).all()
     np.testing.assert_allclose(np.diff(out[1200:1600]), 1 / 400, atol=1e-6)
@@ -78,7 +81,7 @@ def test_segments_fade_into_each_other(half, monkeypatch):
 
 def test_segments_refuse_an_overlap_that_does_not_fit(half):
     with pytest.raises(ValueError, match="overlap"):
-        next(half.segments([noise(10)], seconds=1.0, overlap=0.6))
+        Segments(half, frames=50, overlap=30)
 
 
 @pytest.fixture(scope="module")
@@ -116,5 +119,5 @@ def test_a_graph_that_disagrees_is_not_written(network, exported, monkeypatch, t
 
 
 def test_other_graphs_are_refused(models):
-    with pytest.raises(QseError, match="not an exported offline model"):
+    with pytest.raises(QseError, match="not a model written"):
         OfflineModel(models / "live-base" / "model.onnx")

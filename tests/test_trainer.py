@@ -457,6 +457,24 @@ def test_a_release_is_the_best_average_and_its_card_says_so(whole, tmp_path):
     assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
 
 
+def test_a_network_that_needs_whole_recordings_is_released_for_files(audio, tmp_path, command):
+    sizes = {"n_fft": 512, "hop_length": 256, "encoder": [1], "decoder": [2], "layers": 1, "kernel": 3}
+    config = replace(CONFIG, model={"network": "qconformer", "channels": 4, **sizes})
+    train(config, job(audio, tmp_path / "run", valid=None, hours=0))
+    card = released(tmp_path / "run", tmp_path / "whole")
+    assert "| algorithmic latency | whole recordings |" in card and "time per hop" not in card
+    with pytest.raises(QseError, match="whole needs whole recordings and cannot stream"):
+        qse.Stream(qse.load(tmp_path / "whole"))
+    noisy = 0.1 * np.random.default_rng(0).standard_normal((12 * 44100, 2))
+    soundfile.write(tmp_path / "noisy.wav", noisy, 44100)
+    arguments = "--model", tmp_path / "whole", "-o", tmp_path / "out.wav"
+    assert command("denoise", tmp_path / "noisy.wav", *arguments)[0] == 0
+    enhanced, rate = soundfile.read(tmp_path / "out.wav")
+    assert (enhanced.shape, rate) == (noisy.shape, 44100)
+    whole = qse.denoise(soundfile.read(tmp_path / "noisy.wav")[0], 44100, tmp_path / "whole")
+    np.testing.assert_allclose(enhanced, whole, atol=1e-4)
+
+
 def test_a_run_is_not_released_into_itself(whole):
     before = {path.name: path.read_bytes() for path in whole[0].iterdir()}
     with pytest.raises(QseError, match="in a folder of its own"):
