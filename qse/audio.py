@@ -1,73 +1,27 @@
-"""Audio files and arrays: open, read in blocks, write whole or not at all, convert the sample rate.
+"""Audio files: open, read in blocks, write whole or not at all (soundfile, libsndfile).
 
-soundfile (libsndfile) reads and writes, soxr converts. Blocks are float32 (samples, channels), full scale 1.0.
-A format is the container (WAV, FLAC, OGG, ...), a subtype what the samples are coded as (PCM_16, VORBIS, ...).
+Blocks are float32 (samples, channels), full scale 1.0.
 """
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 
 import numpy as np
 
 from .containers import has_more, is_cut
 from .errors import QseError
+from .formats import Layout
 
 BLOCK = 1 << 16
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
-FORMATS = {
-    **{"wav": "WAV", "wave": "WAV", "w64": "W64", "rf64": "RF64", "flac": "FLAC", "mp3": "MP3"},
-    **{"ogg": "OGG", "oga": "OGG", "opus": "OGG", "aiff": "AIFF", "aif": "AIFF", "aifc": "AIFF"},
-    **{"au": "AU", "snd": "AU", "caf": "CAF", "voc": "VOC", "sph": "NIST", "nist": "NIST"},
-}
-
-
-def format_of(path: Path) -> str | None:
-    """The format that goes with the path's suffix, None for a suffix that is not in FORMATS."""
-    return FORMATS.get(path.suffix.lower().lstrip("."))
-
-
-def subtype_of(target: Path, wanted: str = "") -> str:
-    """How `target`, whose suffix names a format, holds its samples: as `wanted` where it can, else as usual."""
-    import soundfile
-
-    form = format_of(target)
-    if target.suffix.lower() == ".opus":
-        return "OPUS"
-    written = not wanted.startswith("MPEG") or form == "MP3"  # libsndfile says that a WAV may hold MP3, and refuses it
-    return wanted if written and soundfile.check_format(form, wanted) else soundfile.default_subtype(form)
 
 
 def bad_samples(audio: np.ndarray) -> int:
     """How many samples are NaN or infinite."""
     return audio.size - int(np.count_nonzero(np.isfinite(audio)))
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What an audio file is beside its samples; `tags` are its title, artist and so on."""
-
-    sample_rate: int
-    channels: int
-    format: str
-    subtype: str
-    endian: str
-    tags: dict[str, str]
-
-    def to(self, target: Path, source: Path) -> "Layout":
-        """The layout to write `target` in: this one where the suffix allows it, otherwise the nearest.
-
-        Raises QseError if no format goes with the suffix.
-        """
-        if target.suffix.lower() == source.suffix.lower():
-            return self
-        form = format_of(target)
-        if form is None:
-            raise QseError(f"{target}: no audio format goes with this suffix; known are {', '.join(FORMATS)}")
-        return Layout(self.sample_rate, self.channels, form, subtype_of(target, self.subtype), "FILE", self.tags)
 
 
 class Source:
@@ -140,51 +94,18 @@ def write(target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite:
     return written
 
 
-class Resampler:
-    """A stream of blocks (samples, channels) from one sample rate to another, in step with it (soxr, high quality)."""
-
-    def __init__(self, source_rate: int, target_rate: int, channels: int):
-        self._empty = np.zeros((0, channels), np.float32)
-        self._soxr = None
-        if source_rate != target_rate:
-            import soxr
-
-            self._soxr = soxr.ResampleStream(source_rate, target_rate, channels, dtype="float32")
-
-    def process(self, block: np.ndarray) -> np.ndarray:
-        """The next samples in -> the samples that are ready, (0 or more, channels)."""
-        return self._soxr.resample_chunk(np.ascontiguousarray(block)) if self._soxr else block
-
-    def finish(self) -> np.ndarray:
-        """The last samples, when no more come in."""
-        return self._soxr.resample_chunk(self._empty, last=True) if self._soxr else self._empty
-
-
-def kept_share(strength: float | None) -> np.float32:
-    """How much of the noisy signal stays where noise is pushed down by `strength` dB at most; None: nothing.
-
-    ValueError if it is not a number from 0 up.
-    """
-    if strength is not None and not strength >= 0:
-        raise ValueError(f"strength is a number of dB from 0 up, not {strength}")
-    return np.float32(0 if strength is None else 10 ** (-strength / 20))
-
-
-def spare(sample_rate: int, file_rate: int) -> int:
-    """Samples of silence after which the conversion back to `file_rate` never falls short by rounding."""
-    return ceil(2 * sample_rate / file_rate)
-
-
 def _open(path: Path, name: str):
     import soundfile
 
     try:
-        if path.is_dir():
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
             raise QseError(f"{name} is a folder, not an audio file")
-        if path.exists() and not path.is_file():
+        if not stat.S_ISREG(mode):
             raise QseError(f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE")
-        if not path.stat().st_size:
-            raise QseError(f"{name} is empty (0 bytes): record or copy it again")
+        with path.open("rb") as file:  # libsndfile does not say what keeps it from opening a file
+            if not file.read(1):
+                raise QseError(f"{name} is empty (0 bytes): record or copy it again")
         file = soundfile.SoundFile(_name(path))
     except FileNotFoundError as error:
         raise QseError(f"{name}: no such file") from error

@@ -11,9 +11,10 @@ from glob import glob
 from pathlib import Path
 from threading import Event
 
-from .audio import FORMATS, Source, format_of, write
+from .audio import Source, write
 from .engine import Engine
 from .errors import QseError, UsageError
+from .formats import FORMATS, format_of
 from .stream import enhance
 
 SUFFIX = "-enhanced"

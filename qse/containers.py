@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,13 +65,14 @@ def _ogg_goes_on(path: Path) -> bool:
 
 def _mp3_samples(path: Path, sample_rate: int) -> int:
     """Samples per channel in all the frames of an MP3 file, by their headers (ISO/IEC 11172-3, 2.4.2.3)."""
-    data, at, samples = path.read_bytes(), 0, 0
-    while (at := data.find(b"\xff", at)) >= 0:
-        size, length = _mp3_frame(data[at : at + 4], sample_rate)
-        if size and (samples or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
-            at, samples = at + size, samples + length
-        else:  # a tag, or sound that looks like a header
-            at += 1
+    at = samples = 0
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        while (at := data.find(b"\xff", at)) >= 0:
+            size, length = _mp3_frame(data[at : at + 4], sample_rate)
+            if size and (samples or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
+                at, samples = at + size, samples + length
+            else:  # a tag, or sound that looks like a header
+                at += 1
     return samples
 
 

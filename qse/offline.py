@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .audio import kept_share
 from .engine import open_session
 from .errors import QseError
+from .strength import kept_share
 
 METADATA = ("name", "version", "sample_rate", "n_fft", "hop_length")
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .audio import BLOCK, Resampler, bad_samples, kept_share, spare
+from .audio import BLOCK, bad_samples
 from .engine import Engine
 from .errors import QseError
 from .offline import OfflineModel, Segments
+from .resample import Resampler, spare
+from .strength import kept_share
 from .zoo import DEFAULT_MODEL, load
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from qse.audio import BLOCK, Layout, Resampler, Source, format_of, write
+from qse.audio import BLOCK, Source, write
 from qse.errors import QseError
+from qse.formats import Layout, format_of
+from qse.resample import Resampler
 
 KINDS = [
     *(("wav", subtype) for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")),
@@ -86,7 +88,7 @@ def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path):
 
 
 def test_every_suffix_names_a_format_of_libsndfile(tmp_path):
-    from qse.audio import FORMATS
+    from qse.formats import FORMATS
 
     assert set(FORMATS.values()) <= set(soundfile.available_formats())
     assert format_of(tmp_path / "A.FLAC") == "FLAC" and format_of(tmp_path / "a.txt") is None
@@ -143,6 +145,16 @@ def test_an_mp3_that_does_not_tell_its_length_is_read_whole_or_refused(tmp_path)
 def test_a_named_pipe_is_sent_to_standard_input(tmp_path):
     os.mkfifo(tmp_path / "a.wav")
     with pytest.raises(QseError, match=r"a.wav is a pipe or a device: .*standard input"):
+        Source(tmp_path / "a.wav")
+
+
+def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    def deny(path, *_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    make(tmp_path / "a.wav", tone(1000))
+    monkeypatch.setattr(type(tmp_path), "open", deny)  # chmod keeps no administrator out
+    with pytest.raises(QseError, match=r"a.wav cannot be read: Permission denied"):
         Source(tmp_path / "a.wav")
 
 
@@ -262,7 +274,8 @@ def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype):
     code = f"""if True:
         import resource, numpy as np
         from pathlib import Path
-        from qse.audio import Layout, write, format_of
+        from qse.audio import write
+        from qse.formats import Layout, format_of
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
         noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
         path = Path({str(tmp_path)!r}) / "a.{suffix}"

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ..audio import FORMATS, format_of
 from ..errors import QseError
+from ..formats import FORMATS, format_of
 
 SAMPLE_RATE = 16000
 CACHE = "16kHz"

@@ -11,7 +11,9 @@ from time import monotonic
 
 import numpy as np
 
-from ..audio import Layout, Resampler, Source
+from ..audio import Source
+from ..formats import Layout
+from ..resample import Resampler
 
 
 class FileSource:

@@ -11,8 +11,8 @@ from threading import Event, Thread
 
 import numpy as np
 
-from ..audio import format_of, subtype_of
 from ..errors import QseError
+from ..formats import format_of, subtype_of
 from .ring import Ring
 
 HELD = 10  # seconds that may wait for the disk
@@ -31,8 +31,8 @@ class Recorder:
         _check(path, overwrite)
         self.path, self.lost, self.error = path, 0, None
         self._sample_rate, self._form = sample_rate, {"subtype": subtype_of(path), "format": format_of(path)}
-        self._try(channels)
         self._ring, self._closing = Ring(HELD * sample_rate, channels), Event()
+        self._try()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
         self._thread.start()
 
@@ -53,7 +53,7 @@ class Recorder:
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
-                    file = file or self._open(self._ring.channels, self.path)
+                    file = file or self._open(self.path)
                     file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError, OSError):
             self.error = f"{self.path} is not written any further: is the disk full? What was written so far is kept"
@@ -63,18 +63,18 @@ class Recorder:
         except soundfile.SoundFileError:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
 
-    def _open(self, channels: int, to: Path | BytesIO):
+    def _open(self, to: Path | BytesIO):
         import soundfile
 
-        return soundfile.SoundFile(to, "w", self._sample_rate, channels, **self._form)
+        return soundfile.SoundFile(to, "w", self._sample_rate, self._ring.channels, **self._form)
 
-    def _try(self, channels: int) -> None:
+    def _try(self) -> None:
         import soundfile
 
         try:
-            self._open(channels, BytesIO()).close()
+            self._open(BytesIO()).close()
         except soundfile.SoundFileError as error:
-            what = f"{channels} channels (both sides) at {self._sample_rate} Hz"
+            what = f"{self._ring.channels} channels (both sides) at {self._sample_rate} Hz"
             raise QseError(f"{self.path}: this format has no room for {what}; record to a .wav file") from error
 
 

@@ -13,9 +13,9 @@ from time import perf_counter
 
 import numpy as np
 
-from ..audio import spare
 from ..engine import Engine
 from ..meter import Level, Meter
+from ..resample import spare
 from ..stream import Stream
 from .files import FileSource
 from .ports import Loudspeaker, Microphone

@@ -6,8 +6,9 @@ from pathlib import Path
 from threading import Event, Thread
 from types import ModuleType
 
-from ..audio import Layout, write
+from ..audio import write
 from ..errors import QseError
+from ..formats import Layout
 from .devices import NoDevice, NoSound
 from .files import FileSource, in_step
 from .ports import Port

@@ -16,8 +16,8 @@ import soxr
 import torch
 from torch import Tensor
 
-from qse.audio import format_of
 from qse.errors import QseError
+from qse.formats import format_of
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from qse.train.pesq_loss import pesq
-from qse.train.spectra import POWER_FLOOR, floored, power_spectrum, stft
+from qse.train.spectra import POWER_FLOOR, check_waveforms, floored, power_spectrum, stft
 from qse.train.stoi_loss import stoi
 
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
@@ -53,7 +53,7 @@ def multi_resolution_stft(
     in samples as printed there for 24 kHz; at 16 kHz they last 15, 37.5 and 75 ms. The norm of a clean
     item is at least that of CONVERGENCE_FLOOR, so that a pause does not outweigh the rest of the batch.
     """
-    _check(clean, enhanced)
+    check_waveforms(clean, enhanced)
     total = clean.new_zeros(())
     for n_fft, hop_length, win_length in resolutions:
         target = floored(power_spectrum(clean, n_fft, hop_length, win_length)).flatten(1)  # |S|^2, (B, T*F)
@@ -70,7 +70,7 @@ def si_sdr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     Le Roux et al. 2019 and Li et al. 2020: target = <x^, x> x / |x|^2, SI-SDR = 10 lg(|target|^2 /
     |x^ - target|^2), no mean removed.
     """
-    _check(clean, enhanced)
+    check_waveforms(clean, enhanced)
     scale = (clean * enhanced).sum(1) / clean.square().sum(1).clamp_min(POWER_FLOOR)  # (B,)
     target = scale[:, None] * clean
     return -_decibels(target, enhanced - target)
@@ -81,7 +81,7 @@ def snr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 
     Equals SI-SDR where the enhanced signal holds the clean one at its level, which SI-SDR and PESQ leave free.
     """
-    _check(clean, enhanced)
+    check_waveforms(clean, enhanced)
     return -_decibels(clean, enhanced - clean)
 
 
@@ -99,13 +99,13 @@ def _decibels(signal: Tensor, error: Tensor) -> Tensor:
 
 def rms(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """Root mean square error of the waveforms, Eq. 71; at least 0. The gradient at zero error is zero."""
-    _check(clean, enhanced)
+    check_waveforms(clean, enhanced)
     return torch.linalg.vector_norm(enhanced - clean, dim=1).mean() / clean.shape[1] ** 0.5
 
 
 def complex_l1(*, clean: Tensor, enhanced: Tensor, n_fft: int = 512, hop_length: int = 128) -> Tensor:
     """L1 error of the real plus that of the imaginary part of the spec, Eq. 72, as mean over the bins; at least 0."""
-    _check(clean, enhanced)
+    check_waveforms(clean, enhanced)
     error = stft(enhanced - clean, n_fft, hop_length)  # the STFT is linear: one instead of two
     return error.real.abs().mean() + error.imag.abs().mean()
 
@@ -125,7 +125,7 @@ def compressed_spectrum(
     enhancement), without its level normalisation: complex_share * |S|S|^(c-1) - S^|S^|^(c-1)|^2
     + (1 - complex_share) * (|S|^c - |S^|^c)^2 with c = `exponent`, mean over the bins.
     """
-    _check(clean, enhanced)
+    check_waveforms(clean, enhanced)
     spec, guess = stft(clean, n_fft, hop_length), stft(enhanced, n_fft, hop_length)
     mag, guess_mag = _magnitude(spec), _magnitude(guess)
     difference = torch.view_as_real(spec * mag.pow(exponent - 1) - guess * guess_mag.pow(exponent - 1))
@@ -161,8 +161,3 @@ def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[T
 
 def _magnitude(spec: Tensor) -> Tensor:
     return floored(spec.real.square() + spec.imag.square()).sqrt()
-
-
-def _check(clean: Tensor, enhanced: Tensor) -> None:
-    if clean.ndim != 2 or clean.shape != enhanced.shape:
-        raise ValueError(f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and {(*enhanced.shape,)}")

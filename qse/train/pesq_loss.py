@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.linalg import vector_norm
 from torch.nn.functional import pad
 
-from qse.train.spectra import power_spectrum
+from qse.train.spectra import check_waveforms, power_spectrum
 
 SAMPLE_RATE, N_FFT, HOP_LENGTH, BANDS = 16000, 512, 256, 49
 BAND_WIDTH = 7 * math.asinh(SAMPLE_RATE / 2 / 650) / BANDS  # Bark
@@ -46,8 +46,7 @@ def predicted_pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 
 def _distance(clean: Tensor, enhanced: Tensor) -> Tensor:
     """(B,): 0.1 D + 0.0309 D_asymmetric."""
-    if clean.ndim != 2 or clean.shape != enhanced.shape:
-        raise ValueError(f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and {(*enhanced.shape,)}")
+    check_waveforms(clean, enhanced)
     ear = _ear(clean.dtype, clean.device)
     reference, degraded = _equalised(_band_powers(clean, ear), _band_powers(enhanced, ear), ear.threshold)
     loudness, guess = _loudness(reference, ear), _loudness(degraded, ear)

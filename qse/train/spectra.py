@@ -12,6 +12,12 @@ from torch.nn.functional import pad
 POWER_FLOOR = 1e-8  # |S|^2 of 16-bit rounding noise in a Hann frame of 512 samples: 2^-30 / 12 * 192 = 1.5e-8
 
 
+def check_waveforms(clean: Tensor, enhanced: Tensor) -> None:
+    """Raises ValueError unless both are (B, N), of one shape."""
+    if clean.ndim != 2 or clean.shape != enhanced.shape:
+        raise ValueError(f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and {(*enhanced.shape,)}")
+
+
 def stft(x: Tensor, n_fft: int, hop_length: int) -> Tensor:
     """(B, N) -> complex (B, F, T); needs N > n_fft / 2."""
     window = torch.hann_window(n_fft, dtype=x.dtype, device=x.device)

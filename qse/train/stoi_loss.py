@@ -2,9 +2,8 @@
 Prediction of Time-Frequency Weighted Noisy Speech), written so that it can be differentiated.
 
 B = batch, N = samples at 16 kHz, T = frames of 25.6 ms, Z = 15 third-octave bands from 150 Hz, M = stretches of 30
-frames.
-Against the paper: its frames are cut from the signal at 16 kHz, not at 10 kHz, and silent frames are left out of the
-spectrogram rather than of the signals.
+frames. Against the paper: its frames are cut from the signal at 16 kHz, not at 10 kHz, and silent frames are left out
+of the spectrogram rather than of the signals.
 """
 
 from functools import lru_cache
@@ -14,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from qse.train.spectra import floored, power_spectrum
+from qse.train.spectra import check_waveforms, floored, power_spectrum
 
 SAMPLE_RATE, WINDOW, HOP_LENGTH, N_FFT = 16000, 410, 205, 1024
 BANDS, LOWEST, STRETCH = 15, 150.0, 30  # third octaves, Hz of the first one's centre, frames: 384 ms
@@ -32,13 +31,12 @@ def stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 
 def predicted_stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """(B, N), (B, N) -> (B,): estimate of STOI, -1 to 1."""
-    if clean.ndim != 2 or clean.shape != enhanced.shape:
-        raise ValueError(f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and {(*enhanced.shape,)}")
+    check_waveforms(clean, enhanced)
     power, guess = (power_spectrum(x, N_FFT, HOP_LENGTH, WINDOW) for x in (clean, enhanced))  # (B, T, F)
-    loudness = power.sum(2)  # (B, T)
-    silent = loudness <= DYNAMIC_RANGE * loudness.amax(1, keepdim=True)
     if power.shape[1] < STRETCH:
         return power.new_zeros(len(power))
+    energy = power.sum(2)  # (B, T)
+    silent = energy <= DYNAMIC_RANGE * energy.amax(1, keepdim=True)
     order = silent.to(torch.uint8).argsort(dim=1, stable=True)[:, :, None]  # speech first, its order kept
     bands = _third_octaves(clean.dtype, clean.device)
     x, y = (floored((p @ bands).take_along_dim(order, 1)).sqrt().unfold(1, STRETCH, 1) for p in (power, guess))
