@@ -14,6 +14,7 @@ import numpy as np
 from .containers import has_more, is_cut
 from .errors import QseError
 from .formats import Layout
+from .whole import whole
 
 BLOCK = 1 << 16
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
@@ -157,17 +158,13 @@ def _is_whole(path: Path, samples: int) -> bool:
 @contextmanager
 def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
     """A path to write to, beside `target`: renamed to it if all goes well, removed if not."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         if target.exists() and not overwrite:
             raise QseError(f"{target} exists already: name another output or ask for --overwrite")
         target.parent.mkdir(parents=True, exist_ok=True)
-        part.open("wb").close()
-        try:
+        with whole(target) as part:
+            part.open("wb").close()
             yield part
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
     except OSError as error:
         raise QseError(f"{target} cannot be written: {error.strerror}") from error
 

@@ -4,7 +4,6 @@ The graph is one wave step: `audio` (1, hop_length) in, `enhanced` (1, hop_lengt
 state, `state.<path>` in and `next.<path>` out, in one order. What a runtime must know stands in its metadata.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from .errors import QseError
 from .networks.fold import fold
 from .nn.state import Stateful, flatten_state, unflatten_state
+from .whole import whole
 
 TOLERANCE = 1e-5
 
@@ -67,16 +67,12 @@ def publish(
 
     Raises QseError, and leaves `path` as it was, when `difference` of the graph is above `tolerance`, or no number.
     """
-    beside = path.with_name(f".{path.name}.part")
-    try:
+    with whole(path) as beside:
         write(beside)
         _describe(beside, metadata)
         found = difference(beside)
         if not found <= tolerance:
             raise QseError(f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit {tolerance})")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @torch.no_grad()

@@ -29,7 +29,7 @@ from .networks.offline import Offline
 from .offline import OfflineModel
 from .train import checkpoint
 from .train.recipe import RunConfig, load_network, read_config
-from .train.validate import read_pairs, validate
+from .train.validate import find_pairs, read_pairs, validate
 from .zoo import load, seal
 
 
@@ -82,7 +82,7 @@ def release(
     measured = measure(network, load(folder / "model.onnx"))
     scores = None
     if valid:
-        scores = validate(network, read_pairs(valid, config.mix.sample_rate), torch.device("cpu"))
+        scores = validate(network, read_pairs(find_pairs(valid, config.mix.sample_rate)), torch.device("cpu"))
     elif not others:  # of which no run has scores
         scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     (folder / "card.md").write_text(_card(folder.name, config, header, measured, scores, data, faults, licence))

@@ -358,7 +358,7 @@ def test_mixers_are_trained_as_the_trainer_does_and_only_once(study, tmp_path, m
     from qse.train.job import Job
     from qse.train.recipe import load_network, read_config
     from qse.train.run import train
-    from qse.train.validate import read_pairs, validate
+    from qse.train.validate import find_pairs, read_pairs, validate
 
     monkeypatch.setattr(mixers.Mixers, "_costs", lambda self, configs, out: ({"model": name} for name in configs))
     table = experiment("mixers", tmp_path / "out", study)
@@ -369,7 +369,7 @@ def test_mixers_are_trained_as_the_trainer_does_and_only_once(study, tmp_path, m
     config = read_config(tmp_path / "recipe.toml", ["train.seed=1", "model.algebra=real"])
     train(config, Job(tmp_path / "speech", tmp_path / "noise", tmp_path / "run"))
     network, _ = load_network(tmp_path / "run" / "config.toml", tmp_path / "run" / "checkpoint.safetensors")
-    scores = validate(network, read_pairs(tmp_path / "valid", 16000), torch.device("cpu"))
+    scores = validate(network, read_pairs(find_pairs(tmp_path / "valid", 16000)), torch.device("cpu"))
     assert float(rows[3]["si_sdr"]) == pytest.approx(scores["si_sdr"], abs=1e-4)
 
     monkeypatch.setattr(mixers.Mixers, "_quality", None)  # nothing is trained again

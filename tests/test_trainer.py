@@ -31,7 +31,7 @@ from qse.train.recipe import RunConfig, load_network, read_config  # noqa: E402
 from qse.train.run import train  # noqa: E402
 from qse.train.start import start_from  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
-from qse.train.validate import METRICS, Pair, quality, read_pairs, validate  # noqa: E402
+from qse.train.validate import METRICS, Utterance, find_pairs, quality, read_pairs, validate  # noqa: E402
 
 LOSS = LossConfig(mrstft=0, si_sdr=1, rms=1, complex_l1=0, pesq=0)
 CONFIG = RunConfig(TINY, MixConfig(segment=0.25, rooms=2), LOSS, PLAN)
@@ -268,7 +268,7 @@ def write(path, samples, sample_rate=16000):
 
 def test_validation_is_the_mean_of_the_metrics_of_the_pairs(audio):
     torch.manual_seed(0)
-    net, pairs = build_network(TINY).train(), read_pairs(audio / "valid", 16000)
+    net, pairs = build_network(TINY).train(), read_pairs(find_pairs(audio / "valid", 16000))
     found = validate(net, pairs, CPU)
     assert net.training and [pair.name for pair in pairs] == ["p", "q"]
     rows = []
@@ -280,7 +280,7 @@ def test_validation_is_the_mean_of_the_metrics_of_the_pairs(audio):
 
 
 def test_a_network_that_says_nothing_has_no_score_and_ends_nothing():
-    pair = Pair("p", np.ones(16000, np.float32), speech_like(16000, 16000))
+    pair = Utterance("p", np.ones(16000, np.float32), speech_like(16000, 16000))
 
     class Mute(nn.Module):
         def forward(self, noisy):
@@ -294,22 +294,23 @@ def test_pairs_that_do_not_fit_are_named(tmp_path):
 
     def refused(folder, sentence, sample_rate=16000):
         with pytest.raises(QseError, match=sentence):
-            read_pairs(tmp_path / folder, sample_rate)
+            read_pairs(find_pairs(tmp_path / folder, sample_rate))
 
     refused("none", "none: no pairs; put files of equal names into")
     write(tmp_path / "alone/noisy/a.wav", tone)
-    refused("alone", r"alone/clean/a.wav: cannot be read as audio; every noisy file needs a clean one of its name")
+    write(tmp_path / "alone/clean/b.wav", tone)
+    refused("alone", r"alone/noisy/a.wav: there is no clean file of this name")
     write(tmp_path / "short/noisy/a.wav", tone), write(tmp_path / "short/clean/a.wav", tone[1:])
-    refused("short", r"short/noisy/a.wav: noisy has 1600 samples and clean 1599")
-    write(tmp_path / "rate/noisy/a.wav", tone, 8000), write(tmp_path / "rate/clean/a.wav", tone, 8000)
-    refused("rate", r"rate/noisy/a.wav: a validation file must be mono and at 16000 Hz")
+    refused("short", r"short/clean/a.wav has 1599 samples, but .*short/noisy/a.wav has 1600")
+    write(tmp_path / "rate/noisy/a.wav", tone, 8000), write(tmp_path / "rate/clean/a.wav", tone)
+    refused("rate", r"rate/clean/a.wav has 16000 Hz, but .*rate/noisy/a.wav has 8000 Hz")
     refused("rate", "rate: validation works at 16000 Hz, not at 8000", 8000)
     write(tmp_path / "two/noisy/a.wav", np.stack([tone, tone], 1)), write(tmp_path / "two/clean/a.wav", tone)
-    refused("two", r"two/noisy/a.wav: a validation file must be mono")
+    refused("two", r"two/noisy/a.wav has 2 channels")
     for folder, clean in (("brief", tone), ("long", np.tile(tone, 400)), ("silent", np.zeros(16000))):
         write(tmp_path / folder / "noisy/a.wav", clean + 0.01), write(tmp_path / folder / "clean/a.wav", clean)
-    refused("brief", r"brief/clean/a.wav: validation files last 0.5 to 30 seconds")
-    refused("long", r"long/clean/a.wav: validation files last 0.5 to 30 seconds")
+    refused("brief", r"brief/clean/a.wav: validation files last 0.5 to 30 s")
+    refused("long", r"long/clean/a.wav: validation files last 0.5 to 30 s")
     refused("silent", r"silent/clean/a.wav: is silent")
 
 
@@ -365,7 +366,7 @@ def test_the_best_average_is_kept(whole, audio):
     assert scores[header["step"]] == max(scores.values())
     net = build_network(read_config(out / "config.toml").model)
     net.load_state_dict(checkpoint.pick(tensors, "average"))
-    found = validate(net, read_pairs(audio / "valid", 16000), CPU)
+    found = validate(net, read_pairs(find_pairs(audio / "valid", 16000)), CPU)
     assert quality(found) == pytest.approx(float(header["best"]))
 
 

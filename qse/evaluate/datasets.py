@@ -22,6 +22,7 @@ import numpy as np
 
 from ..errors import QseError
 from ..formats import FORMATS, format_of
+from ..whole import whole
 
 SAMPLE_RATE = 16000
 CACHE = "16kHz"
@@ -171,9 +172,8 @@ def _copy(path: Path, root: Path) -> Path:
         return path
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = copy.with_suffix(f".{os.getpid()}.part")
-        soundfile.write(unfinished, soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"), SAMPLE_RATE, format="WAV")
-        unfinished.replace(copy)
+        with whole(copy) as beside:
+            soundfile.write(beside, soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"), SAMPLE_RATE, format="WAV")
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(f"{copy} cannot be written: {reason}; make room there, or give 16 kHz copies") from reason
     return copy

@@ -121,7 +121,7 @@ def read_pair(pair: Pair, needs_clean: bool) -> tuple[np.ndarray | None, np.ndar
     """clean (or None if not needed) and noisy, float64 (samples,) at 16 kHz. QseError if they do not fit together."""
     for side, path in (("noisy", pair.noisy), ("clean", pair.clean)):
         if path is None and (side == "noisy" or needs_clean):
-            raise QseError(f"there is no {side} file called {pair.name}")
+            raise QseError(f"{pair.noisy or pair.clean}: there is no {side} file of this name")
     clean = read_like(pair.clean, pair.noisy) if needs_clean else None
     return clean, at_16khz(*read_mono(pair.noisy))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import QseError
+from ..whole import whole
 
 Row = dict[str, Any]
 WORDS = ("name", "error")  # columns that are not numbers
@@ -41,12 +42,10 @@ class Store:
 
     def write(self, rows: list[Row]) -> None:
         """Replace the table by `rows`, at once or not at all."""
-        unfinished = self._table.with_suffix(".part")
-        with unfinished.open("w", newline="", encoding="utf-8") as file:
+        with whole(self._table) as beside, beside.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, self.columns)
             writer.writeheader()
             writer.writerows(rows)
-        unfinished.replace(self._table)
 
     def _unfinished(self, settings: dict[str, Any]) -> list[Row]:
         if not self._table.is_file() or not self._settings.is_file():

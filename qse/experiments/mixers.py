@@ -32,7 +32,7 @@ from ..train.data import Mixer
 from ..train.recipe import RunConfig, find_recipe, read_config
 from ..train.run import loss_of
 from ..train.trainer import Trainer
-from ..train.validate import METRICS, Pair, read_pairs, validate
+from ..train.validate import METRICS, Utterance, find_pairs, read_pairs, validate
 from .results import Row, write_table
 
 COLUMNS = (
@@ -109,8 +109,8 @@ class Mixers:
         return Corpus.read(Path(self.speech), rate), Corpus.read(Path(self.noise), rate)
 
     @cached_property
-    def _pairs(self) -> list[Pair]:
-        return read_pairs(Path(self.valid), self._config().mix.sample_rate)[:: self.every]
+    def _pairs(self) -> list[Utterance]:
+        return read_pairs(find_pairs(Path(self.valid), self._config().mix.sample_rate)[:: self.every])
 
     def _costs(self, configs: dict[str, RunConfig], out: Path) -> Iterator[Row]:
         """A row for every model; what is timed takes turns."""

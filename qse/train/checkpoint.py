@@ -4,7 +4,6 @@ Names: `model.*` weights and buffers, `average.*` their moving average, `optimiz
 its optimiser. The header holds the step and what the trainer wants to remember, as text.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
 from ..errors import QseError
+from ..whole import whole
 from .muon import QuaternionMuon
 
 STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: ("momentum",)}
@@ -21,13 +21,11 @@ STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: (
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
     """Writes `path` atomically. Raises QseError when there is no writing it: what was there before is still there."""
-    beside = path.with_name(f".{path.name}.part")
     try:
         held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        beside.write_bytes(serialized(held, dict(header)))  # save_file would leave it to its owner alone
-        os.replace(beside, path)
+        with whole(path) as beside:
+            beside.write_bytes(serialized(held, dict(header)))  # save_file would leave it to its owner alone
     except (OSError, SafetensorError) as error:
-        beside.unlink(missing_ok=True)
         raise QseError(f"{path}: cannot write the checkpoint ({error}); make room or name another folder") from error
 
 

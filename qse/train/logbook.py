@@ -1,8 +1,9 @@
 """What a run leaves to read: train.csv, valid.csv, and both as curves.png."""
 
 import csv
-import os
 from pathlib import Path
+
+from ..whole import whole
 
 
 class Logbook:
@@ -34,16 +35,15 @@ class Logbook:
         figure.savefig(self.folder / "curves.png", dpi=110)
 
     def _write(self, table: str, rows: list[dict[str, float]]) -> None:
-        path, beside = self.folder / f"{table}.csv", self.folder / f".{table}.csv.part"
+        path = self.folder / f"{table}.csv"
         if not rows:
             path.unlink(missing_ok=True)
             return
         columns = dict.fromkeys(name for row in rows for name in row)
-        with beside.open("w", newline="") as file:
+        with whole(path) as beside, beside.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(columns), restval="nan")
             writer.writeheader()
             writer.writerows({name: _text(value) for name, value in row.items()} for row in rows)
-        os.replace(beside, path)
 
     def _rows(self, table: str) -> list[dict[str, float]]:
         path = self.folder / f"{table}.csv"

@@ -25,7 +25,7 @@ from .parallel import average_, launch
 from .recipe import RunConfig, write_config
 from .start import start_from
 from .trainer import TrainConfig, Trainer
-from .validate import Pair, quality, read_pairs, validate
+from .validate import Utterance, find_pairs, quality, read_pairs, validate
 
 
 class Report(Protocol):
@@ -91,10 +91,10 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source
     return sources.folders(job.speech, job.noise, mix, seed, device)
 
 
-def _pairs(config: RunConfig, job: Job) -> list[Pair]:
+def _pairs(config: RunConfig, job: Job) -> list[Utterance]:
     """What the run is validated with."""
     if job.valid:
-        return read_pairs(job.valid, config.mix.sample_rate)
+        return read_pairs(find_pairs(job.valid, config.mix.sample_rate))
     return sources.validation(config.dataset, job.data) if job.data else []
 
 
@@ -106,7 +106,7 @@ class _Run:
         trainer: Trainer,
         config: RunConfig,
         job: Job,
-        pairs: list[Pair],
+        pairs: list[Utterance],
         rank: int,
         processes: int,
         report: Report | None,

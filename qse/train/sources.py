@@ -20,7 +20,7 @@ from .mix import MixConfig
 from .pairs import PairedSegments
 from .rooms import measured_bank
 from .stored import stored
-from .validate import Pair, read_pair
+from .validate import Utterance, read_pairs
 
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
@@ -78,11 +78,11 @@ def prepare(dataset: str, data: Path, validated: bool, progress: datasets.Stages
         _stored(data, datasets.SAMPLE_RATE, progress)
 
 
-def validation(dataset: str, data: Path) -> list[Pair]:
+def validation(dataset: str, data: Path) -> list[Utterance]:
     """The test pairs of the corpus; none for DNS-Challenge 3, whose test set has no clean references."""
     if dataset == "dns3":
         return []
-    return [read_pair(pair.name, pair.noisy, pair.clean) for pair in datasets.voicebank(data, "test")]
+    return read_pairs(datasets.voicebank(data, "test"))
 
 
 def _stored(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:

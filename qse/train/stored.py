@@ -10,6 +10,7 @@ import torch
 
 from ..errors import QseError
 from ..evaluate.datasets import Progress
+from ..whole import whole
 from .corpus import Corpus, group_of, read_recordings
 
 AT_ONCE = 256  # files in memory while the store is written
@@ -31,9 +32,8 @@ def stored(
         found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
         if {**found, "lengths": None} != {**content, "lengths": None}:
             found = {**content, "lengths": _write(paths, samples, sample_rate, progress)}
-            part = index.with_suffix(".part")
-            part.write_text(json.dumps(found))
-            part.replace(index)
+            with whole(index) as beside:
+                beside.write_text(json.dumps(found))
     except OSError as error:
         raise QseError(f"{store.parent}: cannot be written ({error.strerror}); make room there") from error
     audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)

@@ -8,7 +8,9 @@ import torch
 from torch import nn
 
 from ..errors import QseError
+from ..evaluate.datasets import Pair, pair_folders
 from ..evaluate.metrics import SAMPLE_RATE, score_pair
+from ..evaluate.runner import read_pair
 from ..networks import enhance
 from .parallel import gather
 
@@ -17,8 +19,8 @@ SHORTEST, LONGEST = 0.5, 30  # seconds: STOI needs 0.4 of speech, and PESQ's cod
 
 
 @dataclass(frozen=True)
-class Pair:
-    """One utterance: float32 (samples,), noisy and clean, of one length and rate."""
+class Utterance:
+    """float32 (samples,), noisy and clean, of one length, at SAMPLE_RATE."""
 
     name: str
     noisy: np.ndarray
@@ -30,53 +32,36 @@ def quality(scores: dict[str, float]) -> float:
     return scores["pesq_wb"] + scores["si_sdr"] / 10
 
 
-def read_pairs(folder: Path, sample_rate: int) -> list[Pair]:
-    """The pairs of `folder`, as `find_pairs` finds them. Raises QseError for one that does not fit together."""
-    noisy = find_pairs(folder, sample_rate)
-    return [read_pair(path.stem, path, folder / "clean" / path.name) for path in noisy]
-
-
-def find_pairs(folder: Path, sample_rate: int) -> list[Path]:
-    """The files of `folder`/noisy; `folder`/clean has one of each name. Raises QseError when there are none.
+def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:
+    """The files of equal names in `folder`/noisy and `folder`/clean. Raises QseError when there are none.
 
     `sample_rate` is the network's: the metrics are defined at SAMPLE_RATE alone.
     """
     if sample_rate != SAMPLE_RATE:
         raise QseError(f"{folder}: validation works at {SAMPLE_RATE} Hz, not at {sample_rate}; train without --valid")
-    noisy = sorted((folder / "noisy").glob("[!.]*"))
-    if not noisy:
-        raise QseError(f"{folder}: no pairs; put files of equal names into {folder / 'noisy'} and {folder / 'clean'}")
-    return noisy
+    noisy, clean = folder / "noisy", folder / "clean"
+    if not (noisy.is_dir() and clean.is_dir()):
+        raise QseError(f"{folder}: no pairs; put files of equal names into {noisy} and {clean}")
+    return pair_folders(noisy, clean)
 
 
-def read_pair(name: str, noisy: Path | None, clean: Path | None) -> Pair:
-    """The pair of two files at SAMPLE_RATE. Raises QseError when they do not fit together."""
-    if noisy is None or clean is None:
-        raise QseError(f"{noisy or clean}: has no counterpart of its name; every noisy file needs a clean one")
-    pair = Pair(name, _read(noisy), _read(clean))
-    if pair.noisy.shape != pair.clean.shape:
-        lengths = f"noisy has {len(pair.noisy)} samples and clean {len(pair.clean)}"
-        raise QseError(f"{noisy}: {lengths}; cut them to one length")
-    if not pair.clean.any():
-        raise QseError(f"{clean}: is silent, and no metric has a value against silence; leave the pair out")
-    if not SHORTEST <= len(pair.clean) / SAMPLE_RATE <= LONGEST:
-        raise QseError(f"{clean}: validation files last {SHORTEST:g} to {LONGEST} seconds; cut it, or leave it out")
-    return pair
+def read_pairs(pairs: list[Pair]) -> list[Utterance]:
+    """Raises QseError for a pair that does not fit together, or that no metric can judge."""
+    return [_read(pair) for pair in pairs]
 
 
-def _read(path: Path) -> np.ndarray:
-    import soundfile
-
-    try:
-        audio, rate = soundfile.read(path, dtype="float32")
-    except (soundfile.SoundFileError, OSError) as error:
-        raise QseError(f"{path}: cannot be read as audio; every noisy file needs a clean one of its name") from error
-    if rate != SAMPLE_RATE or audio.ndim != 1:
-        raise QseError(f"{path}: a validation file must be mono and at {SAMPLE_RATE} Hz")
-    return audio
+def _read(pair: Pair) -> Utterance:
+    clean, noisy = read_pair(pair, needs_clean=True)
+    if not clean.any():
+        raise QseError(f"{pair.clean}: is silent, and no metric has a value against silence; leave the pair out")
+    if not SHORTEST <= len(clean) / SAMPLE_RATE <= LONGEST:
+        raise QseError(f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out")
+    return Utterance(pair.name, noisy.astype(np.float32), clean.astype(np.float32))
 
 
-def validate(network: nn.Module, pairs: list[Pair], device: torch.device, rank: int = 0, processes: int = 1) -> dict:
+def validate(
+    network: nn.Module, pairs: list[Utterance], device: torch.device, rank: int = 0, processes: int = 1
+) -> dict:
     """Means of METRICS over all pairs; every process scores its share, all get the result.
 
     nan where a pair has no score, as when the network is silent: a bad moment of the network does not end a run.
@@ -90,7 +75,7 @@ def validate(network: nn.Module, pairs: list[Pair], device: torch.device, rank: 
 
 
 @torch.no_grad()
-def _score(network: nn.Module, pair: Pair, device: torch.device) -> dict[str, float]:
+def _score(network: nn.Module, pair: Utterance, device: torch.device) -> dict[str, float]:
     noisy = torch.from_numpy(pair.noisy).to(device)[None]
     enhanced = enhance(network, noisy)[0].float().cpu().numpy()
     try:
