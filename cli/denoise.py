@@ -67,7 +67,7 @@ def _pipe(inputs: list[str], output: str | None, scratch: Path) -> tuple[list, l
     if len(inputs) > 1 or Path(inputs[0]).is_dir():
         raise UsageError("- stands for one input and one output: name one file beside it")
     target = Path(output) if output not in (None, "-") else scratch / "out.wav"
-    if target.is_dir():
+    if target.is_dir() or (output or "").endswith(("/", os.sep)):
         raise UsageError(f"-o {output}: standard input has no name to be given in a folder; name a file")
     if target.parent == scratch and sys.stdout.isatty():
         raise UsageError("standard output is a terminal: send it to a file or a program, or use -o FILE")

@@ -46,5 +46,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if not error.name or error.name.startswith("qse"):
             raise
-        print(f'qse: this command needs the package {error.name}: pip install "qse[train,evaluate]"', file=sys.stderr)
+        hint = f'this command needs the package {error.name}: pip install "qse-speech[train,evaluate]"'
+        print(f"qse: {hint}", file=sys.stderr)
         sys.exit(1)

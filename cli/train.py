@@ -9,7 +9,9 @@ from . import bars
 
 
 def train(
-    recipe: Annotated[str, typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")],
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")
+    ] = None,
     speech: Annotated[Path | None, typer.Option(help="Folder of clean speech, one sub-folder per speaker.")] = None,
     noise: Annotated[Path | None, typer.Option(help="Folder of noise, one sub-folder per class.")] = None,
     data: Annotated[Path | None, typer.Option(help="Instead of both: folder of the recipe's corpus.")] = None,
@@ -23,17 +25,22 @@ def train(
     start: Annotated[
         Path | None, typer.Option("--from", help="Begin with the weights of this model's or run's folder.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")] = False,
     change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
+    from qse.errors import UsageError
     from qse.train.job import Job
     from qse.train.recipe import find_recipe, read_config
     from qse.train.run import train as run
 
-    path = find_recipe(recipe)
+    if recipe is None and not (resume and out):
+        raise UsageError("say what to train: --recipe NAME, or --resume with the --out of a run")
+    path = find_recipe(recipe) if recipe else out / "config.toml"
     name = path.resolve().parent.name if path.name == "config.toml" else path.stem  # of a model or a run: its own name
     out = out or Path("runs") / name
+    if resume and (out / "config.toml").is_file():
+        path = out / "config.toml"
     job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Progress(), progress)

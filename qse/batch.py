@@ -14,7 +14,7 @@ from threading import Event
 from .audio import Source, write
 from .engine import Engine
 from .errors import QseError, UsageError
-from .formats import FORMATS, format_of
+from .formats import FORMATS, audio_below, format_of
 from .stream import enhance
 
 SUFFIX = "-enhanced"
@@ -61,27 +61,29 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     file; otherwise it is a folder, in which the tree below an input folder appears again. Results of an earlier run
     that lie among the inputs are passed over. Raises UsageError if `output` is a file and the inputs are several.
     """
-    found: dict[Path, Path] = {}  # file -> the folder that its place in the tree counts from
+    found: dict[Path, tuple[Path, Path]] = {}  # file -> its name, the folder that its place in the tree counts from
     errors: list[QseError] = []
     for text in inputs:
         try:
-            found |= _find(text)
+            for path, root in _find(text).items():
+                found.setdefault(path.resolve(), (path, root))
         except QseError as error:
             errors.append(error)
         except OSError as error:
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     lone = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _folder(output, lone) if output else None
-    earlier = {_enhanced(path) for path in found}
+    earlier = {_enhanced(path) for path, _ in found.values()}
+    if folder:  # where they are not in the way
+        earlier -= {Path(text) for text in inputs}
     jobs: dict[Path, Job] = {}
-    for path, root in found.items():
+    for path, root in found.values():
         if path in earlier or (folder and _was_written(path, root, folder)):
             continue
         target = folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
-        if target in jobs:
-            errors.append(QseError(f"{path} would be written to {target}, as {jobs[target]} is: enhance it by itself"))
-        else:
-            jobs[target] = Job(path, target)
+        first = jobs.setdefault(target.resolve(), Job(path, target))
+        if first.source != path:
+            errors.append(QseError(f"{path} would be written to {target}, as {first} is: enhance it by itself"))
     return list(jobs.values()), errors
 
 
@@ -144,7 +146,7 @@ def _find(text: str) -> dict[Path, Path]:
 def _below(path: Path) -> dict[Path, Path]:
     """The audio files in a folder and below it; a file by itself, whatever it is."""
     if path.is_dir():
-        return {file: path for file in sorted(path.rglob("*")) if format_of(file) and file.is_file()}
+        return dict.fromkeys(audio_below(path), path)
     return {path: path.parent}
 
 

@@ -20,6 +20,12 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(path.suffix.lower().lstrip("."))
 
 
+def audio_below(folder: Path) -> list[Path]:
+    """The audio files in a folder and below it, sorted; a hidden one, as macOS lays beside every other, is none."""
+    files = (path for path in folder.rglob("[!.]*") if format_of(path) and path.is_file())
+    return sorted(files)
+
+
 def subtype_of(target: Path, wanted: str = "") -> str:
     """How `target`, whose suffix names a format, holds its samples: as `wanted` where it can, else as usual."""
     import soundfile

@@ -12,7 +12,6 @@ import numpy as np
 
 from .engine import open_session
 from .errors import QseError
-from .strength import kept_share
 
 METADATA = ("name", "version", "sample_rate", "n_fft", "hop_length")
 
@@ -67,14 +66,14 @@ class Segments:
 
     latency = 0  # samples by which what comes out lags what went in, once it is all there
 
-    def __init__(self, model: OfflineModel, strength: float | None = None, frames: int = 400, overlap: int = 50):
-        """Segments of `frames` hops, the last `overlap` of which fade into the next; `strength` in dB as for a Stream.
+    def __init__(self, model: OfflineModel, frames: int = 400, overlap: int = 50):
+        """Segments of `frames` hops, the last `overlap` of which fade into the next.
 
         Attention takes memory by the square of the frames. ValueError unless 0 < 2 * overlap <= frames.
         """
         if not 0 < 2 * overlap <= frames:
             raise ValueError(f"an overlap of {overlap} frames does not go with segments of {frames}")
-        self._model, self._kept = model, kept_share(strength)
+        self._model = model
         self._long, shared = frames * model.hop_length, overlap * model.hop_length
         self._rise = (np.arange(shared, dtype=np.float32) + 0.5) / shared
         self._waiting, self._tail = np.zeros(0, np.float32), None
@@ -94,7 +93,7 @@ class Segments:
         return self._faded(self._waiting) if len(self._waiting) else self._waiting
 
     def _faded(self, segment: np.ndarray) -> np.ndarray:
-        enhanced = (1 - self._kept) * self._model.enhance(segment) + self._kept * segment
+        enhanced = self._model.enhance(segment)
         if self._tail is not None:
             shared = len(self._rise)
             enhanced[:shared] = self._rise * enhanced[:shared] + (1 - self._rise) * self._tail

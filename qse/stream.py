@@ -18,6 +18,8 @@ from .resample import Resampler, spare
 from .strength import kept_share
 from .zoo import DEFAULT_MODEL, load
 
+CHANNELS = 64  # of an array: more are samples, in the wrong place
+
 
 class Stream:
     """One channel on its way through an engine.
@@ -97,7 +99,7 @@ class Stream:
             enhanced = np.zeros_like(enhanced)
         past[: -len(noisy)] = past[len(noisy) :]
         past[-len(noisy) :] = noisy
-        return enhanced if not self._kept else (1 - self._kept) * enhanced + self._kept * past[: len(noisy)]
+        return _mixed(enhanced, past, self._kept)
 
 
 def enhance(
@@ -105,26 +107,33 @@ def enhance(
 ) -> Iterator[np.ndarray]:
     """Blocks (samples, channels) of one signal at `sample_rate` -> enhanced blocks, in all as long and in step with it.
 
-    Every channel is a stream of its own. Memory does not grow with the signal.
+    Every channel is a stream of its own. Memory does not grow with the signal. What stays of the noisy signal for
+    `strength` is taken at `sample_rate`, with all that lies above the band of the model.
     """
-    path, owed = None, 0
+    kept, path, noisy = kept_share(strength), None, None  # noisy: what no enhanced sample belongs to yet
     for block in blocks:
-        path = path or _Path(engine, sample_rate, block.shape[1], strength)
-        enhanced = path.process(block)
-        owed += len(block) - len(enhanced)
-        yield enhanced
+        if path is None:
+            path, noisy = _Path(engine, sample_rate, block.shape[1]), block[:0]
+        enhanced, noisy = path.process(block), np.concatenate([noisy, block])
+        yield _mixed(enhanced, noisy, kept)
+        noisy = noisy[len(enhanced) :]
     if path:
-        yield path.finish()[:owed]
+        yield _mixed(path.finish()[: len(noisy)], noisy, kept)
+
+
+def _mixed(enhanced: np.ndarray, noisy: np.ndarray, kept: np.float32) -> np.ndarray:
+    """`enhanced` and the share `kept` of the noisy signal that begins with the same sample."""
+    return enhanced if not kept else (1 - kept) * enhanced + kept * noisy[: len(enhanced)]
 
 
 class _Path:
     """From the file's sample rate to the model's, through one stream per channel, and back."""
 
-    def __init__(self, engine: Engine | OfflineModel, sample_rate: int, channels: int, strength: float | None):
+    def __init__(self, engine: Engine | OfflineModel, sample_rate: int, channels: int):
         self._inward = Resampler(sample_rate, engine.sample_rate, channels)
         self._outward = Resampler(engine.sample_rate, sample_rate, channels)
         kind = Segments if isinstance(engine, OfflineModel) else Stream
-        self._streams = [kind(engine, strength=strength) for _ in range(channels)]
+        self._streams = [kind(engine) for _ in range(channels)]
         self._late = self._streams[0].latency  # samples still to be cut off
         self._spare = spare(engine.sample_rate, sample_rate)
 
@@ -159,12 +168,16 @@ def denoise(
     """`audio` (samples,) or (samples, channels), floats in [-1, 1] -> enhanced, of the same shape and dtype.
 
     `sample_rate` in Hz; `model` is a name of `available()`, a path, or what `load` returns; `strength` in dB limits how
-    far noise is pushed down (None: no limit; 0: not at all). Every channel is enhanced by itself. Raises QseError for
-    an unknown model, TypeError for samples that are not floats, ValueError for another shape or samples not finite.
+    far noise is pushed down (None: no limit; 0: not at all). Every channel is enhanced by itself. A model knows
+    nothing above half its own sample rate: that band goes with the noise. Raises QseError for an unknown model,
+    TypeError for samples that are not floats, ValueError for another shape, for no channels or more than CHANNELS, and
+    for samples that are not finite.
     """
     audio = _floats(audio)
     if audio.ndim not in (1, 2):
         raise ValueError(f"audio is (samples,) or (samples, channels), not of shape {audio.shape}")
+    if audio.ndim == 2 and not 0 < audio.shape[1] <= CHANNELS:
+        raise ValueError(f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, samples)?")
     if count := bad_samples(audio):
         raise ValueError(f"{count} samples are NaN or infinite")
     engine = load(model) if isinstance(model, str | Path) else model

@@ -73,7 +73,7 @@ def _verify(path: Path) -> None:
     if not sums.is_file():
         return
     lines = [line.split() for line in sums.read_text(encoding="utf-8").splitlines()]
-    if any(line[1:] == [path.name] and line[0] != _sha256(path) for line in lines):
+    if any(line[1:] in ([path.name], [f"*{path.name}"]) and line[0] != _sha256(path) for line in lines):
         raise QseError(f"{path} is damaged (its checksum is not the one in {SUMS}): install qse again or copy it anew")
 
 

@@ -159,7 +159,11 @@ def test_a_stored_corpus_is_the_one_in_memory_and_is_written_once(tmp_path):
     (folder / "b/two.wav").write_bytes(b"no audio")
     with pytest.raises(QseError, match=r"two.wav \(not readable as audio\)"):
         stored(files, folder, store)
-    assert not store.with_suffix(".json").exists()
+    written = store.with_suffix(".int16").stat().st_mtime_ns
+    (folder / "b/two.wav").unlink()
+    found = stored([path for path in files if path.exists()], folder, store)  # what could be read was kept
+    assert torch.equal(found.audio, Corpus.read(folder).audio) and found.names == ("", "a")
+    assert store.with_suffix(".int16").stat().st_mtime_ns == written
 
 
 def test_measured_responses_begin_with_the_direct_sound():
@@ -238,3 +242,9 @@ def test_the_command_trains_on_a_corpus(tmp_path, command, monkeypatch):
     status, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets)
     assert status == 0, error
     assert read_config(tmp_path / "runs/voicebank/config.toml").dataset == "voicebank"
+    before = (tmp_path / "runs/voicebank/config.toml").read_text()
+    for words in (["--recipe", "voicebank"], ["--out", "runs/voicebank"]):  # a run goes on as it began
+        assert command("train", *words, "--data", data, "--resume")[0] == 0
+        assert (tmp_path / "runs/voicebank/config.toml").read_text() == before
+    status, _, error = command("train", "--data", data, "--resume")
+    assert status == 2 and "say what to train" in error

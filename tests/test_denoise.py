@@ -85,6 +85,15 @@ def test_results_among_the_inputs_are_passed_over(here, command):
     assert tree(here / "in") == ["a-enhanced.wav", "a.wav", "out/a.wav"]
 
 
+def test_a_file_counts_once_and_a_hidden_one_not_at_all(here, command):
+    make(here / "a.wav")
+    (here / "._a.wav").write_bytes(b"what macOS lays beside a file")
+    status, _, err = command("denoise", "a.wav", here / "a.wav", ".")
+    assert status == 0 and err.splitlines()[-1].startswith("1 file, ")
+    assert command("denoise", "a.wav", "a-enhanced.wav", "-o", "out")[0] == 0
+    assert tree(here / "out") == ["a-enhanced.wav", "a.wav"]  # which was asked for by name
+
+
 def test_patterns_and_many_files(here, command):
     for name in ("a1.wav", "a2.wav", "b.wav", "sub/a3.wav"):
         make(here / name)

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -153,14 +154,24 @@ def test_a_folder_never_mixes_two_evaluations(corpus):
         rows_of(corpus, settings={"noise": "another"})
 
 
-def test_a_model_that_changed_is_judged_anew_but_never_completes_old_rows(corpus, models):
-    rows_of(corpus, find_system("live-base"))
-    settings = corpus / "out" / "settings.json"
-    settings.write_text(settings.read_text().replace(find_system("live-base").fingerprint(), "older"))
-    with pytest.raises(QseError, match=r"\(fingerprint differ\)"):
-        rows_of(corpus, find_system("live-base"))
-    (corpus / "out" / "summary.json").write_text("{}")  # finished: what was judged then is complete
-    assert len(rows_of(corpus, find_system("live-base"))) == 5
+def test_rows_of_files_and_models_that_changed_since_are_done_again(corpus, models, tmp_path):
+    def done_again(system):
+        counts = []
+        rows_of(corpus, system, progress=lambda done, total: counts.append(done))
+        return len(counts)
+
+    for place in range(5):
+        shutil.copy(corpus / "noisy" / f"u{place}.wav", write(corpus / "better" / f"u{place}.wav", np.zeros(10)))
+    folder, graph = find_system(str(corpus / "better")), tmp_path / "model.onnx"
+    assert [done_again(folder), done_again(folder)] == [5, 0]
+    shutil.copy(corpus / "clean" / "u1.wav", corpus / "better" / "u1.wav")
+    assert done_again(folder) == 1
+    os.utime(corpus / "noisy" / "u2.wav", ns=(0, 0))
+    assert done_again(folder) == 1
+    shutil.rmtree(corpus / "out")
+    for name in ("live-base", "recurrent"):
+        graph.write_bytes((models / name / "model.onnx").read_bytes())
+        assert done_again(find_system(str(graph))) == 5
 
 
 def test_a_model_is_scored_beside_the_noisy_signal(corpus, models):
@@ -169,6 +180,12 @@ def test_a_model_is_scored_beside_the_noisy_signal(corpus, models):
         assert row["stoi"] == pytest.approx(row["noisy_stoi"], abs=1e-5) and row["process_s"] > 0
     with pytest.raises(QseError, match="no model called live-bass"):
         find_system("live-bass")
+
+
+def test_the_name_of_a_model_goes_before_a_folder(corpus, models, monkeypatch):
+    monkeypatch.chdir(corpus)
+    (corpus / "live-base").mkdir()
+    assert find_system("live-base").kind == "model" and find_system("clean").kind == "folder"
 
 
 def test_a_training_run_is_judged_by_its_averaged_weights(tmp_path):

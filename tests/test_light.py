@@ -70,7 +70,7 @@ def test_every_public_name_is_there():
     for name in qse.__all__:
         assert getattr(qse, name) is not None
     assert not hasattr(qse, "nonsense")
-    assert qse.__version__ == version("qse")
+    assert qse.__version__ == version("qse-speech")
 
 
 def test_a_missing_package_is_one_sentence(command, monkeypatch):
@@ -79,4 +79,6 @@ def test_a_missing_package_is_one_sentence(command, monkeypatch):
 
     monkeypatch.setattr("qse_cli.main.app", needs_torch)
     status, _, err = command("train")
-    assert status == 1 and err == 'qse: this command needs the package torch: pip install "qse[train,evaluate]"\n'
+    assert (
+        status == 1 and err == 'qse: this command needs the package torch: pip install "qse-speech[train,evaluate]"\n'
+    )

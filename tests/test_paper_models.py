@@ -70,7 +70,7 @@ def test_info_without_torch_is_one_sentence():
     code = f"{block}; from qse_cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1 and 'pip install "qse[train]"' in done.stderr
+    assert done.stderr.count("\n") == 1 and 'pip install "qse-speech[train]"' in done.stderr
 
 
 def test_macs_of_a_convolution():

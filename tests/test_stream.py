@@ -79,6 +79,13 @@ def test_strength_mixes_the_delayed_input_back(recurrent, delay):
         Stream(delay, strength=-1)
 
 
+def test_strength_holds_above_the_band_of_the_model(recurrent):
+    audio = signal(48000)
+    np.testing.assert_array_equal(denoise(audio, 48000, recurrent, strength=0), audio)
+    out, of = (np.linalg.norm(np.fft.rfft(x)[9000:]) for x in (denoise(audio, 48000, recurrent, strength=12), audio))
+    assert out / of == pytest.approx(10 ** (-12 / 20), rel=0.01)  # bins of 1 Hz
+
+
 def test_strength_may_change_while_running(recurrent):
     audio = signal(480)
     stream = Stream(recurrent, 160)
@@ -146,5 +153,8 @@ def test_denoise_keeps_the_dtype_and_refuses_what_is_no_audio(delay):
         denoise(np.zeros(10, np.int16), 16000, delay)
     with pytest.raises(ValueError, match="shape"):
         denoise(np.zeros((1, 2, 3), np.float32), 16000, delay)
+    for shape in ((2, 4000), (5, 0)):
+        with pytest.raises(ValueError, match="channels: is it"):
+            denoise(np.zeros(shape, np.float32), 16000, delay)
     with pytest.raises(ValueError, match="2 samples are NaN"):
         denoise(np.float32([0, np.nan, np.inf]), 16000, delay)

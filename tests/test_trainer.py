@@ -393,6 +393,17 @@ def test_a_run_that_was_told_to_stop_and_resumed_gives_the_numbers_of_the_whole_
         assert [{**row, "train_hours": ""} for row in found] == [{**row, "train_hours": ""} for row in expected]
 
 
+def test_a_run_that_was_killed_in_its_validation_is_validated_when_it_goes_on(whole, audio, tmp_path, monkeypatch):
+    def killed(*_):
+        raise SystemExit(137)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr("qse.train.run.validate", killed)
+        train(CONFIG, job(audio, tmp_path / "run"))
+    train(CONFIG, job(audio, tmp_path / "run", resume=True))
+    assert lines(tmp_path / "run" / "valid.csv") == lines(whole[0] / "valid.csv")
+
+
 def test_resuming_a_finished_run_changes_nothing(whole, audio):
     out, _ = whole
     before = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -524,6 +535,12 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
 
 
 # Two processes
+
+
+def test_processes_that_are_stopped_before_they_work_end_as_one_that_was_stopped():
+    with pytest.raises(SystemExit) as end:
+        parallel.launch(twins.interrupted, 2)
+    assert end.value.code == 130
 
 
 def test_two_processes_train_as_one_and_an_error_of_one_is_its_sentence(tmp_path):

@@ -1,6 +1,8 @@
 """What the tests of the trainer share, and what two processes do in one of them; a process imports little with it."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,3 +86,9 @@ def work(rank: int, processes: int, folder: Path) -> None:
     checkpoint.save(folder / f"{rank}.safetensors", found, {"findings": json.dumps(findings)})
     if rank == 1:
         raise QseError("this is how it ends")
+
+
+def interrupted(rank: int, processes: int) -> None:
+    """Ctrl-C while the corpora are read: the terminal tells all processes."""
+    os.kill(os.getppid(), signal.SIGINT)
+    raise KeyboardInterrupt

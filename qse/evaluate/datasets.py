@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import QseError
-from ..formats import FORMATS, format_of
+from ..formats import FORMATS, audio_below
 from ..whole import whole
 
 SAMPLE_RATE = 16000
@@ -54,7 +54,7 @@ def audio_files(folder: Path) -> list[Path]:
     """All audio files below `folder`, sorted. QseError if there are none."""
     if not Path(folder).is_dir():
         raise QseError(f"{folder} is not a folder: give one that holds audio files")
-    files = sorted(path for path in Path(folder).rglob("*") if format_of(path))
+    files = audio_below(Path(folder))
     if not files:
         raise QseError(f"{folder} holds no audio files ({', '.join(FORMATS)})")
     return files

@@ -1,10 +1,11 @@
 """Runner room: one system over all utterances of a set -> one row each, and what goes wrong with its name.
 
 Row: name, audio_s, process_s (seconds that the system took, waveform to waveform), one column per metric of the
-enhanced signal, `noisy_` + metric for the noisy one, error. Everything is judged at 16 kHz; files at another rate are
-converted first.
+enhanced signal, `noisy_` + metric for the noisy one, stamp (of the files that it comes from), error. Everything is
+judged at 16 kHz; files at another rate are converted first.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -59,14 +60,14 @@ def evaluate(
     settings = {
         **(settings or {}),
         "system": system.name,
-        "fingerprint": system.fingerprint(),
         "metrics": list(metrics),
     }
-    store = Store(Path(out), columns(system, metrics), settings)
+    stamps = stamps_of(system, pairs)
+    store = Store(Path(out), columns(system, metrics), settings, stamps)
     done = {row["name"] for row in store.rows}
     tasks = [Task(pair, system, metrics, threads) for pair in pairs if pair.name not in done]
     for row in run_tasks(score_utterance, tasks, jobs, lost_utterance):
-        store.add(row)
+        store.add({**row, "stamp": stamps[row["name"]]})
         if progress:
             progress(len(store.rows), len(pairs))
     order = {pair.name: place for place, pair in enumerate(pairs)}
@@ -91,7 +92,18 @@ def columns(system: System, metrics: Iterable[str]) -> list[str]:
     """Columns of scores.csv."""
     metrics = list(metrics)
     noisy = [f"noisy_{name}" for name in metrics] if system.kind != "noisy" else []
-    return ["name", "audio_s", "process_s", *metrics, *noisy, "error"]
+    return ["name", "audio_s", "process_s", *metrics, *noisy, "stamp", "error"]
+
+
+def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
+    """{utterance: what tells this state of the model and of the utterance's files from any other}."""
+    fingerprint, outputs = system.fingerprint(), enhanced_files(system.path) if system.kind == "folder" else {}
+    stamps = {}
+    for pair in pairs:
+        files = [path for path in (pair.noisy, pair.clean, outputs.get(pair.name)) if path]
+        states = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+        stamps[pair.name] = hashlib.sha256(repr((fingerprint, states)).encode()).hexdigest()[:16]
+    return stamps
 
 
 def score_utterance(task: Task) -> Row:

@@ -2,7 +2,7 @@
 
 scores.csv     one row per utterance
 settings.json  what was evaluated on what; a folder never mixes two evaluations
-summary.json, summary.md, groups.md  what became of it
+summary.json, summary.md  what became of it
 """
 
 import csv
@@ -14,22 +14,21 @@ from ..errors import QseError
 from ..whole import whole
 
 Row = dict[str, Any]
-WORDS = ("name", "error")  # columns that are not numbers
+WORDS = ("name", "stamp", "error")  # columns that are not numbers
 
 
 class Store:
     """The rows of one evaluation under `folder`.
 
-    Rows of an unfinished run are kept in `rows`, those with an error excepted; a finished run is written anew. QseError
-    if the folder holds a run with other settings; a finished one may have judged another state of the model
-    (`fingerprint`).
+    `rows` of an unfinished run are kept where their stamp is still the one that `stamps` has for their name, those with
+    an error excepted; a finished run is written anew. QseError if the folder holds a run with other settings.
     """
 
-    def __init__(self, folder: Path, columns: list[str], settings: dict[str, Any]):
+    def __init__(self, folder: Path, columns: list[str], settings: dict[str, Any], stamps: dict[str, str]):
         self.folder, self.columns = folder, columns
         self._table, self._settings = folder / "scores.csv", folder / "settings.json"
         _writable(folder)
-        self.rows = self._unfinished(settings)
+        self.rows = self._unfinished(settings, stamps)
         self._settings.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
         (folder / "summary.json").unlink(missing_ok=True)
         self.write(self.rows)
@@ -47,16 +46,18 @@ class Store:
             writer.writeheader()
             writer.writerows(rows)
 
-    def _unfinished(self, settings: dict[str, Any]) -> list[Row]:
+    def _unfinished(self, settings: dict[str, Any], stamps: dict[str, str]) -> list[Row]:
         if not self._table.is_file() or not self._settings.is_file():
             return []
         before, rows = json.loads(self._settings.read_text(encoding="utf-8")), read_rows(self._table)
         finished = (self.folder / "summary.json").is_file() and not any("error" in row for row in rows)
         odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
-        if [key for key in odd if not (finished and key == "fingerprint")]:
+        if odd:
             what = f"{self.folder} holds an evaluation of something else ({', '.join(odd)} differ)"
             raise QseError(f"{what}: give --out another folder, or delete this one")
-        return [] if finished else [row for row in rows if "error" not in row]
+        if finished:
+            return []
+        return [row for row in rows if "error" not in row and row.get("stamp") == stamps.get(row["name"])]
 
 
 def read_rows(path: Path) -> list[Row]:

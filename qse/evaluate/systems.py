@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import QseError
-from ..zoo import GRAPH, find
+from ..zoo import GRAPH, available, find
 from .datasets import by_name
 from .needs import need
 
@@ -32,7 +32,7 @@ class System:
     path: Path | None = None
 
     def fingerprint(self) -> str:
-        """SHA-256 of the model's file, so that half a table of one model is never completed by another; or ""."""
+        """SHA-256 of the model's file; "" for what has none."""
         if self.kind not in ("model", "checkpoint"):
             return ""
         path = self.path if self.kind == "model" else weights_of(self.path)
@@ -44,7 +44,7 @@ def find_system(word: str) -> System:
     path = Path(word)
     if word == "noisy":
         return System("noisy", "noisy")
-    if path.is_dir() and not (path / GRAPH).is_file():
+    if word not in available() and path.is_dir() and not (path / GRAPH).is_file():
         kind = "checkpoint" if weights_of(path) else "folder"
         return System(kind, path.resolve().name, path)
     graph = find(word)

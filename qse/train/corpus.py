@@ -6,6 +6,7 @@ indexing. 10 hours at 16 kHz are 1.2 GB.
 Glossary: G groups (top-level sub-folders: a speaker, a noise class), U files, R rows, N samples.
 """
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor
 
 from qse.errors import QseError
-from qse.formats import format_of
+from qse.formats import audio_below
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Corpus:
         folder = Path(folder)
         if not folder.is_dir():
             raise QseError(f"{folder}: no such folder; name a folder with audio files in it.")
-        paths = sorted(path for path in folder.rglob("*") if format_of(path) and path.is_file())
+        paths = audio_below(folder)
         if not paths:
             raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
         recordings = read_recordings(paths, sample_rate, threads)
@@ -122,13 +123,25 @@ def read_recordings(
 
     Raises QseError for files that cannot be used (five named).
     """
+    recordings = read_or_faults(paths, sample_rate, threads, channel)
+    refuse(recording for recording in recordings if isinstance(recording, str))
+    return recordings
+
+
+def read_or_faults(
+    paths: list[Path], sample_rate: int, threads: int = 4, channel: int | None = None
+) -> list[np.ndarray | str]:
+    """The same; in the place of a file that cannot be used, its path and why."""
     with ThreadPoolExecutor(threads) as pool:
-        recordings = list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
-    faults = [fault for fault in recordings if isinstance(fault, str)]
+        return list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
+
+
+def refuse(faults: Iterable[str]) -> None:
+    """Raises QseError if there are any."""
+    faults = list(faults)
     if faults:
         more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
         raise QseError(f"Cannot train on {'; '.join(faults[:5])}{more}: repair or remove them.")
-    return recordings
 
 
 def _read_or_fault(path: Path, sample_rate: int, channel: int | None) -> np.ndarray | str:

@@ -28,7 +28,7 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
     if processes == 1:
         work(0, 1, *arguments)
         return
-    with tempfile.TemporaryDirectory() as folder, _signals_passed_on() as crew:
+    with tempfile.TemporaryDirectory() as folder, _signals_passed_on() as (crew, heard):
         spawned = torch.multiprocessing.spawn(_join, (processes, folder, work, arguments), processes, join=False)
         crew.extend(spawned.processes)
         try:
@@ -38,19 +38,28 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
             reason = Path(folder) / "reason"
             if reason.exists():
                 raise QseError(reason.read_text()) from None
+            if heard:  # before they listened
+                raise SystemExit(128 + heard[0]) from None
             raise
 
 
 @contextmanager
-def _signals_passed_on() -> Iterator[list]:
-    """A request to stop is for the processes that work: they finish their step and write a checkpoint."""
-    crew: list = []
-    before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),  # the terminal sends it to them as well
-        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: [process.terminate() for process in crew]),
-    }
+def _signals_passed_on() -> Iterator[tuple[list, list[int]]]:
+    """A request to stop is for the processes that work: they finish their step and write a checkpoint.
+
+    Yields a list for these processes, and one of the signals that came.
+    """
+    crew, heard = [], []
+
+    def hear(number: int, _: Any) -> None:
+        heard.append(number)
+        if number == signal.SIGTERM:  # SIGINT comes to them from the terminal as well
+            for process in crew:
+                process.terminate()
+
+    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield crew
+        yield crew, heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -64,6 +73,8 @@ def _join(rank: int, processes: int, folder: str, work: Callable[..., None], arg
     except QseError as error:
         (Path(folder) / "reason").write_text(str(error))
         raise
+    except KeyboardInterrupt:  # which torch would take for an end
+        raise SystemExit(128 + signal.SIGINT) from None
     finally:
         dist.destroy_process_group()
 

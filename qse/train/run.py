@@ -114,6 +114,7 @@ class _Run:
         self.trainer, self.config, self.job, self.pairs = trainer, config, job, pairs
         self.rank, self.processes, self.report = rank, processes, report
         self.log, self.best, self.asked_to_stop = Logbook(job.out), float("-inf"), False
+        self.validated = 0  # the step at which that was last done
         self.sums: dict[str, float] = {}  # of every term since the last line of train.csv, and the count of steps
         if job.resume:
             self._resume(job.out / "checkpoint.safetensors")
@@ -122,6 +123,7 @@ class _Run:
         tensors, header = checkpoint.load(path)
         self.trainer.restore(tensors, header)
         self.best, self.sums = float(header["best"]), json.loads(header.get("sums", "{}"))
+        self.validated = int(header.get("validated", header["step"]))
         if self.rank == 0:
             self.log.rewind(self.trainer.done)
 
@@ -139,7 +141,8 @@ class _Run:
     def _steps(self) -> None:
         plan, trainer, hours = self.config.train, self.trainer, self.job.hours
         deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours
-        first, stopped = trainer.done, False
+        stopped = False
+        self._validate_if_due()  # a run that was killed in it
         while trainer.done < plan.steps and not stopped:
             terms, stopped = trainer.step(self.asked_to_stop or time.monotonic() > deadline)
             self._report(terms)
@@ -148,9 +151,8 @@ class _Run:
                 self._log()
             if due or stopped:  # before a validation, which takes long
                 self._save("checkpoint.safetensors")
-            if self.pairs and trainer.done % plan.valid_every == 0:
-                self._validate()
-        if self.pairs and trainer.done > first and trainer.done % plan.valid_every and not self._anyone_asked_to_stop():
+            self._validate_if_due()
+        if self.pairs and self.validated < trainer.done and not self._anyone_asked_to_stop():
             self._validate()
 
     def _ask_to_stop(self, *_: Any) -> None:
@@ -186,11 +188,22 @@ class _Run:
             checkpoint.save(
                 self.job.out / name,
                 self.trainer.tensors(),
-                {**self.trainer.header(), "best": str(self.best), "sums": json.dumps(self.sums)},
+                {
+                    **self.trainer.header(),
+                    "best": str(self.best),
+                    "validated": str(self.validated),
+                    "sums": json.dumps(self.sums),
+                },
             )
+
+    def _validate_if_due(self) -> None:
+        done = self.trainer.done
+        if self.pairs and self.validated < done and done % self.config.train.valid_every == 0:
+            self._validate()
 
     def _validate(self) -> None:
         scores = validate(self.trainer.average.module, self.pairs, self.trainer.device, self.rank, self.processes)
+        self.validated = self.trainer.done
         if quality(scores) > self.best:
             self.best = quality(scores)
             self._save("best.safetensors")

@@ -11,7 +11,7 @@ import torch
 from ..errors import QseError
 from ..evaluate.datasets import Progress
 from ..whole import whole
-from .corpus import Corpus, group_of, read_recordings
+from .corpus import Corpus, group_of, read_or_faults, refuse
 
 AT_ONCE = 256  # files in memory while the store is written
 
@@ -25,32 +25,45 @@ def stored(
     Raises QseError for files that cannot be used, and for a full disk.
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
-    samples, index = store.with_suffix(".int16"), store.with_suffix(".json")
-    files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
-    content = {"sample_rate": sample_rate, "files": files}
+    samples, index, faults = store.with_suffix(".int16"), store.with_suffix(".json"), []
+    content = {"sample_rate": sample_rate, "files": [_marks(path, folder) for path in paths]}
     try:
         found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
         if {**found, "lengths": None} != {**content, "lengths": None}:
-            found = {**content, "lengths": _write(paths, samples, sample_rate, progress)}
+            lengths, faults = _write(paths, samples, sample_rate, progress)
+            good = [_marks(path, folder) for path in paths if path in lengths]
+            found = {"sample_rate": sample_rate, "files": good, "lengths": list(lengths.values())}
             with whole(index) as beside:
                 beside.write_text(json.dumps(found))
     except OSError as error:
         raise QseError(f"{store.parent}: cannot be written ({error.strerror}); make room there") from error
+    refuse(faults)  # once they are removed, the store fits
     audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
     return Corpus.laid(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
 
 
-def _write(paths: list[Path], samples: Path, sample_rate: int, progress: Progress | None) -> list[int]:
-    """Writes all recordings into one file; their lengths."""
+def _marks(path: Path, folder: Path) -> list:
+    """What tells a file from another state of it."""
+    return [path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns]
+
+
+def _write(
+    paths: list[Path], samples: Path, sample_rate: int, progress: Progress | None
+) -> tuple[dict[Path, int], list[str]]:
+    """Writes all recordings into one file: their lengths, and what is wrong with the others."""
     samples.parent.mkdir(parents=True, exist_ok=True)
     samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is whole
     samples.unlink(missing_ok=True)  # a run that has mapped it keeps what it has
-    lengths = []
+    lengths, faults = {}, []
     with samples.open("wb") as file:
         for first in range(0, len(paths), AT_ONCE):
-            for recording in read_recordings(paths[first : first + AT_ONCE], sample_rate):
+            some = paths[first : first + AT_ONCE]
+            for path, recording in zip(some, read_or_faults(some, sample_rate), strict=True):
+                if isinstance(recording, str):
+                    faults.append(recording)
+                    continue
                 file.write(recording.tobytes())
-                lengths.append(len(recording))
+                lengths[path] = len(recording)
             if progress:
-                progress(len(lengths), len(paths))
-    return lengths
+                progress(first + len(some), len(paths))
+    return lengths, faults
