@@ -570,11 +570,11 @@ def test_a_request_to_stop_goes_to_the_processes_that_work():
             self.ended += 1
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with parallel._signals_passed_on() as crew:
+    with parallel._signals_passed_on() as (crew, heard):
         crew.append(Process())
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGINT)  # which the terminal has sent them itself
-        assert crew[0].ended == 1
+        assert crew[0].ended == 1 and heard == [signal.SIGTERM, signal.SIGINT]
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
