@@ -26,12 +26,13 @@ def stored(
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
     samples, index, faults = store.with_suffix(".int16"), store.with_suffix(".json"), []
-    content = {"sample_rate": sample_rate, "files": [_marks(path, folder) for path in paths]}
+    files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
+    content = {"sample_rate": sample_rate, "files": files}
     try:
         found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
         if {**found, "lengths": None} != {**content, "lengths": None}:
             lengths, faults = _write(paths, samples, sample_rate, progress)
-            good = [_marks(path, folder) for path in paths if path in lengths]
+            good = [file for path, file in zip(paths, files, strict=True) if path in lengths]
             found = {"sample_rate": sample_rate, "files": good, "lengths": list(lengths.values())}
             with whole(index) as beside:
                 beside.write_text(json.dumps(found))
@@ -40,11 +41,6 @@ def stored(
     refuse(faults)  # once they are removed, the store fits
     audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
     return Corpus.laid(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
-
-
-def _marks(path: Path, folder: Path) -> list:
-    """What tells a file from another state of it."""
-    return [path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns]
 
 
 def _write(
