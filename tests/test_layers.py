@@ -9,6 +9,7 @@ from torch.nn import functional as F  # noqa: E402
 
 from qse.nn.attention import CausalSharedScoreAttention, SharedScoreAttention  # noqa: E402
 from qse.nn.conv import CausalConv1d, CausalConv2d, FrequencyUpsample, QuaternionConv2d  # noqa: E402
+from qse.nn.gru import gru  # noqa: E402
 from qse.nn.linear import QuaternionLinear  # noqa: E402
 from qse.nn.norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm  # noqa: E402
 from qse.nn.quaternion import conjugate, hamilton_product, modulus  # noqa: E402
@@ -216,8 +217,9 @@ def test_batch_norm_treats_each_component_of_each_channel_by_itself():
 # Recurrence
 
 
-def test_gru_is_its_equations():
-    layer, x = shaken(QuaternionGRU(3, 5)), draw(2, 7, 4, 3)
+@pytest.mark.parametrize("training", [False, True])
+def test_gru_is_its_equations(training):
+    layer, x = shaken(QuaternionGRU(3, 5)).train(training), draw(2, 7, 4, 3)
     y, last = layer(x)
 
     def times(tokens, w):
@@ -234,6 +236,22 @@ def test_gru_is_its_equations():
         h = (1 - z) * n + z * h
         close(y[:, t], h)
     close(last, h)
+
+
+@pytest.mark.parametrize("frames", [1, 16, 37])
+def test_gru_in_training_is_that_of_torch(frames):
+    x, hidden, seen_by_output, seen_by_last = draw(3, frames, 5), draw(3, 4), draw(3, frames, 4), draw(3, 4)
+    weights = [draw(12, 5), draw(12, 4), draw(12), draw(12)]
+    arguments = [x, hidden, *weights]
+    for argument in arguments:
+        argument.requires_grad_()
+    expected, last = torch.gru(x, hidden[None], weights, True, 1, 0.0, True, False, True)
+    y = gru(x, hidden, tuple(weights))
+    close(y, expected)
+    gradients = torch.autograd.grad((y * seen_by_output).sum() + (y[:, -1] * seen_by_last).sum(), arguments)
+    loss = (expected * seen_by_output).sum() + (last[0] * seen_by_last).sum()
+    for gradient, of_torch in zip(gradients, torch.autograd.grad(loss, arguments), strict=True):
+        close(gradient, of_torch)
 
 
 def test_gru_keeps_the_law():

@@ -7,6 +7,7 @@ quaternion (Parcollet et al., "Quaternion Recurrent Neural Networks", sections 3
 import torch
 from torch import Tensor, nn
 
+from .gru import gru
 from .init import quaternion_init_
 from .quaternion import hamilton_matrix
 from .state import Stateful
@@ -32,12 +33,15 @@ class QuaternionGRU(Stateful):
         if hidden is None:
             hidden = x.new_zeros(x.shape[0], *self.bias_hidden.shape[1:])
         kind = self.bias_hidden.dtype
-        x, hidden = x.flatten(-2).to(kind), hidden.flatten(-2)[None].to(kind)
+        x, hidden = x.flatten(-2).to(kind), hidden.flatten(-2).to(kind)
         with torch.autocast(x.device.type, enabled=False):  # products that build upon each other: exact, and no slower
             weights = (gate_matrix(self.weight_input), gate_matrix(self.weight_hidden))
             weights += (self.bias_input.flatten(), self.bias_hidden.flatten())
-            y, after = torch.gru(x, hidden, weights, True, 1, 0.0, self.training, False, True)
-            # with biases, 1 layer, no dropout, one direction, batch first
+            if self.training and x.device.type == "cpu":
+                y = gru(x, hidden, weights)
+                after = y[None, :, -1]
+            else:  # with biases, 1 layer, no dropout, one direction, batch first
+                y, after = torch.gru(x, hidden[None], weights, True, 1, 0.0, self.training, False, True)
         return y.unflatten(-1, (4, -1)), after[0].unflatten(-1, (4, -1))
 
 
