@@ -24,6 +24,8 @@ VARIANTS = {
     "phm": {"algebra": "phm"},
     "gated": {"gated": True},
     "norm of queries and keys": {"qk_norm": True},
+    "bands by Hamilton attention": {"attention": "hamilton"},
+    "bands for themselves": {"attention": "none"},
     "every layer remembers one frame": {"dilations": (1, 1)},
     "two ranges, asymmetric windows": {"ranges": ((16, 1), (16, 4)), "hop_length": 16},
 }

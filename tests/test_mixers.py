@@ -93,6 +93,7 @@ def test_real_has_four_times_the_weights_and_phm_about_as_many():
 @pytest.mark.parametrize("words, answer", [
     ({"time_mixer": "tcn"}, "gru, rnn, lstm, attention"), ({"algebra": "octonion"}, "quaternion, real, phm"),
     ({"time_mixer": "gru token lru", "blocks": 2}, "one for each"), ({"time_mixer": "gru tcn", "blocks": 2}, "or one"),
+    ({"attention": "tay"}, "shared, hamilton, none"),
     ({"algebra": "phm", "phm_n": 3}, "n = 3 does not divide"), ({"time_mixer": "token", "window": 0}, "window"),
 ])  # fmt: skip
 def test_a_wrong_word_is_answered_with_the_right_ones(words, answer):
@@ -100,11 +101,12 @@ def test_a_wrong_word_is_answered_with_the_right_ones(words, answer):
         build_network({**SMALL, **words})
 
 
-def test_another_mixer_and_algebra_export(tmp_path):
+@pytest.mark.parametrize("words", [{"time_mixer": "lru", "algebra": "phm"}, {"attention": "hamilton"}])
+def test_other_layers_and_algebras_export(words, tmp_path):
     """`export_stream` refuses to write a graph that differs from torch."""
     from qse.export import export_stream
 
-    export_stream(live(time_mixer="lru", algebra="phm"), tmp_path / "model.onnx", name="small", version="0")
+    export_stream(live(**words), tmp_path / "model.onnx", name="small", version="0")
     assert (tmp_path / "model.onnx").exists()
 
 

@@ -24,7 +24,10 @@ def pair(**how):
     return narrow.eval(), build_network(large)
 
 
-@pytest.mark.parametrize("how", [*({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True}, {"gated": True}])
+@pytest.mark.parametrize("how", [
+    *({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True}, {"gated": True},
+    {"attention": "hamilton"}, {"attention": "none"},
+])  # fmt: skip
 def test_twice_the_channels_compute_the_same(how):
     narrow, wide = pair(**how)
     grow(wide, narrow.state_dict())

@@ -1,5 +1,5 @@
 """The streaming bottleneck: bands of one frame talk to each other by shared-score attention, time passes in a GRU, or
-in another of the mixers.
+in other layers of `mixers`.
 
 Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 4, C).
 """
@@ -7,11 +7,10 @@ Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 
 import torch
 from torch import Tensor, nn
 
-from ..nn.attention import SharedScoreAttention
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful
-from .mixers import TIME_MIXERS
+from .mixers import BAND_ATTENTION, TIME_MIXERS
 
 
 class BandTimeBlock(Stateful):
@@ -28,12 +27,13 @@ class BandTimeBlock(Stateful):
         qk_norm: bool = True,
         time_mixer: str = "gru",
         window: int = 100,
+        attention: str = "shared",
         expansion: int = 2,
     ):
         super().__init__()
         self.band = nn.Parameter(0.02 * torch.randn(bands, 4, channels))
         self.norm_attention = QuaternionLayerNorm(channels)
-        self.attention = SharedScoreAttention(channels, heads, qk_norm)
+        self.attention = BAND_ATTENTION[attention](channels, heads, qk_norm)
         self.norm_time = QuaternionLayerNorm(channels)
         self.time = TIME_MIXERS[time_mixer](bands, channels, heads, window)
         self.time_out = QuaternionLinear(channels, channels)
@@ -73,12 +73,16 @@ class Bottleneck(Stateful):
         qk_norm: bool = True,
         time_mixer: str = "gru",
         window: int = 100,
+        attention: str = "shared",
     ):
         super().__init__()
         mixers = time_mixer.split()
         mixers = mixers * blocks if len(mixers) == 1 else mixers
         self.blocks = nn.ModuleDict(
-            {f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm, word, window) for n, word in enumerate(mixers)}
+            {
+                f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm, word, window, attention)
+                for n, word in enumerate(mixers)
+            }
         )
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:

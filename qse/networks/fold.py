@@ -14,6 +14,7 @@ from torch import nn
 
 from ..nn.attention import SharedScoreAttention
 from ..nn.fourier import FactoredAnalysis, FactoredSynthesis
+from ..nn.hamilton import HamiltonAttention
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.real import (
@@ -21,6 +22,7 @@ from ..nn.real import (
     RealAttention,
     RealFeatures,
     RealGRU,
+    RealHamiltonAttention,
     RealLayerNorm,
     RealMask,
     real_conv,
@@ -38,6 +40,7 @@ LEAVES: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
     QuaternionLinear: real_linear,
     QuaternionLayerNorm: RealLayerNorm,
     SharedScoreAttention: RealAttention,
+    HamiltonAttention: RealHamiltonAttention,
     QuaternionGRU: RealGRU,
     DenseBlock: RealDenseBlock,
     ConvUnit: real_unit,

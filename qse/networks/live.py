@@ -22,7 +22,7 @@ from ..nn.stft import Analysis, Synthesis
 from .algebra import convert_
 from .bottleneck import Bottleneck
 from .dense import CausalUnit, ConvUnit, DenseBlock
-from .mixers import TIME_MIXERS
+from .mixers import BAND_ATTENTION, TIME_MIXERS
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class LiveConfig:
     gated: bool = False
     blocks: int = 2
     heads: int = 4
+    attention: str = "shared"  # between bands; or hamilton, or none
     qk_norm: bool = False
     time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token; or a word for each block, by spaces
     window: int = 100  # frames that attention over time, or the token, looks back over
@@ -55,6 +56,8 @@ class LiveConfig:
         if len(mixers) not in (1, self.blocks) or not TIME_MIXERS.keys() >= set(mixers):
             words = ", ".join(TIME_MIXERS)
             raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {words}, or one for each of the blocks")
+        if self.attention not in BAND_ATTENTION:
+            raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(BAND_ATTENTION)}")
         if self.window < 1:
             raise ValueError(f"window {self.window}: at least the frame itself, 1")
 
@@ -164,7 +167,14 @@ class Live(Stateful):
         self.encoder = Encoder(config)
         bands = sum(bins // width for bins, width in config.ranges) // 4
         self.bottleneck = Bottleneck(
-            config.blocks, bands, config.channels[2], config.heads, config.qk_norm, config.time_mixer, config.window
+            config.blocks,
+            bands,
+            config.channels[2],
+            config.heads,
+            config.qk_norm,
+            config.time_mixer,
+            config.window,
+            config.attention,
         )
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()

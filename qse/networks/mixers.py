@@ -1,13 +1,19 @@
-"""What passes time inside a block of the streaming bottleneck, by its word in a configuration.
+"""What passes time, and what the bands tell each other, inside a block of the streaming bottleneck, by its word in a
+configuration.
 
-Every mixer is a layer (B bands, T, 4, C) -> the same, the bands of a frame following each other in the batch.
+Every time mixer is a layer (B bands, T, 4, C) -> the same, the bands of a frame following each other in the batch;
+every attention a layer (B T, bands, 4, C) -> the same.
 """
 
 from collections.abc import Callable
 
-from ..nn.attention import CausalSharedScoreAttention
+from torch import Tensor, nn
+
+from ..nn.attention import CausalSharedScoreAttention, SharedScoreAttention
 from ..nn.cells import QuaternionLSTM, QuaternionRNN
+from ..nn.hamilton import HamiltonAttention
 from ..nn.hamilton_stream import CausalHamiltonAttention
+from ..nn.linear import QuaternionLinear
 from ..nn.lru import QuaternionLRU
 from ..nn.recurrent import QuaternionGRU
 from ..nn.ssm import QuaternionSSM
@@ -23,4 +29,22 @@ TIME_MIXERS: dict[str, Callable[[int, int, int, int], Stateful]] = {  # of bands
     "ssm": lambda bands, channels, heads, window: QuaternionSSM(channels),
     "lru": lambda bands, channels, heads, window: QuaternionLRU(channels),
     "token": GlobalToken,
+}
+
+
+class NoAttention(nn.Module):
+    """(N, L, 4, C) -> the same: every band for itself, through the layer that is the last one of attention."""
+
+    def __init__(self, channels: int, heads: int, qk_norm: bool):
+        super().__init__()
+        self.out = QuaternionLinear(channels, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(x)
+
+
+BAND_ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {  # of channels, heads, qk_norm
+    "shared": SharedScoreAttention,
+    "hamilton": HamiltonAttention,
+    "none": NoAttention,
 }

@@ -15,6 +15,7 @@ from .attention import SharedScoreAttention
 from .conv import QuaternionConv2d
 from .features import QuaternionFeatures
 from .fourier import bins_by_place
+from .hamilton import HamiltonAttention
 from .linear import QuaternionLinear
 from .norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm
 from .quaternion import real_matrix
@@ -181,7 +182,7 @@ class RealGRU(Stateful):
 
 
 class Quaternions(Stateful):
-    """Any layer on tokens of quaternions, inside a network of reals: (N, T, C) -> (N, T, C)."""
+    """Any streaming layer on tokens of quaternions, inside a network of reals: (N, T, C) -> (N, T, C)."""
 
     def __init__(self, layer: Stateful):
         super().__init__()
@@ -190,3 +191,14 @@ class Quaternions(Stateful):
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         y, state = self.layer(x.unflatten(-1, (-1, 4)).mT, state)
         return y.mT.flatten(-2), state
+
+
+class RealHamiltonAttention(nn.Module):
+    """`HamiltonAttention` on (N, L, C), with the components apart inside."""
+
+    def __init__(self, attention: HamiltonAttention):
+        super().__init__()
+        self.attention = attention
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.attention(x.unflatten(-1, (-1, 4)).mT).mT.flatten(-2)
