@@ -19,7 +19,9 @@ from qse.train.spectra import POWER_FLOOR, check_waveforms, floored, power_spect
 from qse.train.stoi_loss import stoi
 
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
-RATIO_LIMIT = 50.0  # dB; si_sdr and snr saturate smoothly at + and - this
+RATIO_LIMIT = 50.0  # dB; si_sdr saturates smoothly at + and - this
+SNR_LIMIT = 30.0  # dB; snr saturates smoothly here, or nearly clean items would have the loudest say in a batch
+QUIETEST = 1e-8  # mean square of a waveform at -80 dBFS; snr asks for no less noise than this
 RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, hop_length, win_length)
 
 
@@ -73,28 +75,22 @@ def si_sdr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     check_waveforms(clean, enhanced)
     scale = (clean * enhanced).sum(1) / clean.square().sum(1).clamp_min(POWER_FLOOR)  # (B,)
     target = scale[:, None] * clean
-    return -_decibels(target, enhanced - target)
+    kept, lost = target.square().sum(1), (enhanced - target).square().sum(1)
+    share = 10.0 ** (-RATIO_LIMIT / 10.0)  # of each energy is added to the other, which bends towards the limits
+    above, below = (kept + share * lost).clamp_min(POWER_FLOOR), (lost + share * kept).clamp_min(POWER_FLOOR)
+    return 10.0 * (below.log10() - above.log10()).mean()
 
 
 def snr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """Negative SNR in dB, 10 lg(|x|^2 / |x^ - x|^2), within +-RATIO_LIMIT; lower is better.
+    """Negative SNR in dB, 10 lg(|x|^2 / |x^ - x|^2), at least -SNR_LIMIT; lower is better.
 
-    Equals SI-SDR where the enhanced signal holds the clean one at its level, which SI-SDR and PESQ leave free.
+    Unlike SI-SDR and PESQ it minds the level, and where the clean signal is silent it asks for silence: it is then the
+    level of the enhanced one above -80 dBFS.
     """
     check_waveforms(clean, enhanced)
-    return -_decibels(clean, enhanced - clean)
-
-
-def _decibels(signal: Tensor, error: Tensor) -> Tensor:
-    """(B, N), (B, N) -> the mean over items of 10 lg(|signal|^2 / |error|^2).
-
-    A share t = 10^(-limit/10) of each energy is added to the other: the value bends towards the limits instead of
-    running to infinity, and a silent signal gives a constant.
-    """
-    kept, lost = signal.square().sum(1), error.square().sum(1)
-    share = 10.0 ** (-RATIO_LIMIT / 10.0)
-    above, below = (kept + share * lost).clamp_min(POWER_FLOOR), (lost + share * kept).clamp_min(POWER_FLOOR)
-    return 10.0 * (above.log10() - below.log10()).mean()
+    kept, lost = clean.square().sum(1), (enhanced - clean).square().sum(1)
+    share, floor = 10.0 ** (-SNR_LIMIT / 10.0), QUIETEST * clean.shape[1]
+    return 10.0 * ((lost + share * kept + floor) / (kept + floor)).log10().mean()
 
 
 def rms(*, clean: Tensor, enhanced: Tensor) -> Tensor:
