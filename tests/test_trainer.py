@@ -507,13 +507,16 @@ def test_a_release_may_be_the_mean_of_two_runs(whole, audio, tmp_path):
     assert "; mean with the weights of run |" in card and "Validation pairs, mean: WB-PESQ" in card
 
 
-def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn(whole, audio, tmp_path):
+def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn(whole, audio, tmp_path, monkeypatch):
     out, _ = whole
     deeper, noisy = {**TINY, "blocks": 3}, 0.1 * torch.randn(1, 1600)
     small, large = build_network(TINY).eval(), build_network(deeper).eval()
     kept, header = checkpoint.load(out / "best.safetensors")
     small.load_state_dict(checkpoint.pick(kept, "average"))
     assert start_from(large, out) == header
+    released(out, tmp_path / "zoo/first")
+    monkeypatch.setenv("QSE_MODELS", str(tmp_path / "zoo"))
+    start_from(build_network(TINY), Path("first"))
     with torch.no_grad():
         assert torch.equal(enhance(large, noisy), enhance(small, noisy))
 

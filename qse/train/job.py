@@ -20,7 +20,7 @@ class Job:
     """Where a run reads and writes, and how long it may take.
 
     speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
-    start: the folder of a model or a run whose weights are the first ones.
+    start: the model, by name or folder, or the folder of the run whose weights are the first ones.
     """
 
     speech: Path | None

@@ -8,19 +8,22 @@ from torch import Tensor, nn
 from ..errors import QseError
 from ..evaluate.systems import weights_of
 from ..networks.bottleneck import BandTimeBlock
+from ..zoo import available, find
 from . import checkpoint
 from .widen import widen
 
 
 def start_from(network: nn.Module, folder: Path) -> dict[str, str]:
-    """Gives `network` the weights in a model's or a run's folder, and returns what their file says of them.
+    """Gives `network` the weights of a model or a run, and returns what their file says of them.
+
+    `folder` is that of either, or the name of an installed model, which goes before a folder of that name.
 
     That model may have half as many channels (`widen`) and fewer blocks: until training changes it, `network` computes
     what that model does. Raises QseError where there are no weights, or weights that do not fit.
     """
-    path = weights_of(folder)
+    path = weights_of(find(folder).parent if str(folder) in available() else folder)
     if path is None:
-        raise QseError(f"{folder}: no weights to start from; name the folder of a model or of a run")
+        raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
     tensors, header = checkpoint.load(path)
     try:
         grow(network, checkpoint.averaged(tensors))
