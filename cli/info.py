@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from qse.errors import UsageError
+from qse.errors import QseError, UsageError
 
 
 def info(
@@ -26,8 +26,13 @@ def _zoo() -> None:
     from qse.zoo import available, load
 
     table = Table("model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None)
+    damaged = []
     for name in available():
-        engine = load(name)
+        try:
+            engine = load(name)
+        except QseError as error:
+            damaged.append(str(error))
+            continue
         latency = "whole files"
         if isinstance(engine, Engine):
             latency = f"{1000 * (engine.latency + engine.hop_length) / engine.sample_rate:g} ms"
@@ -41,6 +46,8 @@ def _zoo() -> None:
             engine.metadata.get("licence", ""),
         )
     Console().print(table)
+    if damaged:
+        raise QseError("; ".join(damaged))
 
 
 def _models() -> None:

@@ -270,5 +270,14 @@ def test_info_lists_the_models(models, command):
     assert status == 2 and "there is zoo" in err
 
 
+def test_info_lists_the_models_beside_a_damaged_one(zoo, command, monkeypatch, tmp_path):
+    (tmp_path / "a-torn-one").mkdir()
+    (tmp_path / "a-torn-one/model.onnx").write_bytes(b"torn")
+    monkeypatch.setenv("QSE_MODELS", f"{tmp_path}{os.pathsep}{zoo}")
+    status, out, err = command("info")
+    assert status == 1 and "recurrent" in out and "a-torn-one" not in out
+    assert "a-torn-one/model.onnx" in err and err.count("\n") == 1
+
+
 def test_version(command):
     assert command("--version")[:2] == (0, f"qse {qse.__version__}\n")
