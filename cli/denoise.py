@@ -14,6 +14,8 @@ import typer
 
 from qse.errors import QseError, UsageError
 
+from .options import Strength
+
 
 def denoise(
     inputs: Annotated[list[str], typer.Argument(metavar="IN", help="Audio files, folders, patterns; - is stdin.")],
@@ -21,9 +23,7 @@ def denoise(
         str | None, typer.Option("-o", "--output", metavar="PATH", help="Where to: a file, a folder, - for stdout.")
     ] = None,
     model: Annotated[str, typer.Option(help="Name of a model (qse info lists them), or a path.")] = "live-base",
-    strength: Annotated[
-        float | None, typer.Option(min=0, metavar="DB", help="Push noise down by DB at most; else without limit.")
-    ] = None,
+    strength: Strength = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Files to work on at once; else one per processor core.")
     ] = None,
@@ -40,8 +40,8 @@ def denoise(
 
     engine = load(model, flush_to_zero=True)
     at_once = (threads or os.cpu_count() or 1) if isinstance(engine, Engine) else 1  # others take gigabytes each
-    with TemporaryDirectory(prefix="qse-") as scratch:
-        jobs, errors = _pipe(inputs, output, Path(scratch)) if "-" in (*inputs, output) else plan(inputs, output)
+    with _scratch(wanted="-" in (*inputs, output)) as scratch:
+        jobs, errors = _pipe(inputs, output, scratch) if scratch else plan(inputs, output)
         for error in errors:
             _say(f"qse: {error}")
         start, done = perf_counter(), []
@@ -51,13 +51,27 @@ def denoise(
                     _say(f"qse: {result}")
                     continue
                 done.append(result)
-                _say(f"{job} -> {_deliver(job.target, Path(scratch))}")
+                _say(f"{job} -> {_deliver(job.target, scratch)}")
         spent, audio = perf_counter() - start, sum(done)
     if done:
         files = "1 file" if len(done) == 1 else f"{len(done)} files"
         _say(f"{files}, {audio:.1f} s of audio in {spent:.2f} s: RTF {spent / audio:.3f}")
     if errors or len(done) < len(jobs):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _scratch(wanted: bool) -> Iterator[Path | None]:
+    """A folder for what goes through a pipe, gone afterwards."""
+    if not wanted:
+        yield None
+        return
+    try:
+        folder = TemporaryDirectory(prefix="qse-")
+    except OSError as error:
+        raise QseError("a pipe needs a folder for temporary files, and there is none: name one by TMPDIR") from error
+    with folder as name:
+        yield Path(name)
 
 
 def _pipe(inputs: list[str], output: str | None, scratch: Path) -> tuple[list, list]:
@@ -81,7 +95,7 @@ def _pipe(inputs: list[str], output: str | None, scratch: Path) -> tuple[list, l
     return [Job(scratch / "in", target, "standard input")], []
 
 
-def _deliver(target: Path, scratch: Path) -> str:
+def _deliver(target: Path, scratch: Path | None) -> str:
     """Where the result went; what lies in `scratch` goes to standard output now."""
     if target.parent != scratch:
         return str(target)

@@ -8,6 +8,8 @@ import typer
 
 from qse.errors import UsageError
 
+from .options import Strength
+
 
 def live(
     input: Annotated[str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")] = None,
@@ -19,9 +21,7 @@ def live(
         bool, typer.Option("--as-fast-as-possible", help="File to file, not paced by the wall clock.")
     ] = False,
     model: Annotated[str, typer.Option(help="Name of a model (qse info lists them), or a path.")] = "live-base",
-    strength: Annotated[
-        float | None, typer.Option(min=0, metavar="DB", help="Push noise down by DB at most; else without limit.")
-    ] = None,
+    strength: Strength = None,
     bypass: Annotated[bool, typer.Option("--bypass", help="Begin with the noisy signal; the key b switches.")] = False,
     monitor: Annotated[
         bool | None,
@@ -50,6 +50,7 @@ def live(
         _list()
         return
     _check(input, from_, fast, to is None or output is not None or monitor is True)
+    _check_recording(record, from_, to)
     from qse.live.priority import quiet, steady
     from qse.live.recorder import Recorder
     from qse.live.session import Session
@@ -80,6 +81,11 @@ def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> No
         raise UsageError("--from takes the place of --input: name one of them")
     if fast and (from_ is None or plays):
         raise UsageError("--as-fast-as-possible is for --from FILE --to FILE: a device has its own pace")
+
+
+def _check_recording(record: Path | None, from_: Path | None, to: Path | None) -> None:
+    if record is not None and record.resolve() in [path.resolve() for path in (from_, to) if path is not None]:
+        raise UsageError(f"--record {record}: is the file of --from or --to already; name another recording")
 
 
 def _outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[str | None]:

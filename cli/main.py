@@ -5,6 +5,7 @@ Such a file imports nothing heavy at its top, so that each command starts fast a
 
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated
 
@@ -37,6 +38,8 @@ def _top(
 
 def main() -> None:
     """Run the command that the arguments ask for; a user's error is one sentence and its exit status."""
+    with suppress(AttributeError):  # where standard output is not a text stream of Python's
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be in any encoding
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         app()

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
 
+from qse.errors import QseError
+
 TICK = 0.1
 KEYS = "b: noisy or enhanced   Ctrl-C: quit"
-WIDTH, ALARMS = 80, ("dropouts", "bypass", "driver", "model", "device")
+WIDTH, ALARMS = 80, ("dropouts", "bypass", "driver", "model", "device", "not recorded")
 
 
 def follow(session, worker, watch, plain: bool = False) -> None:
     """Start `session` and `worker`, show how they are doing until they end or Ctrl-C comes; let them end in good order.
 
-    Raises what ended the worker or the watch, if it was an error.
+    Raises what ended the worker or the watch, if it was an error, and QseError for a recording that broke off.
     """
     view = Plain(session, watch) if plain or not sys.stdout.isatty() else Screen(session, watch)
     with _signals() as asked, view:
@@ -36,6 +38,8 @@ def follow(session, worker, watch, plain: bool = False) -> None:
     if worker.error is not None:
         raise worker.error
     print(summary(session, watch, monotonic() - begin), flush=True)
+    if session.recorder and session.recorder.error:
+        raise QseError(session.recorder.error)
 
 
 def _attend(session, worker, watch, view, asked: list[int]) -> None:
@@ -158,7 +162,7 @@ def _state(session, watch) -> Iterator[tuple[str, str]]:
     for speaker in session.speakers:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
     if session.recorder:
-        yield "recording", _recording(session.recorder, session.engine.sample_rate)
+        yield _recording(session.recorder, session.engine.sample_rate)
     if session.bypass:
         yield "bypass", "this is the noisy signal"
     if session.source.bad:
@@ -169,9 +173,12 @@ def _state(session, watch) -> Iterator[tuple[str, str]]:
         yield "device", watch.message or f"gone and come back: {watch.losses}"
 
 
-def _recording(recorder, sample_rate: int) -> str:
-    lost = f", {recorder.lost / sample_rate:.1f} s lost to a slow disk" if recorder.lost else ""
-    return recorder.error or f"{recorder.path}{lost}"
+def _recording(recorder, sample_rate: int) -> tuple[str, str]:
+    if recorder.error:
+        return "not recorded", recorder.error
+    if recorder.lost:
+        return "not recorded", f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}"
+    return "recording", str(recorder.path)
 
 
 def _latency(latency) -> str:

@@ -23,7 +23,8 @@ def train(
     processes: Annotated[int, typer.Option(min=1, help="Processes that share the work, one per core.")] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     start: Annotated[
-        Path | None, typer.Option("--from", help="Begin with the weights of this model, or of this run's folder.")
+        str | None,
+        typer.Option("--from", metavar="MODEL", help="Begin with the weights of this model, or of this run's folder."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")] = False,
     change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,

@@ -17,6 +17,9 @@ from .formats import Layout
 from .whole import whole
 
 BLOCK = 1 << 16
+SYSTEM_ERROR = (
+    2  # of libsndfile: what it asked of the system was refused, at the first write most likely for want of room
+)
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
 
 
@@ -56,6 +59,9 @@ class Source:
             yield block
         if self.samples is not None and read < self.samples:
             raise QseError(f"{self.name} is cut short: {self.samples} samples are announced, {read} are there")
+        if not read:
+            raise QseError(f"{self.name} holds no samples")
+        self._file.close()  # the result may take its place, which Windows does not allow while it is open
 
     def _read(self) -> Iterator[np.ndarray]:
         import soundfile
@@ -83,13 +89,13 @@ def write(target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite:
 
     written = 0
     with _beside(target, overwrite) as part:
-        with _create(part, layout, target) as file:
-            for block in blocks:
-                try:
+        try:
+            with _create(part, layout, target) as file:
+                for block in blocks:
                     file.write(block)
-                except (soundfile.SoundFileError, AssertionError) as error:
-                    raise QseError(_full(target)) from error
-                written += len(block)
+                    written += len(block)
+        except (soundfile.SoundFileError, AssertionError) as error:
+            raise QseError(_full(target)) from error
         if not _is_whole(part, written):  # what is lost on closing shows only here
             raise QseError(_full(target))
     return written
@@ -107,24 +113,29 @@ def _open(path: Path, name: str):
         with path.open("rb") as file:  # libsndfile does not say what keeps it from opening a file
             if not file.read(1):
                 raise QseError(f"{name} is empty (0 bytes): record or copy it again")
-        file = soundfile.SoundFile(_name(path))
+        file = soundfile.SoundFile(native(path))
     except FileNotFoundError as error:
         raise QseError(f"{name}: no such file") from error
     except OSError as error:
         raise QseError(f"{name} cannot be read: {error.strerror}") from error
     except (soundfile.SoundFileError, TypeError) as error:
         raise QseError(f"{name} is not an audio file that libsndfile reads, or its beginning is damaged") from error
-    if is_cut(path, file):
-        raise QseError(f"{name} is cut short: its end is missing; record or copy it again")
-    if has_more(path, file):
-        raise QseError(f"{name} holds more than libsndfile reads of it: convert it to WAV, or take it apart, first")
-    if not file.frames:
-        raise QseError(f"{name} holds no samples")
+    if fault := _fault(path, file):
+        file.close()
+        raise QseError(f"{name} {fault}")
     file.seekable = lambda: False  # soundfile would seek after every block, and an MP3 decoder click
     return file
 
 
-def _name(path: Path) -> str | bytes:
+def _fault(path: Path, file) -> str | None:
+    if is_cut(path, file):
+        return "is cut short: its end is missing; record or copy it again"
+    if has_more(path, file):
+        return "holds more than libsndfile reads of it: convert it to WAV, or take it apart, first"
+    return None if file.frames else "holds no samples"
+
+
+def native(path: Path) -> str | bytes:
     """The path as soundfile takes it: it encodes a str strictly, and names of old disks are not all UTF-8."""
     return str(path) if os.name == "nt" else os.fsencode(path)
 
@@ -134,8 +145,10 @@ def _create(part: Path, layout: Layout, target: Path):
 
     form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format}
     try:
-        file = soundfile.SoundFile(_name(part), "w", layout.sample_rate, layout.channels, **form)
+        file = soundfile.SoundFile(native(part), "w", layout.sample_rate, layout.channels, **form)
     except (soundfile.SoundFileError, ValueError) as error:
+        if getattr(error, "code", 0) == SYSTEM_ERROR:
+            raise QseError(_full(target)) from error
         what = f"{layout.format} ({layout.subtype}) at {layout.sample_rate} Hz with {layout.channels} channels"
         raise QseError(f"{target}: libsndfile does not write {what}; name an output that ends in .wav") from error
     for tag, text in layout.tags.items():
@@ -149,7 +162,7 @@ def _is_whole(path: Path, samples: int) -> bool:
     import soundfile
 
     try:
-        with soundfile.SoundFile(_name(path)) as file:
+        with soundfile.SoundFile(native(path)) as file:
             return samples <= file.frames < UNKNOWN_LENGTH and not is_cut(path, file)
     except soundfile.SoundFileError:
         return False
@@ -161,6 +174,8 @@ def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
     try:
         if target.exists() and not overwrite:
             raise QseError(f"{target} exists already: name another output or ask for --overwrite")
+        if target.exists() and not target.is_file():
+            raise QseError(f"{target} is no file that can be replaced: name another output, or -o - for a pipe")
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole(target) as part:
             part.open("wb").close()

@@ -65,12 +65,14 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     errors: list[QseError] = []
     for text in inputs:
         try:
-            for path, root in _find(text).items():
+            for path, root in _find(text, errors.append).items():
                 found.setdefault(path.resolve(), (path, root))
         except QseError as error:
             errors.append(error)
         except OSError as error:
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
+    if not found:
+        return [], errors
     lone = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _folder(output, lone) if output else None
     earlier = {_enhanced(path) for path, _ in found.values()}
@@ -110,7 +112,7 @@ def run(
         try:
             return job.do(engine, strength, overwrite, tick)
         except QseError as error:
-            return error
+            return error.with_traceback(None)  # which would keep the file open until all are done
 
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(do, job) for job in jobs]
@@ -128,25 +130,25 @@ def _tell(blocks: Iterator, sample_rate: int, progress: Callable[[float], None])
         yield block
 
 
-def _find(text: str) -> dict[Path, Path]:
+def _find(text: str, refuse: Callable[[QseError], object]) -> dict[Path, Path]:
     path = Path(text)
     if path.exists() or not any(sign in text for sign in "*?["):
-        found = _below(path)
+        found = _below(path, refuse)
         if not found:
             raise QseError(f"{text} holds no audio file (known by their suffix: {', '.join(FORMATS)})")
         return found
     found = {}
     for match in sorted(glob(text, recursive=True)):
-        found |= _below(Path(match))
+        found |= _below(Path(match), refuse)
     if not found:
         raise QseError(f"{text}: no file matches this pattern")
     return found
 
 
-def _below(path: Path) -> dict[Path, Path]:
+def _below(path: Path, refuse: Callable[[QseError], object]) -> dict[Path, Path]:
     """The audio files in a folder and below it; a file by itself, whatever it is."""
     if path.is_dir():
-        return dict.fromkeys(audio_below(path), path)
+        return dict.fromkeys(audio_below(path, refuse), path)
     return {path: path.parent}
 
 

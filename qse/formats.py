@@ -3,6 +3,8 @@
 A format is the container (WAV, FLAC, OGG, ...), a subtype what the samples are coded as (PCM_16, VORBIS, ...).
 """
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +22,23 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(path.suffix.lower().lstrip("."))
 
 
-def audio_below(folder: Path) -> list[Path]:
-    """The audio files in a folder and below it, sorted; a hidden one, as macOS lays beside every other, is none."""
-    files = (path for path in folder.rglob("[!.]*") if format_of(path) and path.is_file())
-    return sorted(files)
+def _raise(error: QseError) -> None:
+    raise error
+
+
+def audio_below(folder: Path, refuse: Callable[[QseError], object] = _raise) -> list[Path]:
+    """The audio files in a folder and below it, sorted. Hidden files and folders, as macOS lays beside every other, are
+    passed over, links to folders not followed. `refuse` hears of a folder that cannot be read; as it is, it raises.
+    """
+
+    def unread(error: OSError) -> None:
+        refuse(QseError(f"{error.filename} cannot be read: {error.strerror}"))
+
+    files = []
+    for place, folders, names in os.walk(folder, onerror=unread):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(place, name) for name in names if not name.startswith(".")]
+    return sorted(path for path in files if format_of(path) and path.is_file())
 
 
 def subtype_of(target: Path, wanted: str = "") -> str:
@@ -33,8 +48,13 @@ def subtype_of(target: Path, wanted: str = "") -> str:
     form = format_of(target)
     if target.suffix.lower() == ".opus":
         return "OPUS"
-    written = not wanted.startswith("MPEG") or form == "MP3"  # libsndfile says that a WAV may hold MP3, and refuses it
-    return wanted if written and soundfile.check_format(form, wanted) else soundfile.default_subtype(form)
+    kept = not _is_foreign(wanted, form) and soundfile.check_format(form, wanted)
+    return wanted if kept else soundfile.default_subtype(form)
+
+
+def _is_foreign(subtype: str, form: str) -> bool:
+    """MP3 in a WAV, say: libsndfile reads it, says that it is allowed, and does not write it."""
+    return subtype.startswith("MPEG") and form != "MP3"
 
 
 @dataclass(frozen=True)
@@ -53,7 +73,7 @@ class Layout:
 
         Raises QseError if no format goes with the suffix.
         """
-        if target.suffix.lower() == source.suffix.lower():
+        if target.suffix.lower() == source.suffix.lower() and not _is_foreign(self.subtype, self.format):
             return self
         form = format_of(target)
         if form is None:

@@ -10,12 +10,6 @@ import numpy as np
 FLOOR_DBFS = -120.0
 
 
-def dbfs(block: np.ndarray) -> float:
-    """Level of `block` (samples,) or (samples, channels) in dB: RMS against full scale 1.0, at least -120."""
-    power = float(np.mean(np.square(block, dtype=np.float64))) if np.size(block) else 0.0
-    return max(FLOOR_DBFS, 10 * math.log10(power)) if power > 0 else FLOOR_DBFS
-
-
 class Meter:
     """Processing time of blocks: totals over all of them, median and p99 over the last `window`, in seconds."""
 

@@ -72,6 +72,9 @@ def release(
         mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
+    pairs = (
+        read_pairs(find_pairs(valid, config.mix.sample_rate)) if valid else None
+    )  # may fail: before any file is replaced
     folder.mkdir(parents=True, exist_ok=True)
     export = export_offline if isinstance(network, Offline) else export_stream
     export(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
@@ -81,8 +84,8 @@ def release(
     shutil.copyfile(run / "config.toml", folder / "config.toml")
     measured = measure(network, load(folder / "model.onnx"))
     scores = None
-    if valid:
-        scores = validate(network, read_pairs(find_pairs(valid, config.mix.sample_rate)), torch.device("cpu"))
+    if pairs:
+        scores = validate(network, pairs, torch.device("cpu"))
     elif not others:  # of which no run has scores
         scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     (folder / "card.md").write_text(_card(folder.name, config, header, measured, scores, data, faults, licence))

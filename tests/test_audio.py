@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -247,6 +249,26 @@ def test_an_existing_file_is_replaced_only_when_asked_and_only_by_a_whole_one(tm
     assert write(path, [tone(10)], WAV, overwrite=True) == read(path) == 10
 
 
+def test_a_device_is_not_replaced():
+    with pytest.raises(QseError, match="is no file that can be replaced"):
+        write(Path(os.devnull), [tone(10, 1)], Layout(16000, 1, "WAV", "PCM_16", "FILE", {}), overwrite=True)
+
+
+def test_mp3_in_a_wav_goes_out_as_pcm(tmp_path):
+    layout = Layout(16000, 1, "WAV", "MPEG_LAYER_III", "FILE", {})
+    assert layout.to(tmp_path / "b.wav", tmp_path / "a.wav").subtype == "PCM_16"
+    assert replace(layout, format="MP3").to(tmp_path / "b.mp3", tmp_path / "a.mp3").subtype == "MPEG_LAYER_III"
+
+
+def test_a_flac_of_nothing_but_its_header_holds_no_samples(tmp_path):
+    path = tmp_path / "a.flac"
+    rate_channels_bits = (16000 << 44) + (15 << 36)  # one channel, 16 bits, an unknown number of samples
+    streaminfo = 2 * (4096).to_bytes(2, "big") + bytes(6) + rate_channels_bits.to_bytes(8, "big") + bytes(16)
+    path.write_bytes(b"fLaC\x80\0\0\x22" + streaminfo)
+    with pytest.raises(QseError, match="no samples"), Source(path) as source:
+        list(source.blocks())
+
+
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(QseError, match=r"file.a.wav cannot be written: (Not a directory|File exists)"):
@@ -269,14 +291,15 @@ def test_too_loud_is_clipped_not_wrapped(tmp_path):
 @pytest.mark.parametrize(
     "suffix, subtype", [("wav", "PCM_16"), ("flac", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS")]
 )
-def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype):
-    """A file that may not grow beyond 3000 bytes stands in for a disk with no more room than that."""
+@pytest.mark.parametrize("room", [0, 3000])
+def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype, room):
+    """A file that may not grow beyond so many bytes stands in for a disk with no more room than that."""
     code = f"""if True:
         import resource, numpy as np
         from pathlib import Path
         from qse.audio import write
         from qse.formats import Layout, format_of
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
         noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
         path = Path({str(tmp_path)!r}) / "a.{suffix}"
         write(path, [noise], Layout(16000, 1, format_of(path), {subtype!r}, "FILE", {{}}))"""

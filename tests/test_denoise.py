@@ -88,6 +88,7 @@ def test_results_among_the_inputs_are_passed_over(here, command):
 def test_a_file_counts_once_and_a_hidden_one_not_at_all(here, command):
     make(here / "a.wav")
     (here / "._a.wav").write_bytes(b"what macOS lays beside a file")
+    make(here / ".Trash-1000/files/b.wav")
     status, _, err = command("denoise", "a.wav", here / "a.wav", ".")
     assert status == 0 and err.splitlines()[-1].startswith("1 file, ")
     assert command("denoise", "a.wav", "a-enhanced.wav", "-o", "out")[0] == 0
@@ -169,6 +170,7 @@ def test_wrong_use_is_status_2(here, command):
     make(here / "b.wav")
     assert command("denoise")[0] == 2
     assert command("denoise", "a.wav", "--threads", "0")[0] == 2
+    assert command("denoise", "a.wav", "--strength", "nan")[0] == 2
     for arguments, sentence in (
         (("a.wav", "b.wav", "-o", "c.wav"), "several inputs need a folder"),
         (("a.wav", "b.wav", "-o", "a.wav"), "several inputs need a folder"),
@@ -181,6 +183,33 @@ def test_wrong_use_is_status_2(here, command):
     assert tree(here) == ["a.wav", "b.wav"]
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
+def test_files_that_are_refused_are_closed(here):
+    from qse.batch import plan, run
+
+    for number in range(20):
+        whole = make(here / f"{number}.ogg", 16000)
+        whole.write_bytes(whole.read_bytes()[:-100])
+    jobs, _ = plan([str(here)])
+    engine, before = qse.load(), len(os.listdir("/proc/self/fd"))
+    for _, result in run(jobs, engine):
+        assert "cut short" in str(result)
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+def test_only_a_pipe_needs_a_temporary_folder(here, command, monkeypatch):
+    import qse_cli.denoise
+
+    def none(**_):
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(qse_cli.denoise, "TemporaryDirectory", none)
+    make(here / "a.wav")
+    assert command("denoise", "a.wav")[0] == 0
+    status, _, err = command("denoise", "-", "-o", "b.wav")
+    assert status == 1 and "name one by TMPDIR" in err
+
+
 def test_other_sentences(here, command):
     make(here / "a.wav")
     (here / "wall").write_text("")
@@ -188,6 +217,7 @@ def test_other_sentences(here, command):
         (("a.wav", "-o", "b.mp4"), "qse: b.mp4: no audio format goes with this suffix"),
         (("a.wav", "--model", "live-bass"), "qse: no model called live-bass: the installed ones are "),
         (("a.wav", "-o", "wall/b.wav"), "qse: wall/b.wav cannot be written: "),
+        (("x*.wav", "-o", "b.wav"), "qse: x*.wav: no file matches this pattern"),
     ):
         status, _, err = command("denoise", *arguments)
         assert status == 1 and err.replace("\\", "/").startswith(sentence) and len(err.splitlines()) == 1

@@ -393,6 +393,23 @@ def test_command_paced_by_the_clock_records_and_says_so(command, models, noisy):
     assert soundfile.info(target).channels == 4
 
 
+def test_command_does_not_record_into_what_it_reads_or_writes(command, models, noisy):
+    before, other = noisy.read_bytes(), noisy.with_name("b.wav")
+    for arguments in (
+        ("--from", noisy, "--no-monitor", "--record", noisy),
+        ("--from", noisy, "--to", other, "--record", other),
+    ):
+        status, _, err = command("live", *arguments, "--overwrite")
+        assert status == 2 and "name another recording" in err
+    assert noisy.read_bytes() == before and not other.exists()
+
+
+def test_command_says_by_its_status_that_a_recording_broke_off(command, models, noisy, monkeypatch):
+    monkeypatch.setattr("qse.live.recorder.Recorder._open", lambda self, to: 1 / 0 if isinstance(to, bytes) else to)
+    status, out, err = command("live", "--from", noisy, "--no-monitor", "--record", noisy.with_name("c.wav"), "--plain")
+    assert status == 1 and "not recorded: " in out and "is not written any further" in err
+
+
 def test_command_draws_a_screen_on_a_terminal(command, models, noisy, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     status, out, _ = command("live", "--from", noisy, "--to", noisy.with_name("b.wav"))

@@ -1,5 +1,6 @@
 """The parts of the live path, each by itself: rings, converter, player, devices, recorder."""
 
+import os
 import resource
 from threading import Event, Thread
 from time import sleep
@@ -242,6 +243,18 @@ def test_a_full_disk_ends_the_recording_and_keeps_what_is_there(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "disk full" in recorder.error
     assert soundfile.info(recorder.path).frames == (50_000 - 44) // 2
+
+
+def test_a_recording_may_have_any_name_and_ends_with_a_sentence_whatever_fails(tmp_path, monkeypatch):
+    recorder = Recorder(tmp_path / os.fsdecode(b"h\xe4.wav"), 16000, 1)
+    recorder.put(np.ones((100, 1), np.float32))
+    recorder.close()
+    assert recorder.error is None and os.listdir(os.fsencode(tmp_path)) == [b"h\xe4.wav"]
+    recorder = Recorder(tmp_path / "b.wav", 16000, 1)
+    monkeypatch.setattr(recorder, "_open", lambda to: 1 / 0)
+    recorder.put(np.ones((100, 1), np.float32))
+    recorder.close()
+    assert "b.wav is not written any further (division by zero)" in recorder.error
 
 
 def test_a_recording_in_the_way_or_without_a_format_is_refused(tmp_path):

@@ -1,7 +1,7 @@
 """Files in place of devices: the microphone's and the loudspeaker's side of the live path without sound hardware.
 
 A file keeps its channels and is converted by soxr, as `qse denoise` does it, so that what is written is the same,
-sample for sample. Paced by the wall clock it delivers a block when a microphone would have.
+sample for sample, without a strength. Paced by the wall clock it delivers a block when a microphone would have.
 """
 
 from collections.abc import Iterable, Iterator

@@ -46,7 +46,7 @@ class Player:
         self._held = float(out[got - 1, 0]) if got else held
         if got < len(out):
             self._starve(out[got:])
-        elif self.excess > LOOSE * self.sample_rate + 2 * len(out):
+        elif self.excess > LOOSE * self.sample_rate + 2 * len(out) and self.ring.waiting >= len(self._up):
             self._hurry(out)
         self._watch(len(out) / self.sample_rate)
 

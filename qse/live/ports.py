@@ -1,7 +1,7 @@
 """Microphone and loudspeaker: a PortAudio stream each, its callback, and the ring and converter behind it.
 
 The callbacks only copy between PortAudio's memory and a ring; everything else happens on the other side of that ring.
-The microphone's channels become one, their mean; the loudspeaker plays one in all of its channels (two at most).
+The microphone's first two channels become one, their mean; the loudspeaker plays one in its first two.
 An open port is `lost` when PortAudio has ended its stream or has not called for PATIENCE seconds.
 """
 
@@ -87,7 +87,8 @@ class Port:
     @property
     def latency(self) -> float:
         """Seconds between the device and the callback: as the callbacks tell, or else as the stream promises."""
-        promised = self._stream.latency if self._stream is not None else 0.0
+        stream = self._stream  # another thread may close it meanwhile
+        promised = stream.latency if stream is not None else 0.0
         return promised if self._away is None else max(0.0, self._away)
 
     def _note(self, device: float, away: float) -> None:

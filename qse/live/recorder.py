@@ -11,6 +11,7 @@ from threading import Event, Thread
 
 import numpy as np
 
+from ..audio import native
 from ..errors import QseError
 from ..formats import format_of, subtype_of
 from .ring import Ring
@@ -53,17 +54,19 @@ class Recorder:
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
-                    file = file or self._open(self.path)
+                    file = file or self._open(native(self.path))
                     file.write(np.clip(block[:count], -1, 1))
-        except (soundfile.SoundFileError, AssertionError, OSError):
+        except (soundfile.SoundFileError, AssertionError):
             self.error = f"{self.path} is not written any further: is the disk full? What was written so far is kept"
+        except Exception as error:  # whatever it is: the session goes on without
+            self.error = f"{self.path} is not written any further ({error}); what was written so far is kept"
         try:
             if file:
                 file.close()
         except soundfile.SoundFileError:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
 
-    def _open(self, to: Path | BytesIO):
+    def _open(self, to: str | bytes | BytesIO):
         import soundfile
 
         return soundfile.SoundFile(to, "w", self._sample_rate, self._ring.channels, **self._form)
@@ -85,7 +88,7 @@ def _check(path: Path, overwrite: bool) -> None:
         raise QseError(f"{path}: no audio format goes with this suffix; name a recording that ends in .wav or .flac")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir() or not os.access(path.parent, os.W_OK):
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise OSError
     except OSError as error:
         raise QseError(f"{path} cannot be written: name another place for the recording") from error

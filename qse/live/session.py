@@ -17,6 +17,7 @@ from ..engine import Engine
 from ..meter import Level, Meter
 from ..resample import spare
 from ..stream import Stream
+from ..strength import kept_share
 from .files import FileSource
 from .ports import Loudspeaker, Microphone
 from .recorder import Recorder
@@ -61,7 +62,7 @@ class Session:
         self.forget_levels()
         self.channels = 1 if speakers else source.channels
         self._streams = [Stream(engine, engine.hop_length, strength) for _ in range(self.channels)]
-        self._kept = self._asked = 0.0 if strength is None else 10 ** (-strength / 20)
+        self._kept = self._asked = float(kept_share(strength))
         self._rest = np.zeros((0, self.channels), np.float32)
         self._past = np.zeros((engine.latency, self.channels), np.float32)
 

@@ -11,7 +11,7 @@ from ..errors import QseError
 from ..formats import Layout
 from .devices import NoDevice, NoSound
 from .files import FileSource, in_step
-from .ports import Port
+from .ports import PATIENCE, Port
 from .session import Session
 
 RETRY = 1.0  # seconds before each attempt to find a device again
@@ -56,6 +56,7 @@ class Watch:
         self._ports = [port for port in (*session.speakers, session.source) if isinstance(port, Port)]
         self._session, self._sound, self._reconnect, self._done = session, sound, reconnect, Event()
         self.message, self.losses = None, 0
+        self._waiting: Thread | None = None
 
     def look(self) -> None:
         """Call this several times a second. Raises QseError if a device is gone and shall not be waited for."""
@@ -67,8 +68,10 @@ class Watch:
                 self._relieve()
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Wait for nothing any more; a device that is just being opened has a moment to be so, and is closed later."""
         self._done.set()
+        if self._waiting:
+            self._waiting.join(PATIENCE)
 
     def _relieve(self) -> None:
         with suppress(NoSound):  # it is gone, then, and the next look will see that
@@ -81,7 +84,8 @@ class Watch:
             raise QseError(f"device gone: {names}; plug it in and start again, or leave --reconnect on")
         self.message = f"gone, waiting for its return: {names}"
         self._session.forget_levels()
-        Thread(target=self._wait, name="qse watch", daemon=True).start()
+        self._waiting = Thread(target=self._wait, name="qse watch", daemon=True)
+        self._waiting.start()
 
     def _wait(self) -> None:
         """A thread's work, as a sound server that is down may keep it for seconds: try until all ports are open."""

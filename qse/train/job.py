@@ -32,7 +32,7 @@ class Job:
     device: str = "cpu"
     resume: bool = False
     data: Path | None = None
-    start: Path | None = None
+    start: str | Path | None = None
 
 
 def check(config: RunConfig, job: Job) -> None:
@@ -63,6 +63,10 @@ def check(config: RunConfig, job: Job) -> None:
         raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
     if rate != config.mix.sample_rate:
         raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
+    if rate != SAMPLE_RATE and (config.loss.pesq or config.loss.stoi):
+        raise QseError(
+            f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
+        )
     if job.valid:
         find_pairs(job.valid, rate)
 

@@ -15,13 +15,12 @@ import torch
 from torch import Tensor
 
 from qse.train.pesq_loss import pesq
-from qse.train.spectra import POWER_FLOOR, check_waveforms, floored, power_spectrum, stft
+from qse.train.spectra import POWER_FLOOR, QUIETEST, check_waveforms, floored, power_spectrum, stft
 from qse.train.stoi_loss import stoi
 
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
 RATIO_LIMIT = 50.0  # dB; si_sdr saturates smoothly at + and - this
 SNR_LIMIT = 30.0  # dB; snr saturates smoothly here, or nearly clean items would have the loudest say in a batch
-QUIETEST = 1e-8  # mean square of a waveform at -80 dBFS; snr asks for no less noise than this
 RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, hop_length, win_length)
 
 

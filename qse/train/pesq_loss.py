@@ -17,12 +17,11 @@ from torch import Tensor
 from torch.linalg import vector_norm
 from torch.nn.functional import pad
 
-from qse.train.spectra import check_waveforms, power_spectrum
+from qse.train.spectra import QUIETEST, check_waveforms, power_spectrum
 
 SAMPLE_RATE, N_FFT, HOP_LENGTH, BANDS = 16000, 512, 256, 49
 BAND_WIDTH = 7 * math.asinh(SAMPLE_RATE / 2 / 650) / BANDS  # Bark
 ALIGNED_POWER = 1e7 / 2.0**30  # mean square between 325 and 3250 Hz after level alignment; full scale +-1
-QUIETEST = 1e-8  # band power below which a signal is not amplified further: -80 dBFS
 TONE_40_DB = 0.5 * (29.54 / 2.0**15) ** 2  # mean square of the 1 kHz tone that is to be heard at 40 dB, P = 1e4
 SONE = 0.1866  # makes that tone 1 sone loud, about (P.862's constant)
 BAND_POWER_BIAS, FRAME_POWER_BIAS = 1e3, 5e3  # keep quotients of powers at rest where there is nothing to hear
@@ -33,9 +32,10 @@ def pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """How far the raw PESQ score falls below its best, 4.5: at least 0, at most 5.9, mean over the batch.
 
     Waveforms (B, N) at 16 kHz, N > 256. Raw score = 4.5 - 0.1 D - 0.0309 D_asymmetric; the curve that
-    turns it into a listening score flattens where speech is worst, so the loss goes without it.
+    turns it into a listening score flattens where speech is worst, so the loss goes without it. An item whose clean
+    signal is silent counts as 0: brought to the level of speech, its residue would sound as bad at any level.
     """
-    return _distance(clean, enhanced).mean()
+    return (_distance(clean, enhanced) * (clean.square().mean(1) > QUIETEST)).mean()
 
 
 def predicted_pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:

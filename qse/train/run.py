@@ -80,7 +80,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
     header = start_from(network, job.start) if job.start else {}
     trainer = Trainer(network, loss_of(config.loss), batches, config.train, device, rank)
     if job.start:
-        trainer.begin(job.start.resolve().name, header)
+        trainer.begin(Path(job.start).resolve().name, header)
     _Run(trainer, config, job, _pairs(config, job), rank, processes, report).go()
 
 
@@ -122,7 +122,9 @@ class _Run:
     def _resume(self, path: Path) -> None:
         tensors, header = checkpoint.load(path)
         self.trainer.restore(tensors, header)
-        self.best, self.sums = float(header["best"]), json.loads(header.get("sums", "{}"))
+        self.sums = json.loads(header.get("sums", "{}"))
+        if path.with_name("best.safetensors").exists():
+            self.best = float(header["best"])
         self.validated = int(header.get("validated", header["step"]))
         if self.rank == 0:
             self.log.rewind(self.trainer.done)

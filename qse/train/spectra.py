@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import pad
 
+QUIETEST = 1e-8  # mean square of a waveform at -80 dBFS: what is quieter counts as silence
 POWER_FLOOR = 1e-8  # |S|^2 of 16-bit rounding noise in a Hann frame of 512 samples: 2^-30 / 12 * 192 = 1.5e-8
 
 

@@ -13,7 +13,7 @@ from . import checkpoint
 from .widen import widen
 
 
-def start_from(network: nn.Module, folder: Path) -> dict[str, str]:
+def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     """Gives `network` the weights of a model or a run, and returns what their file says of them.
 
     `folder` is that of either, or the name of an installed model, which goes before a folder of that name.
@@ -21,7 +21,7 @@ def start_from(network: nn.Module, folder: Path) -> dict[str, str]:
     That model may have half as many channels (`widen`) and fewer blocks: until training changes it, `network` computes
     what that model does. Raises QseError where there are no weights, or weights that do not fit.
     """
-    path = weights_of(find(folder).parent if str(folder) in available() else folder)
+    path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if path is None:
         raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
     tensors, header = checkpoint.load(path)

@@ -47,6 +47,8 @@ class TrainConfig:
             raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
+        if not self.clip > 0:
+            raise ValueError(f"clip {self.clip}: must be above 0; inf never clips")
         for name in ("batch", "epochs", "checkpoint_every", "valid_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} {getattr(self, name)}: must be at least 1")

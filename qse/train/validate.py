@@ -56,6 +56,10 @@ def _read(pair: Pair) -> Utterance:
         raise QseError(f"{pair.clean}: is silent, and no metric has a value against silence; leave the pair out")
     if not SHORTEST <= len(clean) / SAMPLE_RATE <= LONGEST:
         raise QseError(f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out")
+    try:
+        score_pair(clean=clean, enhanced=noisy, metrics=["stoi"])
+    except ValueError as error:
+        raise QseError(f"{pair.clean}: cannot be judged ({error}); leave the pair out") from error
     return Utterance(pair.name, noisy.astype(np.float32), clean.astype(np.float32))
 
 

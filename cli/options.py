@@ -1,0 +1,18 @@
+"""Options that more than one command has."""
+
+import math
+from typing import Annotated
+
+import typer
+
+
+def _number(value: float | None) -> float | None:
+    if value is not None and math.isnan(value):  # which is not below any minimum
+        raise typer.BadParameter("nan is no number")
+    return value
+
+
+Strength = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="DB", callback=_number, help="Push noise down by DB at most; else without limit."),
+]
