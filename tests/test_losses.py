@@ -191,6 +191,13 @@ def test_snr_asks_for_silence_where_clean_is_silent():
         assert losses.snr(clean=0 * noise, enhanced=enhanced).item() == pytest.approx(expected, abs=0.5)
 
 
+def test_pesq_has_nothing_to_say_of_silence():
+    noise = 0.01 * torch.randn(2, 16000, dtype=torch.float64)
+    clean = torch.stack([torch.zeros(16000, dtype=torch.float64), noise[0]])
+    alone = losses.pesq(clean=clean[1:], enhanced=noise[1:]).item()
+    assert losses.pesq(clean=clean, enhanced=noise).item() == pytest.approx(alone / 2) and alone > 0.1
+
+
 def test_si_sdr_of_an_orthogonal_error_is_its_ratio():
     time = torch.arange(1600, dtype=torch.float64) / 1600
     clean, error = torch.sin(2 * torch.pi * 5 * time), 0.1 * torch.sin(2 * torch.pi * 8 * time)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -307,11 +308,15 @@ def test_pairs_that_do_not_fit_are_named(tmp_path):
     refused("rate", "rate: validation works at 16000 Hz, not at 8000", 8000)
     write(tmp_path / "two/noisy/a.wav", np.stack([tone, tone], 1)), write(tmp_path / "two/clean/a.wav", tone)
     refused("two", r"two/noisy/a.wav has 2 channels")
-    for folder, clean in (("brief", tone), ("long", np.tile(tone, 400)), ("silent", np.zeros(16000))):
+    word = np.pad(speech_like(2400, 16000), (0, 16000))
+    for folder, clean in (
+        ("brief", tone), ("long", np.tile(tone, 400)), ("silent", np.zeros(16000)), ("word", word),
+    ):  # fmt: skip
         write(tmp_path / folder / "noisy/a.wav", clean + 0.01), write(tmp_path / folder / "clean/a.wav", clean)
     refused("brief", r"brief/clean/a.wav: validation files last 0.5 to 30 s")
     refused("long", r"long/clean/a.wav: validation files last 0.5 to 30 s")
     refused("silent", r"silent/clean/a.wav: is silent")
+    refused("word", r"word/clean/a.wav: cannot be judged \(STOI has no score")
 
 
 # Runs
@@ -433,6 +438,8 @@ def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
     refused("unknown key 'size'", replace(CONFIG, model={**TINY, "size": 3}), job(audio, tmp_path / "new"))
     slow = replace(CONFIG, model={**TINY, "sample_rate": 8000})
     refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, job(audio, tmp_path / "new"))
+    slow = replace(slow, mix=replace(slow.mix, sample_rate=8000), loss=LossConfig(pesq=0, stoi=1))
+    refused("pesq and stoi hear 16000 Hz, the model works at 8000", slow, job(audio, tmp_path / "new", valid=None))
     (tmp_path / "file").write_text("in the way")
     refused("file: cannot write there", CONFIG, job(audio, tmp_path / "file"))
     refused("a: cannot write there", CONFIG, job(audio, tmp_path / "file/a"))
@@ -492,6 +499,22 @@ def test_a_run_is_not_released_into_itself(whole):
     with pytest.raises(QseError, match="in a folder of its own"):
         release(whole[0], whole[0] / "../" / whole[0].name)
     assert {path.name: path.read_bytes() for path in whole[0].iterdir()} == before
+
+
+def test_a_release_that_cannot_be_scored_replaces_nothing(whole, tmp_path):
+    with pytest.raises(QseError, match="nothing: no pairs"):
+        release(whole[0], tmp_path / "model", valid=tmp_path / "nothing")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_run_copied_without_its_best_keeps_a_new_one(whole, audio, tmp_path):
+    out = tmp_path / "same"
+    out.mkdir()
+    for name in ("checkpoint.safetensors", "config.toml"):
+        shutil.copyfile(whole[0] / name, out / name)
+    steps = CONFIG.train.steps + 1
+    train(replace(CONFIG, train=replace(CONFIG.train, steps=steps)), job(audio, out, resume=True))
+    assert checkpoint.load(out / "best.safetensors")[1]["step"] == str(steps)
 
 
 def test_a_release_may_be_the_mean_of_two_runs(whole, audio, tmp_path):
