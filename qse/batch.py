@@ -50,6 +50,10 @@ class Job:
         with Source(self.source, self.name) as source:
             rate = source.layout.sample_rate
             layout = source.layout.to(self.target, self.source)
+            if (source.samples or 0) > layout.longest:
+                raise QseError(
+                    f"{self.target}: a {layout.format} file cannot be so long; name one that ends in .rf64 or .flac"
+                )
             blocks = _tell(source.blocks(), rate, progress)
             return write(self.target, enhance(blocks, rate, engine, strength), layout, overwrite) / rate
 

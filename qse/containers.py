@@ -12,6 +12,8 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .formats import BYTES
+
 if TYPE_CHECKING:
     import soundfile
 
@@ -34,10 +36,12 @@ def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
 
 
 def has_more(path: Path, file: soundfile.SoundFile) -> bool:
-    """Whether libsndfile stops before the end: of files joined into one, and of an MP3 file with a variable rate that
-    does not say how long it is."""
+    """Whether libsndfile stops before the end: of files joined into one, of an MP3 file with a variable rate that does
+    not say how long it is, of a WAV file longer than its header can say."""
     if file.format == "OGG":
         return _ogg_goes_on(path)
+    if file.format in ("WAV", "WAVEX"):
+        return path.stat().st_size - file.frames * file.channels * BYTES.get(file.subtype, 1) >= 1 << 32
     return file.subtype == "MPEG_LAYER_III" and _mp3_samples(path, file.samplerate) > 1.02 * file.frames + 8 * 1152
 
 

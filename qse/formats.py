@@ -3,6 +3,7 @@
 A format is the container (WAV, FLAC, OGG, ...), a subtype what the samples are coded as (PCM_16, VORBIS, ...).
 """
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ FORMATS = {
     **{"ogg": "OGG", "oga": "OGG", "opus": "OGG", "aiff": "AIFF", "aif": "AIFF", "aifc": "AIFF"},
     **{"au": "AU", "snd": "AU", "caf": "CAF", "voc": "VOC", "sph": "NIST", "nist": "NIST"},
 }
+
+BYTES = {"PCM_16": 2, "PCM_24": 3, "PCM_32": 4, "FLOAT": 4, "DOUBLE": 8}  # of a sample; others are smaller
 
 
 def format_of(path: Path) -> str | None:
@@ -67,6 +70,12 @@ class Layout:
     subtype: str
     endian: str
     tags: dict[str, str]
+
+    @property
+    def longest(self) -> float:
+        """Samples per channel that a file may hold: WAV and AIFF count their bytes in 32 bits."""
+        room = (1 << 32) - (1 << 16) if self.format in ("WAV", "WAVEX", "AIFF") else math.inf
+        return room // (self.channels * BYTES.get(self.subtype, 1))
 
     def to(self, target: Path, source: Path) -> "Layout":
         """The layout to write `target` in: this one where the suffix allows it, otherwise the nearest.

@@ -160,6 +160,14 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
         Source(tmp_path / "a.wav")
 
 
+def test_a_wav_longer_than_its_header_can_say_is_refused_and_not_read_in_part(tmp_path):
+    path = make(tmp_path / "a.wav", tone(16000))
+    with path.open("r+b") as file:
+        file.truncate((1 << 32) + path.stat().st_size)  # takes no room on disk
+    with pytest.raises(QseError, match="holds more than libsndfile reads"):
+        Source(path)
+
+
 def test_a_wav_from_a_pipe_does_not_know_its_length_and_is_read(tmp_path):
     path = make(tmp_path / "a.wav", tone(1000))
     data = bytearray(path.read_bytes())

@@ -197,6 +197,19 @@ def test_files_that_are_refused_are_closed(here):
     assert len(os.listdir("/proc/self/fd")) <= before + 1
 
 
+def test_what_is_too_long_for_wav_is_told_at_once(here, command):
+    with soundfile.SoundFile(here / "a.w64", "w", 48000, 2, "PCM_24") as file:
+        file.write(np.zeros((1000, 2)))
+    with (here / "a.w64").open("r+b") as file:
+        count = 6 * (1 << 30)  # 6 GiB: of sound, of which there is only a beginning on the disk
+        at = file.read().index(b"data\xf3\xac")
+        file.seek(at + 16)
+        file.write((count + 24).to_bytes(8, "little"))
+        file.truncate(at + 24 + count)
+    status, _, err = command("denoise", "a.w64", "-o", "b.wav")
+    assert status == 1 and "b.wav: a WAV file cannot be so long" in err and tree(here) == ["a.w64"]
+
+
 def test_only_a_pipe_needs_a_temporary_folder(here, command, monkeypatch):
     import qse_cli.denoise
 
