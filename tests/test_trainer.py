@@ -29,7 +29,7 @@ from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.recipe import RunConfig, load_network, read_config  # noqa: E402
-from qse.train.run import train  # noqa: E402
+from qse.train.run import loss_of, train  # noqa: E402
 from qse.train.start import start_from  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
 from qse.train.validate import METRICS, Utterance, find_pairs, quality, read_pairs, validate  # noqa: E402
@@ -138,6 +138,32 @@ def test_a_run_without_one_good_step_resumes_too(tmp_path):
 def test_a_request_to_stop_comes_back_with_its_step():
     run = trainer()
     assert [run.step(stop)[1] for stop in (False, True, False)] == [False, True, False]
+
+
+def test_items_that_are_carried_go_on_where_the_step_before_ended():
+    torch.manual_seed(0)
+    net = build_network(TINY).eval()  # with statistics that stay
+    torch.nn.init.normal_(net.decoder.head.weight, std=0.3)
+    parts = [0.1 * torch.randn(4, 1600) for _ in range(3)]
+    config = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
+    with torch.no_grad():
+        fresh, kept = loss_of(config), loss_of(config, carried=1.0)
+        alone = [fresh(net, part, 0 * part)[0] for part in parts]
+        carried = [kept(net, part, 0 * part)[0] for part in parts]
+        hop = net.config.hop_length
+        end = torch.zeros(4, net.latency + -(1600 + net.latency) % hop)
+        stream = enhance(net, torch.cat([parts[0], end, parts[1], end, parts[2]], 1))
+    for number, loss in enumerate(carried):
+        begin = number * (1600 + end.shape[1])
+        expected = stream[:, begin : begin + 1600].square().mean(1).sqrt().mean()
+        torch.testing.assert_close(loss, expected, rtol=0, atol=1e-6)
+    assert carried[0] == alone[0] and abs(carried[1] - alone[1]) > 1e-5
+
+    torch.manual_seed(1)  # of four items some are carried
+    half = loss_of(config, carried=0.5)
+    with torch.no_grad():
+        half(net, parts[0], 0 * parts[0])
+        assert abs(half(net, parts[1], 0 * parts[1])[0] - alone[1]) > 1e-6
 
 
 def test_bfloat16_trains_weights_that_stay_float32():

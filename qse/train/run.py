@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from ..errors import QseError
 from ..evaluate.datasets import Stages
-from ..networks import build_network, enhance
+from ..networks import build_network, enhance, go_on
+from ..nn.state import Stateful, flatten_state, unflatten_state
 from . import checkpoint, sources
 from .job import Job, check
 from .logbook import Logbook
@@ -54,11 +55,29 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
     launch(_work, job.processes, config, job, report)
 
 
-def loss_of(config: LossConfig) -> Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]:
-    """The composite loss of what a network makes of noisy, against clean."""
+def loss_of(
+    config: LossConfig, carried: float = 0.0
+) -> Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]:
+    """The composite loss of what a network makes of noisy, against clean.
+
+    carried: the chance that an item begins in the state that the step before has left, and not in silence: a stream at
+    work has been running for long, and speakers and noises change in it. A run that is resumed begins in silence once.
+    """
+    left: dict[str, Tensor] = {}  # of every layer, items first
 
     def loss(network: nn.Module, noisy: Tensor, clean: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        return composite(config, clean=clean, enhanced=enhance(network, noisy))
+        nonlocal left
+        if not carried or not isinstance(network, Stateful):
+            return composite(config, clean=clean, enhanced=enhance(network, noisy))
+        kept = (torch.rand(len(noisy)) < carried).to(noisy.device)
+        begin = {
+            name: state.unflatten(0, (len(kept), -1)) for name, state in left.items()
+        }  # the bands of an item apart
+        begin = {name: state * kept.view(-1, *[1] * (state.ndim - 1)) for name, state in begin.items()}
+        begin = {name: state.flatten(0, 1) for name, state in begin.items()}
+        enhanced, state = go_on(network, noisy, unflatten_state(begin) or None)
+        left = {name: state.detach() for name, state in flatten_state(state).items()}
+        return composite(config, clean=clean, enhanced=enhanced)
 
     return loss
 
@@ -78,7 +97,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
 
     network = build_network(config.model)
     header = start_from(network, job.start) if job.start else {}
-    trainer = Trainer(network, loss_of(config.loss), batches, config.train, device, rank)
+    trainer = Trainer(network, loss_of(config.loss, config.train.carried), batches, config.train, device, rank)
     if job.start:
         trainer.begin(Path(job.start).resolve().name, header)
     _Run(trainer, config, job, _pairs(config, job), rank, processes, report).go()

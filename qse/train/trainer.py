@@ -38,6 +38,7 @@ class TrainConfig:
     clip: float = 1.0  # largest norm of the gradient
     average: float = 0.999  # decay of the moving average of the weights
     precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
+    carried: float = 0.0  # chance that an item begins in the state that the step before has left (`run.loss_of`)
     compile: bool = False
     checkpoint_every: int = 250
     valid_every: int = 1000
@@ -47,6 +48,8 @@ class TrainConfig:
             raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
+        if not 0 <= self.carried <= 1:
+            raise ValueError(f"carried {self.carried}: a chance, from 0 to 1")
         if not self.clip > 0:
             raise ValueError(f"clip {self.clip}: must be above 0; inf never clips")
         for name in ("batch", "epochs", "checkpoint_every", "valid_every"):
