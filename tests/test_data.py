@@ -203,13 +203,6 @@ def test_pauses_leave_room_before_the_speech():
     assert (clean != 0).float().argmax(1).max() < 5
 
 
-def test_speech_after_a_pause_begins_where_it_began():
-    corpus, dice = Corpus.of([sine(500, 3.0)], ["a"]), Dice(0, 0, 0, torch.device("cpu"))
-    cursor, limits = torch.arange(0, 2 * RATE, 1000), torch.zeros(32, 2)
-    _, (start, _, place) = Shelf(corpus, 1.0)._place(dice, torch.zeros_like(cursor), cursor, limits, 2 * RATE)
-    assert (start[place > 0] == 0).all() and start[place == 0] > 0
-
-
 def test_config_refuses_nonsense():
     assert MixConfig(snr=[0, 10]).snr == (0, 10)
     for wrong in ({"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}):

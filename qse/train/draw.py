@@ -107,7 +107,7 @@ class Shelf:
             files = self._files(dice, groups[unfilled])
             length = self.corpus.lengths[files]
             surplus = (length - (samples - place)).clamp_min(0)
-            skip = dice.below(torch.where(place == 0, torch.maximum(surplus, length // 2), 0) + 1)
+            skip = dice.below(torch.where(place == 0, torch.maximum(surplus, length // 2), surplus) + 1)
             rows.append(unfilled)
             pieces.append(torch.stack([self.corpus.starts[files] + skip, length - skip, place]))
             pause = dice.uniform(limits[unfilled, 0], limits[unfilled, 1], len(unfilled)).long()
