@@ -17,9 +17,7 @@ from .formats import Layout
 from .whole import whole
 
 BLOCK = 1 << 16
-SYSTEM_ERROR = (
-    2  # of libsndfile: what it asked of the system was refused, at the first write most likely for want of room
-)
+SYSTEM_ERROR = 2  # libsndfile's code of what the system refused: at the first write most likely for want of room
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
 
 
