@@ -12,7 +12,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .formats import BYTES
+from .formats import frame_bytes
 
 if TYPE_CHECKING:
     import soundfile
@@ -41,7 +41,7 @@ def has_more(path: Path, file: soundfile.SoundFile) -> bool:
     if file.format == "OGG":
         return _ogg_goes_on(path)
     if file.format in ("WAV", "WAVEX"):
-        return path.stat().st_size - file.frames * file.channels * BYTES.get(file.subtype, 1) >= 1 << 32
+        return path.stat().st_size - file.frames * frame_bytes(file.channels, file.subtype) >= 1 << 32
     return file.subtype == "MPEG_LAYER_III" and _mp3_samples(path, file.samplerate) > 1.02 * file.frames + 8 * 1152
 
 

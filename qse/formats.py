@@ -20,6 +20,11 @@ FORMATS = {
 BYTES = {"PCM_16": 2, "PCM_24": 3, "PCM_32": 4, "FLOAT": 4, "DOUBLE": 8}  # of a sample; others are smaller
 
 
+def frame_bytes(channels: int, subtype: str) -> int:
+    """Bytes of one sample of every channel; for a subtype that is not in BYTES at most so many."""
+    return channels * BYTES.get(subtype, 1)
+
+
 def format_of(path: Path) -> str | None:
     """The format that goes with the path's suffix, None for a suffix that is not in FORMATS."""
     return FORMATS.get(path.suffix.lower().lstrip("."))
@@ -75,7 +80,7 @@ class Layout:
     def longest(self) -> float:
         """Samples per channel that a file may hold: WAV and AIFF count their bytes in 32 bits."""
         room = (1 << 32) - (1 << 16) if self.format in ("WAV", "WAVEX", "AIFF") else math.inf
-        return room // (self.channels * BYTES.get(self.subtype, 1))
+        return room // frame_bytes(self.channels, self.subtype)
 
     def to(self, target: Path, source: Path) -> "Layout":
         """The layout to write `target` in: this one where the suffix allows it, otherwise the nearest.

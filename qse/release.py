@@ -72,9 +72,8 @@ def release(
         mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
-    pairs = (
-        read_pairs(find_pairs(valid, config.mix.sample_rate)) if valid else None
-    )  # may fail: before any file is replaced
+    # read before any file is replaced, for that may fail
+    pairs = read_pairs(find_pairs(valid, config.mix.sample_rate)) if valid else None
     folder.mkdir(parents=True, exist_ok=True)
     export = export_offline if isinstance(network, Offline) else export_stream
     export(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)

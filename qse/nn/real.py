@@ -28,6 +28,16 @@ def side_by_side(x: Tensor, dim: int = 0) -> Tensor:
     return x.unflatten(dim, (4, -1)).transpose(dim, dim + 1).flatten(dim, dim + 1)
 
 
+def quaternions(x: Tensor) -> Tensor:
+    """Tokens (..., C) with components side by side -> (..., 4, C / 4)."""
+    return x.unflatten(-1, (-1, 4)).mT
+
+
+def reals(x: Tensor) -> Tensor:
+    """The inverse of `quaternions`."""
+    return x.mT.flatten(-2)
+
+
 def matrix(weight: Tensor | nn.Module) -> Tensor:
     """The real matrix of a weight, between channels whose components lie side by side: (out, in, *kernel)."""
     return side_by_side(side_by_side(real_matrix(weight)), 1)
@@ -121,7 +131,7 @@ class RealRMSNorm(nn.Module):
         self.norm = norm
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(x.unflatten(-1, (-1, 4)).mT).mT.flatten(-2)
+        return reals(self.norm(quaternions(x)))
 
 
 class RealAttention(nn.Module):
@@ -189,8 +199,8 @@ class Quaternions(Stateful):
         self.layer = layer
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        y, state = self.layer(x.unflatten(-1, (-1, 4)).mT, state)
-        return y.mT.flatten(-2), state
+        y, state = self.layer(quaternions(x), state)
+        return reals(y), state
 
 
 class RealHamiltonAttention(nn.Module):
@@ -201,4 +211,4 @@ class RealHamiltonAttention(nn.Module):
         self.attention = attention
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.attention(x.unflatten(-1, (-1, 4)).mT).mT.flatten(-2)
+        return reals(self.attention(quaternions(x)))

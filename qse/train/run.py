@@ -70,16 +70,18 @@ def loss_of(
         if not carried or not isinstance(network, Stateful):
             return composite(config, clean=clean, enhanced=enhance(network, noisy))
         kept = (torch.rand(len(noisy)) < carried).to(noisy.device)
-        begin = {
-            name: state.unflatten(0, (len(kept), -1)) for name, state in left.items()
-        }  # the bands of an item apart
-        begin = {name: state * kept.view(-1, *[1] * (state.ndim - 1)) for name, state in begin.items()}
-        begin = {name: state.flatten(0, 1) for name, state in begin.items()}
+        begin = {name: _kept(state, kept) for name, state in left.items()}
         enhanced, state = go_on(network, noisy, unflatten_state(begin) or None)
         left = {name: state.detach() for name, state in flatten_state(state).items()}
         return composite(config, clean=clean, enhanced=enhanced)
 
     return loss
+
+
+def _kept(state: Tensor, kept: Tensor) -> Tensor:
+    """A layer's state (items, ...) or (items * bands, ...), zero but for the items that are `kept` (items,)."""
+    rows = kept.repeat_interleave(len(state) // len(kept))
+    return state * rows.view(-1, *[1] * (state.ndim - 1))
 
 
 def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report | None) -> None:
