@@ -30,6 +30,10 @@ def evaluate(
         Path | None, typer.Option(metavar="TSV", help="Table with tabs: utterance, then columns to group by.")
     ] = None,
     by: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of that table.")] = None,
+    lead_in: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Others that the model hears just before each utterance, in one stream."),
+    ] = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
 ) -> None:
@@ -43,7 +47,17 @@ def evaluate(
     source = Source(noisy, clean, dataset, data)
     with bars.progress() as progress:
         outcome = study(
-            model, source, metrics, out, jobs=jobs, threads=threads, groups=groups, by=by, plot=plot, progress=progress
+            model,
+            source,
+            metrics,
+            out,
+            jobs=jobs,
+            threads=threads,
+            groups=groups,
+            by=by,
+            plot=plot,
+            lead_in=lead_in,
+            progress=progress,
         )
     typer.echo(outcome.text)
     typer.echo(f"written to {outcome.folder}", err=True)

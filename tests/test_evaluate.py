@@ -322,6 +322,27 @@ def test_study_writes_everything(corpus, models):
         assert next(csv.reader(file))[:4] == ["name", "audio_s", "process_s", "stoi"]
 
 
+def test_a_lead_in_is_heard_and_not_judged(corpus, models):
+    from qse import denoise, load
+
+    source = Source(noisy=corpus / "noisy", clean=corpus / "clean")
+    outcome = study("recurrent", source, "si_sdr", corpus / "out", jobs=0, lead_in=2)
+    assert "each heard behind the 2 before it" in outcome.text
+    rows = read_rows(corpus / "out" / "scores.csv")
+    stream = [datasets.read_mono(corpus / "noisy" / f"u{place}.wav")[0] for place in (3, 4, 0)]
+    enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[32000:]
+    clean = datasets.read_mono(corpus / "clean" / "u0.wav")[0]
+    assert rows[0]["si_sdr"] == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
+    study("recurrent", source, "si_sdr", corpus / "alone", jobs=0)
+    assert read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"] and rows[0]["audio_s"] == 1.0
+    (corpus / "noisy" / "u4.wav").write_bytes(b"no audio")
+    study("recurrent", source, "si_sdr", corpus / "out", jobs=0, lead_in=2)
+    said = [row.get("error", "") for row in read_rows(corpus / "out" / "scores.csv")]
+    assert ["u4.wav cannot be read" in error for error in said] == [True, True, False, False, True]
+    with pytest.raises(UsageError, match="--lead-in needs a model"):
+        study("noisy", source, "si_sdr", lead_in=2)
+
+
 def test_groups_of_other_utterances_are_refused(corpus):
     (corpus / "by.tsv").write_text("file\tkind\nu0.wav\tk0\n")
     source = Source(noisy=corpus / "noisy", clean=corpus / "clean")

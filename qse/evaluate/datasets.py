@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,22 @@ Stages = Callable[[str, int, int], None]  # what is being done, how many are, of
 
 @dataclass(frozen=True)
 class Pair:
-    """An utterance: its name, the noisy recording, and the clean one; None for a file that is not there."""
+    """An utterance: its name, the noisy recording, and the clean one; None for a file that is not there.
+
+    lead_in: noisy recordings that a system hears end to end before this one, as if all came in one stream.
+    """
 
     name: str
     noisy: Path | None
     clean: Path | None = None
+    lead_in: tuple[Path, ...] = ()
+
+
+def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
+    """Every pair behind the `count` noisy recordings before it in the list; before the first ones come the last."""
+    noisy = [pair.noisy for pair in pairs]
+    before = [[noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)] for place in range(len(noisy))]
+    return [replace(pair, lead_in=tuple(filter(None, paths))) for pair, paths in zip(pairs, before, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
     fingerprint, outputs = system.fingerprint(), enhanced_files(system.path) if system.kind == "folder" else {}
     stamps = {}
     for pair in pairs:
-        files = [path for path in (pair.noisy, pair.clean, outputs.get(pair.name)) if path]
+        files = [path for path in (pair.noisy, pair.clean, outputs.get(pair.name), *pair.lead_in) if path]
         states = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
         stamps[pair.name] = hashlib.sha256(repr((fingerprint, states)).encode()).hexdigest()[:16]
     return stamps
@@ -151,15 +151,20 @@ def read_like(path: Path, other: Path) -> np.ndarray:
 
 
 def enhance(task: Task, noisy: np.ndarray) -> tuple[np.ndarray, float | None]:
-    """The system's output for the noisy signal at 16 kHz, and the seconds it took (None if nothing was computed)."""
+    """The system's output for the noisy signal at 16 kHz, and the seconds it took (None if nothing was computed).
+
+    Of what comes before the utterance neither the output is kept nor the time.
+    """
     if task.system.kind == "noisy":
         return noisy, None
     if task.system.kind == "folder":
         return enhanced_file(task.system, task.pair), None
     process = opened(task.system, task.threads)
+    heard = np.concatenate([*(at_16khz(*read_mono(path)) for path in task.pair.lead_in), noisy])
     start = perf_counter()
-    enhanced = process(noisy, SAMPLE_RATE)
-    return enhanced, perf_counter() - start
+    enhanced = process(heard, SAMPLE_RATE)
+    share = len(noisy) / max(1, len(heard))
+    return enhanced[len(heard) - len(noisy) :], share * (perf_counter() - start)
 
 
 def enhanced_file(system: System, pair: Pair) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 from ..bench.machine import processor
 from ..errors import QseError, UsageError
 from . import report
-from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders
+from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders, with_lead_in
 from .metrics import METRICS
 from .needs import need
 from .runner import Task, cores, enhance, evaluate, read_pair
@@ -71,14 +71,18 @@ def study(
     groups: Path | None = None,
     by: str | None = None,
     plot: bool = False,
+    lead_in: int = 0,
     progress: Stages | None = None,
 ) -> Outcome:
     """Evaluate `model` (see systems) on `source` and write everything to `out` (runs/evaluate/MODEL if None).
 
     `metrics` is a comma-separated list or "all" that the data allow. `groups` is a table with tabs whose first column
-    names the utterance, `by` one of its columns. Raises QseError for what makes the whole impossible.
+    names the utterance, `by` one of its columns. `lead_in`: so many other utterances are heard before each one. Raises
+    QseError for what makes the whole impossible.
     """
-    system, pairs = find_system(model), source.pairs(progress)
+    system, pairs = find_system(model), with_lead_in(source.pairs(progress), lead_in)
+    if lead_in and system.kind not in ("model", "checkpoint"):
+        raise UsageError(f"--lead-in needs a model that can hear what comes before, not {model}")
     names = chosen(metrics, any(pair.clean for pair in pairs))
     table_of = read_groups(groups, by)
     if table_of and not {pair.name for pair in pairs} & set(table_of):
@@ -86,6 +90,7 @@ def study(
     out = out or Path("runs", "evaluate", system.name)
     jobs = cores() if jobs is None else jobs
     settings = {**source.words(), "model": str(system.path or system.name), "threads": threads}
+    settings |= {"lead_in": lead_in} if lead_in else {}
     advance = progress and (lambda done, total: progress(system.name, done, total))
     rows = evaluate(system, pairs, out, metrics=names, jobs=jobs, threads=threads, settings=settings, progress=advance)
     found = report.findings(system.name, rows, {**settings, "jobs": jobs, "machine": processor()})
