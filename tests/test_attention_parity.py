@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from qse.networks.catalogue import macs
+from qse.nn import attention
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.conv_attention import ConvolutionAttention
 from qse.nn.hamilton import HamiltonAttention, component_attention, folded_attention
@@ -92,8 +93,10 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("few_tokens", [0, 64])
 @pytest.mark.parametrize(("kind", "options", "attend"), CASES.values(), ids=CASES)
-def test_layer_is_its_equations(kind, options, attend):
+def test_layer_is_its_equations(kind, options, attend, few_tokens, monkeypatch):
+    monkeypatch.setattr(attention, "FEW_TOKENS", few_tokens)
     layer, x = random_layer(kind, **options), torch.randn(N, L, 4, C, requires_grad=True)
     assert_same(lambda: layer(x), lambda: by_hand(layer, x, attend), x, *layer.parameters())
 
@@ -143,7 +146,16 @@ def test_attention_in_bfloat16_is_carried_out_in_float32(qk_norm, monkeypatch):
         return q
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", spy)
+    monkeypatch.setattr(attention, "FEW_TOKENS", 0)
     layer = SharedScoreAttention(4, 2, qk_norm).float()
     with torch.autocast("cpu", torch.bfloat16):
         layer(torch.randn(2, 5, 4, 4, dtype=torch.float32))
     assert seen == [torch.float32] * 3 + [False]
+
+
+def test_few_tokens_are_attended_to_in_float32_as_well():
+    q, k, v = (torch.randn(2, 3, 5, 8, dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
+    with torch.autocast("cpu", torch.bfloat16):
+        y = attention.attend(q, k, v)
+    expected = F.scaled_dot_product_attention(q.float(), k.float(), v.float())
+    torch.testing.assert_close(y, expected, rtol=1e-6, atol=1e-6)
