@@ -80,9 +80,10 @@ def study(
     names the utterance, `by` one of its columns. `lead_in`: so many other utterances are heard before each one. Raises
     QseError for what makes the whole impossible.
     """
-    system, pairs = find_system(model), with_lead_in(source.pairs(progress), lead_in)
+    system = find_system(model)
     if lead_in and system.kind not in ("model", "checkpoint"):
         raise UsageError(f"--lead-in needs a model that can hear what comes before, not {model}")
+    pairs = with_lead_in(source.pairs(progress), lead_in)
     names = chosen(metrics, any(pair.clean for pair in pairs))
     table_of = read_groups(groups, by)
     if table_of and not {pair.name for pair in pairs} & set(table_of):

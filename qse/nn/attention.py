@@ -13,7 +13,7 @@ from .linear import QuaternionLinear
 from .norm import QuaternionRMSNorm
 from .state import Stateful
 
-FEW_TOKENS = 64
+FEW_TOKENS = 64  # as the bands of a frame are; see attend
 FRAMES_AT_ONCE = 128  # scores over time: memory grows with the length of a recording, not with its square
 
 
@@ -43,8 +43,8 @@ def merge_heads(x: Tensor) -> Tensor:
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
     """Scaled dot-product attention, scale 1 / sqrt(width) if None; two detours where torch's own is slow on a CPU.
 
-    Never in bfloat16, where its gradient takes twenty times as long; plain products for the gradient of the few tokens
-    of a band, where it takes twice as long.
+    Never in bfloat16, where its gradient takes twenty times as long; in training plain products for few tokens, the
+    bands of a frame, where it takes twice as long.
     """
     if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # q and k may have been raised by a norm
         with torch.autocast("cpu", enabled=False):
