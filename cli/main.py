@@ -3,6 +3,7 @@
 Such a file imports nothing heavy at its top, so that each command starts fast and works without the extras of others.
 """
 
+import os
 import signal
 import sys
 from contextlib import suppress
@@ -13,6 +14,7 @@ import typer
 
 import qse
 from qse.errors import QseError
+from qse.signals import requests
 
 COMMANDS = ("denoise", "live", "info", "train", "export", "evaluate", "plot", "experiment", "bench")
 
@@ -36,11 +38,24 @@ def _top(
     """Make noisy speech clean, in real time, with quaternion neural networks."""
 
 
+def _open_streams() -> None:
+    """Of a program that was started without standard streams: else the next file to be opened would be one of them."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+
+
 def main() -> None:
     """Run the command that the arguments ask for; a user's error is one sentence and its exit status."""
+    _open_streams()
     with suppress(AttributeError):  # where standard output is not a text stream of Python's
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be in any encoding
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    for number in requests():
+        if number != signal.SIGINT:
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))
     try:
         app()
     except QseError as error:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 
 from qse.errors import QseError
+from qse.signals import requests
 
 TICK = 0.1
 KEYS = "b: noisy or enhanced   Ctrl-C: quit"
@@ -70,8 +71,7 @@ def _signals() -> Iterator[list[int]]:
         if len(asked) > 2:
             raise KeyboardInterrupt
 
-    wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, end) for number in wanted}
+    before = {number: signal.signal(number, end) for number in requests()}
     try:
         yield asked
     finally:
@@ -162,7 +162,7 @@ def _state(session, watch) -> Iterator[tuple[str, str]]:
     for speaker in session.speakers:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
     if session.recorder:
-        yield _recording(session.recorder, session.engine.sample_rate)
+        yield _recording(session.recorder, session.engine.sample_rate, watch)
     if session.bypass:
         yield "bypass", "this is the noisy signal"
     if session.source.bad:
@@ -170,14 +170,16 @@ def _state(session, watch) -> Iterator[tuple[str, str]]:
     if session.resets:
         yield "model", f"started anew {session.resets} times"
     if watch.losses:
-        yield "device", watch.message or f"gone and come back: {watch.losses}"
+        yield "device", watch.message or f"gone and come back: {watch.losses}, {watch.away:.0f} s in all"
 
 
-def _recording(recorder, sample_rate: int) -> tuple[str, str]:
+def _recording(recorder, sample_rate: int, watch) -> tuple[str, str]:
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
         return "not recorded", f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}"
+    if watch.message:
+        return "not recorded", f"while a device is gone; {recorder.path}"
     return "recording", str(recorder.path)
 
 

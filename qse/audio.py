@@ -18,6 +18,7 @@ from .whole import whole
 
 BLOCK = 1 << 16
 SYSTEM_ERROR = 2  # libsndfile's code of what the system refused: at the first write most likely for want of room
+UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
 
 
@@ -90,8 +91,10 @@ def write(target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite:
         try:
             with _create(part, layout, target) as file:
                 for block in blocks:
-                    file.write(block)
                     written += len(block)
+                    if written > layout.longest:
+                        raise QseError(f"{target}: a {layout.format} file cannot be so long; name a .rf64 file")
+                    file.write(block)
         except (soundfile.SoundFileError, AssertionError) as error:
             raise QseError(_full(target)) from error
         if not _is_whole(part, written):  # what is lost on closing shows only here
@@ -112,15 +115,15 @@ def _open(path: Path, name: str):
             if not file.read(1):
                 raise QseError(f"{name} is empty (0 bytes): record or copy it again")
         file = soundfile.SoundFile(native(path))
+        if fault := _fault(path, file):
+            file.close()
+            raise QseError(f"{name} {fault}")
     except FileNotFoundError as error:
         raise QseError(f"{name}: no such file") from error
     except OSError as error:
         raise QseError(f"{name} cannot be read: {error.strerror}") from error
     except (soundfile.SoundFileError, TypeError) as error:
         raise QseError(f"{name} is not an audio file that libsndfile reads, or its beginning is damaged") from error
-    if fault := _fault(path, file):
-        file.close()
-        raise QseError(f"{name} {fault}")
     file.seekable = lambda: False  # soundfile would seek after every block, and an MP3 decoder click
     return file
 
@@ -136,6 +139,15 @@ def _fault(path: Path, file) -> str | None:
 def native(path: Path) -> str | bytes:
     """The path as soundfile takes it: it encodes a str strictly, and names of old disks are not all UTF-8."""
     return str(path) if os.name == "nt" else os.fsencode(path)
+
+
+def keep_header(file) -> None:
+    """Let the header of a soundfile.SoundFile that is being written say after every block how much is there: else a
+    WAV file whose writer is killed counts as empty."""
+    import soundfile
+
+    with suppress(AttributeError):  # the command has no public name in soundfile
+        soundfile._snd.sf_command(file._file, UPDATE_HEADER_AUTO, soundfile._ffi.NULL, 1)
 
 
 def _create(part: Path, layout: Layout, target: Path):

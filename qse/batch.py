@@ -51,9 +51,7 @@ class Job:
             rate = source.layout.sample_rate
             layout = source.layout.to(self.target, self.source)
             if (source.samples or 0) > layout.longest:
-                raise QseError(
-                    f"{self.target}: a {layout.format} file cannot be so long; name one that ends in .rf64 or .flac"
-                )
+                raise QseError(f"{self} is too long for a {layout.format} file: name an output that ends in .rf64")
             blocks = _tell(source.blocks(), rate, progress)
             return write(self.target, enhance(blocks, rate, engine, strength), layout, overwrite) / rate
 
@@ -117,6 +115,8 @@ def run(
             return job.do(engine, strength, overwrite, tick)
         except QseError as error:
             return error.with_traceback(None)  # which would keep the file open until all are done
+        except (OSError, MemoryError) as error:
+            return QseError(f"{job}: {error or 'not enough memory'}")
 
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(do, job) for job in jobs]

@@ -79,8 +79,9 @@ class Layout:
     @property
     def longest(self) -> float:
         """Samples per channel that a file may hold: WAV and AIFF count their bytes in 32 bits."""
-        room = (1 << 32) - (1 << 16) if self.format in ("WAV", "WAVEX", "AIFF") else math.inf
-        return room // frame_bytes(self.channels, self.subtype)
+        if self.format not in ("WAV", "WAVEX", "AIFF"):
+            return math.inf
+        return ((1 << 32) - (1 << 16)) // frame_bytes(self.channels, self.subtype)
 
     def to(self, target: Path, source: Path) -> "Layout":
         """The layout to write `target` in: this one where the suffix allows it, otherwise the nearest.

@@ -87,7 +87,8 @@ def release(
         scores = validate(network, pairs, torch.device("cpu"))
     elif not others:  # of which no run has scores
         scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
-    (folder / "card.md").write_text(_card(folder.name, config, header, measured, scores, data, faults, licence))
+    card = _card(folder.name, config, header, measured, scores, data, faults, licence)
+    (folder / "card.md").write_text(card, encoding="utf-8")
     return measured
 
 

@@ -1,11 +1,15 @@
 """What the tests of the light half share: a folder of small models, one engine of each, and the command line."""
 
+import signal
 import sys
 
 import graphs
 import pytest
 
 import qse
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's &; the programs under test shall hear it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from qse.audio import BLOCK, Source, write
+from qse import audio
+from qse.audio import BLOCK, Source, keep_header, write
 from qse.errors import QseError
 from qse.formats import Layout, format_of
 from qse.resample import Resampler
@@ -166,6 +167,72 @@ def test_a_wav_longer_than_its_header_can_say_is_refused_and_not_read_in_part(tm
         file.truncate((1 << 32) + path.stat().st_size)  # takes no room on disk
     with pytest.raises(QseError, match="holds more than libsndfile reads"):
         Source(path)
+
+
+@pytest.mark.parametrize("announced", [0x7FFFFFDB, 0x80000000, 0xFFFFFFFF])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_wav_from_a_pipe_that_grew_beyond_the_length_it_makes_up_is_refused(tmp_path, announced, channels):
+    path = make(tmp_path / "a.wav", tone(1000, channels))
+    data = bytearray(path.read_bytes())
+    for at in (4, data.index(b"data") + 4):
+        data[at : at + 4] = announced.to_bytes(4, "little")
+    path.write_bytes(data)
+    assert read(path) == 1000
+    with path.open("r+b") as file:
+        file.truncate(announced + (1 << 20))  # takes no room on disk
+    with pytest.raises(QseError, match="holds more than libsndfile reads"):
+        Source(path)
+
+
+def test_a_long_wav_with_tags_behind_its_sound_is_read(tmp_path):
+    path = make(tmp_path / "a.wav", tone(1000))
+    data = bytearray(path.read_bytes())
+    size = (1 << 31) - 500
+    for at, count in ((4, size + 36 + 5008), (data.index(b"data") + 4, size)):
+        data[at : at + 4] = count.to_bytes(4, "little")
+    path.write_bytes(data)
+    with path.open("r+b") as file:
+        file.truncate(44 + size)
+        file.seek(44 + size)
+        file.write(b"LIST" + (5000).to_bytes(4, "little") + bytes(5000))
+    with Source(path) as source:
+        assert source.samples == size // 2
+
+
+def test_a_header_that_is_kept_tells_how_much_is_there_before_the_file_is_closed(tmp_path):
+    with soundfile.SoundFile(tmp_path / "a.wav", "w", 16000, 1, "PCM_16") as file:
+        keep_header(file)
+        for count in (1, 2, 3):
+            file.write(tone(1000))
+            assert soundfile.info(tmp_path / "a.wav").frames == 1000 * count
+
+
+def test_what_grows_too_long_for_its_format_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(Layout, "longest", 2500)
+    with pytest.raises(QseError, match=r"a\.wav: a WAV file cannot be so long; name a \.rf64"):
+        write(tmp_path / "a.wav", [tone(1000)] * 3, WAV)
+    assert not list(tmp_path.iterdir())
+    assert write(tmp_path / "a.wav", [tone(1000)] * 2, WAV) == 2000
+
+
+def test_a_disk_that_fails_while_a_file_is_looked_at_is_named(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(5, "Input/output error")
+
+    make(tmp_path / "a.wav", tone(1000))
+    monkeypatch.setattr(audio, "has_more", fail)
+    with pytest.raises(QseError, match=r"a\.wav cannot be read: Input/output error"):
+        Source(tmp_path / "a.wav")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links and permissions")
+def test_what_is_replaced_through_a_link_is_what_it_points_to_with_its_permissions(tmp_path):
+    there = make(tmp_path / "there.wav", tone(10))
+    there.chmod(0o640)
+    (tmp_path / "a.wav").symlink_to(there)
+    write(tmp_path / "a.wav", [tone(1000)], WAV, overwrite=True)
+    assert (tmp_path / "a.wav").is_symlink() and read(there) == 1000
+    assert there.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_wav_from_a_pipe_does_not_know_its_length_and_is_read(tmp_path):

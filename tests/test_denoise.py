@@ -12,7 +12,10 @@ import pytest
 import soundfile
 
 import qse
+from qse.batch import Job, plan
+from qse.batch import run as run_jobs
 from qse.errors import UsageError
+from qse.signals import requests
 
 
 def speech(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
@@ -207,7 +210,7 @@ def test_what_is_too_long_for_wav_is_told_at_once(here, command):
         file.write((count + 24).to_bytes(8, "little"))
         file.truncate(at + 24 + count)
     status, _, err = command("denoise", "a.w64", "-o", "b.wav")
-    assert status == 1 and "b.wav: a WAV file cannot be so long" in err and tree(here) == ["a.w64"]
+    assert status == 1 and "a.w64 is too long for a WAV file: name an output" in err and tree(here) == ["a.w64"]
 
 
 def test_only_a_pipe_needs_a_temporary_folder(here, command, monkeypatch):
@@ -287,9 +290,47 @@ def test_a_pipe_that_cannot_take_it(here):
     assert (done.returncode, done.stderr) == (1, "qse: standard output cannot be written: No space left on device\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="closes descriptors")
+def test_standard_streams_that_are_closed_are_in_nobodys_way(here):
+    make(here / "a.wav")
+    qse_denoise = f"{sys.executable} -c 'from qse_cli.main import main; main()' denoise"
+    for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+        line = f"{qse_denoise} a.wav -o out.wav --overwrite {closed}"
+        assert subprocess.run(line, shell=True).returncode == 0
+        assert len(samples(here / "out.wav")) == len(samples(here / "a.wav"))
+    done = subprocess.run(f"{qse_denoise} - -o b.wav <&-", shell=True, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("qse: standard input is empty")
+
+
+def test_requests_to_end_are_those_that_nobody_ignores():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert signal.SIGTERM not in requests() and signal.SIGINT in requests()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert signal.SIGTERM in requests()
+
+
+def test_a_system_error_in_one_file_is_its_own(here, monkeypatch):
+    make(here / "a.wav")
+    make(here / "b.wav")
+    do = Job.do
+
+    def fail(job, *how):
+        if job.source.name == "a.wav":
+            raise OSError(5, "Input/output error")
+        return do(job, *how)
+
+    monkeypatch.setattr(Job, "do", fail)
+    jobs, _ = plan(["a.wav", "b.wav"])
+    (_, first), (_, second) = run_jobs(jobs, qse.load("recurrent"))
+    assert str(first) == "a.wav: [Errno 5] Input/output error" and second == 0.25
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_leaves_nothing_half_written(here, number, status):
+@pytest.mark.parametrize("name, status", [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_an_interrupted_run_leaves_nothing_half_written(here, name, status):
+    number = getattr(signal, name)
     with soundfile.SoundFile("long.wav", "w", 16000, 1) as file:
         for _ in range(20):
             file.write(np.zeros(16000 * 60, np.int16))
@@ -297,7 +338,7 @@ def test_an_interrupted_run_leaves_nothing_half_written(here, number, status):
     process = subprocess.Popen(
         [*arguments, "--model", "recurrent"],
         stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background inherits none
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # as from a terminal
     )
     while not list(here.glob(".*.part")) and process.poll() is None:
         time.sleep(0.01)

@@ -94,6 +94,11 @@ def test_dns3_is_found_from_its_folder_and_from_the_one_above(tmp_path):
         write(root / path, np.zeros(100))
     for path in ("impulse_responses/SLR26/simulated/r.wav", "impulse_responses/SLR28/real/s.wav"):
         write(root / path, np.zeros(100))
+    for path in (
+        "pointsource_noises/noise-free-sound-0000.wav",
+        "real_rirs_isotropic_noises/RVB2014_type1_noise_1.wav",
+    ):
+        write(root / "impulse_responses/SLR28" / path, np.zeros(100))
     for folder in (root, tmp_path):
         found = datasets.dns3(folder)
         assert [len(found.clean), len(found.noise), len(found.impulse_responses)] == [2, 1, 2]

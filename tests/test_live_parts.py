@@ -11,6 +11,7 @@ import soundfile
 from sound import CABLE, HEADSET, MICROPHONE, Sound
 
 from qse import QseError
+from qse.formats import Layout
 from qse.live.devices import NoSound, devices, find
 from qse.live.drift import LIMIT, Converter, Drift
 from qse.live.player import Player
@@ -179,6 +180,16 @@ def test_player_plays_to_the_end_when_closing():
     assert out.max() == 1 and out[-1] == 0 and player.late == 0 and not player.ring.waiting
 
 
+@pytest.mark.parametrize("rate, most, cushion", [(8000, 8192, 0.02), (16000, 1 << 14, 0.5), (48000, 480, 0.02)])
+def test_player_has_room_for_any_block_and_cushion(rate, most, cushion):
+    player = Player(rate, cushion + most / rate, most)
+    needed = most + round((cushion + most / rate) * rate)
+    assert player.ring.room >= needed + most
+    player.ring.write(np.ones((needed, 1), np.float32))
+    pull(player, most)
+    assert player.playing and player.late == 0
+
+
 def test_devices_are_found_by_id_by_name_and_by_default():
     sound = Sound(MICROPHONE, HEADSET, CABLE)
     assert [device.id for device in devices(sound)] == [0, 1, 2]
@@ -243,6 +254,18 @@ def test_a_full_disk_ends_the_recording_and_keeps_what_is_there(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "disk full" in recorder.error
     assert soundfile.info(recorder.path).frames == (50_000 - 44) // 2
+
+
+def test_a_recording_ends_where_its_format_does_and_keeps_what_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(Layout, "longest", 250)
+    recorder = Recorder(tmp_path / "long.wav", 1000, 1)
+    for count in (100, 200):
+        recorder.put(np.ones((count, 1), np.float32))
+        while recorder._ring.waiting:
+            sleep(0.01)
+    recorder.close()
+    assert "long.wav is not written any further (a WAV file cannot be longer)" in recorder.error
+    assert soundfile.info(recorder.path).frames == 100
 
 
 def test_a_recording_may_have_any_name_and_ends_with_a_sentence_whatever_fails(tmp_path, monkeypatch):

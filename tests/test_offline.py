@@ -1,5 +1,7 @@
 """Offline models without PyTorch: the STFT against torch's, segments against the whole, the export against torch."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import onnx
 import pytest
@@ -121,6 +123,14 @@ def test_a_graph_that_disagrees_is_not_written(network, exported, monkeypatch, t
     with pytest.raises(QseError, match=r"model\.onnx: not written"):
         export.export_offline(network, tmp_path / "model.onnx", name="x", version="0")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_graph_that_is_no_number_at_one_length_is_not_written(network, exported, monkeypatch, tmp_path):
+    monkeypatch.setattr(export, "_write", lambda network, path: path.write_bytes(exported.path.read_bytes()))
+    for found in ([np.nan, 0.0], [0.0, np.nan]):
+        monkeypatch.setattr(export, "disagreement", Mock(side_effect=found))
+        with pytest.raises(QseError, match=r"model\.onnx: not written"):
+            export.export_offline(network, tmp_path / "model.onnx", name="x", version="0")
 
 
 def test_other_graphs_are_refused(models):

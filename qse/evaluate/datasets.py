@@ -109,7 +109,13 @@ def dns3(folder: Path) -> Dns3:
     """The training material of DNS-Challenge 3, from its folder `datasets` or the one that holds it."""
     root = _dns3_root(folder)
     parts = ("clean", "noise", "impulse_responses")
-    return Dns3(root, *(audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts))
+    clean, noise, responses = (audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts)
+    return Dns3(root, clean, noise, [path for path in responses if not _is_noise(path)])
+
+
+def _is_noise(path: Path) -> bool:
+    """Whether a file of SLR28, "Room Impulse Response and Noise Database", is one of the latter."""
+    return path.parent.name == "pointsource_noises" or "noise" in path.name
 
 
 def dns3_test(folder: Path, progress: Progress | None = None) -> list[Pair]:

@@ -98,7 +98,7 @@ class Mixers:
         mixer = Mixer(config.mix, *self._corpora, seed, device)
         plan = replace(config.train, seed=seed).counted(mixer.segments, 1)
         network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
-        trainer = Trainer(network, loss_of(config.loss), batches, plan, device)
+        trainer = Trainer(network, loss_of(config.loss, plan.carried), batches, plan, device)
         while trainer.done < plan.steps:
             trainer.step()
         return validate(trainer.average.module, self._pairs, device)

@@ -22,9 +22,12 @@ class Player:
     `excess` is by how many samples the cushion is thicker than it should be, on average over some seconds.
     """
 
-    def __init__(self, sample_rate: int, cushion: float):
-        """`cushion` in seconds; it grows by half with every dropout, up to WIDEST, and stays so."""
-        self.sample_rate, self.ring = sample_rate, Ring(2 * sample_rate, 1)
+    def __init__(self, sample_rate: int, cushion: float, most: int = 0):
+        """`cushion` in seconds; it grows by half with every dropout, up to WIDEST, and stays so.
+
+        most: samples of the largest pull.
+        """
+        self.sample_rate, self.ring = sample_rate, Ring(int((2 + cushion) * sample_rate) + 2 * most, 1)
         self.cushion = cushion * sample_rate
         self.late = self.skipped = 0
         self.excess, self.playing, self.closing = 0.0, False, False

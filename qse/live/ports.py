@@ -112,7 +112,8 @@ class Microphone(Port):
 
     def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
         super().__init__(sound, wanted, blocksize, cushion)
-        self._ring, self._bell, self._stopped = Ring(self.sample_rate, self._channels), Bell(), False
+        room = max(self.sample_rate, 2 * self.blocksize)
+        self._ring, self._bell, self._stopped = Ring(room, self._channels), Bell(), False
         self._converter: Converter | None = None
         self.samples = self.dropouts = self.bad = 0
 
@@ -168,14 +169,14 @@ class Loudspeaker(Port):
 
     def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
         super().__init__(sound, wanted, blocksize, cushion)
-        self.player = Player(self.sample_rate, cushion)
+        self.player = Player(self.sample_rate, cushion, self.blocksize)
         self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), Drift()
         self.starved, self._starving, self._bearable = 0, False, BEARABLE
         self._converter: Converter | None = None
 
     def start(self, sample_rate: int, burst: float) -> None:
         """Open the device for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
-        self.player = Player(self.sample_rate, self._cushion + burst)
+        self.player = Player(self.sample_rate, self._cushion + burst, self.blocksize)
         self._converter = Converter(sample_rate, self.sample_rate)
         self.open()
 

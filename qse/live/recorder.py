@@ -11,9 +11,9 @@ from threading import Event, Thread
 
 import numpy as np
 
-from ..audio import native
+from ..audio import keep_header, native
 from ..errors import QseError
-from ..formats import format_of, subtype_of
+from ..formats import Layout, format_of, subtype_of
 from .ring import Ring
 
 HELD = 10  # seconds that may wait for the disk
@@ -31,7 +31,8 @@ class Recorder:
         """
         _check(path, overwrite)
         self.path, self.lost, self.error = path, 0, None
-        self._sample_rate, self._form = sample_rate, {"subtype": subtype_of(path), "format": format_of(path)}
+        self._sample_rate, self._form = sample_rate, {"format": format_of(path), "subtype": subtype_of(path)}
+        self._longest = Layout(sample_rate, channels, *self._form.values(), "FILE", {}).longest
         self._ring, self._closing = Ring(HELD * sample_rate, channels), Event()
         self._try()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
@@ -50,11 +51,13 @@ class Recorder:
     def _work(self) -> None:
         import soundfile
 
-        file, block = None, np.zeros((self._ring.room, self._ring.channels), np.float32)
+        file, written, block = None, 0, np.zeros((self._ring.room, self._ring.channels), np.float32)
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
                     file = file or self._open(native(self.path))
+                    if (written := written + count) > self._longest:
+                        raise QseError(f"a {file.format} file cannot be longer")
                     file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError):
             self.error = f"{self.path} is not written any further: is the disk full? What was written so far is kept"
@@ -69,7 +72,9 @@ class Recorder:
     def _open(self, to: str | bytes | BytesIO):
         import soundfile
 
-        return soundfile.SoundFile(to, "w", self._sample_rate, self._ring.channels, **self._form)
+        file = soundfile.SoundFile(to, "w", self._sample_rate, self._ring.channels, **self._form)
+        keep_header(file)
+        return file
 
     def _try(self) -> None:
         import soundfile

@@ -1,10 +1,14 @@
 """What keeps a session going: the thread that works, and an eye on devices that vanish and return."""
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 from types import ModuleType
+
+import numpy as np
 
 from ..audio import write
 from ..errors import QseError
@@ -45,18 +49,35 @@ class Worker(Thread):
         else:
             layout = Layout(source.sample_rate, 1, "WAV", "PCM_16", "FILE", {}).to(to, Path("microphone.wav"))
         blocks = in_step(session.run(), session.engine.latency, session.engine.sample_rate, source, session.channels)
-        write(to, blocks, replace(layout, channels=session.channels), self._overwrite)
+        layout = replace(layout, channels=session.channels)
+        if write(to, _until(blocks, layout.longest), layout, self._overwrite) == layout.longest:
+            raise QseError(f"{to}: the session ended, for a {layout.format} file cannot be longer; name a .rf64 file")
+
+
+def _until(blocks: Iterable[np.ndarray], samples: float) -> Iterator[np.ndarray]:
+    """The first `samples` of the blocks."""
+    for block in blocks:
+        if len(block) >= samples:
+            yield block[: int(samples)]
+            return
+        samples -= len(block)
+        yield block
 
 
 class Watch:
-    """Looks after a session's devices. `message`: what is wrong now, None while all is well; `losses`: how often."""
+    """Looks after a session's devices. `message`: what is wrong now, None while all is well; `losses`: how often;
+    `away`: for how many seconds in all, in which nothing is heard, played or recorded."""
 
     def __init__(self, session: Session, sound: ModuleType | None, reconnect: bool = True):
         """`sound` as in `devices`; it is started anew to see devices that came later."""
         self._ports = [port for port in (*session.speakers, session.source) if isinstance(port, Port)]
         self._session, self._sound, self._reconnect, self._done = session, sound, reconnect, Event()
-        self.message, self.losses = None, 0
+        self.message, self.losses, self._before, self._since = None, 0, 0.0, 0.0
         self._waiting: Thread | None = None
+
+    @property
+    def away(self) -> float:
+        return self._before + (monotonic() - self._since if self.message else 0.0)
 
     def look(self) -> None:
         """Call this several times a second. Raises QseError if a device is gone and shall not be waited for."""
@@ -82,6 +103,7 @@ class Watch:
         self.losses += 1
         if not self._reconnect:
             raise QseError(f"device gone: {names}; plug it in and start again, or leave --reconnect on")
+        self._since = monotonic()
         self.message = f"gone, waiting for its return: {names}"
         self._session.forget_levels()
         self._waiting = Thread(target=self._wait, name="qse watch", daemon=True)
@@ -102,7 +124,7 @@ class Watch:
                     self.message = f"gone, still waiting: {error}"
                 self._close_ports()
                 continue
-            self.message = None
+            self._before, self.message = self.away, None
             return
 
     def _close_ports(self) -> None:

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from ..config import build
 from ..errors import QseError
-from ..nn.state import State, Stateful
+from ..nn.state import Stateful
 from . import offline
 from .conformer import ConformerConfig, RealOffline
 from .live import Live, LiveConfig
@@ -46,12 +46,9 @@ def build_network(model: Mapping[str, Any]) -> nn.Module:
 
 def enhance(network: nn.Module, noisy: Tensor) -> Tensor:
     """(B, N) -> (B, N), aligned with the input: the stream's latency cut off, or an offline network as it is."""
-    return go_on(network, noisy)[0] if isinstance(network, Stateful) else network(noisy)
-
-
-def go_on(network: Stateful, noisy: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-    """`enhance` of a stream in `state`, and the state that it is left in, after some silence behind `noisy`."""
+    if not isinstance(network, Stateful):
+        return network(noisy)
     samples, latency = noisy.shape[1], network.latency
-    noisy = F.pad(noisy, (0, latency + -(samples + latency) % network.config.hop_length))
-    enhanced, state = network(noisy, state)
-    return enhanced[:, latency : latency + samples], state
+    silence = latency + -(samples + latency) % network.config.hop_length
+    enhanced, _ = network(F.pad(noisy, (0, silence)))
+    return enhanced[:, latency : latency + samples]

@@ -18,6 +18,7 @@ from torch import distributed as dist
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
 from ..errors import QseError
+from ..signals import requests
 
 
 def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
@@ -53,11 +54,11 @@ def _signals_passed_on() -> Iterator[tuple[list, list[int]]]:
 
     def hear(number: int, _: Any) -> None:
         heard.append(number)
-        if number == signal.SIGTERM:  # SIGINT comes to them from the terminal as well
+        if number != signal.SIGINT:  # which comes to them from the terminal as well
             for process in crew:
                 process.terminate()
 
-    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, hear) for number in requests()}
     try:
         yield crew, heard
     finally:

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from ..errors import QseError
 from ..evaluate.datasets import Stages
-from ..networks import build_network, enhance, go_on
+from ..networks import build_network, enhance
 from ..nn.state import Stateful, flatten_state, unflatten_state
+from ..signals import requests
 from . import checkpoint, sources
 from .job import Job, check
 from .logbook import Logbook
@@ -61,7 +62,9 @@ def loss_of(
     """The composite loss of what a network makes of noisy, against clean.
 
     carried: the chance that an item begins in the state that the step before has left, and not in silence: a stream at
-    work has been running for long, and speakers and noises change in it. A run that is resumed begins in silence once.
+    work has been running for long, and speakers and noises change in it. Of a network that carries, whole hops are
+    compared, without the last `latency` samples: they come with what goes on. A run that is resumed begins in silence
+    once, and one whose loss was not finite.
     """
     left: dict[str, Tensor] = {}  # of every layer, items first
 
@@ -71,9 +74,12 @@ def loss_of(
             return composite(config, clean=clean, enhanced=enhance(network, noisy))
         kept = (torch.rand(len(noisy)) < carried).to(noisy.device)
         begin = {name: _kept(state, kept) for name, state in left.items()}
-        enhanced, state = go_on(network, noisy, unflatten_state(begin) or None)
-        left = {name: state.detach() for name, state in flatten_state(state).items()}
-        return composite(config, clean=clean, enhanced=enhanced)
+        whole = noisy.shape[1] - noisy.shape[1] % network.config.hop_length
+        enhanced, state = network(noisy[:, :whole], unflatten_state(begin) or None)
+        enhanced, clean = enhanced[:, network.latency :], clean[:, : whole - network.latency]
+        total, terms = composite(config, clean=clean, enhanced=enhanced)
+        left = {name: value.detach() for name, value in flatten_state(state).items()} if total.isfinite() else {}
+        return total, terms
 
     return loss
 
@@ -152,7 +158,7 @@ class _Run:
 
     def go(self) -> None:
         """Trains until the end, the time limit or a signal; the handlers of signals are put back afterwards."""
-        before = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        before = {number: signal.signal(number, self._ask_to_stop) for number in requests()}
         try:
             self._steps()
         finally:

@@ -2,7 +2,8 @@
 optimiser takes which weight, optimizers.py knows.
 
 A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from (seed, rank, step),
-so a resumed run continues to the same numbers as an uninterrupted one.
+so a resumed run continues to the same numbers as an uninterrupted one. What `carried` hands from step to step is not in
+it.
 """
 
 import math
