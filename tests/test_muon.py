@@ -63,6 +63,22 @@ def test_every_parameter_has_one_optimizer():
     assert not any("norm" in name or "head" in name for name in names) and "encoder.down1.conv.weight" in names
 
 
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_gains_and_biases_do_not_decay(name):
+    network = build_network(twins.TINY)
+    before = {name: p.detach().clone() for name, p in network.named_parameters()}
+    for p in network.parameters():
+        p.grad = torch.zeros_like(p)
+    for optimizer in optimizers(network, name, (0.9, 0.99), 0.5):
+        for group in optimizer.param_groups:
+            group["lr"] = 0.1
+        optimizer.step()
+    for path, p in network.named_parameters():
+        kind = path.split(".")[-1]
+        decays = kind.startswith("weight") and ".norm" not in path
+        torch.testing.assert_close(p, 0.95 * before[path] if decays else before[path], msg=path)
+
+
 def test_resuming_gives_the_numbers_of_going_on(tmp_path):
     whole = twins.live(PLAN)
     for _ in range(4):

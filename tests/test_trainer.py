@@ -60,7 +60,9 @@ def test_the_loop_is_the_plain_one():
 
     run = Trainer(network().double(), squared_error, source, replace(PLAN, clip=0.05, average=0.3), CPU)
     plain = network().double().train()
-    optimizer = torch.optim.AdamW(plain.parameters(), betas=PLAN.betas, weight_decay=PLAN.weight_decay)
+    weights, others = ([p for p in plain.parameters() if (p.ndim > 1) == decays] for decays in (True, False))
+    groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, betas=PLAN.betas, weight_decay=0.01)
     averaged = None
     for step in range(5):
         run.step()
@@ -71,7 +73,8 @@ def test_the_loop_is_the_plain_one():
         assert norm > 0.05  # there is something to clip
         for p in plain.parameters():
             p.grad *= 0.05 / (norm + 1e-6)
-        optimizer.param_groups[0]["lr"] = PLAN.rate(step)
+        for group in optimizer.param_groups:
+            group["lr"] = PLAN.rate(step)
         optimizer.step()
         now = [p.detach().clone() for p in plain.state_dict().values() if p.is_floating_point()]
         decay = min(0.3, (1 + step) / (10 + step)) if step else 0.0  # 0.18, 0.25, then as configured

@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 
 from twins import TINY  # noqa: E402
 
+from qse import QseError  # noqa: E402
 from qse.networks import build_network  # noqa: E402
 from qse.networks.mixers import TIME_MIXERS  # noqa: E402
 from qse.train.start import grow  # noqa: E402
@@ -55,3 +56,21 @@ def test_twins_learn_different_things():
         if name.startswith("encoder") and name.endswith("conv.weight"):
             one, other = parameter.grad[:, ::2], parameter.grad[:, 1::2]  # of the two copies of every output channel
             assert (one - other).abs().max() > 0.1 * one.abs().max(), name
+
+
+def test_branches_that_are_left_out_are_gone_and_all_else_is_as_it_was():
+    how = {**TINY, "blocks": 2, "without": "block0.feed block1.attention"}
+    torch.manual_seed(0)
+    whole, less = build_network({**TINY, "blocks": 2}), build_network(how)
+    gone = ("block0.norm_feed.", "block0.feed.", "block1.norm_attention.", "block1.band", "block1.attention.")
+    weights = whole.state_dict()
+    kept = {name for name in weights if not name.startswith(tuple("bottleneck.blocks." + part for part in gone))}
+    grow(less, weights)
+    assert less.state_dict().keys() == kept and len(kept) < len(weights) - 10
+    assert all(torch.equal(weight, weights[name]) for name, weight in less.state_dict().items())
+    more = build_network({**how, "blocks": 3, "without": how["without"] + " block2.feed"})
+    grow(more, less.state_dict())
+    x = 0.1 * torch.randn(1, 640)
+    torch.testing.assert_close(more.eval()(x)[0], less.eval()(x)[0])
+    with pytest.raises(QseError, match=r"without 'block2.feed': choose from block0.attention, block0.feed, block1"):
+        build_network({**how, "without": "block2.feed"})

@@ -12,9 +12,15 @@ from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful
 from .mixers import BAND_ATTENTION, TIME_MIXERS
 
+BRANCHES = {  # that a block can do without, and what belongs to them
+    "attention": ("norm_attention", "band", "attention"),
+    "feed": ("norm_feed", "feed"),
+}
+
 
 class BandTimeBlock(Stateful):
-    """Attention over bands, a mixer over time, feed-forward; each behind a norm and beside a residual.
+    """Attention over bands, a mixer over time, feed-forward; each behind a norm and beside a residual. Attention and
+    feed-forward can be left out.
 
     (B, T, F, 4, C) -> (B, T, F, 4, C). State: the mixer's, of the GRU (B * F, 4, C).
     """
@@ -46,16 +52,27 @@ class BandTimeBlock(Stateful):
 
     def forward(self, x: Tensor, memory: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]
-        y = (self.norm_attention(x) + self.band).flatten(0, 1)  # B T, F, 4, C
-        x = x + self.attention(y).unflatten(0, batch)
+        if self.attention is not None:
+            y = (self.norm_attention(x) + self.band).flatten(0, 1)  # B T, F, 4, C
+            x = x + self.attention(y).unflatten(0, batch)
         y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
         y, memory = self.time(y, memory)
         x = x + self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2)
-        return x + self.feed(self.norm_feed(x)), memory
+        return (x if self.feed is None else x + self.feed(self.norm_feed(x))), memory
+
+    def leave_out_(self, branch: str) -> None:
+        """Makes the block one without its "attention" or its "feed"."""
+        for part in BRANCHES[branch]:
+            setattr(self, part, None)
+
+    def left_out(self) -> list[str]:
+        """The names of all parts that are not there."""
+        return [part for parts in BRANCHES.values() for part in parts if getattr(self, part) is None]
 
     def pass_on_(self) -> None:
         """Makes the block an identity: the last weights of its three branches are zero, where training can begin."""
-        for layer in (self.attention.out, self.time_out, self.feed[-1]):
+        branches = (self.attention and self.attention.out, self.time_out, self.feed and self.feed[-1])
+        for layer in filter(None, branches):
             for name, parameter in layer.named_parameters():
                 if not name.endswith("rule"):  # of an algebra that learns its multiplication
                     nn.init.zeros_(parameter)
@@ -74,6 +91,7 @@ class Bottleneck(Stateful):
         time_mixer: str = "gru",
         window: int = 100,
         attention: str = "shared",
+        without: str = "",
     ):
         super().__init__()
         mixers = time_mixer.split()
@@ -84,6 +102,10 @@ class Bottleneck(Stateful):
                 for n, word in enumerate(mixers)
             }
         )
+
+        for word in without.split():
+            block, branch = word.split(".")
+            self.blocks[block].leave_out_(branch)
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}

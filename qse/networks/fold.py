@@ -81,7 +81,8 @@ def _prepare(module: nn.Module) -> None:
             up.conv = nn.Sequential(real_conv(up.conv), module.act)
         module.act = nn.Identity()
     elif isinstance(module, BandTimeBlock):
-        module.band = nn.Parameter(module.band.mT.flatten(1))
+        if module.band is not None:
+            module.band = nn.Parameter(module.band.mT.flatten(1))
         if type(module.time) not in LEAVES:
             module.time = Quaternions(module.time)
     elif isinstance(module, Decoder):

@@ -20,7 +20,7 @@ from ..nn.norm import QuaternionBatchNorm2d
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
 from .algebra import convert_
-from .bottleneck import Bottleneck
+from .bottleneck import BRANCHES, Bottleneck
 from .dense import CausalUnit, ConvUnit, DenseBlock
 from .mixers import BAND_ATTENTION, TIME_MIXERS
 
@@ -43,6 +43,7 @@ class LiveConfig:
     attention: str = "shared"  # between bands; or hamilton, or none
     qk_norm: bool = False
     time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token; or a word for each block, by spaces
+    without: str = ""  # branches that blocks do without, by spaces: block1.attention block1.feed
     window: int = 100  # frames that attention over time, or the token, looks back over
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
@@ -58,6 +59,9 @@ class LiveConfig:
             raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {words}, or one for each of the blocks")
         if self.attention not in BAND_ATTENTION:
             raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(BAND_ATTENTION)}")
+        branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
+        if unknown := set(self.without.split()) - set(branches):
+            raise ValueError(f"without {min(unknown)!r}: choose from {', '.join(branches)}")
         if self.window < 1:
             raise ValueError(f"window {self.window}: at least the frame itself, 1")
 
@@ -175,6 +179,7 @@ class Live(Stateful):
             config.time_mixer,
             config.window,
             config.attention,
+            config.without,
         )
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()

@@ -12,7 +12,8 @@ NAMES = ("adamw", "muon")
 
 
 def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight_decay: float) -> list[Optimizer]:
-    """One or two, AdamW first, every parameter of `network` in one of them.
+    """One or two, AdamW first, every parameter of `network` in one of them. Gains and biases do not decay: a branch
+    that has no say for a while would never have one again.
 
     Raises QseError where there is nothing for Muon to train.
     """
@@ -23,5 +24,8 @@ def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight
             raise QseError("train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate")
         made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
     taken = {parameter for optimizer in made for group in optimizer.param_groups for parameter in group["params"]}
-    rest = [parameter for parameter in network.parameters() if parameter not in taken]
-    return [torch.optim.AdamW(rest, betas=betas, weight_decay=weight_decay), *made]
+    rest = {path: parameter for path, parameter in network.named_parameters() if parameter not in taken}
+    weights = [parameter for path, parameter in rest.items() if parameter.ndim > 1 and "weight" in path.split(".")[-1]]
+    others = [parameter for parameter in rest.values() if not any(parameter is weight for weight in weights)]
+    groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
+    return [torch.optim.AdamW(groups, betas=betas, weight_decay=weight_decay), *made]

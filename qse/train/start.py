@@ -1,4 +1,5 @@
-"""A run that begins with the weights of a model that is there already, deeper or twice as wide if it likes."""
+"""A run that begins with the weights of a model that is there already, deeper, twice as wide or without some branches
+if it likes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,8 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     `folder` is that of either, or the name of an installed model, which goes before a folder of that name.
 
     That model may have half as many channels (`widen`) and fewer blocks: until training changes it, `network` computes
-    what that model does. Raises QseError where there are no weights, or weights that do not fit.
+    what that model does, but for the branches that it does `without`. Raises QseError where there are no weights, or
+    weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if path is None:
@@ -36,6 +38,8 @@ def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Loads `weights`, widened; a block that they lack becomes an identity. RuntimeError where they do not fit."""
     blocks = {f"{name}.": block for name, block in network.named_modules() if isinstance(block, BandTimeBlock)}
     new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
+    left_out = tuple(name + part for name, block in blocks.items() for part in block.left_out())
+    weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
     found = network.load_state_dict(widen(network, weights), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
