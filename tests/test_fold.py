@@ -23,7 +23,7 @@ VARIANTS = {
     "real": {"algebra": "real"},
     "phm": {"algebra": "phm"},
     "gated": {"gated": True},
-    "without some branches": {"blocks": 3, "without": "block0.feed block1.attention block2.attention block2.feed"},
+    "without some branches": {"blocks": 2, "without": "block0.feed block1.attention block1.time"},
     "norm of queries and keys": {"qk_norm": True},
     "bands by Hamilton attention": {"attention": "hamilton"},
     "bands for themselves": {"attention": "none"},

@@ -72,5 +72,5 @@ def test_branches_that_are_left_out_are_gone_and_all_else_is_as_it_was():
     grow(more, less.state_dict())
     x = 0.1 * torch.randn(1, 640)
     torch.testing.assert_close(more.eval()(x)[0], less.eval()(x)[0])
-    with pytest.raises(QseError, match=r"without 'block2.feed': choose from block0.attention, block0.feed, block1"):
+    with pytest.raises(QseError, match=r"without 'block2.feed': choose from block0.attention, block0.time"):
         build_network({**how, "without": "block2.feed"})

@@ -14,15 +14,16 @@ from .mixers import BAND_ATTENTION, TIME_MIXERS
 
 BRANCHES = {  # that a block can do without, and what belongs to them
     "attention": ("norm_attention", "band", "attention"),
+    "time": ("norm_time", "time", "time_out"),
     "feed": ("norm_feed", "feed"),
 }
 
 
 class BandTimeBlock(Stateful):
-    """Attention over bands, a mixer over time, feed-forward; each behind a norm and beside a residual. Attention and
-    feed-forward can be left out.
+    """Attention over bands, a mixer over time, feed-forward; each behind a norm and beside a residual, and each can be
+    left out.
 
-    (B, T, F, 4, C) -> (B, T, F, 4, C). State: the mixer's, of the GRU (B * F, 4, C).
+    (B, T, F, 4, C) -> (B, T, F, 4, C). State: the mixer's, of the GRU (B * F, 4, C); none without one.
     """
 
     def __init__(
@@ -55,13 +56,16 @@ class BandTimeBlock(Stateful):
         if self.attention is not None:
             y = (self.norm_attention(x) + self.band).flatten(0, 1)  # B T, F, 4, C
             x = x + self.attention(y).unflatten(0, batch)
-        y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
-        y, memory = self.time(y, memory)
-        x = x + self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2)
-        return (x if self.feed is None else x + self.feed(self.norm_feed(x))), memory
+        if self.time is not None:
+            y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
+            y, memory = self.time(y, memory)
+            x = x + self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2)
+        if self.feed is not None:
+            x = x + self.feed(self.norm_feed(x))
+        return x, {} if self.time is None else memory
 
     def leave_out_(self, branch: str) -> None:
-        """Makes the block one without its "attention" or its "feed"."""
+        """Makes the block one without its "attention", its "time" or its "feed"."""
         for part in BRANCHES[branch]:
             setattr(self, part, None)
 

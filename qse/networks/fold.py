@@ -83,7 +83,7 @@ def _prepare(module: nn.Module) -> None:
     elif isinstance(module, BandTimeBlock):
         if module.band is not None:
             module.band = nn.Parameter(module.band.mT.flatten(1))
-        if type(module.time) not in LEAVES:
+        if module.time is not None and type(module.time) not in LEAVES:
             module.time = Quaternions(module.time)
     elif isinstance(module, Decoder):
         module.fuse1, module.fuse0 = RealFuse(module.fuse1, module.up2), RealFuse(module.fuse0, module.up1)

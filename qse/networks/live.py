@@ -43,7 +43,7 @@ class LiveConfig:
     attention: str = "shared"  # between bands; or hamilton, or none
     qk_norm: bool = False
     time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token; or a word for each block, by spaces
-    without: str = ""  # branches that blocks do without, by spaces: block1.attention block1.feed
+    without: str = ""  # branches that blocks do without, by spaces: block1.attention block2.time block2.feed
     window: int = 100  # frames that attention over time, or the token, looks back over
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
