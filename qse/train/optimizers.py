@@ -24,8 +24,10 @@ def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight
             raise QseError("train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate")
         made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
     taken = {parameter for optimizer in made for group in optimizer.param_groups for parameter in group["params"]}
-    rest = {path: parameter for path, parameter in network.named_parameters() if parameter not in taken}
-    weights = [parameter for path, parameter in rest.items() if parameter.ndim > 1 and "weight" in path.split(".")[-1]]
-    others = [parameter for parameter in rest.values() if not any(parameter is weight for weight in weights)]
+    weights, others = [], []
+    for path, parameter in network.named_parameters():
+        if parameter not in taken:
+            decays = "weight" in path.split(".")[-1] and parameter.ndim > 1
+            (weights if decays else others).append(parameter)
     groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
     return [torch.optim.AdamW(groups, betas=betas, weight_decay=weight_decay), *made]
