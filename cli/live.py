@@ -58,7 +58,7 @@ def live(
     from qse.live.watch import Watch, Worker
     from qse.zoo import load
 
-    from .screen import follow
+    from .follow import follow
 
     engine = load(model, threads, flush_to_zero=True)
     sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), blocksize, cushion / 1000)

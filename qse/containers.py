@@ -17,8 +17,9 @@ from .formats import frame_bytes
 if TYPE_CHECKING:
     import soundfile
 
-STREAMED = 0x7FFFF000  # a program that writes into a pipe leaves a length of this or more in a WAV header
-EDGES = (1 << 31, 1 << 32)  # just below or at one of them, and libsndfile takes it for the true length
+EDGES = (1 << 31, 1 << 32)  # at one of them, or NEAR below, lies the length that a WAV header has from a pipe's writer
+NEAR = 1 << 12
+STREAMED = EDGES[0] - NEAR
 MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPEG 2 and 2.5
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
@@ -44,7 +45,7 @@ def has_more(path: Path, file: soundfile.SoundFile) -> bool:
     if file.format in ("WAV", "WAVEX"):
         held = file.frames * frame_bytes(file.channels, file.subtype)
         behind = path.stat().st_size - held
-        announced = any(edge - (1 << 12) <= held <= edge for edge in EDGES)
+        announced = any(edge - NEAR <= held <= edge for edge in EDGES)
         return behind >= 1 << 32 or (announced and behind > 1 << 16)  # more than tags
     return file.subtype == "MPEG_LAYER_III" and _mp3_samples(path, file.samplerate) > 1.02 * file.frames + 8 * 1152
 

@@ -62,7 +62,7 @@ def test_the_loop_is_the_plain_one():
     plain = network().double().train()
     weights, others = ([p for p in plain.parameters() if (p.ndim > 1) == decays] for decays in (True, False))
     groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, betas=PLAN.betas, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(groups, betas=PLAN.betas, weight_decay=PLAN.weight_decay)
     averaged = None
     for step in range(5):
         run.step()

@@ -5,6 +5,7 @@ The microphone's first two channels become one, their mean; the loudspeaker play
 An open port is `lost` when PortAudio has ended its stream or has not called for PATIENCE seconds.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from time import monotonic
 from types import ModuleType
@@ -21,7 +22,7 @@ BEARABLE = 3  # complaints of a starved sound card, after which it gets a thicke
 FAR = 1.0  # seconds beyond which what a driver tells of its latency is nonsense
 
 
-class Port:
+class Port(ABC):
     """What both have in common: finding the device, opening it, noticing that it is gone."""
 
     kind = ""
@@ -98,8 +99,9 @@ class Port:
         if device > 0 and abs(away) < FAR:
             self._away = away if self._away is None else self._away + (away - self._away) / 100
 
+    @abstractmethod
     def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
-        raise NotImplementedError
+        """PortAudio's callback: `count` samples to take from, or to put into, `samples` (count, channels)."""
 
     def _end(self) -> None:
         self._ended = True

@@ -18,7 +18,7 @@ from torch import distributed as dist
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
 from ..errors import QseError
-from ..signals import requests
+from ..signals import heard_by
 
 
 def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
@@ -58,12 +58,8 @@ def _signals_passed_on() -> Iterator[tuple[list, list[int]]]:
             for process in crew:
                 process.terminate()
 
-    before = {number: signal.signal(number, hear) for number in requests()}
-    try:
+    with heard_by(hear):
         yield crew, heard
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _join(rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple) -> None:

@@ -4,7 +4,6 @@ RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv 
 """
 
 import json
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +17,7 @@ from ..errors import QseError
 from ..evaluate.datasets import Stages
 from ..networks import build_network, enhance
 from ..nn.state import Stateful, flatten_state, unflatten_state
-from ..signals import requests
+from ..signals import heard_by
 from . import checkpoint, sources
 from .job import Job, check
 from .logbook import Logbook
@@ -158,12 +157,10 @@ class _Run:
 
     def go(self) -> None:
         """Trains until the end, the time limit or a signal; the handlers of signals are put back afterwards."""
-        before = {number: signal.signal(number, self._ask_to_stop) for number in requests()}
         try:
-            self._steps()
+            with heard_by(self._ask_to_stop):
+                self._steps()
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
             if self.report and self.rank == 0:
                 self.report.close()
 
