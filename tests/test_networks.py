@@ -12,6 +12,7 @@ from qse.networks.bottleneck import Bottleneck  # noqa: E402
 from qse.networks.dense import DenseBlock  # noqa: E402
 from qse.networks.fold import fold  # noqa: E402
 from qse.networks.live import Live, LiveConfig, RangeJoin, RangeSplit  # noqa: E402
+from qse.nn.quaternion import real_matrix  # noqa: E402
 from qse.nn.state import flatten_state  # noqa: E402
 
 TINY = {
@@ -64,10 +65,12 @@ def test_dense_block_is_written_out(gated):
     seen = x
     for layer in block.layers.values():
         y = layer.norm(layer.conv(seen)[0])
-        if gated:
-            y, gate = y[:, :, :3], y[:, :, 3:]
         y = torch.where(y > 0, y, 0.2 * y)
-        seen = torch.cat([seen, y / (1 + (-gate).exp()) if gated else y], 2)
+        if gated:
+            matrix = real_matrix(layer.gate.conv.weight)[:, :, 0, 0]
+            gate = torch.einsum("oi, bitf -> botf", matrix, seen.flatten(1, 2)).unflatten(1, (4, -1))
+            y = 2 * y / (1 + (-layer.gate.norm(gate)).exp())
+        seen = torch.cat([seen, y], 2)
     y = block.out.norm(block.out.conv(seen))
     torch.testing.assert_close(block(x)[0], x + torch.where(y > 0, y, 0.2 * y))
 

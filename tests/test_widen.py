@@ -58,6 +58,18 @@ def test_twins_learn_different_things():
             assert (one - other).abs().max() > 0.1 * one.abs().max(), name
 
 
+def test_gates_begin_open():
+    torch.manual_seed(0)
+    plain, gated = build_network(TINY), build_network({**TINY, "gated": True})
+    grow(gated, plain.state_dict())
+    x = 0.1 * torch.randn(2, 640)
+    for mode in (True, False):
+        torch.testing.assert_close(gated.train(mode)(x)[0], plain.train(mode)(x)[0], rtol=0, atol=1e-6)
+    gated.train()(x)[0].square().sum().backward()
+    gains = [p.grad for name, p in gated.named_parameters() if name.endswith("gate.norm.weight")]
+    assert len(gains) == 4 and all(gain.abs().min() > 0 for gain in gains)
+
+
 def test_branches_that_are_left_out_are_gone_and_all_else_is_as_it_was():
     how = {**TINY, "blocks": 2, "without": "block0.feed block1.attention"}
     torch.manual_seed(0)

@@ -1,7 +1,8 @@
 """The dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
 
 Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its kernel reaches back
-`dilation` frames. With `gated`, a second convolution gates the first one by its sigmoid (WaveNet).
+`dilation` frames. With `gated` it is gated, as there, but by a convolution that sees the newest frame alone, bin by
+bin: a sixth of the weights.
 """
 
 import torch
@@ -27,6 +28,23 @@ class ConvUnit(nn.Module):
         return self.act(self.norm(self.conv(x)))
 
 
+class Gate(nn.Module):
+    """Features (B, 4, C, T, F) -> factors (B, 4, C', T, F): twice the sigmoid of a convolution, bin by bin."""
+
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__()
+        self.conv = QuaternionConv2d(in_channels, out_channels, (1, 1), bias=False)
+        self.norm = QuaternionBatchNorm2d(out_channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * torch.sigmoid(self.norm(self.conv(x)))
+
+    def pass_on_(self) -> None:
+        """Opens the gate: every factor is 1, where training can begin."""
+        nn.init.zeros_(self.norm.weight)
+        nn.init.zeros_(self.norm.bias)
+
+
 class CausalUnit(Stateful):
     """Causal convolution - batch norm - leaky ReLU, optionally gated. State: that of the convolution."""
 
@@ -41,19 +59,15 @@ class CausalUnit(Stateful):
         gated: bool = False,
     ):
         super().__init__()
-        self.out_channels, self.gated = out_channels, gated
-        width = 2 * out_channels if gated else out_channels
-        self.conv = CausalConv2d(in_channels, width, kernel, dilation=dilation, stride=stride, bias=False)
-        self.norm = QuaternionBatchNorm2d(width)
+        self.conv = CausalConv2d(in_channels, out_channels, kernel, dilation=dilation, stride=stride, bias=False)
+        self.norm = QuaternionBatchNorm2d(out_channels)
         self.act = nn.LeakyReLU(0.2)
+        self.gate = Gate(in_channels, out_channels) if gated else None
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        x, past = self.conv(x, past)
-        x = self.norm(x)
-        if self.gated:
-            x, gate = x.split(self.out_channels, dim=2)
-            return self.act(x) * torch.sigmoid(gate), past
-        return self.act(x), past
+        y, past = self.conv(x, past)
+        y = self.act(self.norm(y))
+        return (y if self.gate is None else y * self.gate(x)), past
 
 
 class DenseBlock(Stateful):

@@ -37,7 +37,7 @@ class LiveConfig:
     channels: tuple[int, int, int] = (8, 12, 16)
     growth: int = 4
     dilations: tuple[int, ...] = (1, 2, 4)
-    gated: bool = False
+    gated: bool = False  # every layer of the dense blocks
     blocks: int = 2
     heads: int = 4
     attention: str = "shared"  # between bands; or hamilton, or none

@@ -43,27 +43,30 @@ class DelayedConv(Stateful):
         super().__init__()
         real = real_conv(unit.conv.conv, unit.norm)
         older, newer = real.weight.unbind(2)
-        self.dilation, self.act, self.gated = real.dilation[0], unit.act, unit.gated
+        self.dilation, self.act = real.dilation[0], unit.act
         self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), real.stride, real.padding)
         self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
         self.taps.bias = nn.Parameter(torch.cat([real.bias, torch.zeros_like(real.bias)]))
+        self.gate = None
+        if unit.gate is not None:
+            self.gate = real_conv(unit.gate.conv, unit.gate.norm)
+            self.taps.weight *= 2  # of 2 sigmoid(gate), which the activation passes on
+            self.taps.bias *= 2
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         now, later = self.both(x)
         if past is None:
             past = later.new_zeros(*later.shape[:2], self.dilation, later.shape[3])
         before, past = delay(later, past, dim=2)
-        return self.activate(now + before), past
+        return self.activate(now + before, x), past
 
     def both(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What the newer tap makes of x, and what the older one does, which is to be added `dilation` frames later."""
         return self.taps(x).chunk(2, 1)
 
-    def activate(self, y: Tensor) -> Tensor:
-        if self.gated:
-            y, gate = y.chunk(2, 1)
-            return self.act(y) * torch.sigmoid(gate)
-        return self.act(y)
+    def activate(self, y: Tensor, x: Tensor) -> Tensor:
+        """What y, the sum of both taps, becomes beside the gate of x."""
+        return self.act(y) if self.gate is None else self.act(y) * torch.sigmoid(self.gate(x))
 
 
 class RealDenseBlock(Stateful):
@@ -98,7 +101,7 @@ class RealDenseBlock(Stateful):
             else:
                 due = next(waiting)
                 line += [next(waiting), later]
-            seen = torch.cat([seen, layer.activate(now + due)], 1)
+            seen = torch.cat([seen, layer.activate(now + due, seen)], 1)
         if line:
             after["line"] = torch.cat(line, 1)
         return x + self.out(seen), after
