@@ -53,6 +53,24 @@ def test_it_comes_to_the_minimum():
     assert (weight - target).abs().max() < 0.02
 
 
+def test_weights_of_one_shape_do_not_mix():
+    def stepped(*chosen):
+        torch.manual_seed(0)
+        weights = [nn.Parameter(torch.randn(4, *shape)) for shape in [(3, 5), (2, 5), (3, 5)]]
+        gates = [nn.Parameter(torch.randn(3, 4, 2, 2)) for _ in range(2)]
+        for parameter in [*weights, *gates]:
+            parameter.grad = torch.randn_like(parameter)
+        QuaternionMuon([weights[n] for n in chosen], [gates[n] for n in chosen if n < 2], lr=0.1).step()
+        return [*weights, *gates]
+
+    together = stepped(0, 1, 2)
+    for n in range(3):
+        alone = stepped(n)
+        torch.testing.assert_close(together[n], alone[n])
+        if n < 2:
+            torch.testing.assert_close(together[3 + n], alone[3 + n])
+
+
 def test_every_parameter_has_one_optimizer():
     network = build_network(twins.TINY)
     adam, muon = optimizers(network, "muon", (0.9, 0.99), 0.0)

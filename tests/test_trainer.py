@@ -463,6 +463,7 @@ def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
     refused(r"checkpoint.safetensors: no checkpoint to resume from", CONFIG, job(audio, tmp_path / "new", resume=True))
     refused("speech: no such folder", CONFIG, job(tmp_path, tmp_path / "new", valid=audio / "valid"))
     refused("gpu: choose cpu or cuda", CONFIG, job(audio, tmp_path / "unborn", device="gpu"))
+    refused("2: they would share one GPU", CONFIG, job(audio, tmp_path / "unborn", device="cuda", processes=2))
     refused("nothing: no pairs", CONFIG, job(audio, tmp_path / "unborn", valid=tmp_path / "nothing"))
     assert not (tmp_path / "unborn").exists()
     refused("unknown key 'size'", replace(CONFIG, model={**TINY, "size": 3}), job(audio, tmp_path / "new"))

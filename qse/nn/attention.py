@@ -41,15 +41,15 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
-    """Scaled dot-product attention, scale 1 / sqrt(width) if None; two detours where torch's own is slow on a CPU.
+    """Scaled dot-product attention, scale 1 / sqrt(width) if None; two detours where torch's own is slow.
 
-    Never in bfloat16, where its gradient takes twenty times as long; in training plain products for few tokens, the
-    bands of a frame, where it takes twice as long.
+    On a CPU never in bfloat16, where its gradient takes twenty times as long; in training plain products for few
+    tokens, the bands of a frame, where it takes twice as long.
     """
     if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # q and k may have been raised by a norm
         with torch.autocast("cpu", enabled=False):
             return attend(q.float(), k.float(), v.float(), None if mask is None else mask.float(), scale)
-    if v.device.type == "cpu" and v.requires_grad and mask is None and k.shape[-2] <= FEW_TOKENS:
+    if v.requires_grad and mask is None and k.shape[-2] <= FEW_TOKENS:
         return (q * (q.shape[-1] ** -0.5 if scale is None else scale) @ k.mT).softmax(-1) @ v
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
 

@@ -72,5 +72,6 @@ def lstm(
         state = (x.new_zeros(x.shape[0], weight_hidden.shape[1]),) * 2
     state = [part[None] for part in state]
     weights = [weight_input, weight_hidden, bias, torch.zeros_like(bias)]
-    y, hidden, cell = torch.lstm(x, state, weights, True, 1, 0.0, False, False, True)
-    return y, hidden[0], cell[0]  # with biases, 1 layer, no dropout, not in training, one direction, batch first
+    training = torch.is_grad_enabled()  # without it cuDNN keeps nothing for the gradient
+    y, hidden, cell = torch.lstm(x, state, weights, True, 1, 0.0, training, False, True)
+    return y, hidden[0], cell[0]  # with biases, 1 layer, no dropout, one direction, batch first

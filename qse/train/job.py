@@ -51,6 +51,8 @@ def check(config: RunConfig, job: Job) -> None:
         raise UsageError("--resume goes on with a run, --from begins one: leave one of them out")
     if job.device not in ("cpu", "cuda"):
         raise UsageError(f"--device {job.device}: choose cpu or cuda")
+    if job.device == "cuda" and job.processes > 1:
+        raise UsageError(f"--processes {job.processes}: they would share one GPU; leave it out with --device cuda")
     if job.device == "cuda" and not torch.cuda.is_available():
         raise UsageError("--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out")
     network = build_network(config.model)

@@ -5,6 +5,7 @@ al. 2025, "Muon is scalable for LLM training", section 2.2). It works on the rea
 Eq. 28): their sums, products and transposes keep that pattern, so the step is one of quaternions again.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import torch
@@ -38,32 +39,38 @@ class QuaternionMuon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self) -> None:
         for group in self.param_groups:
+            shapes = defaultdict(list)  # what has one shape is worked out at once: a GPU starts fewer kernels
             for weight in group["params"]:
-                if weight.grad is None:
-                    continue
-                state = self.state[weight]
-                if not state:
-                    state["momentum"] = torch.zeros_like(weight)
-                mean = state["momentum"].lerp_(weight.grad, 1 - group["momentum"])
-                ahead = weight.grad.lerp(mean, group["momentum"])
-                step = alike(ahead if group["gated"] else ahead[None]).view_as(weight)
-                weight.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=group["lr"])
+                if weight.grad is not None:
+                    shapes[weight.shape].append(weight)
+            for weights in shapes.values():
+                ahead = torch.stack([self._ahead(weight, group["momentum"]) for weight in weights])
+                steps = alike(ahead.flatten(0, 1) if group["gated"] else ahead).view_as(ahead)
+                for weight, step in zip(weights, steps, strict=True):
+                    weight.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=group["lr"])
+
+    def _ahead(self, weight: nn.Parameter, momentum: float) -> Tensor:
+        """Nesterov's direction."""
+        state = self.state[weight]
+        if not state:
+            state["momentum"] = torch.zeros_like(weight)
+        return weight.grad.lerp(state["momentum"].lerp_(weight.grad, 1 - momentum), momentum)
 
 
 def alike(weight: Tensor) -> Tensor:
-    """(gates, 4, out, in, *kernel) -> (gates, 4, out, inputs of all positions): singular values alike, RMS near `SIZE`.
+    """(n, 4, out, in, *kernel) -> (n, 4, out, inputs of all positions): singular values of each alike, RMS near `SIZE`.
 
     Kernels count as further inputs. Newton-Schulz iterations; a weight of zeros stays zero.
     """
     weight = weight.flatten(3)
-    gates, _, out, into = weight.shape
-    real = gate_matrix(weight).unflatten(0, (gates, -1))  # gates, 4 out, 4 in
+    n, _, out, into = weight.shape
+    real = gate_matrix(weight).unflatten(0, (n, -1))  # n, 4 out, 4 in
     x = real.mT if out > into else real
     x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp_min(1e-12)
     a, b, c = COEFFICIENTS
     for _ in range(ROUNDS):
         square = x @ x.mT
-        x = a * x + (b * square + c * square @ square) @ x
+        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
     x = x.mT if out > into else x
     first = x.unflatten(1, (4, out))[..., :into]  # the column of blocks that holds w0, w1, w2, w3 as they are
     return SIZE * max(real.shape[1:]) ** 0.5 * first

@@ -77,7 +77,8 @@ def loss_of(
         enhanced, state = network(noisy[:, :whole], unflatten_state(begin) or None)
         enhanced, clean = enhanced[:, network.latency :], clean[:, : whole - network.latency]
         total, terms = composite(config, clean=clean, enhanced=enhanced)
-        left = {name: value.detach() for name, value in flatten_state(state).items()} if total.isfinite() else {}
+        fine = total.isfinite()  # stays on the device: nothing waits for it
+        left = {name: torch.where(fine, value.detach(), 0.0) for name, value in flatten_state(state).items()}
         return total, terms
 
     return loss
@@ -93,6 +94,8 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
     """One process of the run."""
     if job.device == "cpu":
         torch.set_num_threads(1)
+    else:
+        torch.backends.cudnn.allow_tf32 = False  # or what asks for full precision (STFT, GRU) has 10 bits of mantissa
     device = torch.device(job.device)
     torch.manual_seed(config.train.seed)
     source = _source(config, job, device)

@@ -127,8 +127,9 @@ class Trainer:
         average_([*gradients, *self._statistics, self._stop])
         self._update(before)
         self.done += 1
-        self.seconds += time.perf_counter() - began
-        return {"loss": total.item(), **{name: term.item() for name, term in terms.items()}}, bool(self._stop > 0)
+        values = {"loss": total.item(), **{name: term.item() for name, term in terms.items()}}
+        self.seconds += time.perf_counter() - began  # behind the values, for which a GPU is waited
+        return values, bool(self._stop > 0)
 
     def _update(self, before: list[Tensor]) -> None:
         """One step of the optimiser; a gradient that is not finite leaves weights and statistics as they were."""
