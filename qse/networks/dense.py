@@ -5,7 +5,6 @@ Features are (B, 4, C, T, F). Every layer sees the block's input and all layers 
 bin: a sixth of the weights.
 """
 
-import torch
 from torch import Tensor, nn
 
 from ..nn.conv import CausalConv2d, QuaternionConv2d
@@ -28,16 +27,15 @@ class ConvUnit(nn.Module):
         return self.act(self.norm(self.conv(x)))
 
 
-class Gate(nn.Module):
+class Gate(ConvUnit):
     """Features (B, 4, C, T, F) -> factors (B, 4, C', T, F): twice the sigmoid of a convolution, bin by bin."""
 
     def __init__(self, in_channels: int, out_channels: int):
-        super().__init__()
-        self.conv = QuaternionConv2d(in_channels, out_channels, (1, 1), bias=False)
-        self.norm = QuaternionBatchNorm2d(out_channels)
+        super().__init__(in_channels, out_channels, (1, 1))
+        self.act = nn.Sigmoid()
 
     def forward(self, x: Tensor) -> Tensor:
-        return 2 * torch.sigmoid(self.norm(self.conv(x)))
+        return 2 * super().forward(x)
 
     def pass_on_(self) -> None:
         """Opens the gate: every factor is 1, where training can begin."""

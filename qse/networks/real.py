@@ -49,8 +49,8 @@ class DelayedConv(Stateful):
         self.taps.bias = nn.Parameter(torch.cat([real.bias, torch.zeros_like(real.bias)]))
         self.gate = None
         if unit.gate is not None:
-            self.gate = real_conv(unit.gate.conv, unit.gate.norm)
-            self.taps.weight *= 2  # of 2 sigmoid(gate), which the activation passes on
+            self.gate = real_unit(unit.gate)
+            self.taps.weight *= 2  # of the gate's 2 sigmoid, which the activation passes on
             self.taps.bias *= 2
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -66,7 +66,7 @@ class DelayedConv(Stateful):
 
     def activate(self, y: Tensor, x: Tensor) -> Tensor:
         """What y, the sum of both taps, becomes beside the gate of x."""
-        return self.act(y) if self.gate is None else self.act(y) * torch.sigmoid(self.gate(x))
+        return self.act(y) if self.gate is None else self.act(y) * self.gate(x)
 
 
 class RealDenseBlock(Stateful):
