@@ -24,6 +24,7 @@ VARIANTS = {
     "phm": {"algebra": "phm"},
     "gated": {"gated": True},
     "without some branches": {"blocks": 2, "without": "block0.feed block1.attention block1.time"},
+    "a block with its mixer alone": {"without": "block0.attention block0.feed"},
     "norm of queries and keys": {"qk_norm": True},
     "bands by Hamilton attention": {"attention": "hamilton"},
     "bands for themselves": {"attention": "none"},

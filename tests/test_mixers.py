@@ -44,6 +44,7 @@ def test_a_block_keeps_the_streaming_law_with_every_mixer(word):
 @pytest.mark.parametrize("words", [
     {"time_mixer": "token"}, {"time_mixer": "ssm", "algebra": "phm", "phm_n": 2},
     {"time_mixer": "gru token", "blocks": 2}, {"without": "block0.feed block1.time", "blocks": 2},
+    {"without": "block0.feed block0.attention"},
 ])  # fmt: skip
 def test_live_keeps_the_streaming_law(words):
     contract.verify_stream(live(**words), torch.randn(1, 10 * 16), dim=1, unit=16)
