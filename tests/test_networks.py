@@ -8,7 +8,7 @@ import contract  # noqa: E402
 
 from qse.errors import QseError  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
-from qse.networks.bottleneck import Bottleneck  # noqa: E402
+from qse.networks.bottleneck import BandTimeBlock, Bottleneck  # noqa: E402
 from qse.networks.dense import DenseBlock  # noqa: E402
 from qse.networks.fold import fold  # noqa: E402
 from qse.networks.live import Live, LiveConfig, RangeJoin, RangeSplit  # noqa: E402
@@ -89,12 +89,12 @@ def test_dense_block_reaches_back_the_sum_of_its_dilations():
 
 @pytest.mark.parametrize("qk_norm", [False, True])
 def test_bottleneck_keeps_the_law(qk_norm):
-    layer = trained(Bottleneck(2, bands=5, channels=4, heads=2, qk_norm=qk_norm))
+    layer = trained(Bottleneck(BandTimeBlock(5, 4, 2, qk_norm) for _ in range(2)))
     contract.verify_stream(layer, torch.randn(2, 4, 4, 11, 5), dim=3)
 
 
 def test_bottleneck_mixes_bands_and_knows_which_is_which():
-    layer, x = trained(Bottleneck(1, bands=5, channels=4, heads=2)), torch.randn(1, 4, 4, 3, 5)
+    layer, x = trained(Bottleneck([BandTimeBlock(5, 4, 2)])), torch.randn(1, 4, 4, 3, 5)
     other = torch.cat([torch.randn(1, 4, 4, 3, 1), x[..., 1:]], 4)
     change = (layer(other)[0] - layer(x)[0]).abs().amax((0, 1, 2, 3))
     assert (change > 1e-4).all()

@@ -4,6 +4,8 @@ in other layers of `mixers`.
 Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 4, C).
 """
 
+from collections.abc import Collection, Iterable
+
 import torch
 from torch import Tensor, nn
 
@@ -35,8 +37,10 @@ class BandTimeBlock(Stateful):
         time_mixer: str = "gru",
         window: int = 100,
         attention: str = "shared",
+        without: Collection[str] = (),
         expansion: int = 2,
     ):
+        """`without`: the branches to leave out, by their names in BRANCHES."""
         super().__init__()
         self.band = nn.Parameter(0.02 * torch.randn(bands, 4, channels))
         self.norm_attention = QuaternionLayerNorm(channels)
@@ -50,6 +54,9 @@ class BandTimeBlock(Stateful):
             nn.SiLU(),
             QuaternionLinear(expansion * channels, channels),
         )
+        for branch in without:
+            for part in BRANCHES[branch]:
+                setattr(self, part, None)
 
     def forward(self, x: Tensor, memory: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]
@@ -63,11 +70,6 @@ class BandTimeBlock(Stateful):
         if self.feed is not None:
             x = x + self.feed(self.norm_feed(x))
         return x, {} if self.time is None else memory
-
-    def leave_out_(self, branch: str) -> None:
-        """Makes the block one without its "attention", its "time" or its "feed"."""
-        for part in BRANCHES[branch]:
-            setattr(self, part, None)
 
     def left_out(self) -> list[str]:
         """The names of all parts that are not there."""
@@ -83,33 +85,11 @@ class BandTimeBlock(Stateful):
 
 
 class Bottleneck(Stateful):
-    """(B, 4, C, T, F) -> the same; state: `{block: the memory of its mixer}`."""
+    """Blocks, one after another: (B, 4, C, T, F) -> the same; state: `{block: the memory of its mixer}`."""
 
-    def __init__(
-        self,
-        blocks: int,
-        bands: int,
-        channels: int,
-        heads: int,
-        qk_norm: bool = True,
-        time_mixer: str = "gru",
-        window: int = 100,
-        attention: str = "shared",
-        without: str = "",
-    ):
+    def __init__(self, blocks: Iterable[BandTimeBlock]):
         super().__init__()
-        mixers = time_mixer.split()
-        mixers = mixers * blocks if len(mixers) == 1 else mixers
-        self.blocks = nn.ModuleDict(
-            {
-                f"block{n}": BandTimeBlock(bands, channels, heads, qk_norm, word, window, attention)
-                for n, word in enumerate(mixers)
-            }
-        )
-
-        for word in without.split():
-            block, branch = word.split(".")
-            self.blocks[block].leave_out_(branch)
+        self.blocks = nn.ModuleDict({f"block{n}": block for n, block in enumerate(blocks)})
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}

@@ -6,6 +6,7 @@ The encoder's first layer treats every one of `ranges` with a kernel of its own:
 above, as hearing does; the decoder's last layer opens all ranges again to single bins.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -20,7 +21,7 @@ from ..nn.norm import QuaternionBatchNorm2d
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
 from .algebra import convert_
-from .bottleneck import BRANCHES, Bottleneck
+from .bottleneck import BRANCHES, BandTimeBlock, Bottleneck
 from .dense import CausalUnit, ConvUnit, DenseBlock
 from .mixers import BAND_ATTENTION, TIME_MIXERS
 
@@ -169,18 +170,7 @@ class Live(Stateful):
         self.analysis = Analysis(config.n_fft, config.hop_length)
         self.features = QuaternionFeatures(config.power, config.n_fft // 2)
         self.encoder = Encoder(config)
-        bands = sum(bins // width for bins, width in config.ranges) // 4
-        self.bottleneck = Bottleneck(
-            config.blocks,
-            bands,
-            config.channels[2],
-            config.heads,
-            config.qk_norm,
-            config.time_mixer,
-            config.window,
-            config.attention,
-            config.without,
-        )
+        self.bottleneck = Bottleneck(_blocks(config))
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()
         self.synthesis = Synthesis(config.n_fft, config.hop_length)
@@ -200,3 +190,18 @@ class Live(Stateful):
         o, after["decoder"] = self.decoder((x0, x1, x2), state.get("decoder"))  # B, 3, T, F
         enhanced, after["synthesis"] = self.synthesis(self.mask(spec, o), state.get("synthesis"))
         return enhanced, after
+
+
+def _blocks(config: LiveConfig) -> Iterator[BandTimeBlock]:
+    mixers, without = config.time_mixer.split(), config.without.split()
+    for n in range(config.blocks):
+        yield BandTimeBlock(
+            sum(bins // width for bins, width in config.ranges) // 4,
+            config.channels[2],
+            config.heads,
+            qk_norm=config.qk_norm,
+            time_mixer=mixers[n % len(mixers)],
+            window=config.window,
+            attention=config.attention,
+            without=[branch for branch in BRANCHES if f"block{n}.{branch}" in without],
+        )
