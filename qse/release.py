@@ -188,5 +188,6 @@ def _card(
     command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN"
     command += f" --from {origin}" if origin else ""
     again = "Its last run" if origin or mean else "To train it again"
+    again += ", which began with the release before this one" if origin == name else ""
     lines += ["", f"{again} (`config.toml` lies beside this card):", "", f"    {command}", ""]
     return "\n".join(lines)

@@ -581,7 +581,9 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
     assert int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000
     learned = [name for name in large.state_dict() if "block2" in name and found[f"model.{name}"].any()]
     assert {"bottleneck.blocks.block2.time_out.weight", "bottleneck.blocks.block2.feed.2.weight"} <= set(learned)
-    assert "| training | 1 steps after those of whole, in all" in released(tmp_path / "run", tmp_path / "deeper")
+    cards = [released(tmp_path / "run", tmp_path / name) for name in ("deeper", out.name)]
+    assert all("| training | 1 steps after those of whole, in all" in card for card in cards)
+    assert ["the release before this one" in card for card in cards] == [False, True]
 
     (tmp_path / "empty").mkdir()
     refused("empty: no weights to start from", again, job(audio, tmp_path / "new", start=tmp_path / "empty"))
