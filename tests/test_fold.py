@@ -22,7 +22,6 @@ VARIANTS = {
     "one mixer per block": {"time_mixer": "gru attention", "blocks": 2},
     "real": {"algebra": "real"},
     "phm": {"algebra": "phm"},
-    "gated": {"gated": True},
     "without some branches": {"blocks": 2, "without": "block0.feed block1.attention block1.time"},
     "a block with its mixer alone": {"without": "block0.attention block0.feed"},
     "norm of queries and keys": {"qk_norm": True},
@@ -121,7 +120,7 @@ def test_a_folded_network_computes_the_same(changes):
     assert (expected[:, network.latency :] - x[:, : -network.latency]).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("changes", [{}, {"gated": True, "hop_length": 16}], ids=["plain", "gated, asymmetric"])
+@pytest.mark.parametrize("changes", [{}, {"hop_length": 16}], ids=["plain", "asymmetric"])
 def test_a_folded_network_keeps_the_law(changes):
     folded = fold(live(**changes))
     hop = folded.config.hop_length

@@ -12,7 +12,6 @@ from qse.networks.bottleneck import BandTimeBlock, Bottleneck  # noqa: E402
 from qse.networks.dense import DenseBlock  # noqa: E402
 from qse.networks.fold import fold  # noqa: E402
 from qse.networks.live import Live, LiveConfig, RangeJoin, RangeSplit  # noqa: E402
-from qse.nn.quaternion import real_matrix  # noqa: E402
 from qse.nn.state import flatten_state  # noqa: E402
 
 TINY = {
@@ -21,7 +20,6 @@ TINY = {
 }  # fmt: skip
 VARIANTS = {
     "plain": {},
-    "gated": {"gated": True},
     "norm of queries and keys": {"qk_norm": True},
     "asymmetric windows": {"hop_length": 16},
     "two ranges": {"ranges": ((16, 1), (16, 4))},
@@ -53,24 +51,17 @@ def live(**changes) -> Live:
 # Dense block and bottleneck
 
 
-@pytest.mark.parametrize("gated", [False, True])
-def test_dense_block_keeps_the_law(gated):
-    layer = trained(DenseBlock(2, 3, (1, 2, 4), gated))
+def test_dense_block_keeps_the_law():
+    layer = trained(DenseBlock(2, 3, (1, 2, 4)))
     contract.verify_stream(layer, torch.randn(2, 4, 2, 17, 6), dim=3)
 
 
-@pytest.mark.parametrize("gated", [False, True])
-def test_dense_block_is_written_out(gated):
-    block, x = trained(DenseBlock(2, 3, (1, 2), gated)), torch.randn(2, 4, 2, 9, 6)
+def test_dense_block_is_written_out():
+    block, x = trained(DenseBlock(2, 3, (1, 2))), torch.randn(2, 4, 2, 9, 6)
     seen = x
     for layer in block.layers.values():
         y = layer.norm(layer.conv(seen)[0])
-        y = torch.where(y > 0, y, 0.2 * y)
-        if gated:
-            matrix = real_matrix(layer.gate.conv.weight)[:, :, 0, 0]
-            gate = torch.einsum("oi, bitf -> botf", matrix, seen.flatten(1, 2)).unflatten(1, (4, -1))
-            y = 2 * y / (1 + (-layer.gate.norm(gate)).exp())
-        seen = torch.cat([seen, y], 2)
+        seen = torch.cat([seen, torch.where(y > 0, y, 0.2 * y)], 2)
     y = block.out.norm(block.out.conv(seen))
     torch.testing.assert_close(block(x)[0], x + torch.where(y > 0, y, 0.2 * y))
 
@@ -189,7 +180,7 @@ def test_silence_gives_silence_and_finite_gradients(changes):
 
 @torch.no_grad()
 def test_state_is_one_tensor_per_layer_that_remembers():
-    network = live(gated=True)
+    network = live()
     names = set(flatten_state(network(torch.zeros(3, 64))[1]))
     assert names == {
         "analysis", "encoder.dense.layer0", "encoder.dense.layer1", "encoder.down2", "bottleneck.block0",
@@ -198,7 +189,7 @@ def test_state_is_one_tensor_per_layer_that_remembers():
 
 
 def test_every_weight_is_trained():
-    network = live(gated=True, qk_norm=True).train()
+    network = live(qk_norm=True).train()
     network(0.3 * torch.randn(2, 320))[0].square().sum().backward()
     idle = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
     assert not idle

@@ -26,7 +26,7 @@ def pair(**how):
 
 
 @pytest.mark.parametrize("how", [
-    *({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True}, {"gated": True},
+    *({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True},
     {"attention": "hamilton"}, {"attention": "none"},
 ])  # fmt: skip
 def test_twice_the_channels_compute_the_same(how):
@@ -56,18 +56,6 @@ def test_twins_learn_different_things():
         if name.startswith("encoder") and name.endswith("conv.weight"):
             one, other = parameter.grad[:, ::2], parameter.grad[:, 1::2]  # of the two copies of every output channel
             assert (one - other).abs().max() > 0.1 * one.abs().max(), name
-
-
-def test_gates_begin_open():
-    torch.manual_seed(0)
-    plain, gated = build_network(TINY), build_network({**TINY, "gated": True})
-    grow(gated, plain.state_dict())
-    x = 0.1 * torch.randn(2, 640)
-    for mode in (True, False):
-        torch.testing.assert_close(gated.train(mode)(x)[0], plain.train(mode)(x)[0], rtol=0, atol=1e-6)
-    gated.train()(x)[0].square().sum().backward()
-    gains = [p.grad for name, p in gated.named_parameters() if name.endswith("gate.norm.weight")]
-    assert len(gains) == 4 and all(gain.abs().min() > 0 for gain in gains)
 
 
 def test_branches_that_are_left_out_are_gone_and_all_else_is_as_it_was():

@@ -38,7 +38,6 @@ class LiveConfig:
     channels: tuple[int, int, int] = (8, 12, 16)
     growth: int = 4
     dilations: tuple[int, ...] = (1, 2, 4)
-    gated: bool = False  # every layer of the dense blocks
     blocks: int = 2
     heads: int = 4
     attention: str = "shared"  # between bands; or hamilton, or none
@@ -127,7 +126,7 @@ class Encoder(Stateful):
         super().__init__()
         c0, c1, c2 = config.channels
         self.split = RangeSplit(c0, config.ranges)
-        self.dense = DenseBlock(c0, config.growth, config.dilations, config.gated)
+        self.dense = DenseBlock(c0, config.growth, config.dilations)
         self.down1 = ConvUnit(c0, c1, (1, 3), stride=2)
         self.down2 = CausalUnit(c1, c2, (2, 3), stride=2)
 
@@ -147,7 +146,7 @@ class Decoder(Stateful):
         c0, c1, c2 = config.channels
         self.up2, self.fuse1 = FrequencyUpsample(c2, c1), Fuse(c1)
         self.up1, self.fuse0 = FrequencyUpsample(c1, c0), Fuse(c0)
-        self.dense = DenseBlock(c0, config.growth, config.dilations[::-1], config.gated)
+        self.dense = DenseBlock(c0, config.growth, config.dilations[::-1])
         self.join = RangeJoin(c0, c0 // 2, config.ranges)
         self.head = nn.Conv2d(4 * (c0 // 2), 3, (1, 3), padding=(0, 1))
         nn.init.normal_(self.head.weight, std=0.01)

@@ -33,7 +33,7 @@ def real_unit(unit: ConvUnit) -> nn.Sequential:
 
 
 class DelayedConv(Stateful):
-    """A causal convolution with two taps in time, the activation behind it, and possibly a gate.
+    """A causal convolution with two taps in time and the activation behind it.
 
     Both taps are applied to the newest frame; what the older tap makes of it waits in the state for `dilation` frames.
     The output has fewer channels than the input, so that this is the smaller memory. State: (B, C', dilation, F').
@@ -47,26 +47,17 @@ class DelayedConv(Stateful):
         self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), real.stride, real.padding)
         self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
         self.taps.bias = nn.Parameter(torch.cat([real.bias, torch.zeros_like(real.bias)]))
-        self.gate = None
-        if unit.gate is not None:
-            self.gate = real_unit(unit.gate)
-            self.taps.weight *= 2  # of the gate's 2 sigmoid, which the activation passes on
-            self.taps.bias *= 2
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         now, later = self.both(x)
         if past is None:
             past = later.new_zeros(*later.shape[:2], self.dilation, later.shape[3])
         before, past = delay(later, past, dim=2)
-        return self.activate(now + before, x), past
+        return self.act(now + before), past
 
     def both(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What the newer tap makes of x, and what the older one does, which is to be added `dilation` frames later."""
         return self.taps(x).chunk(2, 1)
-
-    def activate(self, y: Tensor, x: Tensor) -> Tensor:
-        """What y, the sum of both taps, becomes beside the gate of x."""
-        return self.act(y) if self.gate is None else self.act(y) * self.gate(x)
 
 
 class RealDenseBlock(Stateful):
@@ -101,7 +92,7 @@ class RealDenseBlock(Stateful):
             else:
                 due = next(waiting)
                 line += [next(waiting), later]
-            seen = torch.cat([seen, layer.activate(now + due, seen)], 1)
+            seen = torch.cat([seen, layer.act(now + due)], 1)
         if line:
             after["line"] = torch.cat(line, 1)
         return x + self.out(seen), after

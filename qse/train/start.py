@@ -1,5 +1,5 @@
-"""A run that begins with the weights of a model that is there already, deeper, twice as wide, with gates, without some
-branches if it likes."""
+"""A run that begins with the weights of a model that is there already: deeper, twice as wide, without some branches if
+it likes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from ..errors import QseError
 from ..evaluate.systems import weights_of
 from ..networks.bottleneck import BandTimeBlock
-from ..networks.dense import Gate
 from ..zoo import available, find
 from . import checkpoint
 from .widen import widen
@@ -20,9 +19,9 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
 
     `folder` is that of either, or the name of an installed model, which goes before a folder of that name.
 
-    That model may have half as many channels (`widen`), fewer blocks and no gates: until training changes it, `network`
-    computes what that model does, but for the branches that it does `without`. Raises QseError where there are no
-    weights, or weights that do not fit.
+    That model may have half as many channels (`widen`) and fewer blocks: until training changes it, `network` computes
+    what that model does, but for the branches that it does `without`. Raises QseError where there are no weights, or
+    weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if path is None:
@@ -36,15 +35,14 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
 
 
 def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Loads `weights`, widened; a block or a gate that they lack passes all on. RuntimeError where they do not fit."""
-    parts = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, (BandTimeBlock, Gate))}
-    new = {name: part for name, part in parts.items() if not any(key.startswith(name) for key in weights)}
-    blocks = {name: part for name, part in parts.items() if isinstance(part, BandTimeBlock)}
+    """Loads `weights`, widened; a block that they lack passes all on. RuntimeError where they do not fit."""
+    blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, BandTimeBlock)}
+    new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
     left_out = tuple(name + branch for name, block in blocks.items() for branch in block.left_out())
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
     found = network.load_state_dict(widen(network, weights), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
-    for part in new.values():
-        part.pass_on_()
+    for block in new.values():
+        block.pass_on_()
