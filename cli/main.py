@@ -16,7 +16,7 @@ import qse
 from qse.errors import QseError
 from qse.signals import requests
 
-COMMANDS = ("denoise", "live", "info", "train", "export", "evaluate", "plot", "experiment", "bench")
+COMMANDS = ("denoise", "live", "info", "train", "mix", "export", "evaluate", "plot", "experiment", "bench")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for name in COMMANDS:

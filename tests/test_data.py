@@ -12,6 +12,7 @@ from qse.train.corpus import Corpus
 from qse.train.data import Mixer
 from qse.train.draw import Dice, Shelf
 from qse.train.mix import MixConfig
+from qse.train.validate import find_pairs, read_pairs
 
 RATE = 16000
 CHANCES = [field.name for field in dataclasses.fields(MixConfig) if field.name.endswith("_chance")]
@@ -75,6 +76,17 @@ def test_reads_a_folder(tmp_path):
     np.testing.assert_array_equal(files[3], sine(440, 0.2))
     assert len(files[2]) == 2 * RATE  # 8 kHz became 16 kHz, so 1000 Hz of a half-speed file is 500 Hz
     assert np.argmax(np.abs(np.fft.rfft(files[2]))) == 1000
+
+
+def test_a_speaker_may_be_a_link(tmp_path):
+    for name in ("here/a/one.wav", "there/two.wav", "secret/three.wav"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        soundfile.write(tmp_path / name, sine(100, 0.1), RATE)
+    (tmp_path / "here" / "b").symlink_to(tmp_path / "there")
+    (tmp_path / "here" / ".hidden").symlink_to(tmp_path / "secret")
+    (tmp_path / "there" / "round").symlink_to(tmp_path / "here")
+    corpus = Corpus.read(tmp_path / "here")
+    assert corpus.names == ("a", "b") and corpus.groups.tolist() == [0, 1]
 
 
 def test_bad_folders_are_named(tmp_path):
@@ -210,3 +222,53 @@ def test_config_refuses_nonsense():
             MixConfig(**wrong)
     with pytest.raises(ValueError, match="8000"):
         Mixer(dataclasses.replace(PLAIN, sample_rate=8000), speech_corpus(), noise_corpus())
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Speech below 3.5 kHz and noise, on disk."""
+    for name, corpus in (("speech", speech_corpus()), ("noise", noise_corpus())):
+        for index, (start, length) in enumerate(zip(corpus.starts, corpus.lengths, strict=True)):
+            path = tmp_path / name / corpus.names[corpus.groups[index]] / f"{index}.wav"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            soundfile.write(path, corpus.audio[start : start + length].numpy(), RATE)
+    return "--speech", tmp_path / "speech", "--noise", tmp_path / "noise"
+
+
+def test_pairs_are_mixed_into_a_folder(folders, tmp_path, command):
+    chances = [word for chance in CHANCES for word in ("--set", f"mix.{chance}=0")]
+    asked = ("--set", "mix.snr=[7, 7]", "--set", "mix.level=[-20, -20]", "--set", "mix.source_spread=6", *chances)
+    line = ("mix", *folders, "--count", 3, "--seconds", 1.5, *asked)
+    status, _, err = command(*line, "--out", tmp_path / "set")
+    assert status == 0 and f"3 pairs of 1.5 s written to {tmp_path / 'set'}" in err
+    pairs = read_pairs(find_pairs(tmp_path / "set", RATE))
+    assert [pair.name for pair in pairs] == ["0001", "0002", "0003"]
+    assert {len(pair.noisy) for pair in pairs} == {RATE * 3 // 2}
+    noisy, clean = (torch.from_numpy(np.stack(side)) for side in zip(*((p.noisy, p.clean) for p in pairs), strict=True))
+    np.testing.assert_allclose(snr(noisy, clean), 7.0, atol=0.05)
+    np.testing.assert_allclose(noisy.abs().amax(1), 0.1, atol=1e-4)
+    assert command(*line, "--out", tmp_path / "again")[0] == 0
+    for path in (tmp_path / "set").rglob("*.flac"):
+        assert path.read_bytes() == (tmp_path / "again" / path.relative_to(tmp_path / "set")).read_bytes()
+    assert command(*line, "--set", "train.seed=1", "--out", tmp_path / "other")[0] == 0
+    assert (tmp_path / "set/noisy/0001.flac").read_bytes() != (tmp_path / "other/noisy/0001.flac").read_bytes()
+
+
+def test_mixed_pairs_are_never_clipped_nor_without_noise(folders, tmp_path, command):
+    asked = ("mix.level=[0, 0]", "mix.snr=[-30, -25]", "mix.noise_only_chance=1", "mix.clean_only_chance=1")
+    line = ("mix", *folders, "--count", 6, *(word for change in asked for word in ("--set", change)))
+    assert command(*line, "--out", tmp_path / "set")[0] == 0
+    for pair in read_pairs(find_pairs(tmp_path / "set", RATE)):
+        assert max(np.abs(pair.clean).max(), np.abs(pair.noisy).max()) <= 1
+        assert np.abs(pair.noisy - pair.clean).max() > 0.1
+
+
+def test_what_mix_refuses_it_refuses_before_it_writes(folders, tmp_path, command):
+    (tmp_path / "taken").mkdir()
+    status, _, err = command("mix", *folders, "--out", tmp_path / "taken")
+    assert status == 1 and err == f"qse: {tmp_path / 'taken'} is there already: name a new folder\n"
+    status, _, err = command("mix", *folders[:3], tmp_path / "taken", "--out", tmp_path / "set")
+    assert status == 1 and "no audio files" in err and not (tmp_path / "set").exists()
+    (tmp_path / "file").write_text("")
+    status, _, err = command("mix", *folders, "--out", tmp_path / "file" / "set")
+    assert status == 1 and "cannot be written" in err

@@ -43,12 +43,14 @@ class Corpus:
     def read(cls, folder: str | Path, sample_rate: int = 16000, threads: int = 4) -> "Corpus":
         """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where needed.
 
+        Its sub-folders may be links; those below them are not followed.
         Raises QseError when the folder is missing or holds no audio, and for files that cannot be used (five named).
         """
         folder = Path(folder)
         if not folder.is_dir():
             raise QseError(f"{folder}: no such folder; name a folder with audio files in it.")
-        paths = audio_below(folder)
+        links = [place for place in folder.glob("[!.]*") if place.is_symlink() and place.is_dir()]
+        paths = sorted(path for place in (folder, *links) for path in audio_below(place))
         if not paths:
             raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
         recordings = read_recordings(paths, sample_rate, threads)

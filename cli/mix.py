@@ -1,0 +1,33 @@
+"""qse mix: speech and noise in, a folder of noisy and clean files out."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import bars
+
+
+def mix(
+    speech: Annotated[Path, typer.Option(help="Folder of clean speech, one sub-folder per speaker.")],
+    noise: Annotated[Path, typer.Option(help="Folder of noise, one sub-folder per class.")],
+    out: Annotated[Path, typer.Option(help="Folder to write: clean/ and noisy/, with files of equal names.")],
+    count: Annotated[int, typer.Option(min=1, help="How many pairs.")] = 120,
+    seconds: Annotated[float, typer.Option(min=0.5, max=30, help="Length of each.")] = 4.0,
+    recipe: Annotated[
+        str, typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")
+    ] = "live-base",
+    change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
+) -> None:
+    """Mix pairs to validate or evaluate with, as a recipe mixes what it trains on, by its seed."""
+    from dataclasses import replace
+
+    from qse.train.pair_folder import write_pairs
+    from qse.train.recipe import find_recipe, read_config
+
+    config = read_config(find_recipe(recipe), change or [])
+    with bars.progress() as progress:
+        mixed = replace(config.mix, segment=seconds)
+        write_pairs(mixed, speech, noise, out, count, config.train.seed, partial(progress, "mixing"))
+    typer.echo(f"{count} pairs of {seconds:g} s written to {out}", err=True)
