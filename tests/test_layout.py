@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from qse.nn.conv import FrequencyUpsample  # noqa: E402
-from qse.nn.layout import channels_innermost, is_channels_innermost, join  # noqa: E402
+from qse.nn.layout import channels_innermost, is_channels_innermost, join, moved  # noqa: E402
 
 
 @pytest.mark.parametrize("dim", [-3, -2, -1])
@@ -19,6 +19,32 @@ def test_join_is_cat_forwards_and_backwards(dim):
     pull = torch.randn_like(expected)
     got, want = (torch.autograd.grad(y, parts, pull, retain_graph=True) for y in (joined, expected))
     assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("widths", [(8, 4), (2, 6), (3, 1), (16, 8, 8)])
+def test_join_moves_many_numbers_at_once_and_changes_none(dtype, widths):
+    parts = [channels_innermost(torch.randn(2, 4, width, 5, 6, dtype=dtype)).requires_grad_() for width in widths]
+    parts[0].data[0, 0, 0, 0] = torch.tensor([float("nan"), float("inf"), -0.0, 1e-30, 1, 2], dtype=dtype)
+    joined, expected = join(parts, -3), torch.cat(parts, 2)
+    assert is_channels_innermost(joined)
+    torch.testing.assert_close(joined, expected, rtol=0, atol=0, equal_nan=True)
+    pull = torch.randn(2, 4, 6, 5, sum(widths), dtype=dtype).permute(0, 1, 4, 3, 2)
+    got, want = (torch.autograd.grad(y, parts, pull) for y in (joined, expected))
+    assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("last", [1, 2, 3, 4, 8, 12])
+@pytest.mark.parametrize("offset", [0, 1])
+def test_moved_is_permute_forwards_and_backwards(dtype, last, offset):
+    x = torch.randn(offset + 2 * 3 * 5 * last, dtype=dtype)[offset:].view(2, 3, 5, last).requires_grad_()
+    found, expected = moved(x, (2, 0, 1, 3)), x.permute(2, 0, 1, 3)
+    assert found.is_contiguous() and torch.equal(found, expected)
+    pull = torch.randn(2, 3, 5, last, dtype=dtype).permute(2, 0, 1, 3)
+    assert torch.equal(*(torch.autograd.grad(y, x, pull)[0] for y in (found, expected)))
+    with torch.no_grad():
+        assert torch.equal(moved(x, (2, 0, 1, 3)), expected)
 
 
 def test_join_puts_channels_beside_each_other():
@@ -35,6 +61,9 @@ def test_join_follows_its_last_part():
 
 def test_upsampling_keeps_the_layout():
     up, x = FrequencyUpsample(3, 2, factor=5), torch.randn(2, 4, 3, 4, 6)
+    torch.nn.init.normal_(up.conv.bias)
     y = up(channels_innermost(x))
     assert is_channels_innermost(y)
     torch.testing.assert_close(y, up(x))
+    got, want = (torch.autograd.grad(z.square().sum(), list(up.parameters())) for z in (y, up(x)))
+    torch.testing.assert_close(got, want)

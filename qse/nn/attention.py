@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .layout import moved
 from .linear import QuaternionLinear
 from .norm import QuaternionRMSNorm
 from .state import Stateful
@@ -31,13 +32,13 @@ class Projections(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         qkv = self.linear(x).unflatten(-1, (3, self.heads, -1))  # N, L, 4, 3, H, d
-        q, k, v = qkv.permute(3, 0, 4, 1, 2, 5)  # each N, H, L, 4, d
+        q, k, v = moved(qkv, (3, 0, 4, 1, 2, 5))  # each N, H, L, 4, d
         return self.norm_q(q).flatten(-2), self.norm_k(k).flatten(-2), v.flatten(-2)
 
 
 def merge_heads(x: Tensor) -> Tensor:
     """N, H, L, 4d -> N, L, 4, H d."""
-    return x.unflatten(-1, (4, -1)).permute(0, 2, 3, 1, 4).flatten(-2)
+    return moved(x.unflatten(-1, (4, -1)), (0, 2, 3, 1, 4)).flatten(-2)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:

@@ -102,8 +102,17 @@ class FrequencyUpsample(nn.Module):
         self.conv = QuaternionConv2d(in_channels, factor * out_channels, (1, kernel), padding=(0, kernel // 2))
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.conv(x).unflatten(-3, (self.factor, -1))  # B, 4, factor, C', T, F
-        y = y.movedim(-4, -1)
         if is_channels_innermost(x):
-            return to_features(y.permute(0, 3, 4, 5, 1, 2).flatten(2, 3))
-        return y.flatten(-2)
+            return self._by_bands(x)
+        y = self.conv(x).unflatten(-3, (self.factor, -1))  # B, 4, factor, C', T, F
+        return y.movedim(-4, -1).flatten(-2)
+
+    def _by_bands(self, x: Tensor) -> Tensor:
+        """The same with `factor` outside of components: what comes out of the convolution need not be moved."""
+        weight, bias = (
+            part.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)
+            for part in (real_matrix(self.conv.weight), self.conv.bias.flatten())
+        )
+        y = F.conv2d(x.flatten(1, 2), weight, bias, padding=self.conv.padding)
+        y = y.permute(0, 2, 3, 1).unflatten(-1, (self.factor, 4, -1))  # B, T, F, factor, 4, C'
+        return to_features(y.flatten(2, 3))
