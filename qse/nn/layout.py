@@ -79,7 +79,7 @@ def packed(*parts: Tensor) -> list[Tensor]:
     """The same memory, with neighbours on the last axis taken as one item without a meaning, of up to 16 bytes: to move
     eight numbers of two bytes at once takes little longer than to move one of them.
     """
-    for kind in (torch.complex128, torch.int64, torch.int32):
+    for kind in () if torch.compiler.is_compiling() else (torch.complex128, torch.int64, torch.int32):
         numbers = kind.itemsize // parts[0].element_size()
         if numbers and all(_fits(part, numbers) for part in parts):
             return [part.view(kind) for part in parts]
