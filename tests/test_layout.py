@@ -34,6 +34,11 @@ def test_join_moves_many_numbers_at_once_and_changes_none(dtype, widths):
     assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
 
 
+def test_join_of_two_types_is_of_the_finer_one():
+    x, y = (channels_innermost(torch.randn(2, 4, 8, 5, 6, dtype=dtype)) for dtype in (torch.bfloat16, torch.float32))
+    assert torch.equal(join([x, y], -3), torch.cat([x, y], 2)) and torch.equal(join([y, x], -2), torch.cat([y, x], 3))
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("last", [1, 2, 3, 4, 8, 12])
 @pytest.mark.parametrize("offset", [0, 1])

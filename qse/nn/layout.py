@@ -45,7 +45,9 @@ class _Join(torch.autograd.Function):
     @staticmethod
     def forward(ctx, dim: int, *parts: Tensor) -> Tensor:
         ctx.dim, ctx.sizes = dim, [part.shape[dim] for part in parts]
-        return torch.cat(packed(*parts), dim).view(parts[0].dtype)
+        wide = packed(*parts)
+        joined = torch.cat(wide, dim)
+        return joined if wide[0] is parts[0] else joined.view(parts[0].dtype)
 
     @staticmethod
     def backward(ctx, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -77,11 +79,12 @@ def _copy(x: Tensor) -> Tensor:
 
 def packed(*parts: Tensor) -> list[Tensor]:
     """The same memory, with neighbours on the last axis taken as one item without a meaning, of up to 16 bytes: to move
-    eight numbers of two bytes at once takes little longer than to move one of them.
+    eight numbers of two bytes at once takes little longer than to move one of them. Parts of several types, or that do
+    not fit, come back as they are.
     """
     for kind in () if torch.compiler.is_compiling() else (torch.complex128, torch.int64, torch.int32):
         numbers = kind.itemsize // parts[0].element_size()
-        if numbers and all(_fits(part, numbers) for part in parts):
+        if numbers and all(part.dtype == parts[0].dtype and _fits(part, numbers) for part in parts):
             return [part.view(kind) for part in parts]
     return list(parts)
 
