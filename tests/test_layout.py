@@ -34,6 +34,12 @@ def test_join_moves_many_numbers_at_once_and_changes_none(dtype, widths):
     assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
 
 
+def test_what_moves_can_be_differentiated_twice():
+    x, y = (torch.randn(1, 4, width, 2, 2, dtype=torch.float64, requires_grad=True) for width in (2, 4))
+    assert torch.autograd.gradgradcheck(lambda *parts: join([channels_innermost(p) for p in parts], -3) ** 2, (x, y))
+    assert torch.autograd.gradgradcheck(lambda part: moved(part, (2, 0, 3, 1, 4)) ** 2, (x,))
+
+
 def test_join_of_two_types_is_of_the_finer_one():
     x, y = (channels_innermost(torch.randn(2, 4, 8, 5, 6, dtype=dtype)) for dtype in (torch.bfloat16, torch.float32))
     assert torch.equal(join([x, y], -3), torch.cat([x, y], 2)) and torch.equal(join([y, x], -2), torch.cat([y, x], 3))

@@ -6,8 +6,6 @@ functions of single numbers, and convolutions in bfloat16 keep the order of thei
 would not.
 """
 
-from itertools import accumulate
-
 import torch
 from torch import Tensor
 
@@ -51,8 +49,8 @@ class _Join(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        places = zip(accumulate(ctx.sizes, initial=0), ctx.sizes, ctx.needs_input_grad[1:], strict=False)
-        return None, *(_copy(gradient.narrow(ctx.dim, *place)) if needed else None for *place, needed in places)
+        parts = zip(gradient.split(ctx.sizes, ctx.dim), ctx.needs_input_grad[1:], strict=True)
+        return None, *(_Move.apply(part, tuple(range(part.ndim))) if needed else None for part, needed in parts)
 
 
 def moved(x: Tensor, order: tuple[int, ...]) -> Tensor:
@@ -63,18 +61,13 @@ def moved(x: Tensor, order: tuple[int, ...]) -> Tensor:
 class _Move(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, order: tuple[int, ...]) -> Tensor:
-        ctx.back = sorted(range(x.ndim), key=order.__getitem__)
-        return _copy(x.permute(order))
+        ctx.back = tuple(sorted(range(x.ndim), key=order.__getitem__))
+        (wide,) = packed(x.permute(order))
+        return wide.clone(memory_format=torch.contiguous_format).view(x.dtype)
 
     @staticmethod
     def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:
-        return _copy(gradient.permute(ctx.back)), None
-
-
-def _copy(x: Tensor) -> Tensor:
-    """The numbers of x anew in memory, as its axes follow upon each other."""
-    (wide,) = packed(x)
-    return wide.clone(memory_format=torch.contiguous_format).view(x.dtype)
+        return _Move.apply(gradient, ctx.back), None
 
 
 def packed(*parts: Tensor) -> list[Tensor]:
