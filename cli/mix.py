@@ -7,18 +7,17 @@ from typing import Annotated
 import typer
 
 from . import bars
+from .options import NOISE, RECIPE, SPEECH, Change
 
 
 def mix(
-    speech: Annotated[Path, typer.Option(help="Folder of clean speech, one sub-folder per speaker.")],
-    noise: Annotated[Path, typer.Option(help="Folder of noise, one sub-folder per class.")],
+    speech: Annotated[Path, SPEECH],
+    noise: Annotated[Path, NOISE],
     out: Annotated[Path, typer.Option(help="Folder to write: clean/ and noisy/, with files of equal names.")],
     count: Annotated[int, typer.Option(min=1, help="How many pairs.")] = 120,
     seconds: Annotated[float, typer.Option(min=0.5, max=30, help="Length of each.")] = 4.0,
-    recipe: Annotated[
-        str, typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")
-    ] = "live-base",
-    change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
+    recipe: Annotated[str, RECIPE] = "live-base",
+    change: Change = None,
 ) -> None:
     """Mix pairs to validate or evaluate with, as a recipe mixes what it trains on, by its seed."""
     from dataclasses import replace

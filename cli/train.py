@@ -6,14 +6,13 @@ from typing import Annotated
 import typer
 
 from . import bars
+from .options import NOISE, RECIPE, SPEECH, Change
 
 
 def train(
-    recipe: Annotated[
-        str | None, typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")
-    ] = None,
-    speech: Annotated[Path | None, typer.Option(help="Folder of clean speech, one sub-folder per speaker.")] = None,
-    noise: Annotated[Path | None, typer.Option(help="Folder of noise, one sub-folder per class.")] = None,
+    recipe: Annotated[str | None, RECIPE] = None,
+    speech: Annotated[Path | None, SPEECH] = None,
+    noise: Annotated[Path | None, NOISE] = None,
     data: Annotated[Path | None, typer.Option(help="Instead of both: folder of the recipe's corpus.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run: checkpoints, curves, configuration; else runs/RECIPE.")
@@ -27,7 +26,7 @@ def train(
         typer.Option("--from", metavar="MODEL", help="Begin with the weights of this model, or of this run's folder."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")] = False,
-    change: Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")] = None,
+    change: Change = None,
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
     from qse.errors import UsageError

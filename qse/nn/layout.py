@@ -43,7 +43,7 @@ class _Join(torch.autograd.Function):
     @staticmethod
     def forward(ctx, dim: int, *parts: Tensor) -> Tensor:
         ctx.dim, ctx.sizes = dim, [part.shape[dim] for part in parts]
-        wide = packed(*parts)
+        wide = _packed(*parts)
         joined = torch.cat(wide, dim)
         return joined if wide[0] is parts[0] else joined.view(parts[0].dtype)
 
@@ -62,7 +62,7 @@ class _Move(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, order: tuple[int, ...]) -> Tensor:
         ctx.back = tuple(sorted(range(x.ndim), key=order.__getitem__))
-        (wide,) = packed(x.permute(order))
+        (wide,) = _packed(x.permute(order))
         return wide.clone(memory_format=torch.contiguous_format).view(x.dtype)
 
     @staticmethod
@@ -70,7 +70,7 @@ class _Move(torch.autograd.Function):
         return _Move.apply(gradient, ctx.back), None
 
 
-def packed(*parts: Tensor) -> list[Tensor]:
+def _packed(*parts: Tensor) -> list[Tensor]:
     """The same memory, with neighbours on the last axis taken as one item without a meaning, of up to 16 bytes: to move
     eight numbers of two bytes at once takes little longer than to move one of them. Parts of several types, or that do
     not fit, come back as they are.
