@@ -48,6 +48,11 @@ def _open_streams() -> None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
 
 
+def _end(number: int, frame) -> None:
+    signal.signal(number, signal.SIG_DFL)  # Python drops an exception in some places: then the next request ends it
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Run the command that the arguments ask for; a user's error is one sentence and its exit status."""
     _open_streams()
@@ -55,7 +60,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be in any encoding
     for number in requests():
         if number != signal.SIGINT:
-            signal.signal(number, lambda number, frame: sys.exit(128 + number))
+            signal.signal(number, _end)
     try:
         app()
     except QseError as error:

@@ -22,7 +22,7 @@ class Plain:
         """Print the line, if its second has come."""
         if seconds < self._next:
             return
-        self._next = max(self._next + 1, seconds)
+        self._next = max(self._next + 1, int(seconds) + 1.0)
         now = self._session
         levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS, removed {_removed(now):.1f} dB"
         state = (f"{name} {text}" for name, text in _state(now, self._watch))

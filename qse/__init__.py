@@ -6,8 +6,10 @@
     stream = qse.Stream(engine, blocksize=480)     block by block: stream.process(block), stream.latency
 
 None of these needs PyTorch. The layers, networks and training live in `qse.nn`, `qse.networks` and `qse.train`.
+Nothing is sent anywhere: `import qse` sets ORT_DISABLE_TELEMETRY, of ONNX Runtime, to 1 where it is not set.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from .errors import QseError
     from .stream import Stream, denoise
     from .zoo import available, load
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else ONNX Runtime keeps a record of every load and sends it home
 
 __version__ = "0.1.0"
 __all__ = ["Engine", "QseError", "Stream", "__version__", "available", "denoise", "load"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .containers import has_more, is_cut
+from .containers import has_more, is_cut, says_length
 from .errors import QseError
 from .formats import Layout
 from .whole import whole
@@ -40,7 +40,8 @@ class Source:
         self.layout = Layout(
             file.samplerate, file.channels, file.format, file.subtype, file.endian, file.copy_metadata()
         )
-        self.samples = file.frames if file.frames < UNKNOWN_LENGTH else None
+        known = file.frames < UNKNOWN_LENGTH and says_length(path, file)
+        self.samples = file.frames if known else None
 
     def __enter__(self) -> "Source":
         return self
@@ -78,27 +79,36 @@ class Source:
         return f"{self.name} holds {count} samples that are NaN or infinite, {where}: repair it or export it again"
 
 
-def write(target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite: bool = False) -> int:
+def write(
+    target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite: bool = False, keep: bool = False
+) -> int:
     """Write the blocks to `target` and return the samples per channel; nothing is there until all of it is.
+
+    keep: for sound that nobody can have again, what a disk has taken until it was full stays; QseError says so.
 
     Samples beyond full scale are clipped in integer formats. Raises QseError if the target exists and `overwrite` is
     false, or cannot be written; whatever the blocks raise goes through, and leaves nothing behind either.
     """
     import soundfile
 
-    written = 0
+    written, fault = 0, None
     with _beside(target, overwrite) as part:
         try:
             with _create(part, layout, target) as file:
+                if keep:
+                    keep_header(file)
                 for block in blocks:
                     written += len(block)
                     if written > layout.longest:
                         raise QseError(f"{target}: a {layout.format} file cannot be so long; name a .rf64 file")
                     file.write(block)
         except (soundfile.SoundFileError, AssertionError) as error:
-            raise QseError(_full(target)) from error
-        if not _is_whole(part, written):  # what is lost on closing shows only here
-            raise QseError(_full(target))
+            fault = error
+        full = fault or not _is_whole(part, written)  # what is lost on closing shows only here
+        if full and not (keep and _frames(part)):
+            raise QseError(_full(target)) from fault
+    if full:
+        raise QseError(f"{target} ends early: is the disk full? What was written so far is kept") from fault
     return written
 
 
@@ -132,7 +142,7 @@ def _fault(path: Path, file) -> str | None:
     if is_cut(path, file):
         return "is cut short: its end is missing; record or copy it again"
     if has_more(path, file):
-        return "holds more than libsndfile reads of it: convert it to WAV, or take it apart, first"
+        return "holds more than libsndfile reads of it: repair its header, convert it to WAV, or take it apart, first"
     return None if file.frames else "holds no samples"
 
 
@@ -166,6 +176,17 @@ def _create(part: Path, layout: Layout, target: Path):
             with suppress(soundfile.SoundFileError):  # not every format has room for every tag
                 setattr(file, tag, text)
     return file
+
+
+def _frames(path: Path) -> int:
+    """Samples per channel that can be read, or more; 0 if it is no audio file any more."""
+    import soundfile
+
+    try:
+        with soundfile.SoundFile(native(path)) as file:
+            return file.frames
+    except soundfile.SoundFileError:
+        return 0
 
 
 def _is_whole(path: Path, samples: int) -> bool:

@@ -61,14 +61,19 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
 
     Without `output`, a file's target is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may name a
     file; otherwise it is a folder, in which the tree below an input folder appears again. Results of an earlier run
-    that lie among the inputs are passed over. Raises UsageError if `output` is a file and the inputs are several.
+    that lie among the inputs are passed over. Raises UsageError if `output` is a file and the inputs are several, or if
+    one of them is empty, as a shell's variable that is not set: it would mean all that is here.
     """
+    if "" in (*inputs, output):
+        raise UsageError("an input or output without a name: is a variable empty? For this folder write .")
     found: dict[Path, tuple[Path, Path]] = {}  # file -> its name, the folder that its place in the tree counts from
     errors: list[QseError] = []
     for text in inputs:
         try:
             for path, root in _find(text, errors.append).items():
-                found.setdefault(path.resolve(), (path, root))
+                real = _real(path)
+                if real not in found or found[real][0].is_symlink():
+                    found[real] = path, root
         except QseError as error:
             errors.append(error)
         except OSError as error:
@@ -85,7 +90,7 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
         if path in earlier or (folder and _was_written(path, root, folder)):
             continue
         target = folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
-        first = jobs.setdefault(target.resolve(), Job(path, target))
+        first = jobs.setdefault(_real(target), Job(path, target))
         if first.source != path:
             errors.append(QseError(f"{path} would be written to {target}, as {first} is: enhance it by itself"))
     return list(jobs.values()), errors
@@ -154,6 +159,13 @@ def _below(path: Path, refuse: Callable[[QseError], object]) -> dict[Path, Path]
     if path.is_dir():
         return dict.fromkeys(audio_below(path, refuse), path)
     return {path: path.parent}
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError as error:  # until Python 3.13
+        raise QseError(f"{path} cannot be read: it is a link that leads to itself") from error
 
 
 def _enhanced(path: Path) -> Path:

@@ -24,6 +24,7 @@ MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPE
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 )
+TAGS = 1 << 16  # bytes that may follow upon what a header tells of
 SLOPPY = 64  # bytes by which a header may be wrong for other reasons, such as counting itself
 
 
@@ -43,21 +44,30 @@ def has_more(path: Path, file: soundfile.SoundFile) -> bool:
     if file.format == "OGG":
         return _ogg_goes_on(path)
     if file.format in ("WAV", "WAVEX"):
-        held = file.frames * frame_bytes(file.channels, file.subtype)
-        behind = path.stat().st_size - held
+        held, size = file.frames * frame_bytes(file.channels, file.subtype), path.stat().st_size
+        riff = re.search(r"^RIF[FX] : (\d+)", file.extra_info, re.MULTILINE)
+        unfinished = riff is not None and size - int(riff[1]) > TAGS
         announced = any(edge - NEAR <= held <= edge for edge in EDGES)
-        return behind >= 1 << 32 or (announced and behind > 1 << 16)  # more than tags
+        return size - held >= 1 << 32 or ((announced or unfinished) and size - held > TAGS)
     return file.subtype == "MPEG_LAYER_III" and _mp3_samples(path, file.samplerate) > 1.02 * file.frames + 8 * 1152
 
 
+def says_length(path: Path, file: soundfile.SoundFile) -> bool:
+    """Whether the length that libsndfile tells is the file's own word: of an MP3 file without that it is a guess."""
+    if file.format != "MP3":
+        return True
+    _, header = _mp3_header(path)
+    return bool(header and header[7] & 1)
+
+
 def _ogg_ends(path: Path) -> bool:
-    """Whether the last page is complete and marked as the end of its stream (RFC 3533, section 6)."""
+    """Whether the last page is complete (RFC 3533, section 6). Not all recorders mark it as the last."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - (1 << 16)))
         tail = file.read()
     page = tail[max(0, tail.rfind(b"OggS")) :]
     header = 27 + page[26] if len(page) > 26 else len(page) + 1
-    return len(page) >= header + sum(page[27:header]) and bool(page[5] & 4)
+    return len(page) >= header + sum(page[27:header])
 
 
 def _ogg_goes_on(path: Path) -> bool:
@@ -99,6 +109,14 @@ def _mp3_frame(header: bytes, sample_rate: int) -> tuple[int, int]:
 
 def _mp3_size(path: Path) -> int:
     """The least size in bytes that an MP3 file's own Xing or Info header announces, 0 if it has none."""
+    start, header = _mp3_header(path)
+    flags = header[7] if header else 0
+    size = 8 + 4 * (flags & 1)
+    return start + int.from_bytes(header[size : size + 4], "big") if flags & 2 else 0
+
+
+def _mp3_header(path: Path) -> tuple[int, bytes]:
+    """Where the first frame of an MP3 file begins, and its Xing or Info header; empty if it has none."""
     with path.open("rb") as file:
         head = file.read(10)
         start = 0
@@ -107,6 +125,4 @@ def _mp3_size(path: Path) -> int:
         file.seek(start)
         head = file.read(256)
     at = max(head.find(b"Xing"), head.find(b"Info"))
-    flags = head[at + 7] if at >= 0 else 0
-    size = at + 8 + 4 * (flags & 1)
-    return start + int.from_bytes(head[size : size + 4], "big") if flags & 2 else 0
+    return start, head[at:] if 0 <= at < len(head) - 7 else b""

@@ -7,6 +7,7 @@ text of lines "<sha256>  <file name>" as `sha256sum` writes it; then a file that
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import qse_models
@@ -44,10 +45,11 @@ def find(model: str | Path) -> Path:
     models, path = _models(), Path(model)
     if str(model) in models:
         return models[str(model)]
-    if path.is_file():
-        return path
-    if (path / GRAPH).is_file():
-        return path / GRAPH
+    with suppress(OSError):  # a name that is too long for a path
+        if path.is_file():
+            return path
+        if (path / GRAPH).is_file():
+            return path / GRAPH
     names = ", ".join(sorted(models)) or "none"
     raise QseError(f"no model called {model}: the installed ones are {names}; a path to an .onnx file works too")
 
@@ -72,8 +74,8 @@ def _verify(path: Path) -> None:
     sums = path.parent / SUMS
     if not sums.is_file():
         return
-    lines = [line.split() for line in sums.read_text(encoding="utf-8").splitlines()]
-    if any(line[1:] in ([path.name], [f"*{path.name}"]) and line[0] != _sha256(path) for line in lines):
+    lines = [line.split() for line in sums.read_text(encoding="utf-8", errors="replace").splitlines()]
+    if any(line[1:] in ([path.name], [f"*{path.name}"]) and line[0].lower() != _sha256(path) for line in lines):
         raise QseError(f"{path} is damaged (its checksum is not the one in {SUMS}): install qse again or copy it anew")
 
 

@@ -1,6 +1,7 @@
 """Audio files: what is read is what is there, what is written is whole or not there, and bad files say why."""
 
 import os
+import struct
 import subprocess
 import sys
 from dataclasses import replace
@@ -121,6 +122,27 @@ def test_a_file_that_lost_its_end_is_refused(tmp_path, suffix, subtype):
         read(path)
 
 
+def test_an_ogg_file_that_does_not_mark_its_end_is_read_whole(tmp_path):
+    path = make(tmp_path / "a.ogg", tone(48000), "VORBIS")
+    data = bytearray(path.read_bytes())
+    page = data.rindex(b"OggS")
+    data[page + 5] &= ~4
+    data[page + 22 : page + 26] = bytes(4)
+    data[page + 22 : page + 26] = struct.pack("<I", ogg_checksum(data[page:]))
+    path.write_bytes(data)
+    assert read(path) == 48000
+
+
+def ogg_checksum(page: bytes) -> int:
+    """RFC 3533, section 6: the polynomial 0x04C11DB7, bit by bit, beginning with 0."""
+    value = 0
+    for byte in page:
+        value ^= byte << 24
+        for _ in range(8):
+            value = (value << 1 ^ 0x04C11DB7 if value >> 31 else value << 1) & 0xFFFFFFFF
+    return value
+
+
 @pytest.mark.parametrize("suffix", ["mp3", "ogg"])
 def test_recordings_joined_into_one_file_are_refused_and_not_read_in_part(tmp_path, suffix):
     one = make(tmp_path / f"one.{suffix}", tone(48000))
@@ -142,6 +164,33 @@ def test_an_mp3_that_does_not_tell_its_length_is_read_whole_or_refused(tmp_path)
     assert read(tmp_path / "CONSTANT.mp3") == pytest.approx(144000, abs=3000)
     with pytest.raises(QseError, match=r"VARIABLE.mp3 holds more than libsndfile reads"):
         read(tmp_path / "VARIABLE.mp3")
+
+
+@pytest.mark.parametrize("rate", [22050, 44100])  # at which frames are of two sizes, so that guesses from one are wrong
+def test_an_mp3_is_not_held_to_a_length_that_it_does_not_tell(tmp_path, rate):
+    path = tmp_path / "a.mp3"
+    noise = np.random.default_rng(0).standard_normal(4 * rate) / 4
+    with soundfile.SoundFile(path, "w", rate, 1, bitrate_mode="CONSTANT", compression_level=0.6) as file:
+        file.write(noise)
+    data = path.read_bytes()
+    info = data.index(b"Info")
+    path.write_bytes(data[data.index(data[:2], info) :])
+    held = len(soundfile.read(path)[0])
+    assert held < soundfile.info(path).frames
+    assert read(path) == held == pytest.approx(4 * rate, abs=3000)
+
+
+def test_a_wav_whose_header_was_never_finished_is_refused_and_not_read_in_part(tmp_path):
+    path = make(tmp_path / "a.wav", tone(48000))
+    data = bytearray(path.read_bytes())
+    for samples in (0, 1000):
+        data[4:8], data[40:44] = struct.pack("<I", 36 + 2 * samples), struct.pack("<I", 2 * samples)
+        path.write_bytes(data)
+        with pytest.raises(QseError, match="holds more than libsndfile reads of it: repair its header"):
+            Source(path)
+    data[4:8], data[40:44] = struct.pack("<I", 0), struct.pack("<I", 2 * 48000)  # as some programs leave it
+    path.write_bytes(data)
+    assert read(path) == 48000
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -362,13 +411,8 @@ def test_too_loud_is_clipped_not_wrapped(tmp_path):
     np.testing.assert_array_equal(soundfile.read(tmp_path / "a.wav", dtype="int16")[0], [32767, -32768, 16384])
 
 
-@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
-@pytest.mark.parametrize(
-    "suffix, subtype", [("wav", "PCM_16"), ("flac", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS")]
-)
-@pytest.mark.parametrize("room", [0, 3000])
-def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype, room):
-    """A file that may not grow beyond so many bytes stands in for a disk with no more room than that."""
+def fill_the_disk(path: Path, subtype: str, room: int, keep: bool) -> str:
+    """What `write` says of a disk with so many bytes of room, for which a file that may not grow beyond stands in."""
     code = f"""if True:
         import resource, numpy as np
         from pathlib import Path
@@ -376,11 +420,32 @@ def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype, room):
         from qse.formats import Layout, format_of
         resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
         noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
-        path = Path({str(tmp_path)!r}) / "a.{suffix}"
-        write(path, [noise], Layout(16000, 1, format_of(path), {subtype!r}, "FILE", {{}}))"""
+        path = Path({str(path)!r})
+        layout = Layout(16000, 1, format_of(path), {subtype!r}, "FILE", {{}})
+        write(path, np.split(noise, 60), layout, keep={keep})"""
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f"a.{suffix} could not be written to its end: is the disk full?" in process.stderr.splitlines()[-1]
+    return process.stderr.splitlines()[-1]
+
+
+FULL = [("wav", "PCM_16"), ("flac", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS")]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
+@pytest.mark.parametrize("suffix, subtype", FULL)
+@pytest.mark.parametrize("room", [0, 3000])
+def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype, room):
+    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, room, keep=False)
+    assert f"a.{suffix} could not be written to its end: is the disk full?" in said
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
+@pytest.mark.parametrize("suffix, subtype", FULL[:2])
+def test_what_cannot_be_had_again_is_kept_as_far_as_the_disk_has_room(tmp_path, suffix, subtype):
+    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, 20000, keep=True)
+    assert f"a.{suffix} ends early: is the disk full? What was written so far is kept" in said
+    with soundfile.SoundFile(tmp_path / f"a.{suffix}") as file:
+        assert len(file.read(4000)) == 4000
 
 
 @pytest.mark.parametrize("rates", [(16000, 16000), (44100, 16000), (16000, 48000), (8000, 16000)])

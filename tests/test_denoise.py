@@ -98,6 +98,17 @@ def test_a_file_counts_once_and_a_hidden_one_not_at_all(here, command):
     assert tree(here / "out") == ["a-enhanced.wav", "a.wav"]  # which was asked for by name
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_is_not_in_the_way_of_the_file_it_leads_to(here, command):
+    make(here / "in/b.wav")
+    (here / "in/a.wav").symlink_to("b.wav")
+    assert command("denoise", "in", "-o", "out")[0] == 0
+    assert tree(here / "out") == ["b.wav"]
+    (here / "loop.wav").symlink_to("loop.wav")
+    status, _, err = command("denoise", "loop.wav")
+    assert status == 1 and err.startswith("qse: loop.wav")
+
+
 def test_patterns_and_many_files(here, command):
     for name in ("a1.wav", "a2.wav", "b.wav", "sub/a3.wav"):
         make(here / name)
@@ -180,6 +191,8 @@ def test_wrong_use_is_status_2(here, command):
         (("-", "a.wav"), "one input and one output"),
         ((".", "-o", "-"), "one input and one output"),
         (("-", "-o", "."), "name a file"),
+        (("",), "an input or output without a name"),
+        (("a.wav", "-o", ""), "an input or output without a name"),
     ):
         status, _, err = command("denoise", *arguments)
         assert status == UsageError.status == 2 and sentence in err
@@ -234,6 +247,7 @@ def test_other_sentences(here, command):
         (("a.wav", "--model", "live-bass"), "qse: no model called live-bass: the installed ones are "),
         (("a.wav", "-o", "wall/b.wav"), "qse: wall/b.wav cannot be written: "),
         (("x*.wav", "-o", "b.wav"), "qse: x*.wav: no file matches this pattern"),
+        (("a.wav", "--model", 300 * "x"), "qse: no model called xxx"),
     ):
         status, _, err = command("denoise", *arguments)
         assert status == 1 and err.replace("\\", "/").startswith(sentence) and len(err.splitlines()) == 1

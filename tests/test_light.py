@@ -1,5 +1,6 @@
 """The light half stands alone: in a fresh process, with everything blocked that a plain install does not bring."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -52,6 +53,14 @@ print("done", sorted(name for name in sys.modules if name in {ABSENT!r}))
 """
     done = fresh(code)
     assert (done.stdout, done.stderr) == ("done []\n", "")
+
+
+def test_no_record_of_what_is_loaded_is_kept_or_sent(zoo, tmp_path):
+    home = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY" and "XDG" not in name}
+    code = f"import qse; qse.load({str(zoo / 'live-base')!r}); print('done')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env={**home, "HOME": str(tmp_path)})
+    assert done.stdout.split() == [b"done"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_commands_work_without_the_extras(models, tmp_path):

@@ -26,7 +26,7 @@ class Worker(Thread):
 
     def __init__(self, session: Session, to: Path | None = None, overwrite: bool = False):
         """`to`: a file for the enhanced signal, in step with the source and of its rate; nothing is there before the
-        end, and on error nothing at all."""
+        end, and on error nothing at all, unless it is a full disk and the source a microphone."""
         super().__init__(name="qse live", daemon=True)
         self.session, self.error = session, None
         self._to, self._overwrite = to, overwrite
@@ -50,7 +50,8 @@ class Worker(Thread):
             layout = Layout(source.sample_rate, 1, "WAV", "PCM_16", "FILE", {}).to(to, Path("microphone.wav"))
         blocks = in_step(session.run(), session.engine.latency, session.engine.sample_rate, source, session.channels)
         layout = replace(layout, channels=session.channels)
-        if write(to, _until(blocks, layout.longest), layout, self._overwrite) == layout.longest:
+        keep = not isinstance(source, FileSource)
+        if write(to, _until(blocks, layout.longest), layout, self._overwrite, keep) == layout.longest:
             raise QseError(f"{to}: the session ended, for a {layout.format} file cannot be longer; name a .rf64 file")
 
 
