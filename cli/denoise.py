@@ -32,7 +32,8 @@ def denoise(
     """Enhance audio files: any format that libsndfile reads, any sample rate, any number of channels.
 
     Without -o, noisy.wav becomes noisy-enhanced.wav beside it. Format, sample rate and length stay as they are.
-    Folders are searched to the bottom, and a folder as output receives the same tree. A pipe gets WAV.
+    Folders are searched to the bottom, past what an earlier run made, and a folder as output receives the same tree. A
+    pipe gets WAV.
     """
     from qse.batch import plan, run
     from qse.engine import Engine

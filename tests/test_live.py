@@ -12,6 +12,7 @@ import graphs
 import numpy as np
 import pytest
 import soundfile
+from qse_cli import screen
 from sound import CABLE, HEADSET, MICROPHONE, Sound
 
 import qse
@@ -60,6 +61,25 @@ def test_live_from_file_to_file_is_denoise_bit_for_bit(tmp_path, recurrent, bloc
     assert worker.error is None
     enhanced, _ = soundfile.read(tmp_path / "enhanced.wav", dtype="float32", always_2d=True)
     np.testing.assert_array_equal(enhanced, qse.denoise(audio, rate, recurrent))
+
+
+def test_a_full_disk_ends_the_session_and_keeps_what_the_microphone_gave(tmp_path, recurrent, monkeypatch):
+    def write(file, block):
+        if file.tell() > 1000:
+            raise soundfile.LibsndfileError(2)
+        real(file, block)
+
+    real = soundfile.SoundFile.write
+    monkeypatch.setattr(soundfile.SoundFile, "write", write)
+    sound = Sound(MICROPHONE, HEADSET)
+    session = Session(recurrent, Microphone(sound, None, 160, 0.01))
+    session.start()
+    for _ in range(20):
+        sound.streams[0].give(noise(160))
+    worker = Worker(session, tmp_path / "a.wav")
+    worker.run()
+    assert str(worker.error).endswith("a.wav ends early: is the disk full? What was written so far is kept")
+    assert soundfile.info(tmp_path / "a.wav").frames > 1000
 
 
 def test_a_file_that_can_hold_no_more_ends_the_session_and_is_kept(tmp_path, recurrent, monkeypatch):
@@ -422,6 +442,15 @@ def test_command_says_by_its_status_that_a_recording_broke_off(command, models, 
     monkeypatch.setattr("qse.live.recorder.Recorder._open", lambda self, to: 1 / 0 if isinstance(to, bytes) else to)
     status, out, err = command("live", "--from", noisy, "--no-monitor", "--record", noisy.with_name("c.wav"), "--plain")
     assert status == 1 and "not recorded: " in out and "is not written any further" in err
+
+
+def test_a_second_has_one_line_even_behind_one_that_came_late(capsys, monkeypatch):
+    monkeypatch.setattr(screen, "_state", lambda *_: [])
+    level = SimpleNamespace(dbfs=-20.0)
+    plain = screen.Plain(SimpleNamespace(noisy=level, enhanced=level), None)
+    for seconds in (0.5, 1.0, 1.1, 3.7, 3.8, 4.0, 5.2):
+        plain.show(seconds)
+    assert [line[:8] for line in capsys.readouterr().out.splitlines()] == [f"00:00:0{n}" for n in (1, 3, 4, 5)]
 
 
 def test_command_draws_a_screen_on_a_terminal(command, models, noisy, monkeypatch):
