@@ -8,6 +8,8 @@ import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
+from threading import Timer
+from traceback import walk_stack
 from typing import Annotated
 
 import typer
@@ -49,7 +51,12 @@ def _open_streams() -> None:
 
 
 def _end(number: int, frame) -> None:
-    signal.signal(number, signal.SIG_DFL)  # Python drops an exception in some places: then the next request ends it
+    """End the program, but not out of an import: that may drop the exception and keep a lock, for which others wait."""
+    if any(caller.f_code.co_filename.startswith("<frozen importlib") for caller, _ in walk_stack(frame)):
+        again = Timer(0.05, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+        return
     sys.exit(128 + number)
 
 

@@ -360,6 +360,23 @@ def test_an_interrupted_run_leaves_nothing_half_written(here, name, status):
     assert process.wait() == status and tree(here) == ["long.wav"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_a_request_to_end_waits_for_an_import(here):
+    module = """
+import os, signal
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    list(range(100000))
+except SystemExit:
+    print("dropped, as callbacks of weak references do")
+print("imported")
+"""
+    (here / "slow.py").write_text(module)
+    code = "import time, qse_cli.main as cli; cli.app = lambda: (__import__('slow'), time.sleep(60)); cli.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+    assert (done.stdout, done.returncode) == ("imported\n", 143)
+
+
 def test_info_lists_the_models(models, command):
     status, out, _ = command("info")
     row = next(line for line in out.splitlines() if line.strip().startswith("live-base"))
