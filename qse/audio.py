@@ -104,8 +104,9 @@ def write(
                     file.write(block)
         except (soundfile.SoundFileError, AssertionError) as error:
             fault = error
-        full = fault or not _is_whole(part, written)  # what is lost on closing shows only here
-        if full and not (keep and _frames(part)):
+        held, ends = _held(part)  # what is lost on closing shows only here
+        full = fault or held < written or not ends
+        if full and not (keep and held):
             raise QseError(_full(target)) from fault
     if full:
         raise QseError(f"{target} ends early: is the disk full? What was written so far is kept") from fault
@@ -178,25 +179,15 @@ def _create(part: Path, layout: Layout, target: Path):
     return file
 
 
-def _frames(path: Path) -> int:
-    """Samples per channel that can be read, or more; 0 if it is no audio file any more."""
+def _held(path: Path) -> tuple[int, bool]:
+    """Samples per channel that can be read, 0 if it is no audio file any more; and whether its end is there."""
     import soundfile
 
     try:
         with soundfile.SoundFile(native(path)) as file:
-            return file.frames
+            return file.frames, file.frames < UNKNOWN_LENGTH and not is_cut(path, file)
     except soundfile.SoundFileError:
-        return 0
-
-
-def _is_whole(path: Path, samples: int) -> bool:
-    import soundfile
-
-    try:
-        with soundfile.SoundFile(native(path)) as file:
-            return samples <= file.frames < UNKNOWN_LENGTH and not is_cut(path, file)
-    except soundfile.SoundFileError:
-        return False
+        return 0, False
 
 
 @contextmanager
