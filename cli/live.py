@@ -1,6 +1,7 @@
 """qse live: a microphone, made clean while one speaks, into headphones or a virtual device."""
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +33,7 @@ def live(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")] = False,
     blocksize: Annotated[
-        int | None, typer.Option(min=16, max=1 << 14, metavar="SAMPLES", help="Block of the sound card; else 10 ms.")
+        int | None, typer.Option(min=16, max=1 << 14, metavar="SAMPLES", help="Block of the sound card; else a hop.")
     ] = None,
     cushion: Annotated[
         float, typer.Option(min=1, max=500, metavar="MS", help="Sound kept in hand against blocks that come late.")
@@ -61,7 +62,8 @@ def live(
     from .follow import follow
 
     engine = load(model, threads, flush_to_zero=True)
-    sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), blocksize, cushion / 1000)
+    block = blocksize or Fraction(engine.hop_length, engine.sample_rate)
+    sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, cushion / 1000)
     channels = 2 * (1 if speakers else source.channels)
     recorder = Recorder(record, engine.sample_rate, channels, overwrite) if record else None
     session = Session(engine, source, speakers, recorder, strength)
@@ -94,18 +96,15 @@ def _outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[
     return [*named, None] if monitor or (monitor is None and not named and to is None) else named
 
 
-def _ports(input, from_, paced: bool, outputs: list, blocksize: int | None, cushion: float):
+def _ports(input, from_, paced: bool, outputs: list, block: int | Fraction, cushion: float):
     """The module that plays and records (None if only files do), the source, and the loudspeakers."""
     from qse.live.devices import sound
     from qse.live.files import FileSource
     from qse.live.ports import Loudspeaker, Microphone
 
     needed = sound() if from_ is None or outputs else None
-    if from_ is None:
-        source = Microphone(needed, input, blocksize, cushion)
-    else:
-        source = FileSource(from_, blocksize, paced, cushion)
-    return needed, source, [Loudspeaker(needed, wanted, blocksize, cushion) for wanted in outputs]
+    source = Microphone(needed, input, block, cushion) if from_ is None else FileSource(from_, block, paced, cushion)
+    return needed, source, [Loudspeaker(needed, wanted, block, cushion) for wanted in outputs]
 
 
 def _list() -> None:

@@ -149,8 +149,11 @@ def _card(
     faults: str,
     licence: str,
 ) -> str:
-    network = build_network(config.model).config
-    streaming, hop = cost.p50 is not None, 1000 * network.hop_length / network.sample_rate
+    built = build_network(config.model)
+    network, streaming, latency = built.config, cost.p50 is not None, "whole recordings"
+    if streaming:
+        hop, late = (1000 * samples / network.sample_rate for samples in (network.hop_length, built.latency))
+        latency = f"{hop + late:g} ms (hop {hop:g} ms)"
     origin = header.get("origin")  # whose hours are counted too
     steps = f"{header['step']} steps" + (f" after those of {origin}, in all " if origin else ", ")
     audio = int(header["heard"]) / config.mix.sample_rate
@@ -164,7 +167,7 @@ def _card(
         "| | |",
         "|---|---|",
         f"| sample rate | {network.sample_rate} Hz |",
-        f"| algorithmic latency | {f'{2 * hop:g} ms (hop {hop:g} ms)' if streaming else 'whole recordings'} |",
+        f"| algorithmic latency | {latency} |",
         f"| parameters | {cost.params:,} |",
         f"| multiply-accumulates | {cost.macs / 1e9:.2f} G per second of audio |",
         *_per_hop(cost),

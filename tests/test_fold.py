@@ -28,9 +28,10 @@ VARIANTS = {
     "bands by Hamilton attention": {"attention": "hamilton"},
     "bands for themselves": {"attention": "none"},
     "every layer remembers one frame": {"dilations": (1, 1)},
-    "two ranges, asymmetric windows": {"ranges": ((16, 1), (16, 4)), "hop_length": 16},
+    "two ranges, asymmetric windows": {"ranges": ((16, 1), (16, 4)), "hop_length": 16, "overlap": 8},
 }
-each_size = pytest.mark.parametrize("n_fft, hop", [(512, 160), (320, 160), (400, 100), (64, 32), (62, 31), (480, 160)])
+SIZES = [(512, 160, 160), (512, 200, 120), (320, 160, 160), (400, 100, 100), (64, 32, 32), (62, 31, 31), (480, 160, 80)]
+each_size = pytest.mark.parametrize("n_fft, hop, overlap", SIZES)
 
 
 @pytest.fixture(autouse=True)
@@ -74,8 +75,12 @@ def test_the_factors_of_a_large_transform_are_small():
 
 
 @each_size
-def test_factored_transforms_are_those_they_stand_for(n_fft, hop):
-    analysis, synthesis, x = Analysis(n_fft, hop), Synthesis(n_fft, hop), 0.3 * torch.randn(2, 9 * hop)
+def test_factored_transforms_are_those_they_stand_for(n_fft, hop, overlap):
+    analysis, synthesis, x = (
+        Analysis(n_fft, hop, overlap),
+        Synthesis(n_fft, hop, overlap),
+        0.3 * torch.randn(2, 9 * hop),
+    )
     spec, past = analysis(x)
     for found, expected in zip(FactoredAnalysis(analysis)(x), (by_place(spec, n_fft), past), strict=True):
         torch.testing.assert_close(found, expected, rtol=0, atol=2e-5)
@@ -86,11 +91,15 @@ def test_factored_transforms_are_those_they_stand_for(n_fft, hop):
         torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
 
 
-@pytest.mark.parametrize("n_fft, hop", [(64, 16), (62, 31)])
-def test_factored_transforms_keep_the_law(n_fft, hop):
-    contract.verify_stream(FactoredAnalysis(Analysis(n_fft, hop)), torch.randn(2, 10 * hop), dim=1, unit=hop, out_dim=1)
+@pytest.mark.parametrize("n_fft, hop, overlap", [(64, 16, 16), (64, 16, 5), (62, 31, 31)])
+def test_factored_transforms_keep_the_law(n_fft, hop, overlap):
+    analysis, synthesis = (
+        FactoredAnalysis(Analysis(n_fft, hop, overlap)),
+        FactoredSynthesis(Synthesis(n_fft, hop, overlap)),
+    )
+    contract.verify_stream(analysis, torch.randn(2, 10 * hop), dim=1, unit=hop, out_dim=1)
     products = torch.randn(2, 10, *bins_by_place(n_fft).shape[:1], 2, 2, bins_by_place(n_fft).shape[1])
-    contract.verify_stream(FactoredSynthesis(Synthesis(n_fft, hop)), products, dim=1, out_dim=1)
+    contract.verify_stream(synthesis, products, dim=1, out_dim=1)
 
 
 def test_factored_analysis_refuses_a_part_of_a_hop():
@@ -120,7 +129,7 @@ def test_a_folded_network_computes_the_same(changes):
     assert (expected[:, network.latency :] - x[:, : -network.latency]).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("changes", [{}, {"hop_length": 16}], ids=["plain", "asymmetric"])
+@pytest.mark.parametrize("changes", [{}, {"hop_length": 16, "overlap": 8}], ids=["plain", "asymmetric"])
 def test_a_folded_network_keeps_the_law(changes):
     folded = fold(live(**changes))
     hop = folded.config.hop_length

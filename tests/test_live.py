@@ -5,6 +5,7 @@ import resource
 import select
 import sys
 import time
+from fractions import Fraction
 from threading import Event
 from types import SimpleNamespace
 
@@ -119,6 +120,16 @@ def test_what_is_played_is_the_input_as_late_as_announced(delay):
     announced = parts.blocks + parts.model - block / 2 / rate  # given and taken at once: no half block between them
     assert late / rate == pytest.approx(announced, abs=5e-4)
     assert (parts.device_in, parts.device_out) == pytest.approx((0.02, 0.02))
+
+
+@pytest.mark.parametrize("rate, samples", [(16000, 200), (48000, 600), (44100, 441), (60, 1)])
+def test_a_block_is_a_hop_of_the_model_if_that_is_whole_or_ten_milliseconds(tmp_path, rate, samples):
+    soundfile.write(tmp_path / "noisy.wav", noise(rate), rate)
+    sound, hop = Sound(MICROPHONE, HEADSET, rate=rate), Fraction(200, 16000)
+    ports = Microphone(sound, None, hop, 0.01), Loudspeaker(sound, None, hop, 0.01)
+    for port in (*ports, FileSource(tmp_path / "noisy.wav", hop)):
+        assert port.blocksize == samples
+    assert Microphone(sound, None, 64, 0.01).blocksize == 64
 
 
 def test_two_loudspeakers_play_the_same_and_the_default_one_joins_when_asked(delay):

@@ -22,6 +22,7 @@ VARIANTS = {
     "plain": {},
     "norm of queries and keys": {"qk_norm": True},
     "asymmetric windows": {"hop_length": 16},
+    "short overlap": {"overlap": 8},
     "two ranges": {"ranges": ((16, 1), (16, 4))},
     "two blocks": {"blocks": 2},
 }
@@ -221,7 +222,7 @@ def test_a_table_builds_a_network():
         ({"network": "live", "n_fft": 64}, "ranges must cover the 32 bins of n_fft 64"),
         ({"network": "live", "ranges": [[255, 1], [1, 1]]}, "multiple of 4 times its bins per band"),
         ({"network": "live", "heads": 3}, "3 heads do not divide 16 quaternion channels"),
-        ({"network": "live", "hop_length": 400}, "n_fft 512 is shorter than two hops of 400"),
+        ({"network": "live", "hop_length": 400}, "n_fft 512 is shorter than a hop of 400 and an overlap of 400"),
         (3, "expected a table"),
     ],
 )

@@ -12,8 +12,17 @@ from qse.nn.features import QuaternionFeatures  # noqa: E402
 from qse.nn.mask import MagnitudePhaseMask  # noqa: E402
 from qse.nn.stft import Analysis, Synthesis, window_pair  # noqa: E402
 
-SIZES = [(320, 160), (512, 256), (512, 160), (512, 128), (64, 32)]
-each_size = pytest.mark.parametrize("n_fft, hop", SIZES)
+SIZES = [
+    (320, 160, 160),
+    (512, 256, 256),
+    (512, 160, 160),
+    (512, 200, 120),
+    (320, 240, 80),
+    (512, 255, 1),
+    (320, 319, 1),
+    (64, 32, 32),
+]
+each_size = pytest.mark.parametrize("n_fft, hop, overlap", SIZES)
 
 
 @pytest.fixture(autouse=True)
@@ -29,42 +38,52 @@ def noise(*shape: int) -> torch.Tensor:
 
 
 @each_size
-def test_window_pair_overlaps_to_one(n_fft, hop):
-    analysis, synthesis = window_pair(n_fft, hop)
-    assert analysis.shape == (n_fft,) and synthesis.shape == (2 * hop,)
-    product = analysis[-2 * hop :] * synthesis
-    torch.testing.assert_close(product[:hop] + product[hop:], torch.ones(hop).double(), rtol=0, atol=1e-12)
+def test_window_pair_overlaps_to_one(n_fft, hop, overlap):
+    analysis, synthesis = window_pair(n_fft, hop, overlap)
+    assert analysis.shape == (n_fft,) and synthesis.shape == (hop + overlap,)
+    product = analysis[-hop - overlap :] * synthesis
+    product[:overlap] += product[hop:]
+    torch.testing.assert_close(product[:hop], torch.ones(hop).double(), rtol=0, atol=1e-12)
 
 
 @each_size
-def test_windows_fall_together_and_are_bounded(n_fft, hop):
-    analysis, synthesis = window_pair(n_fft, hop)
-    torch.testing.assert_close(analysis[-hop:], synthesis[-hop:])
-    for window in (analysis, synthesis):
-        assert window.min() >= 0 and window.max() <= 1 + 1e-12
+def test_windows_are_bounded_and_fall_together_where_the_overlap_is_a_hop(n_fft, hop, overlap):
+    analysis, synthesis = window_pair(n_fft, hop, overlap)
+    assert analysis.min() >= 0 and analysis.max() <= 1 + 1e-12
+    assert synthesis.min() >= 0 and synthesis.max() <= 1.54
+    if overlap == hop:
+        torch.testing.assert_close(analysis[-hop:], synthesis[-hop:])
 
 
 def test_half_overlap_takes_the_square_root_of_a_hann_window_twice():
     n = torch.arange(320, dtype=torch.float64)
     expected = torch.sin(math.pi * n / 320)  # the root of 0.5 - 0.5 cos(2 pi n / 320)
-    for window in window_pair(320, 160):
+    for window in window_pair(320, 160, 160):
         torch.testing.assert_close(window, expected, rtol=0, atol=1e-12)
 
 
-def test_a_window_shorter_than_two_hops_is_refused():
-    with pytest.raises(ValueError, match="300 is shorter than two hops of 160"):
-        Analysis(300, 160)
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ((300, 160, 160), "n_fft 300 is shorter than a hop of 160 and an overlap of 160"),
+        ((512, 160, 161), "overlap by 161 samples: at least 1 and at most the hop of 160"),
+        ((512, 160, -1), "overlap by -1 samples"),
+    ],
+)
+def test_windows_that_do_not_fit_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Analysis(*wrong)
 
 
 # Analysis and synthesis
 
 
 @each_size
-def test_analysis_is_that_of_torch(n_fft, hop):
+def test_analysis_is_that_of_torch(n_fft, hop, overlap):
     audio = noise(2, 12 * hop)
-    found, past = Analysis(n_fft, hop)(audio)
+    found, past = Analysis(n_fft, hop, overlap)(audio)
     before = torch.cat([torch.zeros(2, n_fft - hop), audio], 1).double()
-    window = window_pair(n_fft, hop)[0]
+    window = window_pair(n_fft, hop, overlap)[0]
     expected = torch.stft(before, n_fft, hop, window=window, center=False, return_complex=True).mT  # B, T, F
     torch.testing.assert_close(found[:, 0], expected.real.float(), rtol=0, atol=2e-5)
     torch.testing.assert_close(found[:, 1], expected.imag.float(), rtol=0, atol=2e-5)
@@ -78,27 +97,29 @@ def test_a_tone_lies_in_its_bin():
 
 
 @each_size
-def test_reconstruction_is_perfect_and_one_hop_late(n_fft, hop):
+def test_reconstruction_is_perfect_and_late_by_the_overlap(n_fft, hop, overlap):
     audio = noise(2, 12 * hop)
-    found, _ = Synthesis(n_fft, hop)(Analysis(n_fft, hop)(audio)[0])
+    found, _ = Synthesis(n_fft, hop, overlap)(Analysis(n_fft, hop, overlap)(audio)[0])
     assert found.shape == audio.shape
-    assert found[:, :hop].abs().max() < 1e-6
-    torch.testing.assert_close(found[:, hop:], audio[:, :-hop], rtol=0, atol=2e-6)
+    assert found[:, :overlap].abs().max() < 1e-6
+    torch.testing.assert_close(found[:, overlap:], audio[:, :-overlap], rtol=0, atol=2e-6)
 
 
 @each_size
-def test_synthesis_of_a_frame_is_the_windowed_inverse_transform(n_fft, hop):
+def test_synthesis_of_a_frame_is_the_windowed_inverse_transform(n_fft, hop, overlap):
     spec = torch.randn(1, 2, 1, n_fft // 2 + 1, dtype=torch.float64)
-    found, tail = Synthesis(n_fft, hop).double()(spec)
+    found, tail = Synthesis(n_fft, hop, overlap).double()(spec)
     spec[:, 1, :, [0, -1]] = 0  # the imaginary parts of these two bins say nothing
-    frame = torch.fft.irfft(torch.complex(*spec[0, :, 0]), n_fft)[-2 * hop :] * window_pair(n_fft, hop)[1]
+    frame = (
+        torch.fft.irfft(torch.complex(*spec[0, :, 0]), n_fft)[-hop - overlap :] * window_pair(n_fft, hop, overlap)[1]
+    )
     torch.testing.assert_close(torch.cat([found[0], tail[0]]), frame, rtol=0, atol=1e-6)  # the basis is float32
 
 
 @each_size
-def test_both_keep_the_law(n_fft, hop):
-    contract.verify_stream(Analysis(n_fft, hop), noise(2, 11 * hop), dim=1, unit=hop, out_dim=2)
-    contract.verify_stream(Synthesis(n_fft, hop), noise(2, 2, 11, n_fft // 2 + 1), dim=2, out_dim=1)
+def test_both_keep_the_law(n_fft, hop, overlap):
+    contract.verify_stream(Analysis(n_fft, hop, overlap), noise(2, 11 * hop), dim=1, unit=hop, out_dim=2)
+    contract.verify_stream(Synthesis(n_fft, hop, overlap), noise(2, 2, 11, n_fft // 2 + 1), dim=2, out_dim=1)
 
 
 def test_a_part_of_a_hop_is_refused():

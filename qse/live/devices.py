@@ -5,6 +5,7 @@ sound: the module `sounddevice`, or whatever answers like it.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from types import ModuleType
 
 from ..errors import UsageError
@@ -49,6 +50,14 @@ class Device:
 
     def __str__(self) -> str:
         return f"{self.id} {self.name} ({self.host})"
+
+
+def block_of(size: int | Fraction | None, sample_rate: int) -> int:
+    """Samples of a block: as many as are asked for, or in so many seconds (a Fraction) if whole; else 10 ms."""
+    if isinstance(size, int):
+        return size
+    samples = sample_rate * (size or Fraction(1, 100))
+    return samples.numerator if samples.denominator == 1 else max(1, sample_rate // 100)
 
 
 def sound() -> ModuleType:

@@ -5,6 +5,7 @@ sample for sample, without a strength. Paced by the wall clock it delivers a blo
 """
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -14,6 +15,7 @@ import numpy as np
 from ..audio import Source
 from ..formats import Layout
 from ..resample import Resampler
+from .devices import block_of
 
 
 class FileSource:
@@ -21,13 +23,13 @@ class FileSource:
 
     complaint = "behind the clock"
 
-    def __init__(self, path: Path, blocksize: int | None = None, paced: bool = True, cushion: float = 0.01):
-        """`blocksize` in samples of the file, None: 10 ms. A block is late if it is not done `cushion` seconds after
-        the next one is there. Raises QseError if the file cannot be used."""
+    def __init__(self, path: Path, block: int | Fraction | None = None, paced: bool = True, cushion: float = 0.01):
+        """`block` as in `block_of`. A block is late if it is not done `cushion` seconds after the next one is there.
+        Raises QseError if the file cannot be used."""
         with Source(path) as source:
             self.layout: Layout = source.layout
         self.path, self.sample_rate, self.channels = path, self.layout.sample_rate, self.layout.channels
-        self.blocksize = blocksize or max(1, self.sample_rate // 100)
+        self.blocksize = block_of(block, self.sample_rate)
         self.samples = self.dropouts = self.bad = 0
         self.latency = 0.0
         self._paced, self._cushion, self._stopped = paced, cushion, Event()

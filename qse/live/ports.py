@@ -7,12 +7,13 @@ An open port is `lost` when PortAudio has ended its stream or has not called for
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from fractions import Fraction
 from time import monotonic
 from types import ModuleType
 
 import numpy as np
 
-from .devices import Device, NoSound, devices, find
+from .devices import Device, NoSound, block_of, devices, find
 from .drift import Converter, Drift
 from .player import WIDEST, Player
 from .ring import Bell, Ring
@@ -27,12 +28,12 @@ class Port(ABC):
 
     kind = ""
 
-    def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
-        """`wanted` as in `find`; `blocksize` in samples at the device's rate, None: 10 ms; `cushion` in seconds."""
+    def __init__(self, sound: ModuleType, wanted: str | None, block: int | Fraction | None, cushion: float):
+        """`wanted` as in `find`; `block` as in `block_of`; `cushion` in seconds."""
         self._sound, self._wanted, self._cushion, self._stream = sound, wanted, cushion, None
         self.device: Device = find(sound, kind=self.kind, wanted=wanted)
         self.sample_rate = self.device.sample_rate
-        self.blocksize = blocksize or self.sample_rate // 100
+        self.blocksize = block_of(block, self.sample_rate)
         self._channels = min(2, self.device.channels(self.kind))
         self._opened, self._called, self._ended, self._away = False, 0.0, False, None
 
@@ -112,8 +113,8 @@ class Microphone(Port):
 
     kind, channels, complaint = "input", 1, "input lost"
 
-    def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
-        super().__init__(sound, wanted, blocksize, cushion)
+    def __init__(self, sound: ModuleType, wanted: str | None, block: int | Fraction | None, cushion: float):
+        super().__init__(sound, wanted, block, cushion)
         room = max(self.sample_rate, 2 * self.blocksize)
         self._ring, self._bell, self._stopped = Ring(room, self._channels), Bell(), False
         self._converter: Converter | None = None
@@ -169,8 +170,8 @@ class Loudspeaker(Port):
 
     kind = "output"
 
-    def __init__(self, sound: ModuleType, wanted: str | None, blocksize: int | None, cushion: float):
-        super().__init__(sound, wanted, blocksize, cushion)
+    def __init__(self, sound: ModuleType, wanted: str | None, block: int | Fraction | None, cushion: float):
+        super().__init__(sound, wanted, block, cushion)
         self.player = Player(self.sample_rate, cushion, self.blocksize)
         self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), Drift()
         self.starved, self._starving, self._bearable = 0, False, BEARABLE

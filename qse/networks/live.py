@@ -33,6 +33,7 @@ class LiveConfig:
     sample_rate: int = 16000
     n_fft: int = 512
     hop_length: int = 160
+    overlap: int = 0  # of the windows of synthesis, in samples: what latency has beside the hop; 0: a whole hop
     ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))  # (bins, bins per band), from low to high
     power: float = 0.3
     channels: tuple[int, int, int] = (8, 12, 16)
@@ -166,19 +167,19 @@ class Live(Stateful):
     def __init__(self, config: LiveConfig):
         super().__init__()
         self.config = config
-        self.analysis = Analysis(config.n_fft, config.hop_length)
+        self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
         self.features = QuaternionFeatures(config.power, config.n_fft // 2)
         self.encoder = Encoder(config)
         self.bottleneck = Bottleneck(_blocks(config))
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()
-        self.synthesis = Synthesis(config.n_fft, config.hop_length)
+        self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
         convert_(self, config.algebra, config.phm_n)
 
     @property
     def latency(self) -> int:
         """Samples from an input sample to the same moment in the output, fed hop by hop."""
-        return self.config.hop_length
+        return self.synthesis.overlap
 
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}

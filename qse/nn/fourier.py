@@ -59,7 +59,7 @@ class FactoredAnalysis(Stateful):
         super().__init__()
         self.n_fft, self.hop_length = analysis.n_fft, analysis.hop_length
         first, turn, second = factors(self.n_fft)
-        self.register_buffer("window", window_pair(self.n_fft, self.hop_length)[0].float())
+        self.register_buffer("window", window_pair(self.n_fft, self.hop_length, analysis.overlap)[0].float())
         self.register_buffer("first", first.float())
         self.register_buffer("turn", turn.float())
         self.register_buffer("second", second.float())
@@ -86,14 +86,15 @@ class FactoredSynthesis(Stateful):
 
     def __init__(self, synthesis: Synthesis):
         super().__init__()
-        n_fft, self.hop_length = synthesis.n_fft, synthesis.hop_length
+        n_fft, self.hop_length, self.overlap = synthesis.n_fft, synthesis.hop_length, synthesis.overlap
+        window = window_pair(n_fft, self.hop_length, self.overlap)[1]
         first, turn, second = factors(n_fft)
         re, im = second.T.chunk(2)  # of the places, to the four products before the turn
         weight = torch.full((len(turn),), 2 / n_fft, dtype=torch.float64)
         weight[[0, -1]] /= 2  # all bins of these two rows have two places, or are real
-        late = -(-2 * self.hop_length * first.shape[1] // n_fft)  # rows of a that the window reaches
+        late = -(-len(window) * first.shape[1] // n_fft)  # rows of a that the window reaches
         first = first.T[-late:].unflatten(1, (-1, 1, 2)).expand(-1, -1, 2, -1)  # both halves of the turn add up
-        self.register_buffer("window", window_pair(n_fft, self.hop_length)[1].float())
+        self.register_buffer("window", window.float())
         self.register_buffer("first", first.flatten(1).float())  # a, (r, 2, part)
         self.register_buffer("turn", (turn * weight[:, None, None]).flatten(1).float())
         self.register_buffer("second", torch.cat([re, im, im, -re]).float())
@@ -103,8 +104,8 @@ class FactoredSynthesis(Stateful):
         y = self.first @ y.flatten(2).unflatten(2, (self.first.shape[1], -1))  # B, T, a, J
         y = y.flatten(2)  # the last a J samples
         frames = y[:, :, y.shape[2] - len(self.window) :] * self.window
-        now, later = frames.split(self.hop_length, 2)
+        first, alone, later = frames.split([self.overlap, self.hop_length - self.overlap, self.overlap], 2)
         if tail is None:
-            tail = later.new_zeros(later.shape[0], self.hop_length)
+            tail = later.new_zeros(later.shape[0], self.overlap)
         before, after = delay(later, tail[:, None], dim=1)
-        return (now + before).flatten(1), after[:, 0]
+        return torch.cat([first + before, alone], 2).flatten(1), after[:, 0]

@@ -1,11 +1,12 @@
 """Short-time Fourier analysis and synthesis as streaming layers.
 
 Analysis is a fixed convolution with windowed cosines and sines, synthesis a fixed transposed convolution; overlap-add
-is what the transposed convolution does. Windows: K = n_fft samples of analysis, a synthesis window of 2 M samples at
-the end of it, M = hop_length. Their product is a Hann window of 2 M samples, which adds up to one at hop M: perfect
-reconstruction. With K = 2 M both are the square root of a Hann window; with K > 2 M the analysis window rises slowly
-and falls fast (Mauler & Martin, "A low delay, variable resolution, perfect reconstruction spectral
-analysis-synthesis system for speech enhancement", 2007): the frequency resolution of K at the latency of 2 M.
+is what the transposed convolution does. Windows: K = n_fft samples of analysis, M + L samples of synthesis at the end
+of it, M = hop_length, L = overlap, at most M. Their product rises and falls as a Hann window of 2 L samples does and
+is one between, so that it adds up to one at hop M: perfect reconstruction. With K = 2 M = 2 L both are the square root
+of a Hann window; with K > M + L the analysis window rises slowly and falls fast (Mauler & Martin, "A low delay,
+variable resolution, perfect reconstruction spectral analysis-synthesis system for speech enhancement", 2007): the
+frequency resolution of K at the latency of M + L. With L < M that latency takes fewer hops per second.
 """
 
 import math
@@ -17,17 +18,25 @@ from torch.nn import functional as F
 from .state import Stateful
 
 
-def window_pair(n_fft: int, hop_length: int) -> tuple[Tensor, Tensor]:
-    """Analysis window (n_fft,) and synthesis window (2 hop_length,), float64."""
-    if n_fft < 2 * hop_length:
-        raise ValueError(f"n_fft {n_fft} is shorter than two hops of {hop_length} samples")
-    rise = n_fft - hop_length
-    long = torch.hann_window(2 * rise, dtype=torch.float64)[:rise].sqrt()
-    hann = torch.hann_window(2 * hop_length, dtype=torch.float64)
-    analysis = torch.cat([long, hann[hop_length:].sqrt()])
-    tail = analysis[n_fft - 2 * hop_length :]
-    synthesis = torch.where(tail > 0, hann / tail.clamp_min(1e-30), 0.0)
-    return analysis, synthesis
+def window_pair(n_fft: int, hop_length: int, overlap: int) -> tuple[Tensor, Tensor]:
+    """Analysis window (n_fft,), at most 1, and synthesis window (hop_length + overlap,), at most 1.54, float64."""
+    size = hop_length + overlap
+    if not 0 < overlap <= hop_length:
+        raise ValueError(f"windows that overlap by {overlap} samples: at least 1 and at most the hop of {hop_length}")
+    if n_fft < size:
+        raise ValueError(f"n_fft {n_fft} is shorter than a hop of {hop_length} and an overlap of {overlap} samples")
+    fall = min(size // 2, 2 * overlap)
+    rise = min(n_fft - fall, n_fft - size + 2 * overlap)
+    analysis = _trapezium(rise, n_fft - rise - fall, fall).sqrt()
+    tail = analysis[n_fft - size :]
+    product = _trapezium(overlap, hop_length - overlap, overlap)
+    return analysis, torch.where(tail > 0, product / tail.clamp_min(1e-30), 0.0)
+
+
+def _trapezium(rise: int, flat: int, fall: int) -> Tensor:
+    """The first half of a Hann window, ones, and the second half of another."""
+    up, down = (torch.hann_window(2 * half, dtype=torch.float64) for half in (rise, fall))
+    return torch.cat([up[:rise], torch.ones(flat, dtype=torch.float64), down[fall:]])
 
 
 def _fourier(n_fft: int) -> Tensor:
@@ -51,10 +60,10 @@ class Analysis(Stateful):
     it: in bfloat16 the rounding of loud bins would cover quiet ones. ValueError for a part of a hop.
     """
 
-    def __init__(self, n_fft: int, hop_length: int):
+    def __init__(self, n_fft: int, hop_length: int, overlap: int = 0):  # 0: a whole hop
         super().__init__()
-        self.n_fft, self.hop_length = n_fft, hop_length
-        basis = _fourier(n_fft) * window_pair(n_fft, hop_length)[0]
+        self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
+        basis = _fourier(n_fft) * window_pair(n_fft, hop_length, self.overlap)[0]
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, n_fft
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -69,23 +78,23 @@ class Analysis(Stateful):
 
 
 class Synthesis(Stateful):
-    """(B, 2, T, F) -> (B, T * hop_length) samples, hop_length samples late. State: the hop still to be added to.
+    """(B, 2, T, F) -> (B, T * hop_length) samples, `overlap` samples late. State: the samples still to be added to.
 
     Like `Analysis` in full precision under autocast.
     """
 
-    def __init__(self, n_fft: int, hop_length: int):
+    def __init__(self, n_fft: int, hop_length: int, overlap: int = 0):  # 0: a whole hop
         super().__init__()
-        self.n_fft, self.hop_length = n_fft, hop_length
-        basis = _fourier(n_fft)[..., n_fft - 2 * hop_length :] * window_pair(n_fft, hop_length)[1]
-        basis = basis * bin_weights(n_fft)[:, None]
-        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, 2 hop
+        self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
+        window = window_pair(n_fft, hop_length, self.overlap)[1]
+        basis = _fourier(n_fft)[..., n_fft - len(window) :] * window * bin_weights(n_fft)[:, None]
+        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, hop + overlap
 
     def forward(self, spec: Tensor, tail: Tensor | None = None) -> tuple[Tensor, Tensor]:
         x = spec.transpose(2, 3).flatten(1, 2).to(self.basis.dtype)  # B, 2F, T
         with torch.autocast(x.device.type, enabled=False):
             y = F.conv_transpose1d(x, self.basis, stride=self.hop_length)[:, 0]
         if tail is None:
-            tail = y.new_zeros(y.shape[0], self.hop_length)
-        y = torch.cat([y[:, : self.hop_length] + tail, y[:, self.hop_length :]], dim=1)  # B, (T + 1) hop
-        return y[:, : -self.hop_length], y[:, -self.hop_length :]
+            tail = y.new_zeros(y.shape[0], self.overlap)
+        y = torch.cat([y[:, : self.overlap] + tail, y[:, self.overlap :]], dim=1)  # B, T hop + overlap
+        return y[:, : -self.overlap], y[:, -self.overlap :]
