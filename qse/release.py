@@ -64,6 +64,8 @@ def release(
     last = run / "checkpoint.safetensors"
     if not last.exists() or run.resolve() == folder.resolve():
         raise QseError(f"{run}: a model is made of the folder of a run, in a folder of its own; name both")
+    if (folder / "train.csv").exists():
+        raise QseError(f"{folder}: is a run, which the model would replace; name another folder for the model")
     config = read_config(run / "config.toml")
     network, header = load_network(run / "config.toml", best_of(run))
     if others:
@@ -72,8 +74,11 @@ def release(
         mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
-    # read before any file is replaced, for that may fail
+    # read and scored before any file is replaced, for that takes long and may fail
     pairs = read_pairs(find_pairs(valid, config.mix.sample_rate)) if valid else None
+    scores = validate(network, pairs, torch.device("cpu")) if pairs else None
+    if not pairs and not others:  # means have no scores of their own
+        scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     folder.mkdir(parents=True, exist_ok=True)
     export = export_offline if isinstance(network, Offline) else export_stream
     export(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
@@ -82,11 +87,6 @@ def release(
     shutil.copyfile(last, folder / "checkpoint.safetensors")
     shutil.copyfile(run / "config.toml", folder / "config.toml")
     measured = measure(network, load(folder / "model.onnx"))
-    scores = None
-    if pairs:
-        scores = validate(network, pairs, torch.device("cpu"))
-    elif not others:  # of which no run has scores
-        scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     card = _card(folder.name, config, header, measured, scores, data, faults, licence)
     (folder / "card.md").write_text(card, encoding="utf-8")
     return measured

@@ -406,8 +406,14 @@ def test_the_plot_command_draws_files_at_different_rates(corpus, run):
     picture = corpus / "pictures" / "both.png"
     result = run("plot", corpus / "high.wav", corpus / "clean" / "u0.wav", "-o", picture, "--titles", "noise, voice")
     assert result.exit_code == 0 and picture.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(QseError, match="pictures cannot be written: Is a directory"):
-        plot_spectrograms([("noise", hiss(16000), 16000)], picture.parent)
+    (corpus / "folder.png").mkdir()
+    with pytest.raises(QseError, match=r"folder.png cannot be written: Is a directory"):
+        plot_spectrograms([("noise", hiss(16000), 16000)], corpus / "folder.png")
+    recording = corpus / "high.wav"
+    before = recording.read_bytes()
+    with pytest.raises(QseError, match=r"high.wav: a picture is a PNG; name one that ends in .png"):
+        plot_spectrograms([("noise", hiss(16000), 16000)], recording)
+    assert recording.read_bytes() == before
 
 
 def test_evaluation_of_an_exported_model_needs_no_torch():

@@ -456,10 +456,25 @@ def refused(sentence: str, config: RunConfig, job: Job) -> None:
         train(config, job)
 
 
+def test_a_resume_that_fails_leaves_the_run_as_it_was(whole, audio, tmp_path):
+    shutil.copytree(whole[0], tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    other = replace(CONFIG, train=replace(CONFIG.train, learning_rate=0.5))
+    refused("no such folder", other, job(tmp_path / "typo", tmp_path / "run", resume=True, valid=audio / "valid"))
+    wider = replace(other, model={**TINY, "blocks": 2})
+    with pytest.raises((QseError, RuntimeError)):
+        train(wider, job(audio, tmp_path / "run", resume=True))
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+
+
 def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
     out, _ = whole
     before = (out / "checkpoint.safetensors").read_bytes()
     refused("whole: holds a run already; continue it with --resume", CONFIG, job(audio, out))
+    for name in ("best.safetensors", "train.csv", "valid.csv"):  # of a run that came to no checkpoint
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+        refused("holds a run already; continue it", CONFIG, job(audio, tmp_path / name))
     refused(r"checkpoint.safetensors: no checkpoint to resume from", CONFIG, job(audio, tmp_path / "new", resume=True))
     refused("speech: no such folder", CONFIG, job(tmp_path, tmp_path / "new", valid=audio / "valid"))
     refused("gpu: choose cpu or cuda", CONFIG, job(audio, tmp_path / "unborn", device="gpu"))
@@ -525,16 +540,23 @@ def test_a_network_that_needs_whole_recordings_is_released_for_files(audio, tmp_
     np.testing.assert_allclose(enhanced, whole, atol=1e-4)
 
 
-def test_a_run_is_not_released_into_itself(whole):
+def test_a_run_is_released_neither_into_itself_nor_into_another(whole, tmp_path):
     before = {path.name: path.read_bytes() for path in whole[0].iterdir()}
+    shutil.copytree(whole[0], tmp_path / "other")
+    with pytest.raises(QseError, match="other: is a run, which the model would replace"):
+        release(whole[0], tmp_path / "other")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()} == before
     with pytest.raises(QseError, match="in a folder of its own"):
         release(whole[0], whole[0] / "../" / whole[0].name)
     assert {path.name: path.read_bytes() for path in whole[0].iterdir()} == before
 
 
-def test_a_release_that_cannot_be_scored_replaces_nothing(whole, tmp_path):
+def test_a_release_that_cannot_be_scored_replaces_nothing(whole, audio, tmp_path, monkeypatch):
     with pytest.raises(QseError, match="nothing: no pairs"):
         release(whole[0], tmp_path / "model", valid=tmp_path / "nothing")
+    monkeypatch.setattr("qse.release.validate", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        release(whole[0], tmp_path / "model", valid=audio / "valid")
     assert not (tmp_path / "model").exists()
 
 

@@ -35,10 +35,13 @@ class Job:
     start: str | Path | None = None
 
 
+REMAINS = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")  # of a run, whole or not
+
+
 def check(config: RunConfig, job: Job) -> None:
     """Raises QseError for what would go wrong later: before anything is written, and any audio read."""
     last = job.out / "checkpoint.safetensors"
-    if last.exists() and not job.resume:
+    if not job.resume and any((job.out / name).exists() for name in REMAINS):
         raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
     if job.resume and not last.exists():
         raise QseError(f"{last}: no checkpoint to resume from")

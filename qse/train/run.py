@@ -47,7 +47,8 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
     check(config, job)
     try:
         job.out.mkdir(parents=True, exist_ok=True)
-        write_config(job.out / "config.toml", config)
+        if not job.resume:
+            write_config(job.out / "config.toml", config)
     except OSError as error:
         raise QseError(f"{job.out}: cannot write there ({error.strerror}); name another folder") from error
     if job.data:
@@ -99,7 +100,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
     device = torch.device(job.device)
     torch.manual_seed(config.train.seed)
     source = _source(config, job, device)
-    config = replace(config, train=config.train.counted(source.segments, processes))
+    given, config = config, replace(config, train=config.train.counted(source.segments, processes))
 
     def batches(step: int) -> tuple[Tensor, Tensor]:
         noisy, clean = source.batch(step, config.train.batch, rank)
@@ -110,7 +111,10 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
     trainer = Trainer(network, loss_of(config.loss, config.train.carried), batches, config.train, device, rank)
     if job.start:
         trainer.begin(Path(job.start).resolve().name, header)
-    _Run(trainer, config, job, _pairs(config, job), rank, processes, report).go()
+    run = _Run(trainer, config, job, _pairs(config, job), rank, processes, report)
+    if job.resume and rank == 0:  # not before: what fails until here leaves the run as it was
+        write_config(job.out / "config.toml", given)
+    run.go()
 
 
 def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source:
