@@ -33,7 +33,8 @@ def live(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")] = False,
     blocksize: Annotated[
-        int | None, typer.Option(min=16, max=1 << 14, metavar="SAMPLES", help="Block of the sound card; else a hop.")
+        int | None,
+        typer.Option(min=16, max=1 << 14, metavar="SAMPLES", help="Block of the sound card; else a hop or 10 ms."),
     ] = None,
     cushion: Annotated[
         float, typer.Option(min=1, max=500, metavar="MS", help="Sound kept in hand against blocks that come late.")

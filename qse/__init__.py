@@ -6,7 +6,8 @@
     stream = qse.Stream(engine, blocksize=480)     block by block: stream.process(block), stream.latency
 
 None of these needs PyTorch. The layers, networks and training live in `qse.nn`, `qse.networks` and `qse.train`.
-Nothing is sent anywhere: `import qse` sets ORT_DISABLE_TELEMETRY, of ONNX Runtime, to 1 where it is not set.
+Nothing is sent anywhere: `import qse` sets ORT_DISABLE_TELEMETRY, of ONNX Runtime, to 1 where it is not set. Import it
+before onnxruntime, which looks at that once.
 """
 
 import os

@@ -73,7 +73,7 @@ class Stream:
 
     def finish(self) -> np.ndarray:
         """What is still inside, pushed out by silence: (latency,)."""
-        return self.process(np.zeros(self.latency, np.float32))
+        return self.process(np.zeros(self.latency + -self.latency % self._grain, np.float32))[: self.latency]
 
     def _push(self, samples: np.ndarray) -> None:
         self._noisy[self._filled : self._filled + len(samples)] = samples

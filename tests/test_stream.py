@@ -1,10 +1,11 @@
 """Streams: bit-equal at every block size, aligned to the sample, harmless when the input or the model is not."""
 
+import graphs
 import numpy as np
 import pytest
 import soxr
 
-from qse import Stream, denoise
+from qse import Stream, denoise, load
 from qse.stream import enhance
 
 
@@ -48,6 +49,15 @@ def test_latency_is_the_least_that_the_block_size_allows(delay, size, added):
     cut = size or 77
     out = np.concatenate([stream.process(b) for b in blocks(audio[: len(audio) // cut * cut], cut)])
     np.testing.assert_array_equal(out[stream.latency :], audio[: len(out) - stream.latency])
+
+
+@pytest.mark.parametrize("blocksize", [None, 40, 160, 200, 400])
+@pytest.mark.parametrize("latency", [0, 120, 200])
+def test_what_is_inside_at_the_end_comes_whole(tmp_path, blocksize, latency):
+    engine = load(graphs.delay(tmp_path / "x" / "model.onnx", latency, hop_length=200))
+    stream, audio = Stream(engine, blocksize), signal(2000)
+    heard = np.concatenate([*(stream.process(block) for block in blocks(audio, blocksize or 123)), stream.finish()])
+    np.testing.assert_array_equal(heard[stream.latency :], audio)
 
 
 def test_a_block_of_the_wrong_length_or_shape_is_refused(delay):
