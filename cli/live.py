@@ -53,14 +53,10 @@ def live(
         return
     _check(input, from_, fast, to is None or output is not None or monitor is True)
     _check_recording(record, from_, to)
-    from qse.live.priority import quiet, steady
     from qse.live.recorder import Recorder
     from qse.live.session import Session
-    from qse.live.warmup import advice
     from qse.live.watch import Watch, Worker
     from qse.zoo import load
-
-    from .follow import follow
 
     engine = load(model, threads, flush_to_zero=True)
     block = blocksize or Fraction(engine.hop_length, engine.sample_rate)
@@ -69,14 +65,7 @@ def live(
     recorder = Recorder(record, engine.sample_rate, channels, overwrite) if record else None
     session = Session(engine, source, speakers, recorder, strength)
     session.bypass = bypass
-    warning = None if fast else advice(engine, threads)
-    with quiet(), steady(urgent=not fast and warning is None):
-        if warning:
-            print(f"qse: {warning}", file=sys.stderr)
-        try:
-            follow(session, Worker(session, to, overwrite), Watch(session, sound, reconnect), plain)
-        finally:
-            session.close()
+    _run(session, Worker(session, to, overwrite), Watch(session, sound, reconnect), threads, plain, paced=not fast)
 
 
 def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> None:
@@ -106,6 +95,23 @@ def _ports(input, from_, paced: bool, outputs: list, block: int | Fraction, cush
     needed = sound() if from_ is None or outputs else None
     source = Microphone(needed, input, block, cushion) if from_ is None else FileSource(from_, block, paced, cushion)
     return needed, source, [Loudspeaker(needed, wanted, block, cushion) for wanted in outputs]
+
+
+def _run(session, worker, watch, threads: int, plain: bool, paced: bool) -> None:
+    """The session from its start to its end: ahead of other programs, where it has to keep pace and can."""
+    from qse.live.priority import quiet, steady
+    from qse.live.warmup import advice
+
+    from .follow import follow
+
+    warning = advice(session.engine, threads) if paced else None
+    with quiet(), steady(urgent=paced and warning is None):
+        if warning:
+            print(f"qse: {warning}", file=sys.stderr)
+        try:
+            follow(session, worker, watch, plain)
+        finally:
+            session.close()
 
 
 def _list() -> None:

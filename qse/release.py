@@ -76,8 +76,10 @@ def release(
         header["mean_with"] = ", ".join(other.name for other in others)
     # read and scored before any file is replaced, for that takes long and may fail
     pairs = read_pairs(find_pairs(valid, config.mix.sample_rate)) if valid else None
-    scores = validate(network, pairs, torch.device("cpu")) if pairs else None
-    if not pairs and not others:  # means have no scores of their own
+    scores = None
+    if pairs:
+        scores = validate(network, pairs, torch.device("cpu"))
+    elif not others:  # of which no run has scores
         scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     folder.mkdir(parents=True, exist_ok=True)
     export = export_offline if isinstance(network, Offline) else export_stream

@@ -12,6 +12,7 @@ from torch import nn
 from .. import config as configuration
 from ..errors import QseError
 from ..networks import build_network
+from ..whole import whole
 from . import checkpoint
 from .losses import LossConfig
 from .mix import MixConfig
@@ -42,13 +43,18 @@ def find_recipe(recipe: str) -> Path:
 
 
 def write_config(path: Path, config: RunConfig) -> None:
-    """The whole configuration, defaults included, as TOML."""
+    """The whole configuration, defaults included, as TOML. Raises QseError where it cannot be written."""
     import tomli_w
 
     tables = asdict(config)
     network = build_network(config.model)
     tables["model"] = {"network": config.model["network"], **asdict(network.config)}
-    path.write_text(tomli_w.dumps(tables))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole(path) as beside:
+            beside.write_text(tomli_w.dumps(tables))
+    except OSError as error:
+        raise QseError(f"{path.parent}: cannot write there ({error.strerror}); name another folder") from error
 
 
 def read_config(path: Path, changes: list[str] = ()) -> RunConfig:

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from ..errors import QseError
 from ..evaluate.datasets import Stages
 from ..networks import build_network, enhance
 from ..nn.state import Stateful, flatten_state, unflatten_state
@@ -45,12 +44,8 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
     Raises QseError for what `check` refuses.
     """
     check(config, job)
-    try:
-        job.out.mkdir(parents=True, exist_ok=True)
-        if not job.resume:
-            write_config(job.out / "config.toml", config)
-    except OSError as error:
-        raise QseError(f"{job.out}: cannot write there ({error.strerror}); name another folder") from error
+    if not job.resume:
+        write_config(job.out / "config.toml", config)
     if job.data:
         sources.prepare(config.dataset, job.data, job.valid is None, progress)
     launch(_work, job.processes, config, job, report)
