@@ -19,7 +19,9 @@ def export(
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")] = None,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
+    from qse.evaluate.systems import weights_step
     from qse.release import release
 
     cost = release(run, folder, data, faults, licence, others or (), valid)
-    typer.echo(f"{folder}: {cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s, RTF {cost.rtf:.3f}")
+    size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
+    typer.echo(f"{folder}: step {weights_step(run)}, {size}, RTF {cost.rtf:.3f}")

@@ -3,6 +3,7 @@
 Such a file imports nothing heavy at its top, so that each command starts fast and works without the extras of others.
 """
 
+import errno
 import os
 import signal
 import sys
@@ -73,6 +74,12 @@ def main() -> None:
     except QseError as error:
         print(f"qse: {error}", file=sys.stderr)
         sys.exit(error.status)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"qse: {place}{error.strerror}; make room, or write to another place", file=sys.stderr)
+        sys.exit(1)
     except ModuleNotFoundError as error:
         if not error.name or error.name.startswith("qse"):
             raise

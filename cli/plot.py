@@ -7,7 +7,9 @@ import typer
 
 
 def plot(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Audio files, from top to bottom.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Audio files, from top to bottom, and so are channels.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="PNG", help="The picture.")] = Path(
         "spectrograms.png"
     ),
@@ -15,11 +17,17 @@ def plot(
 ) -> None:
     """Draw the spectrograms of audio files, to see what was noise and what is left of it."""
     from qse.errors import UsageError
-    from qse.evaluate.datasets import read_mono
+    from qse.evaluate.datasets import read_channels
     from qse.evaluate.plot import plot_spectrograms
 
     names = titles.split(",") if titles else [file.name for file in files]
     if len(names) != len(files):
         raise UsageError(f"{len(names)} titles for {len(files)} files: give one for each")
-    plot_spectrograms([(name.strip(), *read_mono(file)) for name, file in zip(names, files, strict=True)], output)
+    signals = []
+    for name, file in zip(names, files, strict=True):
+        audio, sample_rate = read_channels(file)
+        several = len(audio) > 1
+        for number, channel in enumerate(audio, 1):
+            signals.append((name.strip() + several * f", channel {number}", channel, sample_rate))
+    plot_spectrograms(signals, output)
     typer.echo(f"written to {output}", err=True)

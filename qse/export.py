@@ -4,8 +4,11 @@ The graph is one wave step: `audio` (1, hop_length) in, `enhanced` (1, hop_lengt
 state, `state.<path>` in and `next.<path>` out, in one order. What a runtime must know stands in its metadata.
 """
 
+import logging
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -76,6 +79,20 @@ def publish(
 
 
 @torch.no_grad()
+def to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], path: Path, **names: Any) -> None:
+    """torch's own export into one file, without its remarks on its insides and on packages that nobody needs here."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            torch.onnx.export(module, inputs, path, dynamo=True, external_data=False, verbose=False, **names)
+    finally:
+        log.setLevel(level)
+
+
+@torch.no_grad()
 def _write(network: nn.Module, path: Path) -> None:
     """The graph of the folded network, without metadata."""
     import onnx
@@ -85,15 +102,12 @@ def _write(network: nn.Module, path: Path) -> None:
     folded = fold(network)
     audio = torch.zeros(1, network.config.hop_length)
     state = {key: torch.zeros_like(leaf) for key, leaf in flatten_state(folded(audio)[1]).items()}
-    torch.onnx.export(
+    to_onnx(
         WaveStep(folded, list(state)).eval(),
         (audio, *state.values()),
         path,
-        dynamo=True,
-        external_data=False,
         input_names=["audio", *(f"state.{key}" for key in state)],
         output_names=["enhanced", *(f"next.{key}" for key in state)],
-        verbose=False,
     )
     onnx.save(simplify(onnx.load(path)), path)
 

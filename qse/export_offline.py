@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .errors import QseError
-from .export import publish, speech_like
+from .export import publish, speech_like, to_onnx
 from .networks import enhance
 from .networks.dilated import NormedConv
 from .networks.offline import Offline
@@ -71,19 +71,15 @@ def expanded(network: Offline) -> Offline:
     return network
 
 
-@torch.no_grad()
 def _write(network: Offline, path: Path) -> None:
     """The graph, without metadata."""
-    torch.onnx.export(
+    to_onnx(
         expanded(network).core,
         (torch.zeros(1, 2, 16, network.config.n_fft // 2 + 1),),
         path,
-        dynamo=True,
-        external_data=False,
         input_names=["spec"],
         output_names=["enhanced"],
         dynamic_shapes=({2: torch.export.Dim("frames", min=2)},),
-        verbose=False,
     )
 
 

@@ -64,9 +64,11 @@ def release(
     last = run / "checkpoint.safetensors"
     if not last.exists() or run.resolve() == folder.resolve():
         raise QseError(f"{run}: a model is made of the folder of a run, in a folder of its own; name both")
+    if folder.exists() and not folder.is_dir():
+        raise QseError(f"{folder}: is a file; name a folder for the model")
     if (folder / "train.csv").exists():
         raise QseError(f"{folder}: is a run, which the model would replace; name another folder for the model")
-    config = read_config(run / "config.toml")
+    config, name = read_config(run / "config.toml"), folder.resolve().name
     network, header = load_network(run / "config.toml", best_of(run))
     if others:
         networks = network, *(load_network(run / "config.toml", best_of(other))[0] for other in others)
@@ -83,13 +85,13 @@ def release(
         scores = next((row for row in _rows(run / "valid.csv") if row["step"] == header["step"]), None)
     folder.mkdir(parents=True, exist_ok=True)
     export = export_offline if isinstance(network, Offline) else export_stream
-    export(network, folder / "model.onnx", name=folder.name, version=__version__, licence=licence)
+    export(network, folder / "model.onnx", name=name, version=__version__, licence=licence)
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     shutil.copyfile(last, folder / "checkpoint.safetensors")
     shutil.copyfile(run / "config.toml", folder / "config.toml")
     measured = measure(network, load(folder / "model.onnx"))
-    card = _card(folder.name, config, header, measured, scores, data, faults, licence)
+    card = _card(name, config, header, measured, scores, data, faults, licence)
     (folder / "card.md").write_text(card, encoding="utf-8")
     return measured
 
@@ -190,7 +192,8 @@ def _card(
         lines += ["", f"Trained on {data}"]
     if faults:
         lines += ["", f"Known faults: {faults}"]
-    command = "qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN"
+    material = "--data DATA" if config.dataset else "--speech SPEECH --noise NOISE --valid VALID"
+    command = f"qse train --config config.toml {material} --out RUN"
     command += f" --from {origin}" if origin else ""
     again = "Its last run" if origin or mean else "To train it again"
     again += ", which began with the release before this one" if origin == name else ""

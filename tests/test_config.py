@@ -129,12 +129,23 @@ def test_the_learning_rate_falls_from_the_end_of_the_rise_where_nothing_is_held(
     assert TrainConfig(steps=10, warmup=0, learning_rate=1.0).rate(0) == 1
 
 
-def test_a_precision_that_there_is_not_names_those_there_are():
+@pytest.mark.parametrize(
+    "values, sentence",
+    [
+        ({"precision": "half"}, "precision 'half': choose float32 or bfloat16"),
+        ({"betas": [0.9]}, r"betas \[0.9\]: two numbers, from 0 to below 1"),
+        ({"betas": [0.9, 1]}, r"betas \[0.9, 1.0\]: two numbers, from 0 to below 1"),
+        ({"learning_rate": -1}, "learning_rate -1.0: must be above 0"),
+        ({"steps": -5}, "steps -5: must be at least 0"),
+        ({"batch": 0}, "batch 0: must be at least 1"),
+    ],
+)
+def test_a_plan_without_sense_is_one_sentence(values, sentence):
     pytest.importorskip("torch")
     from qse.train.trainer import TrainConfig
 
-    with pytest.raises(QseError, match="precision 'half': choose float32 or bfloat16"):
-        build(TrainConfig, {"precision": "half"})
+    with pytest.raises(QseError, match=sentence):
+        build(TrainConfig, values)
 
 
 def test_a_recipe_is_read_changed_written_and_read_again(tmp_path):

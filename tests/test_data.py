@@ -181,22 +181,34 @@ def test_clean_is_one_speaker_at_a_time_and_babble_others():
     assert (np.take_along_axis(others, speaker[:, None], 1)[:, 0] < 0.05 * others.max(1)).all()
 
 
-def test_rooms_add_only_late_sound():
+@pytest.mark.parametrize("early", [0.05, 0.2])
+def test_rooms_add_only_late_sound(early):
     """Without noise (silent recordings), noisy - clean is what arrives after the early part."""
     silence = Corpus.of([np.zeros(RATE, "i2")], [""])
     click = np.zeros(3 * RATE, "i2")
     click[::RATE] = 20000  # one click in every second
-    config = only(room_chance=1.0, early=0.05, rt60=(0.3, 0.3))
-    late = 0.0
+    config = only(room_chance=1.0, early=early, rt60=(0.3, 0.3))
+    late, reach = 0.0, round(early * RATE)
     for step in range(4):
         noisy, clean = Mixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
         at = clean.abs().argmax(1)
         for row, first in enumerate(at.tolist()):
-            if first + 800 < RATE and first > 5000:
-                torch.testing.assert_close(noisy[row, first : first + 800], clean[row, first : first + 800])
-                assert clean[row, first + 801 :].abs().max() < 1e-6
-                late += noisy[row, first + 801 :].square().sum().item()
+            if first + reach < RATE and first > 5000:
+                torch.testing.assert_close(noisy[row, first : first + reach], clean[row, first : first + reach])
+                assert clean[row, first + reach - 160 : first + reach].any()
+                assert clean[row, first + reach + 1 :].abs().max() < 1e-6
+                late += noisy[row, first + reach + 1 :].square().sum().item()
     assert late > 0
+
+
+def test_in_a_room_the_snr_is_that_of_what_is_heard():
+    """The same speech in the same rooms, once beside silence: but for a factor, that is what is heard beside noise."""
+    config = only(room_chance=1.0, early=0.01, rt60=(0.8, 0.8), distance=(3.0, 3.0), snr=(7.0, 7.0))
+    silence, noise = (Corpus.of([recording], [""]) for recording in (np.zeros(2 * RATE, "i2"), white(2.0, 2)))
+    (heard, alone), (noisy, clean) = (Mixer(config, speech_corpus(), other).batch(0, 16) for other in (silence, noise))
+    heard *= clean.norm(dim=1, keepdim=True) / alone.norm(dim=1, keepdim=True)
+    np.testing.assert_allclose(snr(noisy, heard), 7.0, atol=0.05)
+    assert snr(heard, clean).mean() < 10  # much of it is no early sound
 
 
 def test_groups_are_drawn_by_the_root_of_their_duration():
@@ -217,7 +229,10 @@ def test_pauses_leave_room_before_the_speech():
 
 def test_config_refuses_nonsense():
     assert MixConfig(snr=[0, 10]).snr == (0, 10)
-    for wrong in ({"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}):
+    for wrong in (
+        {"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}, {"segment": 0.0}, {"sample_rate": 0},
+        {"babble_speakers": (0, 2)}, {"band": (0.0, 10.0)}, {"noises": ()}, {"noises": (0.0,)}, {"noises": (-1.0, 2.0)},
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(wrong))):
             MixConfig(**wrong)
     with pytest.raises(ValueError, match="8000"):

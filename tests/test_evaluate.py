@@ -57,6 +57,8 @@ def test_pairs_are_files_of_one_name_whatever_their_suffix(tmp_path):
     pairs = datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
     assert [pair.name for pair in pairs] == ["a", "b/c", "d", "fileid_7"]
     assert pairs[2].noisy is None and pairs[3].clean.name == "clean_fileid_7.wav"
+    write(tmp_path / "noisy/b/y_fileid_7.wav", np.zeros(10))  # a mark that tells no more who belongs to whom
+    assert list(datasets.by_name(tmp_path / "noisy")) == ["a", "b/c", "b/y_fileid_7", "x_snr5_fileid_7"]
     write(tmp_path / "clean/a.wav", np.zeros(10))
     with pytest.raises(QseError, match=r"both called a"):
         datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
@@ -401,11 +403,21 @@ def test_the_commands_status_tells_whether_all_went_well(corpus, run):
     assert fine.exit_code == 0 and fine.stdout.startswith("| system | SI-SDR dB |")
 
 
-def test_the_plot_command_draws_files_at_different_rates(corpus, run):
+def test_the_plot_command_draws_files_at_different_rates(corpus, run, monkeypatch):
     write(corpus / "high.wav", hiss(48000), 48000)
     picture = corpus / "pictures" / "both.png"
     result = run("plot", corpus / "high.wav", corpus / "clean" / "u0.wav", "-o", picture, "--titles", "noise, voice")
     assert result.exit_code == 0 and picture.read_bytes().startswith(b"\x89PNG")
+    drawn = []
+    monkeypatch.setattr("qse.evaluate.plot.plot_spectrograms", lambda signals, path: drawn.extend(signals))
+    two = np.stack([hiss(1600), 0.5 * hiss(1600)], 1)
+    write(corpus / "two.wav", two)
+    run("plot", corpus / "two.wav", corpus / "high.wav", "-o", picture)
+    assert [title for title, *_ in drawn] == ["two.wav, channel 1", "two.wav, channel 2", "high.wav"]
+    np.testing.assert_allclose(drawn[1][1], two[:, 1], atol=1e-4)
+    none = run("plot", corpus / "none.wav", "-o", picture)
+    assert str(none.exception) == f"{corpus / 'none.wav'}: no such file"
+    plot_spectrograms([("costs $5_0^", hiss(16000), 16000)], picture)  # no formula
     (corpus / "folder.png").mkdir()
     with pytest.raises(QseError, match=r"folder.png cannot be written: Is a directory"):
         plot_spectrograms([("noise", hiss(16000), 16000)], corpus / "folder.png")

@@ -1,11 +1,14 @@
 """The light half stands alone: in a fresh process, with everything blocked that a plain install does not bring."""
 
+import errno
 import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
+import pytest
 import soundfile
 
 import qse
@@ -91,3 +94,15 @@ def test_a_missing_package_is_one_sentence(command, monkeypatch):
     assert (
         status == 1 and err == 'qse: this command needs the package torch: pip install "qse-speech[train,evaluate]"\n'
     )
+
+
+def test_a_full_disk_is_one_sentence(command, monkeypatch):
+    def full():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "scores.csv")
+
+    monkeypatch.setattr("qse_cli.main.app", full)
+    said = "qse: scores.csv: No space left on device; make room, or write to another place\n"
+    assert command("train") == (1, "", said)
+    monkeypatch.setattr("qse_cli.main.app", Path("/no/such/file").read_bytes)
+    with pytest.raises(FileNotFoundError):  # what is no user's error has its traceback
+        command("train")

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from twins import PLAN, TINY, batches, copies, same, squared_error  # noqa: E402
 import qse  # noqa: E402
 from qse.errors import QseError  # noqa: E402
 from qse.evaluate.metrics import score_pair  # noqa: E402
+from qse.evaluate.systems import weights_step  # noqa: E402
 from qse.export import speech_like  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
 from qse.release import release  # noqa: E402
@@ -341,12 +343,14 @@ def test_pairs_that_do_not_fit_are_named(tmp_path):
     word = np.pad(speech_like(2400, 16000), (0, 16000))
     for folder, clean in (
         ("brief", tone), ("long", np.tile(tone, 400)), ("silent", np.zeros(16000)), ("word", word),
+        ("words", np.tile(np.pad(speech_like(1600, 16000), (0, 14400)), 8)),
     ):  # fmt: skip
         write(tmp_path / folder / "noisy/a.wav", clean + 0.01), write(tmp_path / folder / "clean/a.wav", clean)
     refused("brief", r"brief/clean/a.wav: validation files last 0.5 to 30 s")
     refused("long", r"long/clean/a.wav: validation files last 0.5 to 30 s")
     refused("silent", r"silent/clean/a.wav: is silent")
     refused("word", r"word/clean/a.wav: cannot be judged \(STOI has no score")
+    refused("words", r"words/clean/a.wav: cannot be judged \(PESQ has no score")
 
 
 # Runs
@@ -439,6 +443,22 @@ def test_a_run_that_was_killed_in_its_validation_is_validated_when_it_goes_on(wh
     assert lines(tmp_path / "run" / "valid.csv") == lines(whole[0] / "valid.csv")
 
 
+def test_a_validation_does_not_hold_up_a_stop_and_is_made_up_for(whole, audio, tmp_path, monkeypatch):
+    scored = []
+
+    def score(_, pair, __):
+        os.kill(os.getpid(), signal.SIGTERM)
+        scored.append(pair.name)
+        return dict.fromkeys(METRICS, 0.0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("qse.train.validate._score", score)
+        train(CONFIG, job(audio, tmp_path / "run"))
+    assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
+    train(CONFIG, job(audio, tmp_path / "run", resume=True))
+    assert lines(tmp_path / "run/valid.csv") == lines(whole[0] / "valid.csv")
+
+
 def test_resuming_a_finished_run_changes_nothing(whole, audio):
     out, _ = whole
     before = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -465,6 +485,12 @@ def test_a_resume_that_fails_leaves_the_run_as_it_was(whole, audio, tmp_path):
     with pytest.raises((QseError, RuntimeError)):
         train(wider, job(audio, tmp_path / "run", resume=True))
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+
+
+def test_a_run_says_at_once_what_its_validation_will_need(audio, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    refused(r"needs the package matplotlib: pip install \"qse-speech\[train\]\"", CONFIG, job(audio, tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
 
 
 def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
@@ -520,6 +546,16 @@ def test_a_release_is_the_best_average_and_its_card_says_so(whole, tmp_path):
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
     assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
     assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
+    assert "    qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n" in card
+
+
+def test_a_run_that_went_on_after_its_best_validation_says_so(audio, tmp_path):
+    out = tmp_path / "run"
+    train(CONFIG, job(audio, out, hours=0))
+    train(CONFIG, job(audio, out, resume=True, valid=None))
+    assert weights_step(out) == "1 of 7"
+    (out / "best.safetensors").unlink()
+    assert weights_step(out) == "7"
 
 
 def test_a_network_that_needs_whole_recordings_is_released_for_files(audio, tmp_path, command):
@@ -546,6 +582,8 @@ def test_a_run_is_released_neither_into_itself_nor_into_another(whole, tmp_path)
     with pytest.raises(QseError, match="other: is a run, which the model would replace"):
         release(whole[0], tmp_path / "other")
     assert {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()} == before
+    with pytest.raises(QseError, match=r"config.toml: is a file; name a folder for the model"):
+        release(whole[0], tmp_path / "other/config.toml")
     with pytest.raises(QseError, match="in a folder of its own"):
         release(whole[0], whole[0] / "../" / whole[0].name)
     assert {path.name: path.read_bytes() for path in whole[0].iterdir()} == before
@@ -616,6 +654,11 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
 
 
 # Two processes
+
+
+def test_a_process_that_is_killed_ends_the_run_in_one_sentence():
+    with pytest.raises(QseError, match=r"signal SIGKILL; where a checkpoint lies, --resume goes on from there$"):
+        parallel.launch(twins.killed, 2)
 
 
 def test_processes_that_are_stopped_before_they_work_end_as_one_that_was_stopped():

@@ -92,3 +92,8 @@ def interrupted(rank: int, processes: int) -> None:
     """Ctrl-C while the corpora are read: the terminal tells all processes."""
     os.kill(os.getppid(), signal.SIGINT)
     raise KeyboardInterrupt
+
+
+def killed(rank: int, processes: int) -> None:
+    """As the system does to whom memory runs out."""
+    os.kill(os.getpid(), signal.SIGKILL)

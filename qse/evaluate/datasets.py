@@ -12,6 +12,7 @@ holds 16 kHz copies in the same layout is taken as it is.
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -74,17 +75,18 @@ def audio_files(folder: Path) -> list[Path]:
 def by_name(folder: Path) -> dict[str, Path]:
     """{name: path} of the audio files of `folder`: the path below it without suffix.
 
-    Names that end in `fileid_N`, the DNS-Challenge's mark for what belongs together, are cut down to that mark.
+    Names that end in `fileid_N`, the DNS-Challenge's mark for what belongs together, are cut down to that mark where
+    no other file has it.
     """
     found: dict[str, Path] = {}
     for path in audio_files(folder):
         name = path.relative_to(folder).with_suffix("").as_posix()
-        mark = re.search(r"fileid_\d+$", name)
-        name = mark.group() if mark else name
         if name in found:
             raise QseError(f"{found[name]} and {path} are both called {name}: keep one of them in {folder}")
         found[name] = path
-    return found
+    marks = {name: mark.group() for name in found if (mark := re.search(r"fileid_\d+$", name))}
+    seen = Counter(marks.values())
+    return {marks[name] if seen[marks.get(name)] == 1 else name: path for name, path in found.items()}
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
@@ -147,14 +149,20 @@ def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None)
 
 def read_mono(path: Path) -> tuple[np.ndarray, int]:
     """(samples,) float64 in [-1, 1] and the sample rate. QseError if it cannot be read or has several channels."""
+    audio, sample_rate = read_channels(path)
+    if len(audio) != 1:
+        raise QseError(f"{path} has {len(audio)} channels: evaluation takes one, mix it down first")
+    return audio[0], sample_rate
+
+
+def read_channels(path: Path) -> tuple[np.ndarray, int]:
+    """(channels, samples) float64 in [-1, 1] and the sample rate. QseError if it cannot be read."""
     import soundfile
 
     audio, sample_rate = _readable(soundfile.read, path, always_2d=True)
-    if audio.shape[1] != 1:
-        raise QseError(f"{path} has {audio.shape[1]} channels: evaluation takes one, mix it down first")
     if not len(audio):
         raise QseError(f"{path} is empty: replace it or leave it out")
-    return audio[:, 0], sample_rate
+    return audio.T, sample_rate
 
 
 def length_and_rate(path: Path) -> tuple[int, int]:
@@ -168,6 +176,8 @@ def length_and_rate(path: Path) -> tuple[int, int]:
 def _readable(read: Callable, path: Path, **how: Any) -> Any:
     import soundfile
 
+    if not Path(path).exists():
+        raise QseError(f"{path}: no such file")
     try:
         return read(str(path), **how)
     except (soundfile.SoundFileError, OSError) as reason:

@@ -64,7 +64,7 @@ def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
         extent = (0, len(audio) / sample_rate, 0, sample_rate / 2000)
         style = {"origin": "lower", "aspect": "auto", "cmap": "magma", "interpolation": "nearest"}
         image = axis.imshow(panel, extent=extent, vmin=top - RANGE_DB, vmax=top, **style)
-        axis.set_title(title, loc="left", fontsize=10, color=INK)
+        axis.set_title(title, loc="left", fontsize=10, color=INK, parse_math=False)
         axis.set_xlim(0, max(len(audio) / sample_rate for _, audio, sample_rate in signals))
         axis.set_ylim(0, max(sample_rate for *_, sample_rate in signals) / 2000)
     return image

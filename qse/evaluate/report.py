@@ -140,6 +140,7 @@ def _footnote(result: dict[str, Any]) -> str:
     text = f"{result['utterances']} utterances, {result['audio_s'] / 60:.1f} minutes"
     text += f"; {failed} failed" if failed else ""
     text += f"; each heard behind the {settings['lead_in']} before it, as one stream" if "lead_in" in settings else ""
+    text += f"; weights of step {settings['step']}" if "step" in settings else ""
     text += f"; in brackets 95 % bootstrap intervals over utterances ({RESAMPLES} resamples, seed {SEED})"
     if result["rtf"] is not None:
         text += f"; RTF with {settings.get('threads', 1)} thread(s), {settings.get('jobs', 1)} utterance(s) at a time"

@@ -14,7 +14,7 @@ from .metrics import METRICS
 from .needs import need
 from .runner import Task, cores, enhance, evaluate, read_pair
 from .store import Row
-from .systems import System, find_system
+from .systems import System, find_system, weights_step
 
 WORST = 10  # utterances that a picture per metric shows: those with the smallest gain
 
@@ -85,6 +85,8 @@ def study(
         raise UsageError(f"--lead-in needs a model that can hear what comes before, not {model}")
     pairs = with_lead_in(source.pairs(progress), lead_in)
     names = chosen(metrics, any(pair.clean for pair in pairs))
+    if plot:
+        need("matplotlib")
     table_of = read_groups(groups, by)
     if table_of and not {pair.name for pair in pairs} & set(table_of):
         raise QseError(f"{groups} names none of the utterances: they are called {pairs[0].name} and so on")
@@ -94,7 +96,10 @@ def study(
     settings |= {"lead_in": lead_in} if lead_in else {}
     advance = progress and (lambda done, total: progress(system.name, done, total))
     rows = evaluate(system, pairs, out, metrics=names, jobs=jobs, threads=threads, settings=settings, progress=advance)
-    found = report.findings(system.name, rows, {**settings, "jobs": jobs, "machine": processor()})
+    how = {**settings, "jobs": jobs, "machine": processor()}
+    if system.kind == "checkpoint":
+        how["step"] = weights_step(system.path)
+    found = report.findings(system.name, rows, how)
     text = _write(out, found, rows, table_of, by)
     if plot:
         draw(out, system, pairs, rows, names)

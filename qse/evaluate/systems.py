@@ -98,6 +98,18 @@ def weights_of(folder: Path) -> Path | None:
     return next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
 
 
+def weights_step(folder: Path) -> str:
+    """Which step the weights of a run or a model are of: "400 of 1000" where the run went on after its best validation.
+
+    So old ones show, of a run that was resumed without validation.
+    """
+    from ..train import checkpoint
+
+    last = folder / "checkpoint.safetensors"
+    steps = [checkpoint.load(path)[1].get("step", "?") for path in (weights_of(folder), last) if path.is_file()]
+    return " of ".join(dict.fromkeys(steps))
+
+
 def forget() -> None:
     """Whatever was opened is read anew: its file may be another one by now."""
     _open.cache_clear()

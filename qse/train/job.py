@@ -8,6 +8,7 @@ from torch import nn
 
 from ..errors import QseError, UsageError
 from ..evaluate.datasets import SAMPLE_RATE
+from ..evaluate.needs import need
 from ..networks import build_network
 from . import checkpoint, sources
 from .recipe import RunConfig
@@ -72,6 +73,9 @@ def check(config: RunConfig, job: Job) -> None:
         raise QseError(
             f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
         )
+    if job.valid or job.data:
+        for package in ("pesq", "pystoi", "matplotlib"):  # which score and draw at the first validation
+            need(package, "train")
     if job.valid:
         find_pairs(job.valid, rate)
 

@@ -35,12 +35,14 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
         try:
             while not spawned.join(grace_period=10):  # the others end by themselves, or are ended
                 pass
-        except (ProcessRaisedException, ProcessExitedException):
+        except (ProcessRaisedException, ProcessExitedException) as error:
             reason = Path(folder) / "reason"
             if reason.exists():
                 raise QseError(reason.read_text()) from None
             if heard:  # before they listened
                 raise SystemExit(128 + heard[0]) from None
+            if isinstance(error, ProcessExitedException):
+                raise QseError(f"{error}; where a checkpoint lies, --resume goes on from there") from None
             raise
 
 

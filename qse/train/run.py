@@ -169,8 +169,7 @@ class _Run:
     def _steps(self) -> None:
         plan, trainer, hours = self.config.train, self.trainer, self.job.hours
         deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours
-        stopped = False
-        self._validate_if_due()  # a run that was killed in it
+        stopped = not self._validate_if_due()  # a run that ended in it
         while trainer.done < plan.steps and not stopped:
             terms, stopped = trainer.step(self.asked_to_stop or time.monotonic() > deadline)
             self._report(terms)
@@ -179,7 +178,7 @@ class _Run:
                 self._log()
             if due or stopped:  # before a validation, which takes long
                 self._save("checkpoint.safetensors")
-            self._validate_if_due()
+            stopped |= not self._validate_if_due()
         if self.pairs and self.validated < trainer.done and not self._anyone_asked_to_stop():
             self._validate()
 
@@ -224,18 +223,25 @@ class _Run:
                 },
             )
 
-    def _validate_if_due(self) -> None:
+    def _validate_if_due(self) -> bool:
+        """False where a request to stop came in between: what is due then waits for a resume."""
         done = self.trainer.done
-        if self.pairs and self.validated < done and done % self.config.train.valid_every == 0:
-            self._validate()
+        due = self.pairs and self.validated < done and done % self.config.train.valid_every == 0
+        return not due or self._validate()
 
-    def _validate(self) -> None:
-        scores = validate(self.trainer.average.module, self.pairs, self.trainer.device, self.rank, self.processes)
+    def _validate(self) -> bool:
+        """Scores, keeps the best weights, logs and draws; False where a request to stop came in between."""
+        network, device, places = self.trainer.average.module, self.trainer.device, (self.rank, self.processes)
+        scores = validate(network, self.pairs, device, *places, lambda: self.asked_to_stop)
+        if not scores:
+            return False
         self.validated = self.trainer.done
         if quality(scores) > self.best:
             self.best = quality(scores)
             self._save("best.safetensors")
         if self.rank == 0:
             self.log.add("valid", {"step": self.trainer.done, "audio_hours": self._audio() / 3600, **scores})
-            self.log.draw()
         self._save("checkpoint.safetensors")  # which remembers the best score
+        if self.rank == 0:
+            self.log.draw()
+        return True

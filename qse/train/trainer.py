@@ -53,9 +53,14 @@ class TrainConfig:
             raise ValueError(f"carried {self.carried}: a chance, from 0 to 1")
         if not self.clip > 0:
             raise ValueError(f"clip {self.clip}: must be above 0; inf never clips")
-        for name in ("batch", "epochs", "checkpoint_every", "valid_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} {getattr(self, name)}: must be at least 1")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate {self.learning_rate}: must be above 0")
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas {list(self.betas)}: two numbers, from 0 to below 1")
+        least = dict.fromkeys(("batch", "epochs", "checkpoint_every", "valid_every"), 1)
+        for name, bound in {**least, "steps": 0, "warmup": 0, "hold": 0}.items():
+            if getattr(self, name) < bound:
+                raise ValueError(f"{name} {getattr(self, name)}: must be at least {bound}")
 
     def counted(self, segments: int, processes: int) -> "TrainConfig":
         """The same with `steps`, where they are not given: `epochs` times the whole batches of `segments`."""

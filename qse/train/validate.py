@@ -1,5 +1,6 @@
 """Validation while training: enhanced pairs against clean ones, by the metrics that users read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,24 +58,31 @@ def _read(pair: Pair) -> Utterance:
     if not SHORTEST <= len(clean) / SAMPLE_RATE <= LONGEST:
         raise QseError(f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out")
     try:
-        score_pair(clean=clean, enhanced=noisy, metrics=["stoi"])
+        score_pair(clean=clean, enhanced=noisy, metrics=["stoi", "pesq_wb"])
     except ValueError as error:
         raise QseError(f"{pair.clean}: cannot be judged ({error}); leave the pair out") from error
     return Utterance(pair.name, noisy.astype(np.float32), clean.astype(np.float32))
 
 
 def validate(
-    network: nn.Module, pairs: list[Utterance], device: torch.device, rank: int = 0, processes: int = 1
-) -> dict:
+    network: nn.Module,
+    pairs: list[Utterance],
+    device: torch.device,
+    rank: int = 0,
+    processes: int = 1,
+    stopped: Callable[[], bool] = lambda: False,
+) -> dict[str, float]:
     """Means of METRICS over all pairs; every process scores its share, all get the result.
 
     nan where a pair has no score, as when the network is silent: a bad moment of the network does not end a run.
+    Nothing where one of the processes was `stopped` before it had scored its share.
     """
     training = network.training
     network.eval()
-    rows = [_score(network, pair, device) for pair in pairs[rank::processes]]
+    rows = gather([_score(network, pair, device) for pair in pairs[rank::processes] if not stopped()])
     network.train(training)
-    rows = gather(rows)
+    if len(rows) < len(pairs):
+        return {}
     return {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
 
 
