@@ -1,5 +1,6 @@
 """qse bench: how fast this machine is at it, as a table and as JSON."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -37,17 +38,28 @@ def bench(
 
 
 def _print(table) -> None:
+    """On a terminal that is too narrow for it, the table is turned: a line per column."""
     from rich.console import Console
-    from rich.table import Table
 
-    shown = Table(box=None)
-    for column, value in zip(table.columns, table.cells()[0], strict=True):
-        shown.add_column(column.heading, justify="left" if value[:1].isalpha() else "right", no_wrap=True)
-    for cells in table.cells():
-        shown.add_row(*cells)
-    console = Console(width=200, soft_wrap=True)
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 200)
+    lines = [[column.heading for column in table.columns], *table.cells()]
+    shown = _grid(lines)
+    if console.measure(shown, options=console.options.update(max_width=1000)).maximum > console.width:
+        shown = _grid(list(zip(*lines, strict=True)))
     if table.machine:
         console.print(str(table.machine), highlight=False)
     console.print(shown)
     for note in table.notes:
         console.print(note, highlight=False)
+
+
+def _grid(lines):
+    """A table of `lines` of text, the first one its head; words to the left, numbers to the right."""
+    from rich.table import Table
+
+    shown = Table(box=None)
+    for heading, value in zip(*lines[:2], strict=True):
+        shown.add_column(heading, justify="left" if value[:1].isalpha() else "right", no_wrap=True)
+    for cells in lines[1:]:
+        shown.add_row(*cells)
+    return shown

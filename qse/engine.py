@@ -5,6 +5,7 @@ The graph says everything itself: its inputs are `audio` (1, hop_length) and `st
 inverse STFT are inside. An all-zero state is the beginning.
 """
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,8 @@ class Engine:
         Raises QseError if the file is missing, damaged, or not a model exported by this library.
         """
         self.path = Path(path)
-        self._session = open_session(self.path, threads, flush_to_zero)
+        self._loaded = self.path, threads, flush_to_zero
+        self._session = open_session(*self._loaded)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         audio, *state = self._session.get_inputs()
         self._shapes = {node.name: tuple(node.shape) for node in state}
@@ -51,9 +53,11 @@ class Engine:
         outputs = [node.name for node in self._session.get_outputs()]
         wanted = ["enhanced", *(_after(name) for name in self._shapes)]
         fits = audio.name == "audio" and list(map(str, audio.shape)) == ["1", self.metadata.get("hop_length")]
-        known = all(key in self.metadata for key in METADATA)
-        if not known or outputs != wanted or not fits:
+        if not described(self.metadata, METADATA) or outputs != wanted or not fits:
             raise NotStreaming(f"{self.path} is an ONNX file, but not a streaming model written by `qse export`")
+
+    def __reduce__(self) -> tuple:
+        return Engine, self._loaded  # another process loads the file for itself
 
     def silence(self) -> State:
         """The state before the first sample: zeros."""
@@ -103,6 +107,11 @@ class Walk:
         for state in self._state:
             for array in state.values():
                 array.fill(0)
+
+
+def described(metadata: Mapping[str, str], keys: Iterable[str]) -> bool:
+    """Whether a graph says all of `keys`: name, version, and what are whole numbers."""
+    return all(key in metadata and (key in ("name", "version") or metadata[key].isdecimal()) for key in keys)
 
 
 def _after(name: str) -> str:

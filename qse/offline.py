@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .engine import open_session
+from .engine import described, open_session
 from .errors import QseError
 
 METADATA = ("name", "version", "sample_rate", "n_fft", "hop_length")
@@ -22,13 +22,17 @@ class OfflineModel:
     def __init__(self, path: str | Path, threads: int = 1):
         """Load `path`, an .onnx file. Raises QseError if it is missing, damaged, or not an exported offline model."""
         self.path = Path(path)
-        self._session = open_session(self.path, threads, reuse=True)
+        self._loaded = self.path, threads
+        self._session = open_session(*self._loaded, reuse=True)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
-        if not set(METADATA) <= set(self.metadata) or self._session.get_inputs()[0].name != "spec":
+        if not described(self.metadata, METADATA) or self._session.get_inputs()[0].name != "spec":
             raise QseError(f"{self.path} is an ONNX file, but not a model written by `qse export`")
         self.name, self.version = self.metadata["name"], self.metadata["version"]
         self.sample_rate, self.n_fft, self.hop_length = (int(self.metadata[key]) for key in METADATA[2:])
         self._window = np.hanning(self.n_fft + 1)[:-1].astype(np.float32)
+
+    def __reduce__(self) -> tuple:
+        return OfflineModel, self._loaded  # another process loads the file for itself
 
     def enhance(self, noisy: np.ndarray) -> np.ndarray:
         """(samples,) float32 at `sample_rate` -> enhanced (samples,), all at once; memory grows with the length."""

@@ -1,6 +1,8 @@
 """Benchmarks: that what is compared computes the same, and that counts are right. How fast it is, no test says."""
 
 import json
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import graphs  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime as ort  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
+from qse_cli.bench import _print  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from qse import bench  # noqa: E402
@@ -54,6 +57,20 @@ def test_a_table_shows_units_and_keeps_plain_numbers():
     assert table.cells() == [["x", "250.0", "-"], ["y", "1000.0", "1.27"]]
     plain = json.loads(json.dumps(table.plain()))
     assert plain["rows"][0]["p50"] == 2.5e-4 and plain["machine"]["threads"] == 1 and plain["notes"] == ["A note."]
+
+
+def test_on_a_narrow_terminal_a_table_is_turned(capsys, monkeypatch):
+    def printed(width):
+        monkeypatch.setenv("COLUMNS", str(width))
+        _print(Table("stream", columns, [{"name": "x", "p50": 2.5e-4}, {"name": "y", "p50": 1e-3}]))
+        plain = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out)
+        return [line.split() for line in plain.splitlines()]
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    columns = Column("name", "model"), *[Column("p50", "µs", ".1f", 1e6)] * 3
+    head, x, y = ["model", "µs", "µs", "µs"], ["x", *["250.0"] * 3], ["y", *["1000.0"] * 3]
+    assert printed(40) == [head, x, y]
+    assert printed(30) == [list(line) for line in zip(head, x, y, strict=True)]
 
 
 # Attention

@@ -1,5 +1,6 @@
 """Engines: what the graph says of itself, the state as a value, and files that are no models."""
 
+import pickle
 import platform
 import subprocess
 import sys
@@ -82,6 +83,11 @@ def test_threads_share_an_engine(recurrent):
         np.testing.assert_array_equal(out, stepped(recurrent, signal))
 
 
+def test_an_engine_goes_to_another_process(recurrent):
+    signal = hops(20)
+    np.testing.assert_array_equal(stepped(pickle.loads(pickle.dumps(recurrent)), signal), stepped(recurrent, signal))
+
+
 def test_what_is_no_model_is_refused_by_name(tmp_path, zoo):
     missing, text, cut = tmp_path / "missing.onnx", tmp_path / "text.onnx", tmp_path / "cut.onnx"
     text.write_text("not a graph")
@@ -96,7 +102,7 @@ def test_a_foreign_graph_is_refused(tmp_path):
 
     path = graphs.delay(tmp_path / "model.onnx")
     model = onnx.load(path)
-    for change in ("metadata", "output", "shape"):
+    for change in ("metadata", "output", "shape", "rate"):
         other = onnx.ModelProto()
         other.CopyFrom(model)
         if change == "metadata":
@@ -104,7 +110,8 @@ def test_a_foreign_graph_is_refused(tmp_path):
         elif change == "output":
             other.graph.output[1].name = other.graph.node[2].output[0] = "past"
         else:
-            next(entry for entry in other.metadata_props if entry.key == "hop_length").value = "80"
+            key, value = {"shape": ("hop_length", "80"), "rate": ("sample_rate", "16 kHz")}[change]
+            next(entry for entry in other.metadata_props if entry.key == key).value = value
         onnx.save(other, path)
         with pytest.raises(QseError, match="not a streaming model written by `qse export`"):
             Engine(path)

@@ -1,5 +1,6 @@
 """Offline models without PyTorch: the STFT against torch's, segments against the whole, the export against torch."""
 
+import pickle
 from unittest.mock import Mock
 
 import numpy as np
@@ -54,6 +55,10 @@ def test_stft_is_that_of_torch(half, samples):
     expected = torch.view_as_real(spec).permute(2, 1, 0).numpy()  # 2, T, F
     np.testing.assert_allclose(half.analysis(audio)[0], expected, atol=1e-4)
     np.testing.assert_allclose(half.synthesis(half.analysis(audio), samples), audio, atol=1e-6)
+
+
+def test_a_model_goes_to_another_process(half):
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(half)).enhance(noise(500)), half.enhance(noise(500)))
 
 
 @pytest.mark.parametrize("samples", [1, 700, 1600, 1601, 5003])
