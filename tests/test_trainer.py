@@ -647,7 +647,7 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
 
     (tmp_path / "empty").mkdir()
     refused("empty: no weights to start from", again, job(audio, tmp_path / "new", start=tmp_path / "empty"))
-    for other in ({"growth": 4}, {"time_mixer": "lru"}, {"blocks": 0}):
+    for other in ({"growth": 1}, {"time_mixer": "lru"}, {"blocks": 0}):
         config = replace(CONFIG, model={**TINY, **other})
         refused("best.safetensors: these weights do not fit", config, job(audio, tmp_path / "new", start=out))
     refused("leave one of them out", again, job(audio, out, start=out, resume=True))

@@ -1,4 +1,4 @@
-"""A network of twice the channels computes what the narrow one did, and its twin channels come apart."""
+"""A network of more channels computes what the narrow one did, and its twin channels come apart."""
 
 import pytest
 
@@ -9,10 +9,11 @@ from twins import TINY  # noqa: E402
 from qse import QseError  # noqa: E402
 from qse.networks import build_network  # noqa: E402
 from qse.networks.mixers import TIME_MIXERS  # noqa: E402
+from qse.nn.norm import QuaternionLayerNorm  # noqa: E402
 from qse.train.start import grow  # noqa: E402
 
 
-def pair(**how):
+def pair(changes=None, **how):
     """A network whose weights are far from where they began, and one of twice the width and two blocks more."""
     torch.manual_seed(0)
     small = {**TINY, "window": 5, **how}
@@ -21,22 +22,43 @@ def pair(**how):
         if not name.endswith((".rate", ".turn")):  # of the LRU, which is stable where it began
             parameter.data += 0.1 * torch.randn_like(parameter)
     narrow(0.1 * torch.randn(2, 640))  # statistics of the batch norms
-    large = {**small, "channels": [2 * n for n in small["channels"]], "growth": 2 * small["growth"], "blocks": 3}
+    twice = {"channels": [2 * n for n in small["channels"]], "growth": 2 * small["growth"], "blocks": 3}
+    large = {**small, **(changes or twice)}
     return narrow.eval(), build_network(large)
 
 
-@pytest.mark.parametrize("how", [
-    *({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True},
-    {"attention": "hamilton"}, {"attention": "none"},
-])  # fmt: skip
-def test_twice_the_channels_compute_the_same(how):
-    narrow, wide = pair(**how)
-    grow(wide, narrow.state_dict())
+def same(narrow, wide):
     noisy = 0.1 * torch.randn(2, 640)
     with torch.no_grad():
         (expected, _), (found, _) = narrow(noisy), wide.eval()(noisy)
     assert (expected - noisy).abs().max() > 0.05
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
+
+
+MIXERS = [*({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True},
+          {"attention": "hamilton"}, {"attention": "none"}]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", MIXERS)
+def test_twice_the_channels_compute_the_same(how):
+    narrow, wide = pair(**how)
+    grow(wide, narrow.state_dict())
+    same(narrow, wide)
+
+
+@pytest.mark.parametrize("changes", [{"channels": (3, 5, 4)}, {"growth": 5}, {"channels": (5, 2, 12), "growth": 3}])
+def test_any_number_of_channels_outside_of_the_blocks_computes_the_same(changes):
+    narrow, wide = pair(changes)
+    grow(wide, narrow.state_dict())
+    same(narrow, wide)
+
+
+@pytest.mark.parametrize("how", MIXERS)
+def test_but_for_layer_norms_any_number_of_channels_computes_the_same(how, monkeypatch):
+    monkeypatch.setattr(QuaternionLayerNorm, "forward", lambda norm, x: x * norm.gain + norm.bias)
+    narrow, wide = pair({"channels": (2, 3, 6)}, **how)
+    grow(wide, narrow.state_dict())
+    same(narrow, wide)
 
 
 @pytest.mark.parametrize("how, changes", [

@@ -1,5 +1,4 @@
-"""A run that begins with the weights of a model that is there already: deeper, twice as wide, without some branches if
-it likes."""
+"""A run that begins with the weights of a model that is there already: deeper, wider, or without some branches."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,9 +18,9 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
 
     `folder` is that of either, or the name of an installed model, which goes before a folder of that name.
 
-    That model may have half as many channels (`widen`) and fewer blocks: until training changes it, `network` computes
-    what that model does, but for the branches that it does `without`. Raises QseError where there are no weights, or
-    weights that do not fit.
+    That model may have fewer channels (`widen`) and fewer blocks: until training changes it, `network` computes what
+    that model does, or nearly that, but for the branches that it does `without`. Raises QseError where there are no
+    weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if path is None:
@@ -30,7 +29,7 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     try:
         grow(network, checkpoint.averaged(tensors))
     except RuntimeError as error:
-        raise QseError(f"{path}: these weights do not fit; blocks may be fewer, channels half as many") from error
+        raise QseError(f"{path}: these weights do not fit; blocks and channels may only be fewer") from error
     return header
 
 

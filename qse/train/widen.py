@@ -1,16 +1,17 @@
-"""A network of twice the channels that computes what the narrow one did, so that training can go on from there.
+"""A network with more channels that begins as the narrow one, so that training can go on from there.
 
-Every channel is there twice, and what reads the two splits its weight between them at random, so that they learn
-different things (Chen, Goodfellow & Shlens, "Net2Net: Accelerating Learning via Knowledge Transfer", 2016).
+Some channels, or all, are there several times, and what reads them splits its weight among the copies at random, so
+that these learn different things (Chen, Goodfellow & Shlens, "Net2Net: Accelerating Learning via Knowledge Transfer", 2016).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from ..networks.algebra import GATES, WEIGHTS
+from ..networks.dense import DenseBlock
 from ..nn.attention import CausalSharedScoreAttention, Projections
 from ..nn.hypercomplex import HypercomplexWeight
 from ..nn.norm import QuaternionRMSNorm
@@ -18,9 +19,10 @@ from ..nn.token import GlobalToken
 
 
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """`narrow`, the weights of `network` with half as many channels, as `network` needs them.
+    """`narrow`, the weights of `network` with fewer channels, as `network` needs them.
 
-    Whatever has the size that it should have, or neither that one nor half of it, stays as it is; and so does all in a
+    With a multiple of the channels it computes the same; with others nearly that, for the mean and the RMS of a layer
+    norm are those of all channels, copies among them. What would have to shrink stays as it is, and so does all in a
     network of another algebra.
     """
     wide, sizes = {}, {name: tensor.shape for name, tensor in network.state_dict().items()}
@@ -28,22 +30,40 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
         if isinstance(module, HypercomplexWeight):
             return dict(narrow)
         if isinstance(module, CausalSharedScoreAttention):
-            del sizes[f"{path}.bias"]  # by distance in time: twice the window is not twice the channels
+            del sizes[f"{path}.bias"]  # by distance in time: a longer window is not more channels
     inputs, queries, random = _inputs(network), _queries(network), torch.Generator().manual_seed(0)
+    dense = _dense(network, narrow)
     for name, weight in narrow.items():
+        read = inputs.get(name)
         for dim, (size, old) in enumerate(zip(sizes.get(name, ()), weight.shape, strict=False)):
-            if size == 2 * old:
-                weight = _split(weight, dim, random) if dim == inputs.get(name) else weight.repeat_interleave(2, dim)
-        if name in queries and weight.shape != narrow[name].shape:
-            weight[queries[name]] /= math.sqrt(2)  # twice as many products, and the scale is the root of their number
+            if size <= old or (read is not None and dim > read):  # no kernel grows
+                continue
+            origin = dense[name] if dim == read and name in dense else _origin([size], [old])
+            weight = weight.index_select(dim, origin)
+            if dim == read:
+                weight *= _shares(weight, dim, origin, random)
+            elif name in queries:  # more products, some of them several times; the scale is the root of their number
+                factor = math.sqrt(size / old) / origin.bincount()[origin]
+                factor[size // queries[name] :] = 1
+                weight *= factor.view(-1, *[1] * (weight.ndim - dim - 1))
         wide[name] = weight
     return wide
 
 
-def _split(weight: Tensor, dim: int, random: torch.Generator) -> Tensor:
-    """`weight` with every slice along `dim` there twice, in shares that add up to it."""
+def _origin(sizes: Sequence[int], olds: Sequence[int]) -> Tensor:
+    """Whose copy each channel is, of parts of so many channels side by side that had so many: in order, none left out.
+
+    Parts that grow alike, such as heads, are one: then a channel's copy lies in its own part.
+    """
+    starts = [sum(olds[:part]) for part in range(len(olds))]
+    parts = [torch.arange(size) * old // size + at for size, old, at in zip(sizes, olds, starts, strict=True)]
+    return torch.cat(parts)
+
+
+def _shares(weight: Tensor, dim: int, origin: Tensor, random: torch.Generator) -> Tensor:
+    """Random numbers as `weight`, those of all copies of a channel with the sum of one."""
     share = torch.rand(weight.shape, generator=random)
-    return torch.stack([share * weight, (1 - share) * weight], dim + 1).flatten(dim, dim + 1)
+    return share / torch.zeros_like(share).index_add(dim, origin, share).index_select(dim, origin)
 
 
 def _inputs(network: nn.Module) -> dict[str, int]:
@@ -57,15 +77,27 @@ def _inputs(network: nn.Module) -> dict[str, int]:
     return found
 
 
-def _queries(network: nn.Module) -> dict[str, tuple[slice, ...]]:
-    """The weights, or what part of them, that attention is proportional to before its scale."""
+def _dense(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The origins of what the convolutions of dense blocks read: a block's input and its layers may grow unlike."""
+    found = {}
+    for path, block in network.named_modules():
+        first = f"{path}.layers.layer0.conv.conv.weight"
+        if isinstance(block, DenseBlock) and first in narrow:
+            _, growth, channels, *_ = block.layers["layer0"].conv.conv.weight.shape
+            _, old_growth, old, *_ = narrow[first].shape
+            for n, name in enumerate([*(f"layers.{layer}.conv" for layer in block.layers), "out"]):
+                found[f"{path}.{name}.conv.weight"] = _origin([channels, *[growth] * n], [old, *[old_growth] * n])
+    return found
+
+
+def _queries(network: nn.Module) -> dict[str, int]:
+    """What attention is proportional to before its scale, and of how many equal parts of it the first is meant."""
     found = {}
     for path, module in network.named_modules():
         if isinstance(module, GlobalToken):
-            found[f"{path}.key"] = ()
+            found[f"{path}.key"] = 1
         elif isinstance(module, Projections) and isinstance(module.norm_q, QuaternionRMSNorm):
-            found[f"{path}.norm_q.gain"] = ()
+            found[f"{path}.norm_q.gain"] = 1
         elif isinstance(module, Projections):
-            queries = (slice(None), slice(module.linear.weight.shape[1] // 3))  # 4, out, ...: Q, then K and V
-            found |= {f"{path}.linear.{name}": queries for name in ("weight", "bias")}
+            found |= {f"{path}.linear.{name}": 3 for name in ("weight", "bias")}  # Q, then K and V
     return found
