@@ -1,7 +1,8 @@
 """A network with more channels that begins as the narrow one, so that training can go on from there.
 
 Some channels, or all, are there several times, and what reads them splits its weight among the copies at random, so
-that these learn different things (Chen, Goodfellow & Shlens, "Net2Net: Accelerating Learning via Knowledge Transfer", 2016).
+that these learn different things (Chen, Goodfellow & Shlens 2016, "Net2Net: Accelerating Learning via Knowledge
+Transfer").
 """
 
 import math
