@@ -248,3 +248,6 @@ def test_the_command_trains_on_a_corpus(tmp_path, command, monkeypatch):
         assert (tmp_path / "runs/voicebank/config.toml").read_text() == before
     status, _, error = command("train", "--data", data, "--resume")
     assert status == 2 and "say what to train" in error
+    status, said, error = command("export", "runs/voicebank", tmp_path / "mine")
+    assert status == 0 and "mine: step 2, " in said, error
+    assert "    qse train --config config.toml --data DATA --out RUN\n" in (tmp_path / "mine/card.md").read_text()
