@@ -35,12 +35,12 @@ def denoise(
     Folders are searched to the bottom, past what an earlier run made, and a folder as output receives the same tree. A
     pipe gets WAV.
     """
-    from qse.batch import plan, run
+    from qse.batch import cores, plan, run
     from qse.engine import Engine
     from qse.zoo import load
 
     engine = load(model, flush_to_zero=True)
-    at_once = (threads or os.cpu_count() or 1) if isinstance(engine, Engine) else 1  # others take gigabytes each
+    at_once = (threads or cores()) if isinstance(engine, Engine) else 1  # others take gigabytes each
     with _scratch(wanted="-" in (*inputs, output)) as scratch:
         jobs, errors = _pipe(inputs, output, scratch) if scratch else plan(inputs, output)
         for error in errors:

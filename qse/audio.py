@@ -19,6 +19,7 @@ from .whole import whole
 BLOCK = 1 << 16
 SYSTEM_ERROR = 2  # libsndfile's code of what the system refused: at the first write most likely for want of room
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
+LOUDEST = 1000.0  # what is above was never divided by its full scale
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
 
 
@@ -55,6 +56,8 @@ class Source:
         for block in self._read():
             if bad_samples(block):
                 raise QseError(self._bad(block, read))
+            if (loudest := np.abs(block).max()) > LOUDEST:
+                raise QseError(f"{self.name} has samples of {loudest:.0f}, where full scale is 1: export it again")
             read += len(block)
             yield block
         if self.samples is not None and read < self.samples:
@@ -67,7 +70,8 @@ class Source:
         import soundfile
 
         try:
-            while len(block := self._file.read(BLOCK, dtype="float32", always_2d=True)):
+            frames = max(1024, BLOCK // self.layout.channels)  # between two of them a request to stop is heard
+            while len(block := self._file.read(frames, dtype="float32", always_2d=True)):
                 yield block
         except soundfile.SoundFileError as error:
             raise QseError(f"{self.name} is damaged or cut short: it cannot be decoded to its end") from error
@@ -203,7 +207,7 @@ def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
             part.open("wb").close()
             yield part
     except OSError as error:
-        raise QseError(f"{target} cannot be written: {error.strerror}") from error
+        raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error
 
 
 def _full(target: Path) -> str:

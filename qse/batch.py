@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from glob import glob
+from math import inf
 from pathlib import Path
 from threading import Event
 
@@ -46,14 +47,17 @@ class Job:
         overwrite: bool = False,
         progress: Callable[[float], None] = lambda seconds: None,
     ) -> float:
-        """Enhance the file and return its length in seconds; `progress` hears of every block as it is read."""
+        """Enhance the file and return its length in seconds; `progress` hears of every block as it is read.
+
+        It is also called, with 0, for every block before it is written and after the last one: what it raises ends all.
+        """
         with Source(self.source, self.name) as source:
             rate = source.layout.sample_rate
             layout = source.layout.to(self.target, self.source)
             if (source.samples or 0) > layout.longest:
                 raise QseError(f"{self} is too long for a {layout.format} file: name an output that ends in .rf64")
-            blocks = _tell(source.blocks(), rate, progress)
-            return write(self.target, enhance(blocks, rate, engine, strength), layout, overwrite) / rate
+            blocks = enhance(_tell(source.blocks(), rate, progress), rate, engine, strength)
+            return write(self.target, _tell(blocks, inf, progress), layout, overwrite) / rate
 
 
 def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[QseError]]:
@@ -82,14 +86,20 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
         return [], errors
     lone = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _folder(output, lone) if output else None
-    earlier = {_enhanced(path) for path, _ in found.values()}
-    if folder:  # where they are not in the way
-        earlier -= {Path(text) for text in inputs}
+
+    def target_of(path: Path, root: Path) -> Path:
+        return folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
+
+    results = {_real(_enhanced(path)): path for path, _ in found.values()}
+    if folder:
+        results |= {_real(target_of(*place)): place[0] for place in found.values()}
+        for text in inputs:  # where they are not in the way
+            results.pop(_real(Path(text)), None)
     jobs: dict[Path, Job] = {}
-    for path, root in found.values():
-        if path in earlier or (folder and _was_written(path, root, folder)):
+    for real, (path, root) in found.items():
+        if results.get(real, path) != path:
             continue
-        target = folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
+        target = target_of(path, root)
         first = jobs.setdefault(_real(target), Job(path, target))
         if first.source != path:
             errors.append(QseError(f"{path} would be written to {target}, as {first} is: enhance it by itself"))
@@ -120,8 +130,11 @@ def run(
             return job.do(engine, strength, overwrite, tick)
         except QseError as error:
             return error.with_traceback(None)  # which would keep the file open until all are done
-        except (OSError, MemoryError) as error:
-            return QseError(f"{job}: {error or 'not enough memory'}")
+        except OSError as error:
+            return QseError(f"{job}: {error}")
+        except Exception as error:  # ONNX Runtime's own, most likely for want of memory
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            return QseError(f"{job} could not be enhanced: {reason}; is there enough memory? Try --threads 1")
 
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(do, job) for job in jobs]
@@ -133,10 +146,16 @@ def run(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _tell(blocks: Iterator, sample_rate: int, progress: Callable[[float], None]) -> Iterator:
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _tell(blocks: Iterator, sample_rate: float, progress: Callable[[float], None]) -> Iterator:
     for block in blocks:
         progress(len(block) / sample_rate)
         yield block
+    progress(0.0)
 
 
 def _find(text: str, refuse: Callable[[QseError], object]) -> dict[Path, Path]:
@@ -179,9 +198,3 @@ def _folder(output: str, lone: bool) -> Path | None:
     if not is_folder and not lone and (path.exists() or format_of(path)):
         raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
     return None if lone and not is_folder else path
-
-
-def _was_written(path: Path, root: Path, folder: Path) -> bool:
-    """Whether `path` lies in the output folder, which itself lies below the input folder."""
-    path, root, folder = path.resolve(), root.resolve(), folder.resolve()
-    return root in folder.parents and folder in path.parents

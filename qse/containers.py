@@ -34,6 +34,10 @@ def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
         return not _ogg_ends(path)
     if file.format == "MP3":
         return 0.99 * _mp3_size(path) > path.stat().st_size
+    if file.format == "NIST":
+        return _nist_samples(path) > file.frames
+    if "Seems to be a truncated file" in file.extra_info:  # a VOC file
+        return True
     sizes = re.findall(r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)", file.extra_info)
     return any(int(there) + SLOPPY < int(announced) < STREAMED for announced, there in sizes)
 
@@ -60,6 +64,13 @@ def says_length(path: Path, file: soundfile.SoundFile) -> bool:
     return bool(header and header[7] & 1)
 
 
+def _nist_samples(path: Path) -> int:
+    """Samples per channel by the header of a NIST file, 0 if it does not say."""
+    with path.open("rb") as file:
+        said = re.search(rb"^sample_count -i (\d+)", file.read(1024), re.MULTILINE)
+    return int(said[1]) if said else 0
+
+
 def _ogg_ends(path: Path) -> bool:
     """Whether the last page is complete (RFC 3533, section 6). Not all recorders mark it as the last."""
     with path.open("rb") as file:
@@ -84,12 +95,14 @@ def _ogg_goes_on(path: Path) -> bool:
 
 def _mp3_samples(path: Path, sample_rate: int) -> int:
     """Samples per channel in all the frames of an MP3 file, by their headers (ISO/IEC 11172-3, 2.4.2.3)."""
-    at = samples = 0
+    at = samples = end = 0
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         while (at := data.find(b"\xff", at)) >= 0:
             size, length = _mp3_frame(data[at : at + 4], sample_rate)
-            if size and (samples or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
-                at, samples = at + size, samples + length
+            behind = at == end and samples  # a frame; else another one has to follow
+            if size and (behind or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
+                at = end = at + size
+                samples += length
             else:  # a tag, or sound that looks like a header
                 at += 1
     return samples

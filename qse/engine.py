@@ -41,18 +41,19 @@ class Engine:
         self._loaded = self.path, threads, flush_to_zero
         self._session = open_session(*self._loaded)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
-        audio, *state = self._session.get_inputs()
-        self._shapes = {node.name: tuple(node.shape) for node in state}
-        self._check(audio)
+        inputs = self._session.get_inputs()
+        self._shapes = {node.name: tuple(node.shape) for node in inputs[1:]}
+        self._check(inputs[:1])
         self.name, self.version = self.metadata["name"], self.metadata["version"]
         self.sample_rate = int(self.metadata["sample_rate"])
         self.hop_length = int(self.metadata["hop_length"])
         self.latency = int(self.metadata["latency"])
 
-    def _check(self, audio) -> None:
+    def _check(self, audio: list) -> None:
         outputs = [node.name for node in self._session.get_outputs()]
         wanted = ["enhanced", *(_after(name) for name in self._shapes)]
-        fits = audio.name == "audio" and list(map(str, audio.shape)) == ["1", self.metadata.get("hop_length")]
+        first = [(node.name, *map(str, node.shape)) for node in audio]
+        fits = first == [("audio", "1", self.metadata.get("hop_length"))]
         if not described(self.metadata, METADATA) or outputs != wanted or not fits:
             raise NotStreaming(f"{self.path} is an ONNX file, but not a streaming model written by `qse export`")
 

@@ -25,7 +25,7 @@ class OfflineModel:
         self._loaded = self.path, threads
         self._session = open_session(*self._loaded, reuse=True)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
-        if not described(self.metadata, METADATA) or self._session.get_inputs()[0].name != "spec":
+        if not described(self.metadata, METADATA) or [node.name for node in self._session.get_inputs()] != ["spec"]:
             raise QseError(f"{self.path} is an ONNX file, but not a model written by `qse export`")
         self.name, self.version = self.metadata["name"], self.metadata["version"]
         self.sample_rate, self.n_fft, self.hop_length = (int(self.metadata[key]) for key in METADATA[2:])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .audio import BLOCK, bad_samples
+from .audio import BLOCK, LOUDEST, bad_samples
 from .engine import Engine
 from .errors import QseError
 from .offline import OfflineModel, Segments
@@ -28,11 +28,14 @@ class Stream:
     `resets`: how often the model's output was not finite; that hop is silent and the model starts anew.
     """
 
-    def __init__(self, engine: Engine, blocksize: int | None = None, strength: float | None = None):
-        """With a `blocksize`, every block must be a multiple of gcd(blocksize, hop_length) samples long, and the
-        latency is the least that this allows (none is added for a multiple of the hop); without, any length goes.
-        `strength` in dB, 0 (output = input, delayed) or more; None: no limit. ValueError if negative, QseError for a
-        model that cannot stream."""
+    def __init__(self, engine: str | Path | Engine, blocksize: int | None = None, strength: float | None = None):
+        """`engine` is what `load` returns, or takes. With a `blocksize`, every block must be a multiple of
+        gcd(blocksize, hop_length) samples long, and the latency is the least that this allows (none is added for a
+        multiple of the hop); without, any length goes. `strength` in dB, 0 (output = input, delayed) or more; None: no
+        limit. ValueError if either is out of range, QseError for a model that cannot stream."""
+        if blocksize is not None and blocksize < 1:
+            raise ValueError(f"blocksize {blocksize}: at least one sample")
+        engine = _engine(engine)
         if isinstance(engine, OfflineModel):
             raise QseError(f"{engine.name} needs whole recordings and cannot stream; choose another model")
         self.engine, self.resets = engine, 0
@@ -72,7 +75,7 @@ class Stream:
         return enhanced
 
     def finish(self) -> np.ndarray:
-        """What is still inside, pushed out by silence: (latency,)."""
+        """What is still inside, pushed out by silence: (latency,). Whoever goes on goes on behind that silence."""
         return self.process(np.zeros(self.latency + -self.latency % self._grain, np.float32))[: self.latency]
 
     def _push(self, samples: np.ndarray) -> None:
@@ -167,11 +170,11 @@ def denoise(
 ) -> np.ndarray:
     """`audio` (samples,) or (samples, channels), floats in [-1, 1] -> enhanced, of the same shape and dtype.
 
-    `sample_rate` in Hz; `model` is a name of `available()`, a path, or what `load` returns; `strength` in dB limits how
-    far noise is pushed down (None: no limit; 0: not at all). Every channel is enhanced by itself. A model knows
-    nothing above half its own sample rate: that band goes with the noise. Raises QseError for an unknown model,
-    TypeError for samples that are not floats, ValueError for another shape, for no channels or more than CHANNELS, and
-    for samples that are not finite.
+    `sample_rate` in Hz; `model` is a name of `available()` or a path, which each call loads anew, or what `load`
+    returns; `strength` in dB limits how far noise is pushed down (None: no limit; 0: not at all). Every channel is
+    enhanced by itself. A model knows nothing above half its own sample rate: that band goes with the noise. Raises
+    QseError for an unknown model, TypeError for samples that are not floats, ValueError for another shape, for no
+    channels or more than CHANNELS, and for samples that are not finite or above LOUDEST.
     """
     audio = _floats(audio)
     if audio.ndim not in (1, 2):
@@ -180,11 +183,17 @@ def denoise(
         raise ValueError(f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, samples)?")
     if count := bad_samples(audio):
         raise ValueError(f"{count} samples are NaN or infinite")
-    engine = load(model) if isinstance(model, str | Path) else model
+    if (loudest := np.abs(audio).max(initial=0)) > LOUDEST:
+        raise ValueError(f"samples of {loudest:.0f}, where full scale is 1: divide PCM by its full scale first")
+    engine = _engine(model)
     noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
     enhanced = [noisy[:0], *enhance(blocks, sample_rate, engine, strength)]
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
+
+
+def _engine(model: str | Path | Engine | OfflineModel) -> Engine | OfflineModel:
+    return load(model) if isinstance(model, str | Path) else model
 
 
 def _floats(audio: np.ndarray) -> np.ndarray:

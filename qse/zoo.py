@@ -74,8 +74,13 @@ def _verify(path: Path) -> None:
     sums = path.parent / SUMS
     if not sums.is_file():
         return
-    lines = [line.split() for line in sums.read_text(encoding="utf-8", errors="replace").splitlines()]
-    if any(line[1:] in ([path.name], [f"*{path.name}"]) and line[0].lower() != _sha256(path) for line in lines):
+    try:
+        lines = [line.split() for line in sums.read_text(encoding="utf-8", errors="replace").splitlines()]
+        wanted = {line[0].lower() for line in lines if line[1:] in ([path.name], [f"*{path.name}"])}
+        damaged = not wanted <= {_sha256(path)}
+    except OSError as error:
+        raise QseError(f"{error.filename} cannot be read: {error.strerror}") from error
+    if damaged:
         raise QseError(f"{path} is damaged (its checksum is not the one in {SUMS}): install qse again or copy it anew")
 
 

@@ -21,8 +21,9 @@ KINDS = [
     *(("wav", subtype) for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")),
     *(("flac", "PCM_16"), ("flac", "PCM_24"), ("aiff", "PCM_16"), ("au", "PCM_16"), ("caf", "PCM_24")),
     *(("w64", "PCM_16"), ("rf64", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS"), ("mp3", "MPEG_LAYER_III")),
+    *(("voc", "PCM_16"), ("sph", "PCM_16"), ("snd", "PCM_16"), ("aifc", "PCM_16")),
 ]
-CONTAINER = {"opus": "OGG", "rf64": "RF64"}
+CONTAINER = {"opus": "OGG", "rf64": "RF64", "sph": "NIST", "snd": "AU", "aifc": "AIFF"}
 
 
 def tone(samples: int, channels: int = 1) -> np.ndarray:
@@ -164,6 +165,15 @@ def test_an_mp3_that_does_not_tell_its_length_is_read_whole_or_refused(tmp_path)
     assert read(tmp_path / "CONSTANT.mp3") == pytest.approx(144000, abs=3000)
     with pytest.raises(QseError, match=r"VARIABLE.mp3 holds more than libsndfile reads"):
         read(tmp_path / "VARIABLE.mp3")
+
+
+def test_what_looks_like_a_frame_in_the_tag_behind_an_mp3_is_no_sound(tmp_path):
+    path = make(tmp_path / "a.mp3", tone(16000))
+    data = path.read_bytes()
+    frame = data[: data.index(data[:2], 4)]
+    for inside in (frame[:4] + bytes(50), bytes(500)):
+        path.write_bytes(data + b"APETAGEX" + 40 * (inside + bytes(len(frame))))
+        assert read(path) == soundfile.info(path).frames
 
 
 @pytest.mark.parametrize("rate", [22050, 44100])  # at which frames are of two sizes, so that guesses from one are wrong
@@ -341,6 +351,13 @@ def test_samples_that_are_no_numbers_are_counted_and_placed(tmp_path, at):
     path = make(tmp_path / "a.wav", audio, "FLOAT")
     with pytest.raises(QseError, match=rf"a.wav holds 3 samples .* at {at / 16000:.3f} s in channel 2"):
         read(path)
+
+
+def test_samples_that_were_never_divided_by_their_full_scale_are_refused(tmp_path):
+    path = make(tmp_path / "a.wav", 32768 * tone(20000), "FLOAT")
+    with pytest.raises(QseError, match=r"a.wav has samples of 13\d\d\d, where full scale is 1"):
+        read(path)
+    assert read(make(tmp_path / "loud.wav", 100 * tone(20000), "FLOAT")) == 20000
 
 
 WAV = Layout(16000, 1, "WAV", "PCM_16", "FILE", {})

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import soundfile
 import qse
 from qse.batch import Job, plan
 from qse.batch import run as run_jobs
-from qse.errors import UsageError
+from qse.errors import QseError, UsageError
 from qse.signals import requests
 
 
@@ -86,6 +87,21 @@ def test_results_among_the_inputs_are_passed_over(here, command):
     assert command("denoise", "in", "-o", "in/out")[0] == 0
     assert command("denoise", "in", "-o", "in/out", "--overwrite")[0] == 0
     assert tree(here / "in") == ["a-enhanced.wav", "a.wav", "out/a.wav"]
+
+
+def test_only_results_are_passed_over_whatever_their_place_is_called(here, command):
+    make(here / "in/a.wav")
+    make(here / "in/old/b.wav")  # no result, though it lies where results go
+    assert command("denoise", "in", "-o", "in/old")[0] == 0
+    both = ["a.wav", "old/a.wav", "old/b.wav", "old/old/b.wav"]
+    assert tree(here / "in") == both
+    assert command("denoise", "in", "-o", "in/old", "--overwrite")[0] == 0
+    assert tree(here / "in") == both
+    assert command("denoise", "in/a.wav")[0] == 0
+    assert command("denoise", here / "in/a.wav", "in", "--overwrite")[0] == 0
+    assert "in/a-enhanced-enhanced.wav" not in tree(here)
+    status, _, err = command("denoise", "in", "-o", "in")  # onto itself
+    assert status == 1 and "in/a.wav exists already" in err
 
 
 def test_a_file_counts_once_and_a_hidden_one_not_at_all(here, command):
@@ -325,20 +341,49 @@ def test_requests_to_end_are_those_that_nobody_ignores():
     assert signal.SIGTERM in requests()
 
 
-def test_a_system_error_in_one_file_is_its_own(here, monkeypatch):
+@pytest.mark.parametrize("error, said", [
+    (OSError(5, "Input/output error"), r"a\.wav: \[Errno 5\] Input/output error"),
+    (RuntimeError("no room\nin line 5"), r"a\.wav could not be enhanced: no room; is there enough memory\?.*"),
+    (MemoryError(), r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try --threads 1"),
+])  # fmt: skip
+def test_an_error_in_one_file_is_its_own(here, monkeypatch, error, said):
     make(here / "a.wav")
     make(here / "b.wav")
     do = Job.do
 
     def fail(job, *how):
         if job.source.name == "a.wav":
-            raise OSError(5, "Input/output error")
+            raise error
         return do(job, *how)
 
     monkeypatch.setattr(Job, "do", fail)
     jobs, _ = plan(["a.wav", "b.wav"])
     (_, first), (_, second) = run_jobs(jobs, qse.load("recurrent"))
-    assert str(first) == "a.wav: [Errno 5] Input/output error" and second == 0.25
+    assert re.fullmatch(said, str(first)) and second == 0.25
+
+
+@pytest.mark.parametrize("call", range(5))  # two blocks read and their end, two written
+def test_whatever_is_being_done_a_request_to_stop_leaves_nothing(here, call):
+    make(here / "a.wav", 70000)
+    calls = []
+
+    def progress(seconds):
+        calls.append(seconds)
+        if len(calls) > call:
+            raise QseError("interrupted")
+
+    with pytest.raises(QseError, match="interrupted"):
+        Job(here / "a.wav", here / "b.wav").do(qse.load("recurrent"), progress=progress)
+    assert tree(here) == ["a.wav"]
+
+
+def test_the_last_thing_before_a_result_appears_is_a_look_for_a_request_to_stop(here):
+    make(here / "a.wav", 70000)
+    seen = []
+    Job(here / "a.wav", here / "b.wav").do(
+        qse.load("recurrent"), progress=lambda seconds: seen.append((seconds, (here / "b.wav").exists()))
+    )
+    assert sum(seconds for seconds, _ in seen) == 70000 / 16000 and seen[-1] == (0, False)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")

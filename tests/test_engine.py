@@ -10,7 +10,7 @@ import graphs
 import numpy as np
 import pytest
 
-from qse import Engine, QseError
+from qse import Engine, QseError, load
 
 
 def hops(count: int, seed: int = 0) -> np.ndarray:
@@ -115,6 +115,21 @@ def test_a_foreign_graph_is_refused(tmp_path):
         onnx.save(other, path)
         with pytest.raises(QseError, match="not a streaming model written by `qse export`"):
             Engine(path)
+
+
+def test_a_graph_that_takes_nothing_is_refused(tmp_path):
+    import onnx
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("Constant", [], ["enhanced"], value_float=0.0)
+    out = helper.make_tensor_value_info("enhanced", TensorProto.FLOAT, [])
+    opset = [helper.make_opsetid("", 18)]
+    onnx.save(
+        helper.make_model(helper.make_graph([node], "x", [], [out]), opset_imports=opset, ir_version=10),
+        tmp_path / "x.onnx",
+    )
+    with pytest.raises(QseError, match=r"x\.onnx is an ONNX file, but not a model written by `qse export`"):
+        load(tmp_path / "x.onnx")
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="ONNX Runtime flushes on x86 only")

@@ -168,3 +168,12 @@ def test_denoise_keeps_the_dtype_and_refuses_what_is_no_audio(delay):
             denoise(np.zeros(shape, np.float32), 16000, delay)
     with pytest.raises(ValueError, match="2 samples are NaN"):
         denoise(np.float32([0, np.nan, np.inf]), 16000, delay)
+    with pytest.raises(ValueError, match="samples of 32767, where full scale is 1"):
+        denoise(np.float64([0, -32767]), 16000, delay)
+
+
+def test_a_stream_takes_a_model_by_its_name_too(models, recurrent):
+    audio = signal(1000)
+    np.testing.assert_array_equal(Stream("recurrent").process(audio), Stream(recurrent).process(audio))
+    with pytest.raises(ValueError, match="blocksize 0: at least one sample"):
+        Stream(recurrent, 0)

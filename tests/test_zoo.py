@@ -1,5 +1,7 @@
 """The zoo: names, paths, wrong names and damaged files."""
 
+from pathlib import Path
+
 import graphs
 import pytest
 
@@ -45,3 +47,18 @@ def test_a_file_that_disagrees_with_its_checksum_is_refused(tmp_path):
         sums.write_text(sums.read_text().replace(" model", f"{mark}model"))
         with pytest.raises(qse.QseError, match=r"model.onnx is damaged .*SHA256SUMS"):
             load(path.parent)
+
+
+def test_a_graph_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    path = graphs.delay(tmp_path / "model.onnx")
+    seal(tmp_path)
+    read = Path.read_bytes
+
+    def refused(file):
+        if file == path:
+            raise PermissionError(13, "Permission denied", str(file))
+        return read(file)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(qse.QseError, match=r"model\.onnx cannot be read: Permission denied"):
+        load(path)

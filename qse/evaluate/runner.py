@@ -6,7 +6,6 @@ judged at 16 kHz; files at another rate are converted first.
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..batch import cores
 from ..errors import QseError
 from .datasets import SAMPLE_RATE, Pair, length_and_rate, read_mono
 from .metrics import METRICS, check_names, score_pair
@@ -81,11 +81,6 @@ def run_tasks(function: Callable, tasks: list, jobs: int | None, lost: Callable)
     if jobs == 0:
         return map(function, tasks)
     return spread(function, tasks, min(jobs or cores(), max(1, len(tasks))), lost)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def columns(system: System, metrics: Iterable[str]) -> list[str]:

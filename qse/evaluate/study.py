@@ -6,13 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..batch import cores
 from ..bench.machine import processor
 from ..errors import QseError, UsageError
 from . import report
 from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders, with_lead_in
 from .metrics import METRICS
 from .needs import need
-from .runner import Task, cores, enhance, evaluate, read_pair
+from .runner import Task, enhance, evaluate, read_pair
 from .store import Row
 from .systems import System, find_system, weights_step
 
