@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+WIDE = 200  # characters: more than any table has
+
 
 def bench(
     topic: Annotated[str, typer.Argument(help="stream, graphs, precision, attention, layers, offline or train.")],
@@ -38,14 +40,14 @@ def bench(
 
 
 def _print(table) -> None:
-    """On a terminal that is too narrow for it, the table is turned: a line per column."""
+    """On a terminal that is too narrow for it, and wide enough for that, the table is turned: a line per column."""
     from rich.console import Console
 
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 200)
     lines = [[column.heading for column in table.columns], *table.cells()]
-    shown = _grid(lines)
-    if console.measure(shown, options=console.options.update(max_width=1000)).maximum > console.width:
-        shown = _grid(list(zip(*lines, strict=True)))
+    wide, turned = _grid(lines), _grid(list(zip(*lines, strict=True)))
+    room = Console().width if sys.stdout.isatty() else WIDE
+    console = Console(width=WIDE, soft_wrap=True)
+    shown = turned if console.measure(wide).maximum > room >= console.measure(turned).maximum else wide
     if table.machine:
         console.print(str(table.machine), highlight=False)
     console.print(shown)

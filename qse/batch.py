@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from glob import glob
 from math import inf
+from os.path import abspath
 from pathlib import Path
 from threading import Event
 
@@ -65,8 +66,9 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
 
     Without `output`, a file's target is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may name a
     file; otherwise it is a folder, in which the tree below an input folder appears again. Results of an earlier run
-    that lie among the inputs are passed over. Raises UsageError if `output` is a file and the inputs are several, or if
-    one of them is empty, as a shell's variable that is not set: it would mean all that is here.
+    that lie among the inputs are passed over, as is all that lies in an output folder below an input folder. Raises
+    UsageError if `output` is a file and the inputs are several, or if one of them is empty, as a shell's variable that
+    is not set: it would mean all that is here.
     """
     if "" in (*inputs, output):
         raise UsageError("an input or output without a name: is a variable empty? For this folder write .")
@@ -86,20 +88,14 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
         return [], errors
     lone = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _folder(output, lone) if output else None
-
-    def target_of(path: Path, root: Path) -> Path:
-        return folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
-
-    results = {_real(_enhanced(path)): path for path, _ in found.values()}
-    if folder:
-        results |= {_real(target_of(*place)): place[0] for place in found.values()}
-        for text in inputs:  # where they are not in the way
-            results.pop(_real(Path(text)), None)
+    earlier = {abspath(_enhanced(path)) for path, _ in found.values()}
+    if folder:  # where they are not in the way
+        earlier -= {abspath(text) for text in inputs}
     jobs: dict[Path, Job] = {}
-    for real, (path, root) in found.items():
-        if results.get(real, path) != path:
+    for path, root in found.values():
+        if abspath(path) in earlier or (folder and _was_written(path, root, folder)):
             continue
-        target = target_of(path, root)
+        target = folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
         first = jobs.setdefault(_real(target), Job(path, target))
         if first.source != path:
             errors.append(QseError(f"{path} would be written to {target}, as {first} is: enhance it by itself"))
@@ -132,7 +128,9 @@ def run(
             return error.with_traceback(None)  # which would keep the file open until all are done
         except OSError as error:
             return QseError(f"{job}: {error}")
-        except Exception as error:  # ONNX Runtime's own, most likely for want of memory
+        except Exception as error:
+            if not isinstance(error, MemoryError) and not type(error).__module__.startswith("onnxruntime"):
+                raise
             reason = str(error).partition("\n")[0] or type(error).__name__
             return QseError(f"{job} could not be enhanced: {reason}; is there enough memory? Try --threads 1")
 
@@ -198,3 +196,9 @@ def _folder(output: str, lone: bool) -> Path | None:
     if not is_folder and not lone and (path.exists() or format_of(path)):
         raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
     return None if lone and not is_folder else path
+
+
+def _was_written(path: Path, root: Path, folder: Path) -> bool:
+    """Whether `path` lies in the output folder, which itself lies below the input folder."""
+    path, root, folder = path.resolve(), root.resolve(), folder.resolve()
+    return root in folder.parents and folder in path.parents

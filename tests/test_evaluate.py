@@ -22,7 +22,7 @@ from qse.evaluate import datasets, metrics, pool, report, runner, score, summary
 from qse.evaluate.plot import levels, plot_grid, plot_spectrograms
 from qse.evaluate.store import read_rows
 from qse.evaluate.study import Source, study
-from qse.evaluate.systems import System, find_system, opened
+from qse.evaluate.systems import System, enhanced_files, find_system, opened
 
 NOISY = System("noisy", "noisy")
 FAST = ("stoi", "si_sdr")
@@ -58,7 +58,10 @@ def test_pairs_are_files_of_one_name_whatever_their_suffix(tmp_path):
     assert [pair.name for pair in pairs] == ["a", "b/c", "d", "fileid_7"]
     assert pairs[2].noisy is None and pairs[3].clean.name == "clean_fileid_7.wav"
     write(tmp_path / "noisy/b/y_fileid_7.wav", np.zeros(10))  # a mark that tells no more who belongs to whom
-    assert list(datasets.by_name(tmp_path / "noisy")) == ["a", "b/c", "b/y_fileid_7", "x_snr5_fileid_7"]
+    names = ["a", "b/c", "b/y_fileid_7", "x_snr5_fileid_7"]
+    assert [pair.name for pair in datasets.pair_folders(tmp_path / "noisy")] == names
+    write(tmp_path / "enhanced/x_snr5_fileid_7.wav", np.zeros(10))  # one of the two: found by its name or its mark
+    assert set(enhanced_files(tmp_path / "enhanced")) == {"x_snr5_fileid_7", "fileid_7"}
     write(tmp_path / "clean/a.wav", np.zeros(10))
     with pytest.raises(QseError, match=r"both called a"):
         datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")

@@ -455,6 +455,7 @@ def test_a_validation_does_not_hold_up_a_stop_and_is_made_up_for(whole, audio, t
         patch.setattr("qse.train.validate._score", score)
         train(CONFIG, job(audio, tmp_path / "run"))
     assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
+    assert checkpoint.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"  # which was not due
     train(CONFIG, job(audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run/valid.csv") == lines(whole[0] / "valid.csv")
 
@@ -647,7 +648,13 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
 
     (tmp_path / "empty").mkdir()
     refused("empty: no weights to start from", again, job(audio, tmp_path / "new", start=tmp_path / "empty"))
-    for other in ({"growth": 1}, {"time_mixer": "lru"}, {"blocks": 0}):
+    for other in (
+        {"growth": 1},
+        {"time_mixer": "lru"},
+        {"blocks": 0},
+        {"dilations": (1, 2, 4)},
+        {"n_fft": 128, "ranges": ((64, 2),)},
+    ):
         config = replace(CONFIG, model={**TINY, **other})
         refused("best.safetensors: these weights do not fit", config, job(audio, tmp_path / "new", start=out))
     refused("leave one of them out", again, job(audio, out, start=out, resume=True))

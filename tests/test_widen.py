@@ -7,10 +7,11 @@ torch = pytest.importorskip("torch")
 from twins import TINY  # noqa: E402
 
 from qse import QseError  # noqa: E402
-from qse.networks import build_network  # noqa: E402
+from qse.networks import build_network, enhance  # noqa: E402
 from qse.networks.mixers import TIME_MIXERS  # noqa: E402
 from qse.nn.norm import QuaternionLayerNorm  # noqa: E402
 from qse.train.start import grow  # noqa: E402
+from qse.train.widen import widen  # noqa: E402
 
 
 def pair(changes=None, **how):
@@ -59,6 +60,17 @@ def test_but_for_layer_norms_any_number_of_channels_computes_the_same(how, monke
     narrow, wide = pair({"channels": (2, 3, 6)}, **how)
     grow(wide, narrow.state_dict())
     same(narrow, wide)
+
+
+@pytest.mark.parametrize("name", ["qtransformer", "qtn"])
+def test_twice_the_channels_of_an_offline_network_compute_the_same(name):
+    torch.manual_seed(0)
+    small = {"network": name, "channels": 4, "n_fft": 64, "hop_length": 32, "encoder": [1], "decoder": [2], "layers": 1}
+    narrow, wide = build_network(small).double().eval(), build_network({**small, "channels": 8}).double().eval()
+    wide.load_state_dict(widen(wide, narrow.state_dict()))
+    noisy = 0.1 * torch.randn(1, 640, dtype=torch.float64)
+    with torch.no_grad():
+        torch.testing.assert_close(enhance(wide, noisy), enhance(narrow, noisy))
 
 
 @pytest.mark.parametrize("how, changes", [

@@ -73,26 +73,28 @@ def audio_files(folder: Path) -> list[Path]:
 
 
 def by_name(folder: Path) -> dict[str, Path]:
-    """{name: path} of the audio files of `folder`: the path below it without suffix.
-
-    Names that end in `fileid_N`, the DNS-Challenge's mark for what belongs together, are cut down to that mark where
-    no other file has it.
-    """
+    """{name: path} of the audio files of `folder`: the path below it without suffix."""
     found: dict[str, Path] = {}
     for path in audio_files(folder):
         name = path.relative_to(folder).with_suffix("").as_posix()
         if name in found:
             raise QseError(f"{found[name]} and {path} are both called {name}: keep one of them in {folder}")
         found[name] = path
-    marks = {name: mark.group() for name in found if (mark := re.search(r"fileid_\d+$", name))}
+    return found
+
+
+def by_mark(files: dict[str, Path]) -> dict[str, Path]:
+    """The same, names that end in `fileid_N`, the DNS-Challenge's mark for what belongs together, cut down to it where
+    no other has it."""
+    marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
     seen = Counter(marks.values())
-    return {marks[name] if seen[marks.get(name)] == 1 else name: path for name, path in found.items()}
+    return {marks[name] if seen[marks.get(name)] == 1 else name: path for name, path in files.items()}
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
     """Files of the same name in both folders, sorted by name; one without its counterpart is a pair with None."""
-    noisy_files = by_name(noisy)
-    clean_files = by_name(clean) if clean else {}
+    noisy_files = by_mark(by_name(noisy))
+    clean_files = by_mark(by_name(clean)) if clean else {}
     names = sorted(noisy_files.keys() | clean_files.keys())
     return [Pair(name, noisy_files.get(name), clean_files.get(name)) for name in names]
 

@@ -96,11 +96,9 @@ def study(
     settings = {**source.words(), "model": str(system.path or system.name), "threads": threads}
     settings |= {"lead_in": lead_in} if lead_in else {}
     advance = progress and (lambda done, total: progress(system.name, done, total))
+    step = {"step": weights_step(system.path)} if system.kind == "checkpoint" else {}  # a run may go on meanwhile
     rows = evaluate(system, pairs, out, metrics=names, jobs=jobs, threads=threads, settings=settings, progress=advance)
-    how = {**settings, "jobs": jobs, "machine": processor()}
-    if system.kind == "checkpoint":
-        how["step"] = weights_step(system.path)
-    found = report.findings(system.name, rows, how)
+    found = report.findings(system.name, rows, {**settings, **step, "jobs": jobs, "machine": processor()})
     text = _write(out, found, rows, table_of, by)
     if plot:
         draw(out, system, pairs, rows, names)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import QseError
 from ..zoo import GRAPH, available, find
-from .datasets import by_name
+from .datasets import by_mark, by_name
 from .needs import need
 
 Enhance = Callable[[np.ndarray, int], np.ndarray]
@@ -118,5 +118,6 @@ def forget() -> None:
 
 @lru_cache(maxsize=1)
 def enhanced_files(folder: Path) -> dict[str, Path]:
-    """{name: path} of a folder of enhanced files."""
-    return by_name(folder)
+    """{name: path} of a folder of enhanced files, by their names and by their marks."""
+    files = by_name(folder)
+    return files | by_mark(files)

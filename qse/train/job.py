@@ -73,7 +73,7 @@ def check(config: RunConfig, job: Job) -> None:
         raise QseError(
             f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
         )
-    if job.valid or job.data:
+    if job.valid or (job.data and sources.validates(config.dataset)):
         for package in ("pesq", "pystoi", "matplotlib"):  # which score and draw at the first validation
             need(package, "train")
     if job.valid:

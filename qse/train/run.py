@@ -234,6 +234,7 @@ class _Run:
         network, device, places = self.trainer.average.module, self.trainer.device, (self.rank, self.processes)
         scores = validate(network, self.pairs, device, *places, lambda: self.asked_to_stop)
         if not scores:
+            self._save("checkpoint.safetensors")
             return False
         self.validated = self.trainer.done
         if quality(scores) > self.best:

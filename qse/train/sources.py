@@ -78,11 +78,14 @@ def prepare(dataset: str, data: Path, validated: bool, progress: datasets.Stages
         _stored(data, datasets.SAMPLE_RATE, progress)
 
 
+def validates(dataset: str) -> bool:
+    """Whether the corpus brings test pairs; DNS-Challenge 3 has no clean references."""
+    return dataset != "dns3"
+
+
 def validation(dataset: str, data: Path) -> list[Utterance]:
-    """The test pairs of the corpus; none for DNS-Challenge 3, whose test set has no clean references."""
-    if dataset == "dns3":
-        return []
-    return read_pairs(datasets.voicebank(data, "test"))
+    """The test pairs of the corpus, if it has any."""
+    return read_pairs(datasets.voicebank(data, "test")) if validates(dataset) else []
 
 
 def _stored(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:

@@ -29,7 +29,7 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     try:
         grow(network, checkpoint.averaged(tensors))
     except RuntimeError as error:
-        raise QseError(f"{path}: these weights do not fit; blocks and channels may only be fewer") from error
+        raise QseError(f"{path}: these weights do not fit; only blocks and channels may be fewer") from error
     return header
 
 

@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from ..networks.algebra import GATES, WEIGHTS
 from ..networks.dense import DenseBlock
 from ..nn.attention import CausalSharedScoreAttention, Projections
+from ..nn.conv_attention import ConvolutionAttention
 from ..nn.hypercomplex import HypercomplexWeight
 from ..nn.norm import QuaternionRMSNorm
 from ..nn.token import GlobalToken
 
 
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """`narrow`, the weights of `network` with fewer channels, as `network` needs them.
+    """`narrow`, the weights of `network` with fewer channels and as many heads, as `network` needs them.
 
     With a multiple of the channels it computes the same; with others nearly that, for the mean and the RMS of a layer
     norm are those of all channels, copies among them. What would have to shrink stays as it is, and so does all in a
@@ -37,8 +38,8 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
     for name, weight in narrow.items():
         read = inputs.get(name)
         for dim, (size, old) in enumerate(zip(sizes.get(name, ()), weight.shape, strict=False)):
-            if size <= old or (read is not None and dim > read):  # no kernel grows
-                continue
+            if size <= old or (read is not None and dim > read) or (name.endswith(".band") and dim == 0):
+                continue  # no kernel grows, nor the number of bands
             origin = dense[name] if dim == read and name in dense else _origin([size], [old])
             weight = weight.index_select(dim, origin)
             if dim == read:
@@ -86,8 +87,10 @@ def _dense(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor
         if isinstance(block, DenseBlock) and first in narrow:
             _, growth, channels, *_ = block.layers["layer0"].conv.conv.weight.shape
             _, old_growth, old, *_ = narrow[first].shape
-            for n, name in enumerate([*(f"layers.{layer}.conv" for layer in block.layers), "out"]):
-                found[f"{path}.{name}.conv.weight"] = _origin([channels, *[growth] * n], [old, *[old_growth] * n])
+            for n, layer in enumerate([*(f"layers.{layer}.conv" for layer in block.layers), "out"]):
+                name, olds = f"{path}.{layer}.conv.weight", [old, *[old_growth] * n]
+                if name in narrow and narrow[name].shape[2] == sum(olds):  # as many layers
+                    found[name] = _origin([channels, *[growth] * n], olds)
     return found
 
 
@@ -97,8 +100,9 @@ def _queries(network: nn.Module) -> dict[str, int]:
     for path, module in network.named_modules():
         if isinstance(module, GlobalToken):
             found[f"{path}.key"] = 1
-        elif isinstance(module, Projections) and isinstance(module.norm_q, QuaternionRMSNorm):
+        elif isinstance(module, Projections | ConvolutionAttention) and isinstance(module.norm_q, QuaternionRMSNorm):
             found[f"{path}.norm_q.gain"] = 1
-        elif isinstance(module, Projections):
-            found |= {f"{path}.linear.{name}": 3 for name in ("weight", "bias")}  # Q, then K and V
+        elif isinstance(module, Projections | ConvolutionAttention):
+            layer = "linear" if isinstance(module, Projections) else "project"
+            found |= {f"{path}.{layer}.{name}": 3 for name in ("weight", "bias")}  # Q, then K and V
     return found
