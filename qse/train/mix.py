@@ -59,10 +59,9 @@ class MixConfig:
                 raise ValueError(f"{field.name} = {value}: a chance lies between 0 and 1.")
             if isinstance(value, tuple) and field.name != "noises" and not (len(value) == 2 and value[0] <= value[1]):
                 raise ValueError(f"{field.name} = {list(value)}: a range is two numbers, the smaller one first.")
-            if field.name in POSITIVE and not (min(value) if isinstance(value, tuple) else value) > 0:
-                raise ValueError(
-                    f"{field.name} = {list(value) if isinstance(value, tuple) else value}: must be above 0."
-                )
+            least = min(value) if isinstance(value, tuple) and value else value
+            if field.name in POSITIVE and not least > 0:
+                raise ValueError(f"{field.name}: must be above 0, not {least}.")
         if not self.noises or min(self.noises) < 0 or not any(self.noises):
             raise ValueError(f"noises = {list(self.noises)}: weights, none below 0 and one above it.")
         if self.rooms < 1:
