@@ -28,7 +28,12 @@ class Stream:
     `resets`: how often the model's output was not finite; that hop is silent and the model starts anew.
     """
 
-    def __init__(self, engine: str | Path | Engine, blocksize: int | None = None, strength: float | None = None):
+    def __init__(
+        self,
+        engine: str | Path | Engine | OfflineModel,
+        blocksize: int | None = None,
+        strength: float | None = None,
+    ):
         """`engine` is what `load` returns, or takes. With a `blocksize`, every block must be a multiple of
         gcd(blocksize, hop_length) samples long, and the latency is the least that this allows (none is added for a
         multiple of the hop); without, any length goes. `strength` in dB, 0 (output = input, delayed) or more; None: no
