@@ -227,6 +227,21 @@ def test_pauses_leave_room_before_the_speech():
     assert (clean != 0).float().argmax(1).max() < 5
 
 
+def test_a_microphone_that_is_switched_on_is_heard_all_at_once():
+    late = mixer(dataclasses.replace(PLAIN, mute_chance=0.5, mute=(0.1, 0.3)))
+    starts = []
+    for step in range(20):
+        for muted, whole in zip(late.batch(step, 4), mixer().batch(step, 4), strict=True):
+            for row, reference in zip(muted, whole, strict=True):
+                silent = int((row != reference).nonzero().max()) + 1 if not torch.equal(row, reference) else 0
+                assert not row[:silent].any() and torch.equal(row[silent:], reference[silent:])
+                starts.append(silent)
+    later = [start for start in starts if start]
+    assert 40 <= len(later) <= 120  # half of the 160, of both signals
+    assert min(later) > 0.09 * RATE and max(later) <= 0.3 * RATE
+    assert len({start % 160 for start in later}) > 20  # anywhere in a hop
+
+
 def test_config_refuses_nonsense():
     assert MixConfig(snr=[0, 10]).snr == (0, 10)
     for wrong in (

@@ -1,7 +1,7 @@
 """Data: from two corpora to batches of (noisy, clean) segments, mixed on the fly. (Mixed already: pairs.py.)
 
-    speech -> speed, tone, gain -> room -+- early part -> band limit --------------> level -> clean
-                                         +- all of it --> + -> band limit -> clip -> level -> noisy
+    speech -> speed, tone, gain -> room -+- early part -> band limit --------------> level -> mute -> clean
+                                         +- all of it --> + -> band limit -> clip -> level -> mute -> noisy
     recordings -> speed, tone, gain -+                    |
     babble, coloured, speech-shaped -+-> sum -> at an SNR +
     hum, clicks ---------------------+
@@ -69,7 +69,9 @@ class Mixer:
         noise = augment.at_snr(noise, heard, self._draw(dice, config.snr, size)) * ~no_noise.to(self.device)[:, None]
         noisy, clean = self._band(dice, heard + noise, clean)
         noisy = self._clip(dice, noisy, ~no_noise)
-        return augment.at_peak(noisy, clean, self._draw(dice, config.level, size))
+        noisy, clean = augment.at_peak(noisy, clean, self._draw(dice, config.level, size))
+        heard = self._heard(dice, size)
+        return noisy * heard, clean * heard
 
     def _draw(self, dice: Dice, range_: Range, *shape: int) -> Tensor:
         return dice.uniform(*range_, *shape).to(self.device)
@@ -185,6 +187,12 @@ class Mixer:
             rows = items.to(self.device)
             noisy[rows] = augment.soft_clip(noisy[rows], self._draw(dice, self.config.clip_drive, len(items)))
         return noisy
+
+    def _heard(self, dice: Dice, size: int) -> Tensor:
+        """1, and 0 before an item's microphone is switched on: (B, N)."""
+        silent = dice.uniform(*self.config.mute, size) * dice.coin(self.config.mute_chance, size)
+        start = (silent * self.config.sample_rate).long().to(self.device)
+        return (torch.arange(self.config.samples, device=self.device) >= start[:, None]).float()
 
 
 def _items(chosen: Tensor) -> Tensor:

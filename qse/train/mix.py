@@ -49,6 +49,8 @@ class MixConfig:
     clip_drive: Range = (1.0, 4.0)
     noise_only_chance: float = 0.03  # clean is zero
     clean_only_chance: float = 0.03  # noisy is clean
+    mute_chance: float = 0.0  # digital silence first, then all at once: a microphone that is switched on
+    mute: Range = (0.0, 0.5)  # seconds
 
     def __post_init__(self) -> None:
         for field in fields(self):
