@@ -50,7 +50,7 @@ class MixConfig:
     noise_only_chance: float = 0.03  # clean is zero
     clean_only_chance: float = 0.03  # noisy is clean
     mute_chance: float = 0.0  # digital silence first, then all at once: a microphone that is switched on
-    mute: Range = (0.0, 0.5)  # seconds
+    mute: Range = (0.0, 0.1)  # seconds: the first sound then lies anywhere in a hop
 
     def __post_init__(self) -> None:
         for field in fields(self):
