@@ -12,6 +12,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's &; the pro
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    """The same random tensors in each run, where a test draws some without saying from which seed."""
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory):
     """A folder of models: live-base (a pure delay), recurrent, fragile; see graphs.py."""

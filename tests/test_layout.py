@@ -71,7 +71,7 @@ def test_join_follows_its_last_part():
 
 
 def test_upsampling_keeps_the_layout():
-    up, x = FrequencyUpsample(3, 2, factor=5), torch.randn(2, 4, 3, 4, 6)
+    up, x = FrequencyUpsample(3, 2, factor=5).double(), torch.randn(2, 4, 3, 4, 6, dtype=torch.float64)
     torch.nn.init.normal_(up.conv.bias)
     y = up(channels_innermost(x))
     assert is_channels_innermost(y)
