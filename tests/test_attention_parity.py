@@ -19,7 +19,6 @@ C = H * D
 
 @pytest.fixture(autouse=True)
 def _double():
-    torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)

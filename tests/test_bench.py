@@ -28,11 +28,6 @@ from qse.nn.quaternion import hamilton_product  # noqa: E402
 HEADS, TOKENS, D = 2, 5, 3
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
 # The clock and the table
 
 

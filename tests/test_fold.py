@@ -34,11 +34,6 @@ SIZES = [(512, 160, 160), (512, 200, 120), (320, 160, 160), (400, 100, 100), (64
 each_size = pytest.mark.parametrize("n_fft, hop, overlap", SIZES)
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
 @torch.no_grad()
 def live(**changes) -> Live:
     """In eval mode, with biases, gains and statistics as after some training."""

@@ -16,11 +16,6 @@ from qse.nn.quaternion import conjugate, hamilton_product, modulus  # noqa: E402
 from qse.nn.recurrent import QuaternionGRU  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
 def draw(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64)
 

@@ -29,11 +29,6 @@ VARIANTS = {
 each_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
 def trained(network: torch.nn.Module) -> torch.nn.Module:
     """In eval mode, with biases, gains and statistics as after some training, and a head that does something."""
     with torch.no_grad():

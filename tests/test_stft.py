@@ -25,11 +25,6 @@ SIZES = [
 each_size = pytest.mark.parametrize("n_fft, hop, overlap", SIZES)
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
 def noise(*shape: int) -> torch.Tensor:
     return 0.3 * torch.randn(*shape)
 
