@@ -1,6 +1,7 @@
 """The paper's recipes on tiny copies of the official corpora: one epoch, resumed to equal numbers, and evaluated."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ import soxr  # noqa: E402
 from twins import TINY, same  # noqa: E402
 
 from qse.errors import QseError, UsageError  # noqa: E402
+from qse.evaluate.datasets import Pair  # noqa: E402
 from qse.evaluate.study import Source, study  # noqa: E402
 from qse.export import speech_like  # noqa: E402
 from qse.train import checkpoint, sources  # noqa: E402
@@ -77,12 +79,12 @@ def test_a_recipe_trains_an_epoch_on_its_corpus_resumes_and_is_evaluated(name, s
     config = replace(read_config(find_recipe(name), [*LIGHT, "train.epochs=1"]), model=TINY)
     told = []
     train(config, Job(None, None, tmp_path / "whole", data=data), progress=lambda *counts: told.append(counts))
-    files = {"voicebank": [10, 4], "dns3": [3, 2]}[name]
+    files = {"voicebank": [10], "dns3": [3, 2]}[name]
     assert [total for _, done, total in told if done == total] == files
     whole, header = checkpoint.load(tmp_path / "whole/checkpoint.safetensors")
-    steps = {"voicebank": 5 // 2, "dns3": 9 // 2}[name]  # 4.5 s of speech are nine segments
+    steps = {"voicebank": (5 - 1) // 2, "dns3": 9 // 2}[name]  # 4.5 s of speech are nine segments
     assert header["step"] == str(steps)
-    assert (tmp_path / "whole/valid.csv").exists() == (name == "voicebank")  # the other's test set has no references
+    assert (tmp_path / "whole/valid.csv").exists() == (name == "voicebank")  # the other has no pairs
 
     (tmp_path / "parts").mkdir()
     train(config, Job(None, None, tmp_path / "parts", hours=0, data=data))  # a step
@@ -189,15 +191,26 @@ def test_dns3_speaks_in_the_measured_rooms(tmp_path):
     np.testing.assert_allclose(found, sorted(map(list, expected)), atol=1e-4)
 
 
-def test_a_run_with_pairs_of_its_own_needs_no_test_set(tmp_path, monkeypatch):
+def test_a_run_is_validated_with_pairs_that_it_does_not_train_on_and_needs_no_test_set(tmp_path):
     data = voicebank(tmp_path / "data", 16000)
     for side in ("clean", "noisy"):
-        (data / f"{side}_testset_wav").rename(tmp_path / side)
-    monkeypatch.setattr("qse.train.run.launch", lambda *_: None)
-    config = replace(read_config(find_recipe("voicebank")), model=TINY)
-    train(config, Job(None, None, tmp_path / "run", valid=tmp_path, data=data))
-    with pytest.raises(QseError, match="has no folder noisy_testset_wav"):
-        train(config, Job(None, None, tmp_path / "run", data=data))
+        shutil.rmtree(data / f"{side}_testset_wav")
+    seen = set()
+    for seed in range(8):  # each pair has a length of its own
+        trained = sources.voicebank(data, MixConfig(), seed, CPU).noisy.lengths.tolist()
+        (held,) = sources.validation("voicebank", data, seed)
+        assert sorted([*trained, len(held.noisy)]) == [16000 + 800 * number for number in range(5)]
+        assert held.name == sources.validation("voicebank", data, seed)[0].name
+        seen.add(held.name)
+    assert len(seen) > 1
+
+
+def test_a_hundred_of_many_pairs_are_held_out(monkeypatch):
+    pairs = [Pair(str(number), "noisy", "clean") for number in range(600)]
+    monkeypatch.setattr("qse.evaluate.datasets.voicebank", lambda *_: pairs)
+    monkeypatch.setattr(sources, "read_pairs", list)
+    held = sources.validation("voicebank", "", 1)
+    assert len({pair.name for pair in held}) == 100 and held != sources.validation("voicebank", "", 2)
 
 
 def test_what_is_missing_is_named_with_what_the_corpus_needs(tmp_path):

@@ -28,7 +28,7 @@ RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, h
 class LossConfig:
     """Weights of the terms of `composite` (0 leaves a term out) and the STFT of the spectral ones.
 
-    The defaults are Eq. 70. `si_sdr_unit` is the number of dB that count as 1 in the terms si_sdr and snr.
+    The default weights are those of Eq. 70. `si_sdr_unit`: how many dB count as 1 in the terms si_sdr and snr.
     """
 
     mrstft: float = 3.5
@@ -132,9 +132,8 @@ def compressed_spectrum(
 def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
     """The weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}; weight 0 is not computed.
 
-    The paper gives SI-SDR the weight 2 without a unit. In dB its pull towards the clean signal would be several
-    times that of all other terms together, so here it counts in units of `si_sdr_unit` = 10 dB. Computed in the
-    precision of `clean`, also under autocast.
+    The paper's recipes count SI-SDR in dB, as Li et al. 2020 do; its pull towards the clean signal is then as strong
+    as that of all other terms together, or stronger. Computed in the precision of `clean`, also under autocast.
     """
     signals = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
     spectral = {"n_fft": config.n_fft, "hop_length": config.hop_length}

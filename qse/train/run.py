@@ -47,7 +47,7 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
     if not job.resume:
         write_config(job.out / "config.toml", config)
     if job.data:
-        sources.prepare(config.dataset, job.data, job.valid is None, progress)
+        sources.prepare(config.dataset, job.data, progress)
     launch(_work, job.processes, config, job, report)
 
 
@@ -123,7 +123,7 @@ def _pairs(config: RunConfig, job: Job) -> list[Utterance]:
     """What the run is validated with."""
     if job.valid:
         return read_pairs(find_pairs(job.valid, config.mix.sample_rate))
-    return sources.validation(config.dataset, job.data) if job.data else []
+    return sources.validation(config.dataset, job.data, config.train.seed) if job.data else []
 
 
 class _Run:

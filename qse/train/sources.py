@@ -22,6 +22,7 @@ from .rooms import measured_bank
 from .stored import stored
 from .validate import Utterance, read_pairs
 
+HELD_OUT = 100  # training pairs of VoiceBank+DEMAND that validate a run instead: its test set is for the end
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
 
@@ -40,10 +41,7 @@ def folders(speech: Path, noise: Path, mix: MixConfig, seed: int, device: torch.
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
     """The training pairs of VoiceBank+DEMAND, 16 kHz copies of them in memory; of `mix` only the segment counts."""
-    pairs = datasets.voicebank(data, "train")
-    for pair in pairs:
-        if pair.noisy is None or pair.clean is None:
-            raise QseError(f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}")
+    pairs, _ = _parted(data, seed)
     sides = ([pair.noisy for pair in pairs], [pair.clean for pair in pairs])
     noisy, clean = (Corpus.of(read_recordings(side, mix.sample_rate), [""] * len(pairs)) for side in sides)
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
@@ -56,8 +54,8 @@ def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
     """Clean speech, noise and `mix.rooms` of the measured impulse responses of DNS-Challenge 3, mixed on the CPU."""
     speech, noise = _stored(data, mix.sample_rate)
     responses = datasets.dns3(data).impulse_responses
-    chosen = Dice(seed, 0, 0, torch.device("cpu")).uniform(0, 1, len(responses)).argsort()[: mix.rooms]
-    recordings = read_recordings([responses[index] for index in chosen], mix.sample_rate, channel=0)
+    chosen = [responses[index] for index in _shuffled(len(responses), seed)[: mix.rooms]]
+    recordings = read_recordings(chosen, mix.sample_rate, channel=0)
     bank = measured_bank([response for response in recordings if response.any()], round(RESPONSE * mix.sample_rate))
     return Mixer(mix, speech, noise, seed, "cpu", bank)
 
@@ -65,27 +63,40 @@ def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
 CORPORA = {"voicebank": voicebank, "dns3": dns3}
 
 
-def prepare(dataset: str, data: Path, validated: bool, progress: datasets.Stages | None = None) -> None:
+def prepare(dataset: str, data: Path, progress: datasets.Stages | None = None) -> None:
     """Makes the 16 kHz copies of a corpus that are missing, before several processes look for them.
 
-    validated: whether the corpus is also what the run is validated with.
     progress is called with (what is copied, files done, all of them).
     """
     if dataset == "voicebank":
-        for part in ("train", "test") if validated else ("train",):
-            datasets.voicebank(data, part, progress and partial(progress, f"16 kHz copies, {part}"))
+        datasets.voicebank(data, "train", progress and partial(progress, "16 kHz copies"))
     else:
         _stored(data, datasets.SAMPLE_RATE, progress)
 
 
 def validates(dataset: str) -> bool:
-    """Whether the corpus brings test pairs; DNS-Challenge 3 has no clean references."""
+    """Whether the corpus brings pairs; DNS-Challenge 3 has speech and noise to mix."""
     return dataset != "dns3"
 
 
-def validation(dataset: str, data: Path) -> list[Utterance]:
-    """The test pairs of the corpus, if it has any."""
-    return read_pairs(datasets.voicebank(data, "test")) if validates(dataset) else []
+def validation(dataset: str, data: Path, seed: int) -> list[Utterance]:
+    """The pairs of the corpus that are held out of training, if it has any."""
+    return read_pairs(_parted(data, seed)[1]) if validates(dataset) else []
+
+
+def _parted(data: Path, seed: int) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
+    """The training part of VoiceBank+DEMAND: what is trained on, and HELD_OUT pairs (a fifth of fewer than 500)."""
+    pairs = datasets.voicebank(data, "train")
+    for pair in pairs:
+        if pair.noisy is None or pair.clean is None:
+            raise QseError(f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}")
+    order, held = _shuffled(len(pairs), seed), min(HELD_OUT, len(pairs) // 5)
+    return [pairs[index] for index in order[held:]], [pairs[index] for index in order[:held]]
+
+
+def _shuffled(count: int, seed: int) -> list[int]:
+    """The numbers below `count` in an order that only the seed decides."""
+    return Dice(seed, 0, 0, torch.device("cpu")).uniform(0, 1, count).argsort().tolist()
 
 
 def _stored(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:
