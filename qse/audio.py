@@ -20,6 +20,7 @@ BLOCK = 1 << 16
 SYSTEM_ERROR = 2  # libsndfile's code of what the system refused: at the first write most likely for want of room
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
 LOUDEST = 1000.0  # what is above was never divided by its full scale
+LOWEST_RATE = 1000  # Hz; what is below was meant in kHz, or is a damaged header, and would grow without end
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
 
 
@@ -38,6 +39,9 @@ class Source:
         """Open `path`, called `name` in error messages. Raises QseError if it is no complete, non-empty audio file."""
         self.path, self.name = path, name or str(path)
         file = self._file = _open(path, self.name)
+        if file.samplerate < LOWEST_RATE:
+            file.close()
+            raise QseError(f"{self.name} claims {file.samplerate} samples per second: export it again")
         self.layout = Layout(
             file.samplerate, file.channels, file.format, file.subtype, file.endian, file.copy_metadata()
         )

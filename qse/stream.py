@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .audio import BLOCK, LOUDEST, bad_samples
+from .audio import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
 from .engine import Engine
 from .errors import QseError
 from .offline import OfflineModel, Segments
@@ -175,12 +175,14 @@ def denoise(
 ) -> np.ndarray:
     """`audio` (samples,) or (samples, channels), floats in [-1, 1] -> enhanced, of the same shape and dtype.
 
-    `sample_rate` in Hz; `model` is a name of `available()` or a path, which each call loads anew, or what `load`
-    returns; `strength` in dB limits how far noise is pushed down (None: no limit; 0: not at all). Every channel is
-    enhanced by itself. A model knows nothing above half its own sample rate: that band goes with the noise. Raises
+    `sample_rate` in Hz, at least LOWEST_RATE; `model` is a name of `available()` or a path, which each call loads
+    anew, or what `load` returns; `strength` in dB limits how far noise is pushed down (None: no limit; 0: not at all).
+    Every channel is enhanced by itself. A model knows nothing above half its own sample rate: that band goes with the noise. Raises
     QseError for an unknown model, TypeError for samples that are not floats, ValueError for another shape, for no
-    channels or more than CHANNELS, and for samples that are not finite or above LOUDEST.
+    channels or more than CHANNELS, for another sample rate, and for samples that are not finite or above LOUDEST.
     """
+    if not sample_rate >= LOWEST_RATE:
+        raise ValueError(f"sample_rate {sample_rate}: it counts in Hz, at least {LOWEST_RATE}")
     audio = _floats(audio)
     if audio.ndim not in (1, 2):
         raise ValueError(f"audio is (samples,) or (samples, channels), not of shape {audio.shape}")

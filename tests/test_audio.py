@@ -353,6 +353,12 @@ def test_samples_that_are_no_numbers_are_counted_and_placed(tmp_path, at):
         read(path)
 
 
+def test_a_rate_that_no_sound_has_is_refused(tmp_path):
+    soundfile.write(tmp_path / "a.wav", tone(100), 999)
+    with pytest.raises(QseError, match=r"a.wav claims 999 samples per second: export it again"):
+        read(tmp_path / "a.wav")
+
+
 def test_samples_that_were_never_divided_by_their_full_scale_are_refused(tmp_path):
     path = make(tmp_path / "a.wav", 32768 * tone(20000), "FLOAT")
     with pytest.raises(QseError, match=r"a.wav has samples of 13\d\d\d, where full scale is 1"):
