@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -126,4 +126,5 @@ def _progress(jobs: list) -> Iterator[Callable[[float], None]]:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    with suppress(OSError):  # a log on a full disk: the files matter more
+        print(text, file=sys.stderr)

@@ -19,7 +19,8 @@ def follow(session, worker, watch, plain: bool = False) -> None:
 
     Raises what ended the worker or the watch, if it was an error, and QseError for a recording that broke off.
     """
-    view = Plain(session, watch) if plain or not sys.stdout.isatty() else Screen(session, watch)
+    dull = plain or not sys.stdout.isatty() or os.environ.get("TERM") in ("dumb", "unknown")  # cannot draw
+    view = Plain(session, watch) if dull else Screen(session, watch)
     with _asked() as asked, view:
         view.show(0.0)  # what must be loaded for that is loaded before the sound begins
         session.start()
@@ -28,7 +29,7 @@ def follow(session, worker, watch, plain: bool = False) -> None:
         try:
             _attend(session, worker, watch, view, asked)
         except BrokenPipeError:  # nobody reads the lines any more
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _hush()
         finally:
             watch.close()
             session.stop()
@@ -37,9 +38,17 @@ def follow(session, worker, watch, plain: bool = False) -> None:
                 session.recorder.close()
     if worker.error is not None:
         raise worker.error
-    print(summary(session, watch, monotonic() - begin), flush=True)
+    try:
+        print(summary(session, watch, monotonic() - begin), flush=True)
+    except OSError:
+        _hush()
     if session.recorder and session.recorder.error:
         raise QseError(session.recorder.error)
+
+
+def _hush() -> None:
+    """Let go of a standard output that takes no more: else Python tries once again on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _attend(session, worker, watch, view, asked: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from fractions import Fraction
+from os.path import realpath
 from pathlib import Path
 from typing import Annotated
 
@@ -76,7 +77,7 @@ def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> No
 
 
 def _check_recording(record: Path | None, from_: Path | None, to: Path | None) -> None:
-    if record is not None and record.resolve() in [path.resolve() for path in (from_, to) if path is not None]:
+    if record is not None and realpath(record) in [realpath(path) for path in (from_, to) if path is not None]:
         raise UsageError(f"--record {record}: is the file of --from or --to already; name another recording")
 
 

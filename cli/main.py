@@ -75,10 +75,12 @@ def main() -> None:
         print(f"qse: {error}", file=sys.stderr)
         sys.exit(error.status)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+        if not full and not error.filename:
             raise
         place = f"{error.filename}: " if error.filename else ""
-        print(f"qse: {place}{error.strerror}; make room, or write to another place", file=sys.stderr)
+        cure = "make room, or write to another place" if full else "name another place"
+        print(f"qse: {place}{error.strerror}; {cure}", file=sys.stderr)
         sys.exit(1)
     except ModuleNotFoundError as error:
         if not error.name or error.name.startswith("qse"):

@@ -26,7 +26,12 @@ class Plain:
         now = self._session
         levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS, removed {_removed(now):.1f} dB"
         state = (f"{name} {text}" for name, text in _state(now, self._watch))
-        print(", ".join([_clock(seconds), levels, *state]), flush=True)
+        try:
+            print(", ".join([_clock(seconds), levels, *state]), flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError:  # a log on a full disk: the sound goes on without
+            pass
 
 
 class Screen:
@@ -89,7 +94,7 @@ def _state(session, watch) -> Iterator[tuple[str, str]]:
     for speaker in session.speakers:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
     if session.recorder:
-        yield _recording(session.recorder, session.engine.sample_rate, watch)
+        yield _recording(session.recorder, session.engine.sample_rate, session.source, watch)
     if session.bypass:
         yield "bypass", "this is the noisy signal"
     if session.source.bad:
@@ -100,12 +105,12 @@ def _state(session, watch) -> Iterator[tuple[str, str]]:
         yield "device", watch.message or f"gone and come back: {watch.losses}, {watch.away:.0f} s in all"
 
 
-def _recording(recorder, sample_rate: int, watch) -> tuple[str, str]:
+def _recording(recorder, sample_rate: int, source, watch) -> tuple[str, str]:
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
         return "not recorded", f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}"
-    if watch.message:
+    if watch.message and getattr(source, "lost", False):  # a file goes on
         return "not recorded", f"while a device is gone; {recorder.path}"
     return "recording", str(recorder.path)
 

@@ -21,6 +21,8 @@ SYSTEM_ERROR = 2  # libsndfile's code of what the system refused: at the first w
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
 LOUDEST = 1000.0  # what is above was never divided by its full scale
 LOWEST_RATE = 1000  # Hz; what is below was meant in kHz, or is a damaged header, and would grow without end
+UNCLIPPED = ("PCM", "FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # libsndfile clips PCM, the others have room above
+TOP = 1 - 2**-15  # full scale of the rest, telephone and dictaphone codes, in which what is beyond changes its sign
 UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
 
 
@@ -94,8 +96,9 @@ def write(
 
     keep: for sound that nobody can have again, what a disk has taken until it was full stays; QseError says so.
 
-    Samples beyond full scale are clipped in integer formats. Raises QseError if the target exists and `overwrite` is
-    false, or cannot be written; whatever the blocks raise goes through, and leaves nothing behind either.
+    Samples beyond full scale are clipped, where the format has no room for them. Raises QseError if the target exists
+    and `overwrite` is false, or cannot be written; whatever the blocks raise goes through, and leaves nothing behind
+    either.
     """
     import soundfile
 
@@ -109,7 +112,7 @@ def write(
                     written += len(block)
                     if written > layout.longest:
                         raise QseError(f"{target}: a {layout.format} file cannot be so long; name a .rf64 file")
-                    file.write(block)
+                    file.write(block if layout.subtype.startswith(UNCLIPPED) else block.clip(-1, TOP))
         except (soundfile.SoundFileError, AssertionError) as error:
             fault = error
         held, ends = _held(part)  # what is lost on closing shows only here
@@ -202,11 +205,11 @@ def _held(path: Path) -> tuple[int, bool]:
 def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
     """A path to write to, beside `target`: renamed to it if all goes well, removed if not."""
     try:
-        if target.exists() and not overwrite:
-            raise QseError(f"{target} exists already: name another output or ask for --overwrite")
         if target.exists() and not target.is_file():
             raise QseError(f"{target} is no file that can be replaced: name another output, or -o - for a pipe")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not overwrite:
+            raise QseError(f"{target} exists already: name another output or ask for --overwrite")
+        Path(os.path.realpath(target)).parent.mkdir(parents=True, exist_ok=True)
         with whole(target) as part:
             part.open("wb").close()
             yield part

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from glob import glob
 from math import inf
-from os.path import abspath
+from os.path import abspath, realpath
 from pathlib import Path
 from threading import Event
 
@@ -72,12 +72,12 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     """
     if "" in (*inputs, output):
         raise UsageError("an input or output without a name: is a variable empty? For this folder write .")
-    found: dict[Path, tuple[Path, Path]] = {}  # file -> its name, the folder that its place in the tree counts from
+    found: dict[str, tuple[Path, Path]] = {}  # file -> its name, the folder that its place in the tree counts from
     errors: list[QseError] = []
     for text in inputs:
         try:
             for path, root in _find(text, errors.append).items():
-                real = _real(path)
+                real = realpath(path)
                 if real not in found or found[real][0].is_symlink():
                     found[real] = path, root
         except QseError as error:
@@ -91,14 +91,16 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     earlier = {abspath(_enhanced(path)) for path, _ in found.values()}
     if folder:  # where they are not in the way
         earlier -= {abspath(text) for text in inputs}
-    jobs: dict[Path, Job] = {}
+    jobs: dict[str, Job] = {}
     for path, root in found.values():
         if abspath(path) in earlier or (folder and _was_written(path, root, folder)):
             continue
         target = folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
-        first = jobs.setdefault(_real(target), Job(path, target))
+        first = jobs.setdefault(realpath(target), Job(path, target))
         if first.source != path:
             errors.append(QseError(f"{path} would be written to {target}, as {first} is: enhance it by itself"))
+    if not jobs and not errors:
+        errors.append(QseError(f"{', '.join(inputs)}: nothing to do, for all there is comes from an earlier run"))
     return list(jobs.values()), errors
 
 
@@ -178,13 +180,6 @@ def _below(path: Path, refuse: Callable[[QseError], object]) -> dict[Path, Path]
     return {path: path.parent}
 
 
-def _real(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except RuntimeError as error:  # until Python 3.13
-        raise QseError(f"{path} cannot be read: it is a link that leads to itself") from error
-
-
 def _enhanced(path: Path) -> Path:
     return path.with_stem(path.stem + SUFFIX)
 
@@ -200,5 +195,5 @@ def _folder(output: str, lone: bool) -> Path | None:
 
 def _was_written(path: Path, root: Path, folder: Path) -> bool:
     """Whether `path` lies in the output folder, which itself lies below the input folder."""
-    path, root, folder = path.resolve(), root.resolve(), folder.resolve()
+    path, root, folder = (Path(realpath(place)) for place in (path, root, folder))
     return root in folder.parents and folder in path.parents

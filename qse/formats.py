@@ -46,7 +46,9 @@ def audio_below(folder: Path, refuse: Callable[[QseError], object] = _raise) -> 
     for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(place, name) for name in names if not name.startswith(".")]
-    return sorted(path for path in files if format_of(path) and path.is_file())
+    return sorted(
+        path for path in files if format_of(path) and os.path.isfile(path)
+    )  # False where it may not be looked at
 
 
 def subtype_of(target: Path, wanted: str = "") -> str:

@@ -5,7 +5,7 @@ strength: how far, in dB, noise is pushed down at most; g = 10^(-strength / 20) 
 """
 
 from collections.abc import Iterable, Iterator
-from math import gcd
+from math import gcd, inf
 from pathlib import Path
 
 import numpy as np
@@ -177,11 +177,12 @@ def denoise(
 
     `sample_rate` in Hz, at least LOWEST_RATE; `model` is a name of `available()` or a path, which each call loads
     anew, or what `load` returns; `strength` in dB limits how far noise is pushed down (None: no limit; 0: not at all).
-    Every channel is enhanced by itself. A model knows nothing above half its own sample rate: that band goes with the noise. Raises
-    QseError for an unknown model, TypeError for samples that are not floats, ValueError for another shape, for no
-    channels or more than CHANNELS, for another sample rate, and for samples that are not finite or above LOUDEST.
+    Every channel is enhanced by itself. A model knows nothing above half its own sample rate: that band goes with the
+    noise. Raises QseError for an unknown model, TypeError for samples that are not floats, ValueError for another
+    shape, for no channels or more than CHANNELS, for a sample rate out of range, and for samples that are not finite
+    or above LOUDEST.
     """
-    if not sample_rate >= LOWEST_RATE:
+    if not LOWEST_RATE <= sample_rate < inf:
         raise ValueError(f"sample_rate {sample_rate}: it counts in Hz, at least {LOWEST_RATE}")
     audio = _floats(audio)
     if audio.ndim not in (1, 2):

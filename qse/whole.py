@@ -13,7 +13,7 @@ def whole(path: Path) -> Iterator[Path]:
 
     Of a link it takes the place of what that points to; a file that is replaced hands on its permissions.
     """
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield beside

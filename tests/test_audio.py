@@ -434,6 +434,14 @@ def test_too_loud_is_clipped_not_wrapped(tmp_path):
     np.testing.assert_array_equal(soundfile.read(tmp_path / "a.wav", dtype="int16")[0], [32767, -32768, 16384])
 
 
+@pytest.mark.parametrize("subtype", ["ULAW", "ALAW", "IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16"])
+def test_too_loud_does_not_change_its_sign_in_what_telephones_write(tmp_path, subtype):
+    loud = np.float32(1.3 * np.sin(0.2 * np.arange(8000)))[:, None]
+    write(tmp_path / "a.wav", [loud], replace(WAV, subtype=subtype, sample_rate=8000))
+    read_again = soundfile.read(tmp_path / "a.wav")[0][: len(loud), None]
+    assert (read_again[abs(loud) > 0.9] * loud[abs(loud) > 0.9] > 0).all()
+
+
 def fill_the_disk(path: Path, subtype: str, room: int, keep: bool) -> str:
     """What `write` says of a disk with so many bytes of room, for which a file that may not grow beyond stands in."""
     code = f"""if True:

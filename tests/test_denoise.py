@@ -1,5 +1,6 @@
 """The command: files, folders, patterns and pipes in, the same kind out, and a sentence for every failure."""
 
+import errno
 import io
 import os
 import re
@@ -88,6 +89,10 @@ def test_results_among_the_inputs_are_passed_over(here, command):
     assert command("denoise", "in", "-o", "in/out")[0] == 0
     assert command("denoise", "in", "-o", "in/out", "--overwrite")[0] == 0
     assert tree(here / "in") == ["a-enhanced.wav", "a.wav", "out/a.wav"]
+    for path in ("a.wav", "a-enhanced.wav"):
+        (here / "in" / path).unlink()
+    status, _, err = command("denoise", "in", "-o", "in/out")
+    assert status == 1 and err.startswith("qse: in: nothing to do")
 
 
 def test_a_result_is_known_by_any_spelling_of_its_place(here, command):
@@ -126,6 +131,32 @@ def test_a_link_is_not_in_the_way_of_the_file_it_leads_to(here, command):
     (here / "loop.wav").symlink_to("loop.wav")
     status, _, err = command("denoise", "loop.wav")
     assert status == 1 and err.startswith("qse: loop.wav")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links, and names that are too long")
+def test_a_place_that_cannot_be_is_named(here, command):
+    make(here / "a.wav")
+    (here / "loop.wav").symlink_to("loop.wav")
+    status, _, err = command("denoise", "a.wav", "-o", "b" * 300 + ".wav")
+    assert status == 1 and err.startswith("qse: bbb") and "name too long; name another place" in err
+    assert command("denoise", "a.wav", "-o", "loop.wav")[0] == 0  # it led nowhere, and is now a file
+    os.mkfifo("pipe.wav")
+    assert command("denoise", "a.wav", "-o", "pipe.wav")[2].startswith("qse: pipe.wav is no file that can be replaced")
+
+
+def test_a_file_that_may_not_be_looked_at_does_not_keep_the_others_back(here, command, monkeypatch):
+    make(here / "in/a.wav")
+    make(here / "in/locked/b.wav")
+    look = os.stat
+
+    def stat(path, **how):
+        if "locked/" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return look(path, **how)
+
+    monkeypatch.setattr(os, "stat", stat)
+    status, _, err = command("denoise", "in", "-o", "out")
+    assert status == 0 and tree(here / "out") == ["a.wav"], err
 
 
 def test_patterns_and_many_files(here, command):

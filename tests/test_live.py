@@ -3,6 +3,7 @@
 import os
 import resource
 import select
+import subprocess
 import sys
 import time
 from fractions import Fraction
@@ -122,7 +123,7 @@ def test_what_is_played_is_the_input_as_late_as_announced(delay):
     assert (parts.device_in, parts.device_out) == pytest.approx((0.02, 0.02))
 
 
-@pytest.mark.parametrize("rate, samples", [(16000, 200), (48000, 600), (44100, 441), (60, 1)])
+@pytest.mark.parametrize("rate, samples", [(16000, 200), (48000, 600), (44100, 441), (1000, 10)])
 def test_a_block_is_a_hop_of_the_model_if_that_is_whole_or_ten_milliseconds(tmp_path, rate, samples):
     soundfile.write(tmp_path / "noisy.wav", noise(rate), rate)
     sound, hop = Sound(MICROPHONE, HEADSET, rate=rate), Fraction(200, 16000)
@@ -374,6 +375,22 @@ def test_a_device_chosen_by_id_is_that_one_and_is_found_again_under_another_id()
         port.open()
 
 
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"default_samplerate": 8000.0}, "at 8000 Hz, it was 16000 Hz"),
+        ({"max_input_channels": 1}, "with 1 channels, it had 2"),
+    ],
+)
+def test_a_headset_that_returns_with_another_profile_says_so(change, words):
+    sound = Sound(HEADSET, defaults=(0, 0))
+    port = Microphone(sound, None, None, 0.01)
+    port.open()
+    sound.entries = [{**HEADSET, **change}]
+    with pytest.raises(QseError, match=f"Headset .* came back {words}: start again"):
+        port.open()
+
+
 def until(true, seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not true():
@@ -464,8 +481,32 @@ def test_a_second_has_one_line_even_behind_one_that_came_late(capsys, monkeypatc
     assert [line[:8] for line in capsys.readouterr().out.splitlines()] == [f"00:00:0{n}" for n in (1, 3, 4, 5)]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_log_that_cannot_be_written_does_not_end_the_session(models, tmp_path):
+    soundfile.write(tmp_path / "noisy.wav", noise(20000), 16000)
+    code = "from qse_cli.main import main; main()"
+    words = [sys.executable, "-c", code, "live", "--plain", "--from", "noisy.wav", "--to", "out.wav"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(words, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"") and soundfile.info(tmp_path / "out.wav").frames == 20000
+
+
+def test_a_terminal_that_cannot_be_drawn_on_gets_lines(command, models, noisy, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    status, out, _ = command("live", "--from", noisy, "--to", noisy.with_name("b.wav"))
+    assert status == 0 and "removed" not in out and "live-base: 0.5 s of audio" in out
+
+
+def test_what_is_not_recorded_while_a_device_is_gone_is_said_of_a_microphone_alone():
+    recorder, watch = SimpleNamespace(error=None, lost=0, path="a.wav"), SimpleNamespace(message="gone")
+    said = [screen._recording(recorder, 16000, source, watch)[0] for source in (SimpleNamespace(lost=True), object())]
+    assert said == ["not recorded", "recording"]
+
+
 def test_command_draws_a_screen_on_a_terminal(command, models, noisy, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
     status, out, _ = command("live", "--from", noisy, "--to", noisy.with_name("b.wav"))
     assert status == 0 and "removed" in out and "qse live: live-base" in out
 
@@ -526,7 +567,6 @@ def test_command_ends_when_a_device_is_gone_and_shall_not_be_waited_for(command,
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")
 def test_in_the_background_it_leaves_the_terminal_alone(models, tmp_path):
     import pty
-    import subprocess
 
     soundfile.write(tmp_path / "short.wav", noise(16000), 16000)
     main, terminal = pty.openpty()
@@ -548,7 +588,6 @@ def test_in_the_background_it_leaves_the_terminal_alone(models, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")
 def test_keys_and_ctrl_c_on_a_terminal(models, tmp_path):
     import pty
-    import subprocess
     import termios
 
     soundfile.write(tmp_path / "long.wav", noise(16000 * 60), 16000)

@@ -290,6 +290,9 @@ def test_a_recording_in_the_way_or_without_a_format_is_refused(tmp_path):
         Recorder(tmp_path / "there.wav" / "both.wav", 16000, 2)
     with pytest.raises(QseError, match="no room for 4 channels"):
         Recorder(tmp_path / "both.mp3", 16000, 4)
+    (tmp_path / "link.wav").symlink_to(tmp_path / "there.wav/both.wav")  # a disk that is not there
+    with pytest.raises(QseError, match="cannot be written"):
+        Recorder(tmp_path / "link.wav", 16000, 2)
     Recorder(tmp_path / "there.wav", 16000, 2, overwrite=True).close()
     assert (tmp_path / "there.wav").read_bytes() == b"precious"  # there was nothing to put in its place
 

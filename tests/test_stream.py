@@ -168,7 +168,7 @@ def test_denoise_keeps_the_dtype_and_refuses_what_is_no_audio(delay):
             denoise(np.zeros(shape, np.float32), 16000, delay)
     with pytest.raises(ValueError, match="2 samples are NaN"):
         denoise(np.float32([0, np.nan, np.inf]), 16000, delay)
-    for sample_rate in (0, 44.1, 999, float("nan")):
+    for sample_rate in (0, 44.1, 999, float("nan"), float("inf")):
         with pytest.raises(ValueError, match=f"sample_rate {sample_rate}: it counts in Hz, at least 1000"):
             denoise(signal(10), sample_rate, delay)
     with pytest.raises(ValueError, match="samples of 32767, where full scale is 1"):

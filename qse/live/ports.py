@@ -72,6 +72,8 @@ class Port(ABC):
             device = next((d for d in found if d.id == self.device.id), found[0])
         if device.sample_rate != self.sample_rate:
             raise NoSound(f"{device} came back at {device.sample_rate} Hz, it was {self.sample_rate} Hz: start again")
+        if (now := device.channels(self.kind)) < self._channels:
+            raise NoSound(f"{device} came back with {now} channels, it had {self._channels}: start again")
         return device
 
     def close(self) -> None:

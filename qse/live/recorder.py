@@ -60,7 +60,8 @@ class Recorder:
                         raise QseError(f"a {file.format} file cannot be longer")
                     file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError):
-            self.error = f"{self.path} is not written any further: is the disk full? What was written so far is kept"
+            done = "is not written any further" if file else "could not be begun"
+            self.error = f"{self.path} {done}: is the disk full? What was written so far is kept"
         except Exception as error:  # whatever it is: the session goes on without
             self.error = f"{self.path} is not written any further ({error}); what was written so far is kept"
         try:
@@ -87,6 +88,7 @@ class Recorder:
 
 
 def _check(path: Path, overwrite: bool) -> None:
+    path = Path(os.path.realpath(path))  # where a link leads is where there must be room
     if path.exists() and not overwrite:
         raise QseError(f"{path} exists already: name another recording or ask for --overwrite")
     if format_of(path) is None:
