@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 
-def _number(value: float | None) -> float | None:
+def number(value: float | None) -> float | None:
     if value is not None and math.isnan(value):  # which is not below any minimum
         raise typer.BadParameter("nan is no number")
     return value
@@ -14,7 +14,7 @@ def _number(value: float | None) -> float | None:
 
 Strength = Annotated[
     float | None,
-    typer.Option(min=0, metavar="DB", callback=_number, help="Push noise down by DB at most; else without limit."),
+    typer.Option(min=0, metavar="DB", callback=number, help="Push noise down by DB at most; else without limit."),
 ]
 
 RECIPE = typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")

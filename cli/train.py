@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import bars
-from .options import NOISE, RECIPE, SPEECH, Change
+from .options import NOISE, RECIPE, SPEECH, Change, number
 
 
 def train(
@@ -18,7 +18,7 @@ def train(
         Path | None, typer.Option(help="Folder of the run: checkpoints, curves, configuration; else runs/RECIPE.")
     ] = None,
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")] = None,
-    hours: Annotated[float | None, typer.Option(help="Stop after this time.")] = None,
+    hours: Annotated[float | None, typer.Option(min=0, callback=number, help="Stop after this time.")] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that share the work, one per core.")] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     start: Annotated[

@@ -51,6 +51,12 @@ def audio_below(folder: Path, refuse: Callable[[QseError], object] = _raise) -> 
     )  # False where it may not be looked at
 
 
+def audio_within(folder: Path) -> list[Path]:
+    """The same of a corpus, whose parts may lie on other disks: its sub-folders may be links."""
+    links = [place for place in folder.glob("[!.]*") if place.is_symlink() and place.is_dir()]
+    return sorted(path for place in (folder, *links) for path in audio_below(place))
+
+
 def subtype_of(target: Path, wanted: str = "") -> str:
     """How `target`, whose suffix names a format, holds its samples: as `wanted` where it can, else as usual."""
     import soundfile

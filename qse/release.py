@@ -59,7 +59,8 @@ def release(
     `data` says in a sentence what it was trained on, `faults` what it is known to do badly; both go into the card.
     others: runs that began with the same weights; the model is then the mean of all (Wortsman et al. 2022, "Model
     soups"). valid: pairs whose scores go into the card; without them those of the run's own validation do.
-    Raises QseError when `run` holds no run or is `folder` itself, or when the exported graph disagrees with torch.
+    Raises QseError when `run` holds no run, has learned nothing or is `folder` itself, or when the exported graph
+    disagrees with torch.
     """
     last = run / "checkpoint.safetensors"
     if not last.exists() or run.resolve() == folder.resolve():
@@ -70,6 +71,10 @@ def release(
         raise QseError(f"{folder}: is a run, which the model would replace; name another folder for the model")
     config, name = read_config(run / "config.toml"), folder.resolve().name
     network, header = load_network(run / "config.toml", best_of(run))
+    if header.get("averaged") == "0":
+        raise QseError(
+            f"{run}: no step has changed its weights, for no gradient was finite; train it with a lower rate"
+        )
     if others:
         networks = network, *(load_network(run / "config.toml", best_of(other))[0] for other in others)
         states = [each.state_dict() for each in networks]
@@ -159,7 +164,9 @@ def _card(
         hop, late = (1000 * samples / network.sample_rate for samples in (network.hop_length, built.latency))
         latency = f"{hop + late:g} ms (hop {hop:g} ms)"
     origin = header.get("origin")  # whose hours are counted too
-    steps = f"{header['step']} steps" + (f" after those of {origin}, in all " if origin else ", ")
+    skipped = int(header.get("skipped", 0))  # their gradients were not finite
+    steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
+    steps += f" after those of {origin}, in all " if origin else ", "
     audio = int(header["heard"]) / config.mix.sample_rate
     hours = f"{float(header['seconds']) / 3600:.1f} h for {audio / 3600:.1f} h of audio"
     mean = f"; mean with the weights of {header['mean_with']}" if "mean_with" in header else ""

@@ -15,6 +15,7 @@ import soxr  # noqa: E402
 from twins import TINY, same  # noqa: E402
 
 from qse.errors import QseError, UsageError  # noqa: E402
+from qse.evaluate import datasets  # noqa: E402
 from qse.evaluate.datasets import Pair  # noqa: E402
 from qse.evaluate.study import Source, study  # noqa: E402
 from qse.export import speech_like  # noqa: E402
@@ -195,22 +196,25 @@ def test_a_run_is_validated_with_pairs_that_it_does_not_train_on_and_needs_no_te
     data = voicebank(tmp_path / "data", 16000)
     for side in ("clean", "noisy"):
         shutil.rmtree(data / f"{side}_testset_wav")
-    seen = set()
-    for seed in range(8):  # each pair has a length of its own
+    (held,) = sources.validation("voicebank", data)
+    for seed in range(3):  # each pair has a length of its own
         trained = sources.voicebank(data, MixConfig(), seed, CPU).noisy.lengths.tolist()
-        (held,) = sources.validation("voicebank", data, seed)
         assert sorted([*trained, len(held.noisy)]) == [16000 + 800 * number for number in range(5)]
-        assert held.name == sources.validation("voicebank", data, seed)[0].name
-        seen.add(held.name)
-    assert len(seen) > 1
+
+
+def test_a_part_of_a_corpus_may_lie_on_another_disk(tmp_path):
+    root = dns3(tmp_path / "data", 16000) / "datasets"
+    (root / "clean/read_speech").rename(tmp_path / "elsewhere")
+    (root / "clean/read_speech").symlink_to(tmp_path / "elsewhere")
+    assert [path.parent.name for path in datasets.dns3(root).clean] == ["french_speech", "read_speech", "read_speech"]
 
 
 def test_a_hundred_of_many_pairs_are_held_out(monkeypatch):
     pairs = [Pair(str(number), "noisy", "clean") for number in range(600)]
     monkeypatch.setattr("qse.evaluate.datasets.voicebank", lambda *_: pairs)
     monkeypatch.setattr(sources, "read_pairs", list)
-    held = sources.validation("voicebank", "", 1)
-    assert len({pair.name for pair in held}) == 100 and held != sources.validation("voicebank", "", 2)
+    held = {pair.name for pair in sources.validation("voicebank", "")}
+    assert len(held) == 100 and held != {str(number) for number in range(100)}
 
 
 def test_what_is_missing_is_named_with_what_the_corpus_needs(tmp_path):

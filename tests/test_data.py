@@ -12,6 +12,7 @@ from qse.train.corpus import Corpus
 from qse.train.data import Mixer
 from qse.train.draw import Dice, Shelf
 from qse.train.mix import MixConfig
+from qse.train.pair_folder import write_pairs
 from qse.train.validate import find_pairs, read_pairs
 
 RATE = 16000
@@ -97,7 +98,9 @@ def test_bad_folders_are_named(tmp_path):
     (tmp_path / "text.wav").write_text("this is not a recording")
     soundfile.write(tmp_path / "empty.wav", np.zeros(0), RATE)
     soundfile.write(tmp_path / "nan.wav", np.full(10, np.nan), RATE, subtype="FLOAT")
-    with pytest.raises(QseError, match=r"(?s)empty\.wav.*nan\.wav.*text\.wav"):
+    soundfile.write(tmp_path / "loud.wav", np.full(10, 32767.0), RATE, subtype="FLOAT")
+    soundfile.write(tmp_path / "slow.wav", np.full(10, 0.5), 1)
+    with pytest.raises(QseError, match=r"(?s)empty\.wav.*loud\.wav.*nan\.wav.*slow\.wav.*text\.wav"):
         Corpus.read(tmp_path)
 
 
@@ -282,6 +285,18 @@ def test_pairs_are_mixed_into_a_folder(folders, tmp_path, command):
         assert path.read_bytes() == (tmp_path / "again" / path.relative_to(tmp_path / "set")).read_bytes()
     assert command(*line, "--set", "train.seed=1", "--out", tmp_path / "other")[0] == 0
     assert (tmp_path / "set/noisy/0001.flac").read_bytes() != (tmp_path / "other/noisy/0001.flac").read_bytes()
+
+
+def test_pairs_lie_in_rooms_that_no_run_of_the_same_seed_has(folders, tmp_path, monkeypatch):
+    made, mix = [], MixConfig(rooms=2)
+    init = Mixer.__init__
+    monkeypatch.setattr(
+        Mixer, "__init__", lambda self, *given, **named: (init(self, *given, **named), made.append(self))[0]
+    )
+    write_pairs(mix, folders[1], folders[3], tmp_path / "set", 1)
+    Mixer(mix, *(Corpus.read(folder) for folder in folders[1::2]))
+    pairs, run = made
+    assert pairs.rooms.shape == run.rooms.shape and not torch.isclose(pairs.rooms, run.rooms)[:, 1:].all(1).any()
 
 
 def test_mixed_pairs_are_never_clipped_nor_without_noise(folders, tmp_path, command):

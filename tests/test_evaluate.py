@@ -343,6 +343,8 @@ def test_a_lead_in_is_heard_and_not_judged(corpus, models):
     enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[32000:]
     clean = datasets.read_mono(corpus / "clean" / "u0.wav")[0]
     assert rows[0]["si_sdr"] == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
+    whole = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
+    assert [path.stem for path in whole[1].lead_in] == ["u2", "u3", "u4", "u0"]  # all others, and not itself
     study("recurrent", source, "si_sdr", corpus / "alone", jobs=0)
     assert read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"] and rows[0]["audio_s"] == 1.0
     (corpus / "noisy" / "u4.wav").write_bytes(b"no audio")

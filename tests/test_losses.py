@@ -334,3 +334,16 @@ def test_cuda_gives_the_same(name, pair):
         value.backward()
         values[device] = torch.cat([value.detach().cpu()[None], enhanced.grad.cpu().flatten()])
     torch.testing.assert_close(values["cpu"], values["cuda"], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"mrstft": 0, "si_sdr": 0, "rms": 0, "complex_l1": 0, "pesq": 0}, "all weights are 0"),
+        ({"si_sdr_unit": 0.0}, "si_sdr_unit = 0.0: must be above 0"),
+        ({"hop_length": 0}, "hop_length = 0: must be above 0"),
+    ],
+)
+def test_a_loss_that_cannot_be_is_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        losses.LossConfig(**wrong)

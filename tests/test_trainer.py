@@ -609,6 +609,39 @@ def test_a_run_copied_without_its_best_keeps_a_new_one(whole, audio, tmp_path):
     assert checkpoint.load(out / "best.safetensors")[1]["step"] == str(steps)
 
 
+def test_scores_of_other_pairs_are_none_to_beat(whole, audio, tmp_path):
+    shutil.copytree(whole[0], out := tmp_path / "same")
+    shutil.copytree(audio / "valid", harder := tmp_path / "harder")
+    for path in (harder / "noisy").iterdir():
+        write(path, soundfile.read(path)[0] + 0.3 * np.random.default_rng(0).standard_normal(20000))
+    steps = [CONFIG.train.steps + more for more in (1, 2)]
+    train(replace(CONFIG, train=replace(CONFIG.train, steps=steps[0])), job(audio, out, resume=True, valid=None))
+    bests = (checkpoint.load(folder / "checkpoint.safetensors")[1]["best"] for folder in (out, whole[0]))
+    assert len(set(bests)) == 1
+    train(replace(CONFIG, train=replace(CONFIG.train, steps=steps[1])), job(audio, out, resume=True, valid=harder))
+    assert checkpoint.load(out / "best.safetensors")[1]["step"] == str(steps[1])
+
+
+def test_steps_without_a_loss_are_counted_and_a_run_of_nothing_else_is_not_released(audio, tmp_path, monkeypatch):
+    good = iter([False, True, True, False, False, False])
+
+    def loss(*batch):
+        total, terms = loss_of(LOSS)(*batch)
+        return total * (1 if next(good) else np.nan), terms
+
+    monkeypatch.setattr("qse.train.run.loss_of", lambda *_: loss)
+    some, none = tmp_path / "some", tmp_path / "none"
+    plan = replace(CONFIG, train=replace(PLAN, steps=3))
+    train(plan, job(audio, some, valid=None))
+    (row,) = lines(some / "train.csv")
+    assert float(row["loss"]) < 100 and row["skipped"] == "1"
+    assert "3 steps (1 left out), " in released(some, tmp_path / "some-model")
+    train(plan, job(audio, none, valid=None))
+    assert lines(none / "train.csv")[0]["loss"] == "nan"
+    with pytest.raises(QseError, match="none: no step has changed its weights"):
+        released(none, tmp_path / "none-model")
+
+
 def test_a_release_may_be_the_mean_of_two_runs(whole, audio, tmp_path):
     out, _ = whole
     train(CONFIG, job(audio, tmp_path / "run", valid=None, hours=0, start=out))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import QseError
-from ..formats import FORMATS, audio_below
+from ..formats import FORMATS, audio_within
 from ..whole import whole
 
 SAMPLE_RATE = 16000
@@ -46,7 +46,9 @@ class Pair:
 
 
 def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
-    """Every pair behind the `count` noisy recordings before it in the list; before the first ones come the last."""
+    """Every pair behind the `count` noisy recordings before it in the list, at most all others; before the first ones
+    come the last."""
+    count = min(count, len(pairs) - 1)
     noisy = [pair.noisy for pair in pairs]
     before = [[noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)] for place in range(len(noisy))]
     return [replace(pair, lead_in=tuple(filter(None, paths))) for pair, paths in zip(pairs, before, strict=True)]
@@ -63,10 +65,10 @@ class Dns3:
 
 
 def audio_files(folder: Path) -> list[Path]:
-    """All audio files below `folder`, sorted. QseError if there are none."""
+    """All audio files below `folder`, whose sub-folders may be links, sorted. QseError if there are none."""
     if not Path(folder).is_dir():
         raise QseError(f"{folder} is not a folder: give one that holds audio files")
-    files = audio_below(Path(folder))
+    files = audio_within(Path(folder))
     if not files:
         raise QseError(f"{folder} holds no audio files ({', '.join(FORMATS)})")
     return files

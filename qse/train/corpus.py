@@ -17,8 +17,9 @@ import soxr
 import torch
 from torch import Tensor
 
+from qse.audio import LOUDEST, LOWEST_RATE
 from qse.errors import QseError
-from qse.formats import audio_below
+from qse.formats import audio_within
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class Corpus:
         folder = Path(folder)
         if not folder.is_dir():
             raise QseError(f"{folder}: no such folder; name a folder with audio files in it.")
-        links = [place for place in folder.glob("[!.]*") if place.is_symlink() and place.is_dir()]
-        paths = sorted(path for place in (folder, *links) for path in audio_below(place))
+        paths = audio_within(folder)
         if not paths:
             raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
         recordings = read_recordings(paths, sample_rate, threads)
@@ -154,9 +154,13 @@ def _read_or_fault(path: Path, sample_rate: int, channel: int | None) -> np.ndar
         return f"{path} (not readable as audio)"
     if not len(audio):
         return f"{path} (no samples)"
+    if rate < LOWEST_RATE:
+        return f"{path} ({rate} samples per second)"
     audio = audio.mean(axis=1) if channel is None else audio[:, channel]
     if not np.isfinite(audio).all():
         return f"{path} (NaN or infinite samples)"
+    if (loudest := np.abs(audio).max()) > LOUDEST:
+        return f"{path} (samples of {loudest:.0f}, where full scale is 1)"
     if rate != sample_rate:
         audio = soxr.resample(audio, rate, sample_rate)
     return np.clip(np.rint(audio * 32768), -32768, 32767).astype(np.int16)

@@ -43,6 +43,14 @@ class LossConfig:
     n_fft: int = 512
     hop_length: int = 128
 
+    def __post_init__(self) -> None:
+        weights = [self.mrstft, self.si_sdr, self.rms, self.complex_l1, self.pesq, self.compressed, self.snr, self.stoi]
+        if not any(weights):
+            raise ValueError("all weights are 0: there is nothing to learn.")
+        for name in ("si_sdr_unit", "n_fft", "hop_length"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} = {getattr(self, name)}: must be above 0.")
+
 
 def multi_resolution_stft(
     *, clean: Tensor, enhanced: Tensor, resolutions: tuple[tuple[int, int, int], ...] = RESOLUTIONS

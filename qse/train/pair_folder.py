@@ -8,10 +8,13 @@ import soundfile
 import torch
 
 from ..errors import QseError
+from .corpus import Corpus
+from .data import Mixer
 from .mix import MixConfig
-from .sources import folders
+from .rooms import room_bank
 
 SIDES = ("noisy", "clean")
+ELSEWHERE = 1 << 20  # from the seed of a run's rooms to that of its pairs': they shall be as new to it as all else
 
 
 def write_pairs(
@@ -33,7 +36,8 @@ def write_pairs(
     if folder.exists():
         raise QseError(f"{folder} is there already: name a new folder")
     mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
-    source = folders(speech, noise, mix, seed, torch.device("cpu"))
+    rooms = room_bank(mix.rooms, mix.sample_rate, mix.rt60, mix.distance, seed + ELSEWHERE)
+    source = Mixer(mix, *(Corpus.read(folder, mix.sample_rate) for folder in (speech, noise)), seed, rooms=rooms)
     digits = max(4, len(str(count)))
     try:
         for side in SIDES:

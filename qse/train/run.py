@@ -4,6 +4,7 @@ RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv 
 """
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +26,7 @@ from .parallel import average_, launch
 from .recipe import RunConfig, write_config
 from .start import start_from
 from .trainer import TrainConfig, Trainer
-from .validate import Utterance, find_pairs, quality, read_pairs, validate
+from .validate import Utterance, find_pairs, fingerprint, quality, read_pairs, validate
 
 
 class Report(Protocol):
@@ -123,7 +124,7 @@ def _pairs(config: RunConfig, job: Job) -> list[Utterance]:
     """What the run is validated with."""
     if job.valid:
         return read_pairs(find_pairs(job.valid, config.mix.sample_rate))
-    return sources.validation(config.dataset, job.data, config.train.seed) if job.data else []
+    return sources.validation(config.dataset, job.data) if job.data else []
 
 
 class _Run:
@@ -143,6 +144,7 @@ class _Run:
         self.rank, self.processes, self.report = rank, processes, report
         self.log, self.best, self.asked_to_stop = Logbook(job.out), float("-inf"), False
         self.validated = 0  # the step at which that was last done
+        self.judged_by = fingerprint(pairs)
         self.sums: dict[str, float] = {}  # of every term since the last line of train.csv, and the count of steps
         if job.resume:
             self._resume(job.out / "checkpoint.safetensors")
@@ -151,8 +153,10 @@ class _Run:
         tensors, header = checkpoint.load(path)
         self.trainer.restore(tensors, header)
         self.sums = json.loads(header.get("sums", "{}"))
-        if path.with_name("best.safetensors").exists():
-            self.best = float(header["best"])
+        before = header.get("judged_by", self.judged_by)
+        self.judged_by = self.judged_by if self.pairs else before
+        if before == self.judged_by and path.with_name("best.safetensors").exists():
+            self.best = float(header["best"])  # that of other pairs says nothing of the next ones
         self.validated = int(header.get("validated", header["step"]))
         if self.rank == 0:
             self.log.rewind(self.trainer.done)
@@ -192,7 +196,9 @@ class _Run:
         return bool(asked > 0)
 
     def _report(self, terms: dict[str, float]) -> None:
-        self.sums = {name: self.sums.get(name, 0.0) + value for name, value in {"steps": 1, **terms}.items()}
+        fine = all(map(math.isfinite, terms.values()))
+        for name, value in ({"steps": 1, **terms} if fine else {"skipped": 1}).items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
         if self.report and self.rank == 0:
             done, seconds = self.trainer.done, self.trainer.seconds
             self.report({**terms, "step": done, "audio": self._audio(), "seconds": seconds}, self.config.train)
@@ -202,9 +208,10 @@ class _Run:
         return self.trainer.heard / self.config.mix.sample_rate
 
     def _log(self) -> None:
-        """The means since the last line."""
-        steps = self.sums.pop("steps")
-        means = {name: value / steps for name, value in self.sums.items()}
+        """The means since the last line, and how many steps had none, if any."""
+        steps, skipped = self.sums.pop("steps", 0), self.sums.pop("skipped", 0)
+        means = {"loss": math.nan, **{name: value / steps for name, value in self.sums.items()}}
+        means |= {"skipped": skipped} if skipped else {}
         done, self.sums = self.trainer.done, {}
         hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
         if self.rank == 0:
@@ -218,6 +225,7 @@ class _Run:
                 {
                     **self.trainer.header(),
                     "best": str(self.best),
+                    "judged_by": self.judged_by,
                     "validated": str(self.validated),
                     "sums": json.dumps(self.sums),
                 },

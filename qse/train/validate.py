@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,14 @@ def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:
     if not (noisy.is_dir() and clean.is_dir()):
         raise QseError(f"{folder}: no pairs; put files of equal names into {noisy} and {clean}")
     return pair_folders(noisy, clean)
+
+
+def fingerprint(pairs: list[Utterance]) -> str:
+    """What tells pairs from others: scores are compared only among the same."""
+    digest = sha256()
+    for pair in pairs:
+        digest.update(pair.noisy.tobytes() + pair.clean.tobytes())
+    return digest.hexdigest()
 
 
 def read_pairs(pairs: list[Pair]) -> list[Utterance]:
