@@ -46,9 +46,7 @@ def audio_below(folder: Path, refuse: Callable[[QseError], object] = _raise) -> 
     for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(place, name) for name in names if not name.startswith(".")]
-    return sorted(
-        path for path in files if format_of(path) and os.path.isfile(path)
-    )  # False where it may not be looked at
+    return sorted(path for path in files if format_of(path) and os.path.isfile(path))  # not where it may not be seen
 
 
 def audio_within(folder: Path) -> list[Path]:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,13 +95,27 @@ def test_a_missing_package_is_one_sentence(command, monkeypatch):
     )
 
 
-def test_a_full_disk_is_one_sentence(command, monkeypatch):
-    def full():
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "scores.csv")
-
-    monkeypatch.setattr("qse_cli.main.app", full)
-    said = "qse: scores.csv: No space left on device; make room, or write to another place\n"
+@pytest.mark.parametrize(
+    "number, place, said",
+    [
+        (errno.ENOSPC, "a.csv", "qse: a.csv: No space left on device; make room, or write to another place\n"),
+        (errno.ENOSPC, None, "qse: No space left on device; make room, or write to another place\n"),
+        (errno.EACCES, "a.csv", "qse: a.csv: Permission denied; name another place\n"),
+    ],
+)
+def test_a_place_that_does_not_take_it_is_one_sentence(command, monkeypatch, number, place, said):
+    monkeypatch.setattr("qse_cli.main.app", failing(number, place))
     assert command("train") == (1, "", said)
-    monkeypatch.setattr("qse_cli.main.app", Path("/no/such/file").read_bytes)
-    with pytest.raises(FileNotFoundError):  # what is no user's error has its traceback
+
+
+def test_what_is_no_users_error_has_its_traceback(command, monkeypatch):
+    monkeypatch.setattr("qse_cli.main.app", failing(errno.EBADF, None))
+    with pytest.raises(OSError, match="Bad file descriptor"):
         command("train")
+
+
+def failing(number, place):
+    def app():
+        raise OSError(number, os.strerror(number), place)
+
+    return app

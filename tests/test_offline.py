@@ -15,7 +15,7 @@ from qse.export import speech_like
 from qse.networks import build_network, enhance
 from qse.offline import OfflineModel, Segments
 
-N_FFT, HOP, RATE = 64, 16, 800
+N_FFT, HOP, RATE = 64, 16, 1000
 
 
 @pytest.fixture(scope="module")

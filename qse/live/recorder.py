@@ -60,8 +60,9 @@ class Recorder:
                         raise QseError(f"a {file.format} file cannot be longer")
                     file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError):
-            done = "is not written any further" if file else "could not be begun"
-            self.error = f"{self.path} {done}: is the disk full? What was written so far is kept"
+            fate = "is not written any further" if file else "could not be begun"
+            kept = " What was written so far is kept" if file else ""
+            self.error = f"{self.path} {fate}: is the disk full?{kept}"
         except Exception as error:  # whatever it is: the session goes on without
             self.error = f"{self.path} is not written any further ({error}); what was written so far is kept"
         try:
