@@ -15,6 +15,7 @@ import typer
 from qse.errors import QseError, UsageError
 
 from .options import Strength
+from .streams import hush
 
 
 def denoise(
@@ -105,7 +106,7 @@ def _deliver(target: Path, scratch: Path | None) -> str:
             copyfileobj(file, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has nowhere to go
+        hush()
         raise QseError(f"standard output cannot be written: {error.strerror}") from error
     return "standard output"
 

@@ -10,6 +10,7 @@ from qse.errors import QseError
 from qse.signals import heard_by
 
 from .screen import Plain, Screen, summary
+from .streams import hush
 
 TICK = 0.1
 
@@ -29,7 +30,7 @@ def follow(session, worker, watch, plain: bool = False) -> None:
         try:
             _attend(session, worker, watch, view, asked)
         except BrokenPipeError:  # nobody reads the lines any more
-            _hush()
+            hush()
         finally:
             watch.close()
             session.stop()
@@ -41,14 +42,9 @@ def follow(session, worker, watch, plain: bool = False) -> None:
     try:
         print(summary(session, watch, monotonic() - begin), flush=True)
     except OSError:
-        _hush()
+        hush()
     if session.recorder and session.recorder.error:
         raise QseError(session.recorder.error)
-
-
-def _hush() -> None:
-    """Let go of a standard output that takes no more: else Python tries once again on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _attend(session, worker, watch, view, asked: list[int]) -> None:

@@ -19,6 +19,8 @@ import qse
 from qse.errors import QseError
 from qse.signals import requests
 
+from .streams import open_streams
+
 COMMANDS = ("denoise", "live", "info", "train", "mix", "export", "evaluate", "plot", "experiment", "bench")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -41,16 +43,6 @@ def _top(
     """Make noisy speech clean, in real time, with quaternion neural networks."""
 
 
-def _open_streams() -> None:
-    """Of a program that was started without standard streams: else the next file to be opened would be one of them."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(number)
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
-
-
 def _end(number: int, frame) -> None:
     """End the program, but not out of an import: that may drop the exception and keep a lock, for which others wait."""
     if any(caller.f_code.co_filename.startswith("<frozen importlib") for caller, _ in walk_stack(frame)):
@@ -63,7 +55,7 @@ def _end(number: int, frame) -> None:
 
 def main() -> None:
     """Run the command that the arguments ask for; a user's error is one sentence and its exit status."""
-    _open_streams()
+    open_streams()
     with suppress(AttributeError):  # where standard output is not a text stream of Python's
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be in any encoding
     for number in requests():

@@ -41,9 +41,6 @@ class Source:
         """Open `path`, called `name` in error messages. Raises QseError if it is no complete, non-empty audio file."""
         self.path, self.name = path, name or str(path)
         file = self._file = _open(path, self.name)
-        if file.samplerate < LOWEST_RATE:
-            file.close()
-            raise QseError(f"{self.name} claims {file.samplerate} samples per second: export it again")
         self.layout = Layout(
             file.samplerate, file.channels, file.format, file.subtype, file.endian, file.copy_metadata()
         )
@@ -155,7 +152,9 @@ def _fault(path: Path, file) -> str | None:
         return "is cut short: its end is missing; record or copy it again"
     if has_more(path, file):
         return "holds more than libsndfile reads of it: repair its header, convert it to WAV, or take it apart, first"
-    return None if file.frames else "holds no samples"
+    if not file.frames:
+        return "holds no samples"
+    return f"claims {file.samplerate} samples per second: export it again" if file.samplerate < LOWEST_RATE else None
 
 
 def native(path: Path) -> str | bytes:

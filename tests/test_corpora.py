@@ -211,7 +211,8 @@ def test_a_part_of_a_corpus_may_lie_on_another_disk(tmp_path):
 
 def test_a_hundred_of_many_pairs_are_held_out(monkeypatch):
     pairs = [Pair(str(number), "noisy", "clean") for number in range(600)]
-    monkeypatch.setattr("qse.evaluate.datasets.voicebank", lambda *_: pairs)
+    monkeypatch.setattr("qse.evaluate.datasets.voicebank_files", lambda *_: pairs)
+    monkeypatch.setattr("qse.evaluate.datasets.with_copies", lambda pairs, _: pairs)
     monkeypatch.setattr(sources, "read_pairs", list)
     held = {pair.name for pair in sources.validation("voicebank", "")}
     assert len(held) == 100 and held != {str(number) for number in range(100)}

@@ -21,9 +21,9 @@ from qse.nn.features import QuaternionFeatures
 from qse.nn.layout import to_features, to_tokens
 from qse.nn.polar import PolarMask
 from qse.nn.quaternion import hamilton_product
+from qse.train.carry import loss_of
 from qse.train.losses import LossConfig
 from qse.train.recipe import read_config
-from qse.train.run import loss_of
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 PARAMS = {  # Tables 2 and 3, in millions

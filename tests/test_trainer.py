@@ -26,12 +26,13 @@ from qse.export import speech_like  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
 from qse.release import release  # noqa: E402
 from qse.train import checkpoint, parallel  # noqa: E402
+from qse.train.carry import loss_of  # noqa: E402
 from qse.train.job import Job  # noqa: E402
 from qse.train.logbook import Logbook  # noqa: E402
 from qse.train.losses import LossConfig  # noqa: E402
 from qse.train.mix import MixConfig  # noqa: E402
 from qse.train.recipe import RunConfig, load_network, read_config  # noqa: E402
-from qse.train.run import loss_of, train  # noqa: E402
+from qse.train.run import train  # noqa: E402
 from qse.train.start import start_from  # noqa: E402
 from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
 from qse.train.validate import METRICS, Utterance, find_pairs, quality, read_pairs, validate  # noqa: E402

@@ -18,7 +18,7 @@ from .clock import race
 from .machine import machine
 from .table import Column, Table
 
-AUDIO = (15.3,)  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
+AUDIO = 15.3  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
 STFTS = ((512, 256), (400, 100))
 RUNS = 2  # of every row at least, after one whose memory is measured
 FORMS = {HamiltonAttention: "hamilton, folded", SharedScoreAttention: "shared, fused"}
@@ -37,18 +37,17 @@ COLUMNS = (
 )
 
 
-def bench(request: Request, lengths: tuple[float, ...] = AUDIO) -> Table:
+def bench(request: Request) -> Table:
     """qconformer and qconformer-hamilton, or the offline networks of the request, by name.
 
-    The literal form holds all scores in memory, gigabytes of them: it runs at the wider STFT and the first length only.
+    The literal form holds all scores in memory, gigabytes of them: it runs at the wider STFT only.
     """
     names = request.models or ("qconformer", "qconformer-hamilton")
     threads, rows = torch.get_num_threads(), []
     torch.set_num_threads(request.threads)
     try:
         for stft in STFTS:
-            for audio in lengths:
-                rows += _rows(names, stft, audio, request.seconds, literal=(stft, audio) == (STFTS[0], lengths[0]))
+            rows += _rows(names, stft, request.seconds, literal=stft == STFTS[0])
     finally:
         torch.set_num_threads(threads)
     notes = (
@@ -58,9 +57,9 @@ def bench(request: Request, lengths: tuple[float, ...] = AUDIO) -> Table:
     return Table("offline", COLUMNS, rows, machine(request.threads), notes)
 
 
-def _rows(names: tuple[str, ...], stft: tuple[int, int], audio: float, seconds: float, literal: bool) -> list[dict]:
+def _rows(names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal: bool) -> list[dict]:
     torch.manual_seed(0)
-    noisy = 0.1 * torch.randn(1, round(16000 * audio))
+    noisy = 0.1 * torch.randn(1, round(16000 * AUDIO))
     calls = {key: lambda n=n: n(noisy) for key, n in _networks(names, stft, literal).items()}
     with torch.inference_mode():
         memory = {key: _peak(call) for key, call in calls.items()}
@@ -71,9 +70,9 @@ def _rows(names: tuple[str, ...], stft: tuple[int, int], audio: float, seconds: 
             "model": key[0],
             "attention": key[1],
             "stft": f"{stft[0]}/{stft[1]}",
-            "audio": audio,
+            "audio": AUDIO,
             "seconds": times[key].median,
-            "rtf": times[key].median / audio,
+            "rtf": times[key].median / AUDIO,
             "slower": times[key].median / base if (base := shared.get(key[0].removesuffix("-hamilton"))) else None,
             "paper": PAPER.get(key[0]) if stft == STFTS[0] else None,
             "memory": memory[key],

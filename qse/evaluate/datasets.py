@@ -106,9 +106,14 @@ def voicebank(folder: Path, part: str = "test", progress: Progress | None = None
 
     Files at another rate are converted first, in threads; `progress` is called with (done, all) of them.
     """
+    return with_copies(voicebank_files(folder, part), Path(folder), progress)
+
+
+def voicebank_files(folder: Path, part: str) -> list[Pair]:
+    """The same pairs as they lie there, at any rate; no file is opened."""
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
     noisy, clean = (_part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean"))
-    return with_copies(pair_folders(noisy, clean), Path(folder), progress)
+    return pair_folders(noisy, clean)
 
 
 def dns3(folder: Path) -> Dns3:

@@ -27,10 +27,10 @@ from ..export import export_stream
 from ..networks import build_network
 from ..networks.algebra import ALGEBRAS
 from ..networks.mixers import TIME_MIXERS
+from ..train.carry import loss_of
 from ..train.corpus import Corpus
 from ..train.data import Mixer
 from ..train.recipe import RunConfig, find_recipe, read_config
-from ..train.run import loss_of
 from ..train.trainer import Trainer
 from ..train.validate import METRICS, Utterance, find_pairs, read_pairs, validate
 from .results import Row, write_table

@@ -23,7 +23,7 @@ from qse.train import augment
 from qse.train.corpus import Corpus
 from qse.train.draw import Dice, Shelf
 from qse.train.mix import MixConfig, Range
-from qse.train.rooms import room_bank
+from qse.train.rooms import rooms_of
 
 
 class Mixer:
@@ -50,7 +50,7 @@ class Mixer:
         self.speech = Shelf(speech.to(device), config.speech_balance)
         self.noise = Shelf(noise.to(device), config.noise_balance)
         if rooms is None:
-            rooms = room_bank(config.rooms, config.sample_rate, config.rt60, config.distance, seed)
+            rooms = rooms_of(config, seed)
         self.rooms = rooms.to(device)
         self.segments = max(1, int(speech.seconds / config.segment))  # of an epoch: as long as all of the speech
 

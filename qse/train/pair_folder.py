@@ -8,10 +8,9 @@ import soundfile
 import torch
 
 from ..errors import QseError
-from .corpus import Corpus
-from .data import Mixer
 from .mix import MixConfig
-from .rooms import room_bank
+from .rooms import rooms_of
+from .sources import folders
 
 SIDES = ("noisy", "clean")
 ELSEWHERE = 1 << 20  # from the seed of a run's rooms to that of its pairs': they shall be as new to it as all else
@@ -36,8 +35,7 @@ def write_pairs(
     if folder.exists():
         raise QseError(f"{folder} is there already: name a new folder")
     mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
-    rooms = room_bank(mix.rooms, mix.sample_rate, mix.rt60, mix.distance, seed + ELSEWHERE)
-    source = Mixer(mix, *(Corpus.read(folder, mix.sample_rate) for folder in (speech, noise)), seed, rooms=rooms)
+    source = folders(speech, noise, mix, seed, torch.device("cpu"), rooms_of(mix, seed + ELSEWHERE))
     digits = max(4, len(str(count)))
     try:
         for side in SIDES:

@@ -15,9 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .mix import MixConfig
+
 SPEED_OF_SOUND = 343.0  # m/s
 MIXING_TIME = 0.035  # s after the direct sound; ORDER images per axis are complete up to here
 ORDER = 3
+
+
+def rooms_of(mix: MixConfig, seed: int) -> Tensor:
+    """The simulated rooms of a recipe: see `room_bank`."""
+    return room_bank(mix.rooms, mix.sample_rate, mix.rt60, mix.distance, seed)
 
 
 def room_bank(

@@ -34,14 +34,16 @@ class Source(Protocol):
     def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]: ...
 
 
-def folders(speech: Path, noise: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
-    """Speech and noise, read into memory and mixed on the fly."""
-    return Mixer(mix, *(Corpus.read(folder, mix.sample_rate) for folder in (speech, noise)), seed, device)
+def folders(
+    speech: Path, noise: Path, mix: MixConfig, seed: int, device: torch.device, rooms: Tensor | None = None
+) -> Source:
+    """Speech and noise, read into memory and mixed on the fly; `rooms` as in `Mixer`."""
+    return Mixer(mix, *(Corpus.read(folder, mix.sample_rate) for folder in (speech, noise)), seed, device, rooms)
 
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
     """The training pairs of VoiceBank+DEMAND, 16 kHz copies of them in memory; of `mix` only the segment counts."""
-    pairs, _ = _parted(data)
+    pairs = datasets.with_copies(_parted(data)[0], data)
     sides = ([pair.noisy for pair in pairs], [pair.clean for pair in pairs])
     noisy, clean = (Corpus.of(read_recordings(side, mix.sample_rate), [""] * len(pairs)) for side in sides)
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
@@ -81,13 +83,13 @@ def validates(dataset: str) -> bool:
 
 def validation(dataset: str, data: Path) -> list[Utterance]:
     """The pairs of the corpus that are held out of training, if it has any."""
-    return read_pairs(_parted(data)[1]) if validates(dataset) else []
+    return read_pairs(datasets.with_copies(_parted(data)[1], data)) if validates(dataset) else []
 
 
 def _parted(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
-    """The training part of VoiceBank+DEMAND: what is trained on, and HELD_OUT pairs (a fifth of fewer than 500), the
-    same for every run: one may begin with the weights of another."""
-    pairs = datasets.voicebank(data, "train")
+    """The training part of VoiceBank+DEMAND, without copies: what is trained on, and HELD_OUT pairs (a fifth of fewer
+    than 500), the same for every run: one may begin with the weights of another."""
+    pairs = datasets.voicebank_files(data, "train")
     for pair in pairs:
         if pair.noisy is None or pair.clean is None:
             raise QseError(f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}")

@@ -39,7 +39,7 @@ class TrainConfig:
     clip: float = 1.0  # largest norm of the gradient
     average: float = 0.999  # decay of the moving average of the weights
     precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
-    carried: float = 0.0  # chance that an item begins in the state that the step before has left (`run.loss_of`)
+    carried: float = 0.0  # chance that an item begins in the state that the step before has left (`carry.loss_of`)
     compile: bool = False
     checkpoint_every: int = 250
     valid_every: int = 1000
