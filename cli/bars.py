@@ -1,11 +1,11 @@
 """Bars that show how far a command is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
-def progress() -> Iterator:
+def progress() -> Iterator[Callable[[str, int, int], None]]:
     """Bars on stderr, one at a time, as a function of (what is being done, how many are, of how many)."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

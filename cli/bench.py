@@ -1,10 +1,16 @@
 """qse bench: how fast this machine is at it, as a table and as JSON."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from qse.bench.table import Table as Results
 
 WIDE = 200  # characters: more than any table has
 
@@ -39,7 +45,7 @@ def bench(
             raise QseError(f"{json} cannot be written: {error.strerror}") from error
 
 
-def _print(table) -> None:
+def _print(table: "Results") -> None:
     """On a terminal that is too narrow for it, and wide enough for that, the table is turned: a line per column."""
     from rich.console import Console
 
@@ -55,7 +61,7 @@ def _print(table) -> None:
         console.print(note, highlight=False)
 
 
-def _grid(lines):
+def _grid(lines: Sequence[Sequence[str]]) -> "Table":
     """A table of `lines` of text, the first one its head; words to the left, numbers to the right."""
     from rich.table import Table
 

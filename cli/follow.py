@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
+from types import FrameType
+from typing import TYPE_CHECKING
 
 from qse.errors import QseError
 from qse.signals import heard_by
@@ -12,16 +14,20 @@ from qse.signals import heard_by
 from .screen import Plain, Screen, summary
 from .streams import hush
 
+if TYPE_CHECKING:
+    from qse.live.session import Session
+    from qse.live.watch import Watch, Worker
+
 TICK = 0.1
 
 
-def follow(session, worker, watch, plain: bool = False) -> None:
+def follow(session: "Session", worker: "Worker", watch: "Watch", plain: bool = False) -> None:
     """Start `session` and `worker`, show how they are doing until they end or Ctrl-C comes; let them end in good order.
 
     Raises what ended the worker or the watch, if it was an error, and QseError for a recording that broke off.
     """
     dull = plain or not sys.stdout.isatty() or os.environ.get("TERM") in ("dumb", "unknown")  # cannot draw
-    view = Plain(session, watch) if dull else Screen(session, watch)
+    view = (Plain if dull else Screen)(session, watch)
     with _asked() as asked, view:
         view.show(0.0)  # what must be loaded for that is loaded before the sound begins
         session.start()
@@ -47,7 +53,7 @@ def follow(session, worker, watch, plain: bool = False) -> None:
         raise QseError(session.recorder.error)
 
 
-def _attend(session, worker, watch, view, asked: list[int]) -> None:
+def _attend(session: "Session", worker: "Worker", watch: "Watch", view: Plain | Screen, asked: list[int]) -> None:
     """Until the worker is done and all is played: keys, devices, the view."""
     begin = monotonic()
     with _keys() as key:
@@ -68,9 +74,9 @@ def _attend(session, worker, watch, view, asked: list[int]) -> None:
 @contextmanager
 def _asked() -> Iterator[list[int]]:
     """What Ctrl-C and other polite requests to end have put down so far; the third is obeyed at once."""
-    asked = []
+    asked: list[int] = []
 
-    def end(number, frame) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         asked.append(number)
         if len(asked) > 2:
             raise KeyboardInterrupt
@@ -85,14 +91,13 @@ def _keys() -> Iterator[Callable[[], str | None]]:
     if not sys.stdin or not sys.stdin.isatty():
         yield lambda: None
         return
-    try:
-        import termios
-        import tty
-    except ImportError:  # Windows
+    if sys.platform == "win32":
         import msvcrt
 
         yield lambda: msvcrt.getwch() if msvcrt.kbhit() else None
         return
+    import termios
+    import tty
     from select import select
 
     number = sys.stdin.fileno()

@@ -4,13 +4,20 @@ import sys
 from fractions import Fraction
 from os.path import realpath
 from pathlib import Path
-from typing import Annotated
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qse.errors import UsageError
 
 from .options import Strength
+
+if TYPE_CHECKING:
+    from qse.live.files import FileSource
+    from qse.live.ports import Loudspeaker, Microphone
+    from qse.live.session import Session
+    from qse.live.watch import Watch, Worker
 
 
 def live(
@@ -57,9 +64,9 @@ def live(
     from qse.live.recorder import Recorder
     from qse.live.session import Session
     from qse.live.watch import Watch, Worker
-    from qse.zoo import load
+    from qse.zoo import load, streaming
 
-    engine = load(model, threads, flush_to_zero=True)
+    engine = streaming(load(model, threads, flush_to_zero=True))
     block = blocksize or Fraction(engine.hop_length, engine.sample_rate)
     sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, cushion / 1000)
     channels = 2 * (1 if speakers else source.channels)
@@ -83,22 +90,27 @@ def _check_recording(record: Path | None, from_: Path | None, to: Path | None) -
 
 def _outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[str | None]:
     """The devices to play on: what was named, and the default (None) if asked for or if nothing was named."""
-    named = [output] if output is not None else []
+    named: list[str | None] = [output] if output is not None else []
     return [*named, None] if monitor or (monitor is None and not named and to is None) else named
 
 
-def _ports(input, from_, paced: bool, outputs: list, block: int | Fraction, cushion: float):
+def _ports(
+    input: str | None, from_: Path | None, paced: bool, outputs: list[str | None], block: int | Fraction, cushion: float
+) -> "tuple[ModuleType | None, Microphone | FileSource, list[Loudspeaker]]":
     """The module that plays and records (None if only files do), the source, and the loudspeakers."""
     from qse.live.devices import sound
     from qse.live.files import FileSource
     from qse.live.ports import Loudspeaker, Microphone
 
-    needed = sound() if from_ is None or outputs else None
-    source = Microphone(needed, input, block, cushion) if from_ is None else FileSource(from_, block, paced, cushion)
+    file = FileSource(from_, block, paced, cushion) if from_ else None
+    if file and not outputs:
+        return None, file, []
+    needed = sound()
+    source = file or Microphone(needed, input, block, cushion)
     return needed, source, [Loudspeaker(needed, wanted, block, cushion) for wanted in outputs]
 
 
-def _run(session, worker, watch, threads: int, plain: bool, paced: bool) -> None:
+def _run(session: "Session", worker: "Worker", watch: "Watch", threads: int, plain: bool, paced: bool) -> None:
     """The session from its start to its end: ahead of other programs, where it has to keep pace and can."""
     from qse.live.priority import quiet, steady
     from qse.live.warmup import advice

@@ -7,10 +7,11 @@ import errno
 import os
 import signal
 import sys
-from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 from threading import Timer
 from traceback import walk_stack
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -43,7 +44,7 @@ def _top(
     """Make noisy speech clean, in real time, with quaternion neural networks."""
 
 
-def _end(number: int, frame) -> None:
+def _end(number: int, frame: FrameType | None) -> None:
     """End the program, but not out of an import: that may drop the exception and keep a lock, for which others wait."""
     if any(caller.f_code.co_filename.startswith("<frozen importlib") for caller, _ in walk_stack(frame)):
         again = Timer(0.05, os.kill, (os.getpid(), number))
@@ -56,7 +57,7 @@ def _end(number: int, frame) -> None:
 def main() -> None:
     """Run the command that the arguments ask for; a user's error is one sentence and its exit status."""
     open_streams()
-    with suppress(AttributeError):  # where standard output is not a text stream of Python's
+    if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be in any encoding
     for number in requests():
         if number != signal.SIGINT:

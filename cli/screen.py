@@ -1,6 +1,15 @@
 """What qse live shows while it runs: one screen on a terminal, one line a second elsewhere, a summary at the end."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.text import Text
+
+    from qse.live.recorder import Recorder
+    from qse.live.session import Latency, Session
+    from qse.live.watch import Watch
 
 KEYS = "b: noisy or enhanced   Ctrl-C: quit"
 WIDTH, ALARMS = 80, ("dropouts", "bypass", "driver", "model", "device", "not recorded")
@@ -9,13 +18,13 @@ WIDTH, ALARMS = 80, ("dropouts", "bypass", "driver", "model", "device", "not rec
 class Plain:
     """A line a second on standard output."""
 
-    def __init__(self, session, watch):
+    def __init__(self, session: "Session", watch: "Watch"):
         self._session, self._watch, self._next = session, watch, 1.0
 
     def __enter__(self) -> "Plain":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
     def show(self, seconds: float) -> None:
@@ -37,7 +46,7 @@ class Plain:
 class Screen:
     """One screen of 80 columns, drawn again ten times a second."""
 
-    def __init__(self, session, watch):
+    def __init__(self, session: "Session", watch: "Watch"):
         from rich.console import Console
         from rich.live import Live
 
@@ -49,14 +58,14 @@ class Screen:
         self._live.start()
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def show(self, seconds: float) -> None:
         """Draw the screen."""
         self._live.update(self._panel(seconds), refresh=True)
 
-    def _panel(self, seconds: float):
+    def _panel(self, seconds: float) -> "Panel":
         from rich.panel import Panel
         from rich.table import Table
 
@@ -72,7 +81,7 @@ class Screen:
         return Panel(table, title=title, subtitle=KEYS, width=min(WIDTH, self._console.width))
 
 
-def summary(session, watch, seconds: float) -> str:
+def summary(session: "Session", watch: "Watch", seconds: float) -> str:
     """What there is to say at the end."""
     meter = session.meter
     audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}"
@@ -83,7 +92,7 @@ def summary(session, watch, seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _state(session, watch) -> Iterator[tuple[str, str]]:
+def _state(session: "Session", watch: "Watch") -> Iterator[tuple[str, str]]:
     """What there is to say about a session beside its levels: name and text."""
     meter, block = session.meter, session.source.blocksize / session.source.sample_rate
     median, p99 = meter.quantile(0.5), meter.quantile(0.99)
@@ -105,7 +114,7 @@ def _state(session, watch) -> Iterator[tuple[str, str]]:
         yield "device", watch.message or f"gone and come back: {watch.losses}, {watch.away:.0f} s in all"
 
 
-def _recording(recorder, sample_rate: int, source, watch) -> tuple[str, str]:
+def _recording(recorder: "Recorder", sample_rate: int, source: Any, watch: "Watch") -> tuple[str, str]:
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
@@ -115,22 +124,22 @@ def _recording(recorder, sample_rate: int, source, watch) -> tuple[str, str]:
     return "recording", str(recorder.path)
 
 
-def _latency(latency) -> str:
+def _latency(latency: "Latency") -> str:
     names = ("device_in", "blocks", "model", "device_out")
     parts = (f"{name.replace('_', ' ')} {1000 * getattr(latency, name):.0f}" for name in names)
     return f"{1000 * latency.total:.0f} ms ({', '.join(parts)})"
 
 
-def _dropouts(session) -> str:
+def _dropouts(session: "Session") -> str:
     reasons = "; ".join(f"{reason}: {count}" for reason, count in session.reasons.items())
     return f"{session.dropouts} ({reasons})" if reasons else "0"
 
 
-def _removed(session) -> float:
+def _removed(session: "Session") -> float:
     return round(session.noisy.dbfs - session.enhanced.dbfs, 1) + 0.0  # no minus before a zero
 
 
-def _bar(dbfs: float, name: str, width: int = 24):
+def _bar(dbfs: float, name: str, width: int = 24) -> "Text":
     """A meter from -60 to 0 dBFS, and whose it is."""
     from rich.text import Text
 
@@ -140,7 +149,7 @@ def _bar(dbfs: float, name: str, width: int = 24):
     return Text.assemble(*bar, f" {dbfs:6.1f} dBFS  {name}", no_wrap=True, overflow="ellipsis")
 
 
-def _name(port) -> str:
+def _name(port: Any) -> str:
     return str(getattr(port, "device", "") or getattr(port, "path", ""))
 
 

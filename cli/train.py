@@ -1,12 +1,17 @@
 """qse train: folders of speech and noise, or an official corpus, in; a trained network out."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import bars
 from .options import NOISE, RECIPE, SPEECH, Change, number
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from qse.train.recipe import TrainConfig
 
 
 def train(
@@ -30,13 +35,17 @@ def train(
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
     from qse.errors import UsageError
+    from qse.train import checkpoint
     from qse.train.job import Job
     from qse.train.recipe import find_recipe, read_config
     from qse.train.run import train as run
 
-    if recipe is None and not (resume and out):
+    if recipe:
+        path = find_recipe(recipe)
+    elif resume and out:
+        path = out / "config.toml"
+    else:
         raise UsageError("say what to train: --recipe NAME, or --resume with the --out of a run")
-    path = find_recipe(recipe) if recipe else out / "config.toml"
     name = path.resolve().parent.name if path.name == "config.toml" else path.stem  # of a model or a run: its own name
     out = out or Path("runs") / name
     if resume and (out / "config.toml").is_file():
@@ -44,32 +53,34 @@ def train(
     job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Progress(), progress)
+    steps = checkpoint.load(out / "checkpoint.safetensors")[1]["step"]
+    typer.echo(f"{out}: {steps} steps; go on with --resume, or make a model of it: qse export {out} NAME", err=True)
 
 
 class _Progress:
     """A bar on the terminal: step, loss, seconds of audio per second, time left."""
 
-    def __init__(self):
-        self.bar = self.task = None
-        self.first: tuple[float, float] | None = None
+    def __init__(self) -> None:
+        self._bar: Progress | None = None  # what has begun cannot go to another process
 
-    def __call__(self, row: dict[str, float], plan) -> None:
-        if self.bar is None:
-            self._start(plan.steps)
-            self.first = row["audio"], row["seconds"]
-        heard, spent = row["audio"] - self.first[0], row["seconds"] - self.first[1]
-        speed = heard / spent if spent else 0.0
-        self.bar.update(self.task, completed=row["step"], note=f"loss {row['loss']:.3f}  {speed:.1f} s audio/s")
+    def __call__(self, row: dict[str, float], plan: "TrainConfig") -> None:
+        if self._bar is None:
+            self._bar, self._first = _bar(plan.steps), row
+        heard, spent = row["audio"] - self._first["audio"], row["seconds"] - self._first["seconds"]
+        note = f"loss {row['loss']:.3f}  {heard / spent if spent else 0.0:.1f} s audio/s"
+        self._bar.update(self._bar.task_ids[0], completed=row["step"], note=note)
 
     def close(self) -> None:
-        if self.bar:
-            self.bar.stop()
+        if self._bar:
+            self._bar.stop()
 
-    def _start(self, steps: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-        self.bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True))
-        self.task = self.bar.add_task("", total=steps, note="")
-        self.bar.start()
+def _bar(steps: int) -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True))
+    bar.add_task("", total=steps, note="")
+    bar.start()
+    return bar

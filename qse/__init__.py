@@ -12,7 +12,7 @@ before onnxruntime, which looks at that once.
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -35,7 +35,7 @@ ROOMS = {
 }
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Fetch a public name from its room when it is first asked for: `import qse` itself costs nothing."""
     if name not in ROOMS:
         raise AttributeError(f"module 'qse' has no attribute {name!r}")

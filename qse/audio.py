@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from .containers import has_more, is_cut, says_length
 from .errors import QseError
 from .formats import Layout
 from .whole import whole
+
+if TYPE_CHECKING:
+    from soundfile import SoundFile
 
 BLOCK = 1 << 16
 SYSTEM_ERROR = 2  # libsndfile's code of what the system refused: at the first write most likely for want of room
@@ -50,7 +54,7 @@ class Source:
     def __enter__(self) -> "Source":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -121,7 +125,7 @@ def write(
     return written
 
 
-def _open(path: Path, name: str):
+def _open(path: Path, name: str) -> "SoundFile":
     import soundfile
 
     try:
@@ -147,7 +151,7 @@ def _open(path: Path, name: str):
     return file
 
 
-def _fault(path: Path, file) -> str | None:
+def _fault(path: Path, file: "SoundFile") -> str | None:
     if is_cut(path, file):
         return "is cut short: its end is missing; record or copy it again"
     if has_more(path, file):
@@ -162,7 +166,7 @@ def native(path: Path) -> str | bytes:
     return str(path) if os.name == "nt" else os.fsencode(path)
 
 
-def keep_header(file) -> None:
+def keep_header(file: "SoundFile") -> None:
     """Let the header of a soundfile.SoundFile that is being written say after every block how much is there: else a
     WAV file whose writer is killed counts as empty."""
     import soundfile
@@ -171,7 +175,7 @@ def keep_header(file) -> None:
         soundfile._snd.sf_command(file._file, UPDATE_HEADER_AUTO, soundfile._ffi.NULL, 1)
 
 
-def _create(part: Path, layout: Layout, target: Path):
+def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
     import soundfile
 
     form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format}

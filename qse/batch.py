@@ -14,9 +14,9 @@ from pathlib import Path
 from threading import Event
 
 from .audio import Source, write
-from .engine import Engine
 from .errors import QseError, UsageError
 from .formats import FORMATS, audio_below, format_of
+from .offline import Model
 from .stream import enhance
 
 SUFFIX = "-enhanced"
@@ -43,7 +43,7 @@ class Job:
 
     def do(
         self,
-        engine: Engine,
+        engine: Model,
         strength: float | None = None,
         overwrite: bool = False,
         progress: Callable[[float], None] = lambda seconds: None,
@@ -106,7 +106,7 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
 
 def run(
     jobs: list[Job],
-    engine: Engine,
+    engine: Model,
     strength: float | None = None,
     overwrite: bool = False,
     threads: int = 1,

@@ -7,6 +7,7 @@ inverse STFT are inside. An all-zero state is the beginning.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class Engine:
 class Walk:
     """One signal's way through an engine: two sets of state buffers, read and written in turn, nothing copied."""
 
-    def __init__(self, session, before: State, after: State, hop_length: int):
+    def __init__(self, session: Any, before: State, after: State, hop_length: int):
         from onnxruntime import OrtValue
 
         self._session = session
@@ -87,7 +88,7 @@ class Walk:
         self._value = OrtValue.ortvalue_from_numpy  # shares the array's memory
         self._there, self._back = self._bind(before, after), self._bind(after, before)
 
-    def _bind(self, before: State, after: State):
+    def _bind(self, before: State, after: State) -> Any:
         binding = self._session.io_binding()
         binding.bind_ortvalue_input("audio", self._value(self._audio))
         binding.bind_ortvalue_output("enhanced", self._value(self._enhanced))
@@ -119,7 +120,7 @@ def _after(name: str) -> str:
     return name.replace("state.", "next.", 1)
 
 
-def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: bool = False):
+def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: bool = False) -> Any:
     """The graph at `path`, ready to run; `reuse` memory among its tensors, at the price of 5 to 10 % of the time.
 
     Raises QseError if it is missing or damaged.

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from .errors import QseError
 from .networks.fold import fold
-from .nn.state import Stateful, flatten_state, unflatten_state
+from .networks.live import Live
+from .nn.state import flatten_state, unflatten_state
 from .whole import whole
 
 TOLERANCE = 1e-5
@@ -40,7 +41,7 @@ def export_stream(network: nn.Module, path: Path, *, name: str, version: str, li
     Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX Runtime and torch
     differ by more than TOLERANCE.
     """
-    if not isinstance(network, Stateful):
+    if not isinstance(network, Live):
         raise QseError(f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream")
     publish(
         path,
@@ -93,7 +94,7 @@ def to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], path: Path, **names: 
 
 
 @torch.no_grad()
-def _write(network: nn.Module, path: Path) -> None:
+def _write(network: Live, path: Path) -> None:
     """The graph of the folded network, without metadata."""
     import onnx
 
@@ -113,7 +114,7 @@ def _write(network: nn.Module, path: Path) -> None:
 
 
 @torch.no_grad()
-def disagreement(network: nn.Module, path: Path, seconds: float = 10.0) -> float:
+def disagreement(network: Live, path: Path, seconds: float = 10.0) -> float:
     """The largest difference between the graph, hop by hop, and the network, all at once, on noisy speech-like audio.
 
     It begins with a second of digital silence and has another in the middle. nan where either is not finite.

@@ -23,7 +23,7 @@ from .offline import OfflineModel
 TOLERANCE = 1e-4
 
 
-def export_offline(network: Offline, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
+def export_offline(network: nn.Module, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
     """Writes the graph of `network` to `path`, which must not be older work worth keeping.
 
     Raises QseError, and leaves `path` as it was, for a network that is not offline, and when ONNX Runtime and torch
@@ -52,6 +52,8 @@ def export_offline(network: Offline, path: Path, *, name: str, version: str, lic
 class Constant(nn.Module):
     """A quaternion weight that has become its real matrix."""
 
+    matrix: Tensor
+
     def __init__(self, weight: Tensor):
         super().__init__()
         self.register_buffer("matrix", real_matrix(weight))
@@ -67,7 +69,7 @@ def expanded(network: Offline) -> Offline:
         if isinstance(module, QuaternionLinear | QuaternionConv2d | NormedConv):
             weight = module.weight
             del module.weight
-            module.weight = Constant(weight)
+            module.add_module("weight", Constant(weight))
     return network
 
 

@@ -62,7 +62,7 @@ def subtype_of(target: Path, wanted: str = "") -> str:
     form = format_of(target)
     if target.suffix.lower() == ".opus":
         return "OPUS"
-    kept = not _is_foreign(wanted, form) and soundfile.check_format(form, wanted)
+    kept = form and not _is_foreign(wanted, form) and soundfile.check_format(form, wanted)
     return wanted if kept else soundfile.default_subtype(form)
 
 

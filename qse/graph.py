@@ -112,9 +112,9 @@ class _Rewriter:
         constant = [name in self.constants for name in node.input]
         shapes = [self.shape[name] for name in node.input]
         if not any(constant) and shapes[0] == shapes[1]:
-            stored = [self.stored[self.view[name]] for name in node.input]
-            alike = _long(stored[0]) == _long(stored[1])
-            shape = min(stored, key=len) if alike else shapes[0]
+            both = [self.stored[self.view[name]] for name in node.input]
+            alike = _long(both[0]) == _long(both[1])
+            shape = min(both, key=len) if alike else shapes[0]
             return self._write(node, [self._shaped(name, shape) for name in node.input], shape)
         if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(self.shape[node.output[0]]):
             name, other = node.input[constant.index(False)], node.input[constant.index(True)]

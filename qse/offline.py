@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .engine import described, open_session
+from .engine import Engine, described, open_session
 from .errors import QseError
 
 METADATA = ("name", "version", "sample_rate", "n_fft", "hop_length")
@@ -62,6 +62,9 @@ class OfflineModel:
         return total.ravel()
 
 
+Model = Engine | OfflineModel
+
+
 class Segments:
     """One channel on its way through an offline model: in segments that overlap and fade into one another.
 
@@ -80,7 +83,8 @@ class Segments:
         self._model = model
         self._long, shared = frames * model.hop_length, overlap * model.hop_length
         self._rise = (np.arange(shared, dtype=np.float32) + 0.5) / shared
-        self._waiting, self._tail = np.zeros(0, np.float32), None
+        self._waiting = np.zeros(0, np.float32)
+        self._tail: np.ndarray | None = None
 
     def process(self, block: np.ndarray) -> np.ndarray:
         """`block` (samples,) float32 -> the enhanced samples that are ready, (0 or more,)."""

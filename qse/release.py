@@ -12,21 +12,20 @@ from math import ceil
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from . import __version__
 from .bench.clock import race
 from .bench.machine import processor
 from .bench.stream import GROUP, stepper
-from .engine import Engine
 from .errors import QseError
 from .evaluate.systems import weights_of
 from .export import export_stream, speech_like
 from .export_offline import export_offline
-from .networks import build_network
+from .networks import Network, build_network
 from .networks.catalogue import macs
+from .networks.live import Live
 from .networks.offline import Offline
-from .offline import OfflineModel
+from .offline import Model, OfflineModel
 from .train import checkpoint
 from .train.recipe import RunConfig, load_network, read_config
 from .train.validate import find_pairs, read_pairs, validate
@@ -34,15 +33,22 @@ from .zoo import load, seal
 
 
 @dataclass(frozen=True)
+class Hop:
+    """What a hop costs a streaming model: seconds on one thread, and what it remembers."""
+
+    p50: float
+    p99: float
+    state_bytes: int
+
+
+@dataclass(frozen=True)
 class Measured:
-    """What a card says about the cost of a model: seconds on one thread, and its size."""
+    """What a card says about the cost of a model, on one thread."""
 
     rtf: float
     params: int
     macs: float  # multiply-accumulates per second of audio
-    p50: float | None = None  # of a hop, and what follows too: of streaming models
-    p99: float | None = None
-    state_bytes: int | None = None
+    hop: Hop | None = None
 
 
 def release(
@@ -70,20 +76,20 @@ def release(
     if (folder / "train.csv").exists():
         raise QseError(f"{folder}: is a run, which the model would replace; name another folder for the model")
     config, name = read_config(run / "config.toml"), folder.resolve().name
-    network, header = load_network(run / "config.toml", best_of(run))
+    network, header = load_network(run / "config.toml", weights_of(run))
     if header.get("averaged") == "0":
         raise QseError(
             f"{run}: no step has changed its weights, for no gradient was finite; train it with a lower rate"
         )
     if others:
-        networks = network, *(load_network(run / "config.toml", best_of(other))[0] for other in others)
+        networks = network, *(load_network(run / "config.toml", weights_of(other))[0] for other in others)
         states = [each.state_dict() for each in networks]
         mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
     # read and scored before any file is replaced, for that takes long and may fail
     pairs = read_pairs(find_pairs(valid, config.mix.sample_rate)) if valid else None
-    scores = None
+    scores: Mapping[str, str | float] | None = None
     if pairs:
         scores = validate(network, pairs, torch.device("cpu"))
     elif not others:  # of which no run has scores
@@ -101,12 +107,7 @@ def release(
     return measured
 
 
-def best_of(run: Path) -> Path:
-    """The weights of a run's or a model's folder that are released; where there are none, the file that is missing."""
-    return weights_of(run) or run / "checkpoint.safetensors"
-
-
-def measure(network: nn.Module, engine: Engine | OfflineModel, seconds: float = 10.0) -> Measured:
+def measure(network: Network, engine: Model, seconds: float = 10.0) -> Measured:
     """The cost of a network and its graph, on one thread of this machine, over `seconds` of audio."""
     params = sum(parameter.numel() for parameter in network.parameters())
     if isinstance(engine, OfflineModel):
@@ -115,17 +116,11 @@ def measure(network: nn.Module, engine: Engine | OfflineModel, seconds: float = 
         return Measured(times.median / seconds, params, macs_per_second(network))
     hop, state = engine.hop_length / engine.sample_rate, engine.silence()
     times = race({engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP))[engine.name]
-    return Measured(
-        rtf=times.mean / hop,
-        params=params,
-        macs=macs_per_second(network),
-        p50=times.median,
-        p99=times.quantile(0.99),
-        state_bytes=sum(array.nbytes for array in state.values()),
-    )
+    per_hop = Hop(times.median, times.quantile(0.99), sum(array.nbytes for array in state.values()))
+    return Measured(times.mean / hop, params, macs_per_second(network), per_hop)
 
 
-def macs_per_second(network: nn.Module) -> int:
+def macs_per_second(network: Network) -> int:
     """Multiply-accumulates of a network in one second of audio."""
     config = network.config
     network = copy.deepcopy(network).double().eval()  # in float32 an LSTM is one operator that is not counted
@@ -133,12 +128,12 @@ def macs_per_second(network: nn.Module) -> int:
     return macs(network, torch.zeros(1, second, dtype=torch.float64))
 
 
-def _per_hop(cost: Measured) -> list[str]:
+def _per_hop(hop: Hop | None) -> list[str]:
     """The card's lines that only streaming models have."""
-    if cost.p50 is None:
+    if hop is None:
         return []
-    times = f"p50 {1e6 * cost.p50:.0f} µs, p99 {1e6 * cost.p99:.0f} µs"
-    return [f"| state | {cost.state_bytes / 1024:.0f} KiB |", f"| time per hop, one thread | {times} |"]
+    times = f"p50 {1e6 * hop.p50:.0f} µs, p99 {1e6 * hop.p99:.0f} µs"
+    return [f"| state | {hop.state_bytes / 1024:.0f} KiB |", f"| time per hop, one thread | {times} |"]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -159,8 +154,8 @@ def _card(
     licence: str,
 ) -> str:
     built = build_network(config.model)
-    network, streaming, latency = built.config, cost.p50 is not None, "whole recordings"
-    if streaming:
+    network, streaming, latency = built.config, isinstance(built, Live), "whole recordings"
+    if isinstance(built, Live):
         hop, late = (1000 * samples / network.sample_rate for samples in (network.hop_length, built.latency))
         latency = f"{hop + late:g} ms (hop {hop:g} ms)"
     origin = header.get("origin")  # whose hours are counted too
@@ -181,7 +176,7 @@ def _card(
         f"| algorithmic latency | {latency} |",
         f"| parameters | {cost.params:,} |",
         f"| multiply-accumulates | {cost.macs / 1e9:.2f} G per second of audio |",
-        *_per_hop(cost),
+        *_per_hop(cost.hop),
         f"| RTF, one thread | {cost.rtf:.3f} ({processor()}) |",
         f"| training | {steps}{hours}, seed {config.train.seed}{mean} |",
         f"| licence | {licence} |",

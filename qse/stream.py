@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from .audio import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
-from .engine import Engine
-from .errors import QseError
-from .offline import OfflineModel, Segments
+from .offline import Model, OfflineModel, Segments
 from .resample import Resampler, spare
 from .strength import kept_share
-from .zoo import DEFAULT_MODEL, load
+from .zoo import DEFAULT_MODEL, load, streaming
 
 CHANNELS = 64  # of an array: more are samples, in the wrong place
 
@@ -30,7 +28,7 @@ class Stream:
 
     def __init__(
         self,
-        engine: str | Path | Engine | OfflineModel,
+        engine: str | Path | Model,
         blocksize: int | None = None,
         strength: float | None = None,
     ):
@@ -40,11 +38,8 @@ class Stream:
         limit. ValueError if either is out of range, QseError for a model that cannot stream."""
         if blocksize is not None and blocksize < 1:
             raise ValueError(f"blocksize {blocksize}: at least one sample")
-        engine = _engine(engine)
-        if isinstance(engine, OfflineModel):
-            raise QseError(f"{engine.name} needs whole recordings and cannot stream; choose another model")
-        self.engine, self.resets = engine, 0
-        hop = engine.hop_length
+        self.engine = engine = streaming(_engine(engine))
+        self.resets, hop = 0, engine.hop_length
         self._grain = gcd(blocksize, hop) if blocksize else 1
         self.latency = engine.latency + hop - self._grain
         self.strength = strength
@@ -111,17 +106,20 @@ class Stream:
 
 
 def enhance(
-    blocks: Iterable[np.ndarray], sample_rate: int, engine: Engine | OfflineModel, strength: float | None = None
+    blocks: Iterable[np.ndarray], sample_rate: int, engine: Model, strength: float | None = None
 ) -> Iterator[np.ndarray]:
     """Blocks (samples, channels) of one signal at `sample_rate` -> enhanced blocks, in all as long and in step with it.
 
     Every channel is a stream of its own. Memory does not grow with the signal. What stays of the noisy signal for
     `strength` is taken at `sample_rate`, with all that lies above the band of the model.
     """
-    kept, path, noisy = kept_share(strength), None, None  # noisy: what no enhanced sample belongs to yet
+    kept, path = kept_share(strength), None  # noisy: what no enhanced sample belongs to yet
     for block in blocks:
         if path is None:
-            path, noisy = _Path(engine, sample_rate, block.shape[1]), block[:0]
+            path, noisy = (
+                _Path(engine, sample_rate, block.shape[1]),
+                block[:0],
+            )  # what no enhanced sample belongs to yet
         enhanced, noisy = path.process(block), np.concatenate([noisy, block])
         yield _mixed(enhanced, noisy, kept)
         noisy = noisy[len(enhanced) :]
@@ -137,11 +135,12 @@ def _mixed(enhanced: np.ndarray, noisy: np.ndarray, kept: np.float32) -> np.ndar
 class _Path:
     """From the file's sample rate to the model's, through one stream per channel, and back."""
 
-    def __init__(self, engine: Engine | OfflineModel, sample_rate: int, channels: int):
+    def __init__(self, engine: Model, sample_rate: int, channels: int):
         self._inward = Resampler(sample_rate, engine.sample_rate, channels)
         self._outward = Resampler(engine.sample_rate, sample_rate, channels)
-        kind = Segments if isinstance(engine, OfflineModel) else Stream
-        self._streams = [kind(engine) for _ in range(channels)]
+        self._streams = [
+            Segments(engine) if isinstance(engine, OfflineModel) else Stream(engine) for _ in range(channels)
+        ]
         self._late = self._streams[0].latency  # samples still to be cut off
         self._spare = spare(engine.sample_rate, sample_rate)
 
@@ -170,7 +169,7 @@ class _Path:
 def denoise(
     audio: np.ndarray,
     sample_rate: int,
-    model: str | Path | Engine | OfflineModel = DEFAULT_MODEL,
+    model: str | Path | Model = DEFAULT_MODEL,
     strength: float | None = None,
 ) -> np.ndarray:
     """`audio` (samples,) or (samples, channels), floats in [-1, 1] -> enhanced, of the same shape and dtype.
@@ -200,7 +199,7 @@ def denoise(
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
 
 
-def _engine(model: str | Path | Engine | OfflineModel) -> Engine | OfflineModel:
+def _engine(model: str | Path | Model) -> Model:
     return load(model) if isinstance(model, str | Path) else model
 
 

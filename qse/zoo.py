@@ -14,7 +14,7 @@ import qse_models
 
 from .engine import Engine, NotStreaming
 from .errors import QseError
-from .offline import OfflineModel
+from .offline import Model, OfflineModel
 
 DEFAULT_MODEL = "live-base"
 GRAPH, SUMS = "model.onnx", "SHA256SUMS"
@@ -25,7 +25,7 @@ def available() -> list[str]:
     return sorted(_models())
 
 
-def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: bool = False) -> Engine | OfflineModel:
+def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: bool = False) -> Model:
     """An Engine from a name of `available()`, the path of a model's folder, or that of an .onnx file.
 
     An OfflineModel if it needs whole recordings: `denoise` takes either, a Stream does not.
@@ -38,6 +38,13 @@ def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: boo
         return Engine(path, threads, flush_to_zero)
     except NotStreaming:
         return OfflineModel(path, threads)
+
+
+def streaming(model: Model) -> Engine:
+    """The model itself. Raises QseError for one that needs whole recordings."""
+    if isinstance(model, OfflineModel):
+        raise QseError(f"{model.name} needs whole recordings and cannot stream; choose another model")
+    return model
 
 
 def find(model: str | Path) -> Path:
@@ -63,7 +70,7 @@ def seal(folder: str | Path) -> None:
 def _models() -> dict[str, Path]:
     folders = [Path(folder) for folder in os.environ.get("QSE_MODELS", "").split(os.pathsep) if folder]
     folders += [Path(place) for place in qse_models.__path__]
-    found = {}
+    found: dict[str, Path] = {}
     for folder in folders:
         for graph in folder.glob(f"*/{GRAPH}"):
             found.setdefault(graph.parent.name, graph)

@@ -107,6 +107,17 @@ def test_dnsmos_is_what_its_package_says():
         assert 1 <= ours[f"dnsmos_{name}"] <= 5
 
 
+def test_one_run_of_pesq_serves_all_metrics(monkeypatch):
+    import pesq
+
+    runs, original = [], pesq.pesq
+    monkeypatch.setattr(pesq, "pesq", lambda *arguments: runs.append(arguments) or original(*arguments))
+    together = score_pair(**pair(0.01), metrics=["pesq_wb", "segmental_snr", "csig", "covl"])
+    assert len(runs) == 1
+    assert together["pesq_wb"] == pesq_wb(**pair(0.01))
+    assert together["segmental_snr"] == composite.segmental_snr(**pair(0.01))
+
+
 def test_scores_come_in_the_order_asked_for():
     assert list(score_pair(**pair(0.01), metrics=["si_sdr", "segmental_snr"])) == ["si_sdr", "segmental_snr"]
 

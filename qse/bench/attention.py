@@ -5,16 +5,19 @@ Runtime. MACs are those of the products that the equations name.
 """
 
 import gc
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import Request
 from .clock import Times, race
-from .forms import FORMS, onnx_graph
+from .forms import FORMS, Attend, onnx_graph
 from .machine import machine
 from .table import Column, Table
 
@@ -87,7 +90,7 @@ def _torch_calls(tokens: int, device: str) -> dict:
     generator = torch.Generator().manual_seed(0)
     q, k, v = torch.randn(3, 1, HEADS, tokens, 4, CHANNELS, generator=generator).to(device)
 
-    def call(attend):
+    def call(attend: Attend) -> Tensor:
         y = attend(q, k, v)
         if device == "cuda":
             torch.cuda.synchronize()
@@ -110,7 +113,7 @@ def _onnx_calls(tokens: int, threads: int) -> dict:
     return calls
 
 
-def _peak(call, engine: str) -> int | None:
+def _peak(call: Callable[[], object], engine: str) -> int | None:
     if engine == "torch":
         with Alive() as alive:
             call()
@@ -127,11 +130,12 @@ def _peak(call, engine: str) -> int | None:
 class Alive(TorchDispatchMode):
     """While it lasts, `peak` is the most bytes that results of operators have held at once."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.peak, self._held = 0, {}
+        self.peak = 0
+        self._held: dict[int, tuple[StorageWeakRef, int]] = {}
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         out = func(*args, **(kwargs or {}))
         given = {leaf.untyped_storage()._cdata for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)}
         for leaf in tree_leaves(out):

@@ -7,6 +7,7 @@ card counts the network instead.
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from ..evaluate.needs import need
 
@@ -39,7 +40,7 @@ def cost(path: Path) -> Cost:
     )
 
 
-def _macs(node, shapes: dict[str, tuple[int, ...]]) -> int:
+def _macs(node: Any, shapes: dict[str, tuple[int, ...]]) -> int:
     if node.op_type == "Conv":  # every output looks through one filter
         return prod(shapes[node.output[0]]) * prod(shapes[node.input[1]][1:])
     if node.op_type == "ConvTranspose":  # every input is spread by one filter

@@ -5,9 +5,11 @@ q, k, v (1, H, T, 4, d): heads, tokens, components, quaternion channels of a hea
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -15,6 +17,8 @@ from ..nn.hamilton import component_attention, folded_attention
 from ..nn.quaternion import PART, SIGN
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+Op = Callable[..., str]  # adds a node to a graph: its kind, inputs, attributes -> the name of its output
+Constant = Callable[[ArrayLike], str]
 
 
 def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -25,7 +29,7 @@ def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Eqs. 9-13 as they are written: one product per component for the scores, one softmax, one per component for y."""
     q, k, v = q.movedim(-2, 0), k.movedim(-2, 0), v.movedim(-2, 0)
-    score = sum(q[c] @ k[c].mT for c in range(4)) / math.sqrt(4 * q.shape[-1])
+    score = sum((q[c] @ k[c].mT for c in range(4)), q.new_zeros(())) / math.sqrt(4 * q.shape[-1])
     weights = score.softmax(-1)
     return torch.stack([weights @ v[c] for c in range(4)], -2)
 
@@ -55,15 +59,15 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
     A fused form has inputs and output (1, T, H 4d), what its operator wants; folded, those of the four components are
     heads of their own.
     """
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-    nodes, constants = [], []
+    nodes, constants = list[NodeProto](), list[TensorProto]()
 
-    def constant(array) -> str:
+    def constant(array: ArrayLike) -> str:
         constants.append(numpy_helper.from_array(np.asarray(array), f"c{len(constants)}"))
         return constants[-1].name
 
-    def op(kind: str, *inputs: str, **attributes) -> str:
+    def op(kind: str, *inputs: str, **attributes: Any) -> str:
         nodes.append(helper.make_node(kind, list(inputs), [f"t{len(nodes)}"], **attributes))
         return nodes[-1].output[0]
 
@@ -97,7 +101,7 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
     return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
 
 
-def _component(op, constant, a: int, q: list[str], k: list[str], v: list[str], d: int) -> str:
+def _component(op: Op, constant: Constant, a: int, q: list[str], k: list[str], v: list[str], d: int) -> str:
     """Component a of Eqs. 14-16."""
     products = [op("MatMul", q[x], k[PART[a][x]]) for x in range(4)]
     signed = [part if SIGN[a][x] > 0 else op("Neg", part) for x, part in enumerate(products)]
@@ -105,7 +109,7 @@ def _component(op, constant, a: int, q: list[str], k: list[str], v: list[str], d
     return op("MatMul", weights, v[a])
 
 
-def _folded(op, constant, heads: int, tokens: int, d: int) -> str:
+def _folded(op: Op, constant: Constant, heads: int, tokens: int, d: int) -> str:
     """One fused call with four times the heads; values are filled up with zeros from d to 4d, as in nn.hamilton."""
 
     def reshape(x: str, *shape: int) -> str:

@@ -5,6 +5,7 @@ x (N, 4, C) for a linear layer, (B, 4, C, T, F) for a convolution.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from .machine import machine
 from .table import Column, Table
 
 Real = Callable[[Tensor, Tensor], Tensor]  # a real layer: x, weight -> y, without its bias
+Call = tuple[Callable[[], Tensor], tuple[Tensor, Tensor]]  # a forward pass, and the tensors that get a gradient
 
 SIZES = {
     "linear, 20 tokens, 16 -> 16": ((20, 16), 16, None),
@@ -46,8 +48,8 @@ def by_matrix(real: Real, x: Tensor, weight: Tensor) -> Tensor:
 
 def by_16_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
     """Every entry of Eq. 28 by itself."""
-    x = x.unbind(1)
-    rows = [sum(sign * real(x[n], weight[PART[a][n]]) for n, sign in enumerate(SIGN[a])) for a in range(4)]
+    parts, zero = x.unbind(1), x.new_zeros(())
+    rows = [sum((s * real(parts[n], weight[PART[a][n]]) for n, s in enumerate(SIGN[a])), zero) for a in range(4)]
     return torch.stack(rows, 1)
 
 
@@ -98,20 +100,17 @@ def _rows(name: str, seconds: float) -> list[dict]:
     ]
 
 
-def _calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None) -> dict:
-    """By form: a forward pass, and the tensors that get a gradient."""
+def _calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None) -> dict[str, Call]:
+    """By form."""
     torch.manual_seed(0)
     if kernel is None:
-        layer, real = QuaternionLinear(shape[-1], out_channels, bias=False), F.linear
+        weight, real = QuaternionLinear(shape[-1], out_channels, bias=False).weight, F.linear
         x = torch.randn(*shape[:-1], 4, shape[-1], requires_grad=True)
     else:
-        layer, real = QuaternionConv2d(shape[1], out_channels, kernel, bias=False), F.conv2d
+        weight, real = QuaternionConv2d(shape[1], out_channels, kernel, bias=False).weight, F.conv2d
         x = torch.randn(shape[0], 4, *shape[1:], requires_grad=True)
-    folded = hamilton_matrix(layer.weight).detach().requires_grad_()
-    calls = {
-        form: (lambda compute=compute: compute(real, x, layer.weight), (x, layer.weight))
-        for form, compute in FORMS.items()
-    }
+    folded = hamilton_matrix(weight).detach().requires_grad_()
+    calls: dict[str, Call] = {form: (partial(compute, real, x, weight), (x, weight)) for form, compute in FORMS.items()}
     calls["folded"] = (lambda: real(x.flatten(1, 2), folded), (x, folded))
     return calls
 

@@ -83,7 +83,7 @@ def _rows(names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal
 
 def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> dict[tuple[str, str], nn.Module]:
     """By name and form of the attention."""
-    networks = {}
+    networks: dict[tuple[str, str], nn.Module] = {}
     for name in names:
         network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
         if not isinstance(network, Offline):
@@ -98,15 +98,13 @@ def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> d
 
 def _peak(call: Callable[[], Tensor]) -> float | None:
     """Bytes that the process held at most during `call`; None where the system does not tell."""
-    reset, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
     try:
-        reset.write_text("5")  # begins the peak anew
+        Path("/proc/self/clear_refs").write_text("5")  # begins the peak anew
     except OSError:
-        reset = None
-    call()
-    if reset is None:
+        call()
         return None
-    peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    call()
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return 1024.0 * int(peak.split()[1])
 
 

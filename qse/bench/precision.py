@@ -37,7 +37,7 @@ CALIBRATION = 100  # hops
 
 def bench(request: Request) -> Table:
     """Every model of the request, or all trained ones, in every precision, in turn."""
-    rows, level = [], logging.getLogger().level
+    rows, level = list[dict](), logging.getLogger().level
     logging.getLogger().setLevel(logging.ERROR)  # the converters advise to preprocess
     try:
         with graphs(chosen(request.models)) as paths, TemporaryDirectory() as folder:
@@ -94,7 +94,10 @@ def dynamic(*operators: str) -> Callable[[Path, Path], None]:
 
 def static(source: Path, target: Path) -> None:
     """8-bit weights and activations; the scales of the activations from noise and the states that it leads to."""
-    quantization, engine = need("onnxruntime.quantization"), Engine(source)
+    need("onnxruntime.quantization")
+    from onnxruntime.quantization import CalibrationDataReader, quantize_static
+
+    engine = Engine(source)
     state, random = engine.silence(), np.random.default_rng(0)
     inputs = []
     for _ in range(CALIBRATION):
@@ -102,11 +105,11 @@ def static(source: Path, target: Path) -> None:
         inputs.append({"audio": hop[None], **state})
         _, state = engine.step(hop, state)
 
-    class Noise(quantization.CalibrationDataReader):
+    class Noise(CalibrationDataReader):
         def get_next(self) -> dict | None:
             return inputs.pop(0) if inputs else None
 
-    quantization.quantize_static(source, target, Noise())
+    quantize_static(source, target, Noise())
 
 
 CONVERSIONS = {

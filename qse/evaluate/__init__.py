@@ -6,6 +6,7 @@ evaluate(system, pairs, out, metrics=)        a system over a folder or corpus, 
 """
 
 from importlib import import_module
+from typing import Any
 
 ROOMS = {
     "METRICS": "metrics",
@@ -19,7 +20,7 @@ ROOMS = {
 __all__ = list(ROOMS)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Fetch a name from its room when it is first asked for."""
     if name not in ROOMS:
         raise AttributeError(f"module 'qse.evaluate' has no attribute {name!r}")

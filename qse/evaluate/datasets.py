@@ -90,7 +90,8 @@ def by_mark(files: dict[str, Path]) -> dict[str, Path]:
     no other has it."""
     marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
     seen = Counter(marks.values())
-    return {marks[name] if seen[marks.get(name)] == 1 else name: path for name, path in files.items()}
+    alone = {name: mark for name, mark in marks.items() if seen[mark] == 1}
+    return {alone.get(name, name): path for name, path in files.items()}
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:

@@ -9,6 +9,7 @@ All of them are judged at 16 kHz, as in "Quaternion Self-Attention with Shared S
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,10 +54,14 @@ def si_sdr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = SAMPLE
 
 
 def composite(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = SAMPLE_RATE) -> dict[str, float]:
-    """csig, cbak, covl: predicted ratings of speech, background and the whole, 1 to 5 (Hu and Loizou 2008)."""
+    """csig, cbak, covl: predicted ratings of speech, background and the whole, 1 to 5 (Hu and Loizou 2008).
+
+    Beside them pesq_wb, llr, wss and segmental_snr, which they are made of.
+    """
     measures = {"pesq_wb": pesq_wb, "llr": llr, "wss": wss, "segmental_snr": segmental_snr}
-    pair = {"clean": clean, "enhanced": enhanced, "sample_rate": sample_rate}
-    return ratings(**{name: measure(**pair) for name, measure in measures.items()})
+    pair: dict[str, Any] = {"clean": clean, "enhanced": enhanced, "sample_rate": sample_rate}
+    parts = {name: measure(**pair) for name, measure in measures.items()}
+    return parts | ratings(**parts)
 
 
 @dataclass(frozen=True)
@@ -103,14 +108,13 @@ def score_pair(
     names = list(metrics)
     check_names(names)
     _check_arrays(names, clean, enhanced, sample_rate)
-    done: dict[Callable, float | dict[str, float]] = {}
-    for name in names:
-        function = METRICS[name].function
-        if function not in done:
+    found: dict[str, float] = {}
+    for name in sorted(names, key=lambda name: METRICS[name].function is not composite):  # it finds others on its way
+        if name not in found:
             reference = {"clean": clean} if METRICS[name].needs_clean else {}
-            done[function] = function(enhanced=enhanced, sample_rate=sample_rate, **reference)
-    values = {name: done[METRICS[name].function] for name in names}
-    scores = {name: value[name] if isinstance(value, dict) else value for name, value in values.items()}
+            value = METRICS[name].function(enhanced=enhanced, sample_rate=sample_rate, **reference)
+            found |= value if isinstance(value, dict) else {name: value}
+    scores = {name: found[name] for name in names}
     if not np.isfinite(list(scores.values())).all():
         raise ValueError(f"{', '.join(name for name in names if not np.isfinite(scores[name]))} came out not finite")
     return scores

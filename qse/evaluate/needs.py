@@ -1,7 +1,7 @@
 """One sentence for an optional package that is not there, with the command that brings it."""
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 from ..errors import QseError
 
@@ -10,8 +10,8 @@ class MissingExtra(QseError, ImportError):
     """A package that only some of qse's users need is not installed; the message names the command that brings it."""
 
 
-def need(module: str, extra: str = "evaluate") -> ModuleType:
-    """Import `module`, or say by MissingExtra which extra of qse holds it."""
+def need(module: str, extra: str = "evaluate") -> Any:
+    """The module `module`, or say by MissingExtra which extra of qse holds it."""
     try:
         return import_module(module)
     except ImportError as reason:

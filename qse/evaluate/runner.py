@@ -126,11 +126,11 @@ def lost_utterance(task: Task) -> Row:
 
 def read_pair(pair: Pair, needs_clean: bool) -> tuple[np.ndarray | None, np.ndarray]:
     """clean (or None if not needed) and noisy, float64 (samples,) at 16 kHz. QseError if they do not fit together."""
-    for side, path in (("noisy", pair.noisy), ("clean", pair.clean)):
-        if path is None and (side == "noisy" or needs_clean):
-            raise QseError(f"{pair.noisy or pair.clean}: there is no {side} file of this name")
-    clean = read_like(pair.clean, pair.noisy) if needs_clean else None
-    return clean, at_16khz(*read_mono(pair.noisy))
+    noisy, clean = pair.noisy, pair.clean
+    if noisy is None or (clean is None and needs_clean):
+        side = "clean" if noisy else "noisy"
+        raise QseError(f"{noisy or clean}: there is no {side} file of this name")
+    return read_like(clean, noisy) if clean and needs_clean else None, at_16khz(*read_mono(noisy))
 
 
 def read_like(path: Path, other: Path) -> np.ndarray:
@@ -150,11 +150,9 @@ def enhance(task: Task, noisy: np.ndarray) -> tuple[np.ndarray, float | None]:
 
     Of what comes before the utterance neither the output is kept nor the time.
     """
-    if task.system.kind == "noisy":
-        return noisy, None
-    if task.system.kind == "folder":
-        return enhanced_file(task.system, task.pair), None
     process = opened(task.system, task.threads)
+    if process is None:
+        return noisy if task.system.kind == "noisy" else enhanced_file(task.system, task.pair), None
     heard = np.concatenate([*(at_16khz(*read_mono(path)) for path in task.pair.lead_in), noisy])
     start = perf_counter()
     enhanced = process(heard, SAMPLE_RATE)
@@ -165,7 +163,7 @@ def enhance(task: Task, noisy: np.ndarray) -> tuple[np.ndarray, float | None]:
 def enhanced_file(system: System, pair: Pair) -> np.ndarray:
     """What the folder `system` holds for this pair, at 16 kHz."""
     path = enhanced_files(system.path).get(pair.name)
-    if path is None:
+    if path is None or pair.noisy is None:
         raise QseError(f"{system.path} has no file called {pair.name}")
     return read_like(path, pair.noisy)
 

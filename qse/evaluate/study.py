@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Source:
             raise UsageError(
                 f"--dataset {self.dataset} needs --data DIR, the corpus' folder, and no --noisy or --clean"
             )
-        convert = progress and (lambda done, total: progress("to 16 kHz", done, total))
+        convert = partial(progress, "to 16 kHz") if progress else None
         return TEST_SETS[self.dataset](self.data, convert)
 
     def words(self) -> dict[str, str]:
@@ -93,9 +93,10 @@ def study(
         raise QseError(f"{groups} names none of the utterances: they are called {pairs[0].name} and so on")
     out = out or Path("runs", "evaluate", system.name)
     jobs = cores() if jobs is None else jobs
-    settings = {**source.words(), "model": str(system.path or system.name), "threads": threads}
+    place = system.name if system.kind == "noisy" else str(system.path)
+    settings = {**source.words(), "model": place, "threads": threads}
     settings |= {"lead_in": lead_in} if lead_in else {}
-    advance = progress and (lambda done, total: progress(system.name, done, total))
+    advance = partial(progress, system.name) if progress else None
     step = {"step": weights_step(system.path)} if system.kind == "checkpoint" else {}  # a run may go on meanwhile
     rows = evaluate(system, pairs, out, metrics=names, jobs=jobs, threads=threads, settings=settings, progress=advance)
     found = report.findings(system.name, rows, {**settings, **step, "jobs": jobs, "machine": processor()})
@@ -120,9 +121,11 @@ def chosen(metrics: str, has_clean: bool) -> list[str]:
 
 def read_groups(groups: Path | None, by: str | None) -> dict[str, str]:
     """{utterance: group}, empty without a table. UsageError if only one of the two is given."""
-    if (groups is None) != (by is None):
+    if groups is None and by is None:
+        return {}
+    if groups is None or by is None:
         raise UsageError("--groups FILE and --by COLUMN go together")
-    return report.read_groups(groups, by) if groups else {}
+    return report.read_groups(groups, by)
 
 
 def draw(out: Path, system: System, pairs: list[Pair], rows: list[Row], metrics: list[str]) -> None:
@@ -155,7 +158,7 @@ def panels(system: System, pair: Pair) -> list[tuple[str, Any, int]]:
 
 def _write(out: Path, found: dict[str, Any], rows: list[Row], groups: dict[str, str], by: str | None) -> str:
     text = report.table(found)
-    if groups:
+    if groups and by:
         text += "\n" + report.group_table(rows, groups, by)
         parts = report.grouped(rows, groups)
         found["groups"] = {group: report.findings(found["system"], part) for group, part in parts.items()}

@@ -25,11 +25,11 @@ WEIGHTS = ("weights.safetensors", "best.safetensors", "checkpoint.safetensors") 
 
 @dataclass(frozen=True)
 class System:
-    """What is judged. `kind` is one of the four above, `name` its heading in tables, `path` its file or folder."""
+    """What is judged. `kind` is one of the four above, `name` its heading in tables, `path` what it is read from."""
 
     kind: str
     name: str
-    path: Path | None = None
+    path: Path = Path()
 
     def fingerprint(self) -> str:
         """SHA-256 of the model's file; "" for what has none."""
@@ -45,7 +45,7 @@ def find_system(word: str) -> System:
     if word == "noisy":
         return System("noisy", "noisy")
     if word not in available() and path.is_dir() and not (path / GRAPH).is_file():
-        kind = "checkpoint" if weights_of(path) else "folder"
+        kind = "checkpoint" if weights_of(path).is_file() else "folder"
         return System(kind, path.resolve().name, path)
     graph = find(word)
     return System("model", graph.parent.name if graph.name == GRAPH else graph.stem, graph)
@@ -93,9 +93,9 @@ def open_checkpoint(path: Path, threads: int) -> Enhance:
     return enhance
 
 
-def weights_of(folder: Path) -> Path | None:
-    """The file of weights in a model's or a training run's folder, or None."""
-    return next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+def weights_of(folder: Path) -> Path:
+    """The file of weights in a model's or a training run's folder; where there is none, the one that is missing."""
+    return next((folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[-1])
 
 
 def weights_step(folder: Path) -> str:

@@ -4,6 +4,7 @@ An experiment is a frozen dataclass of settings with `run(out) -> a line`; it wr
 into the folder `out`. Its defaults finish on two cores in minutes; FULL holds the settings of the paper.
 """
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -21,7 +22,7 @@ EXPERIMENTS = {
 }
 
 
-def experiment(name: str, out: Path, changes: list[str] = (), full: bool = False) -> str:
+def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = False) -> str:
     """Runs the experiment `name` with "key=value" changes over its settings; returns what it found, as a line.
 
     Raises QseError for an unknown name or setting, and for a folder that cannot be made.

@@ -118,8 +118,8 @@ class Mixers:
         paths = {name: _graph(network, name, out) for name, network in networks.items()}
         hops = race({name: stepper(Engine(path)) for name, path in paths.items()}, self.seconds, group=GROUP)
         batch = next(iter(configs.values())).train.batch
-        steps = {name: training.stepper(network, batch, "float32") for name, network in networks.items()}
-        steps = race(steps, self.seconds, warmup=1)
+        calls = {name: training.stepper(network, batch, "float32") for name, network in networks.items()}
+        steps = race(calls, self.seconds, warmup=1)
         for name, network in networks.items():
             counted = cost(paths[name])
             yield {

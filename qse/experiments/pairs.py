@@ -3,7 +3,7 @@ two by Hamilton products. `train` and `valid` are files of SNLI."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -38,7 +38,7 @@ class Pairs:
         words = Vocabulary([*train[0], *train[1]], self.vocabulary)
         torch.manual_seed(self.seed)
         network = PairClassifier(len(words), len(INFERENCE), self.embedding, self.channels)
-        settings = {"epochs": self.epochs, "batch": self.batch, "learning_rate": self.learning_rate}
+        settings: dict[str, Any] = {"epochs": self.epochs, "batch": self.batch, "learning_rate": self.learning_rate}
         rows = train_classifier(network, self._examples(train, words), self._examples(valid, words), **settings)
         rows = [{"network": "Q-Att"} | row for row in rows]
         write_table(out / "pairs.csv", rows)

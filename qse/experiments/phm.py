@@ -27,7 +27,7 @@ class HypercomplexProduct(nn.Module):
     """w, x (N, 4) -> (N, 4): Eq. 5 with S_i = w_i, the components of a quaternion that is an input; only the rule is
     learned."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.rule = nn.Parameter(torch.randn(4, 4, 4) / 2)
 

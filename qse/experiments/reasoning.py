@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +57,7 @@ class Reasoning:
         "seeds": [42, 123, 7, 314, 2024],
     }
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for given, known in ((self.arms, ARMS), (self.tasks, TASKS)):
             if set(given) - set(known):
                 raise ValueError(f"{given}: choose from {', '.join(known)}")
@@ -80,7 +80,7 @@ class Reasoning:
         config = ARMS[arm]
         unit = 8 * config.heads
         dim, feed = (max(unit, round(size * self.width / unit) * unit) for size in (config.dim, config.feed))
-        dropout = {} if self.regularised else dict.fromkeys(REGULARISED, 0.0)
+        dropout: dict[str, Any] = {} if self.regularised else dict.fromkeys(REGULARISED, 0.0)
         return Language(replace(config, dim=dim, feed=feed, **dropout))
 
     def _train(self, arm: str, seed: int, train: "Corpus", valid: "Corpus", curves: list[Row]) -> Row:
@@ -130,7 +130,7 @@ def _in_time(run: Row, curves: list[Row]) -> str:
 
 def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Corpus:
     """So many lines of each task, as wide as the longest; one of more than `length` bytes is drawn anew."""
-    random, rows = Random(seed), []
+    random, rows = Random(seed), list[tuple[Tensor, int, int]]()
     for number, name in enumerate(names):
         while len(rows) < (number + 1) * per_task:
             prompt, answer = TASKS[name](random)
@@ -138,7 +138,7 @@ def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Cor
             if len(line) <= length:
                 rows.append((torch.tensor(list(line)), len(prompt) + 1, number))
     lines, starts, tasks = zip(*rows, strict=True)
-    tokens = nn.utils.rnn.pad_sequence(lines, batch_first=True)
+    tokens = nn.utils.rnn.pad_sequence(list(lines), batch_first=True)
     behind = torch.arange(tokens.shape[1]) >= torch.tensor(starts)[:, None]
     return Corpus(tokens, behind & (tokens != 0), torch.tensor(tasks), names)
 

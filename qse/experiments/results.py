@@ -3,10 +3,11 @@
 import csv
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..evaluate.needs import need
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:

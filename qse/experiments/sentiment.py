@@ -3,7 +3,7 @@ attention (partial), in quaternions throughout (full), and with PHM layers. `tra
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -48,7 +48,7 @@ class Sentiment:
             config = TextConfig(arm, self.phm_n, self.dim, self.feed, self.heads, self.layers)
             network = TextClassifier(config, len(words), 2)
             params = sum(parameter.numel() for parameter in network.layers.parameters())
-            settings = {"epochs": self.epochs, "batch": self.batch, "learning_rate": self.learning_rate}
+            settings: dict[str, Any] = {"epochs": self.epochs, "batch": self.batch, "learning_rate": self.learning_rate}
             found = train_classifier(network, train, valid, **settings)
             rows += [{"arm": arm, "params": params} | row for row in found]
             best.append(f"{arm} {max(row['accuracy'] for row in found):.1%} ({params:,} parameters without embedding)")

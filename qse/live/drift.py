@@ -76,7 +76,7 @@ class Drift:
     `learned`: how much faster the output's clock runs than the input's, as a fraction, as far as it is known yet.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.stretch, self.learned, self._age = 0.0, 0.0, 0.0
 
     def update(self, excess: float, elapsed: float) -> float:

@@ -16,6 +16,7 @@ from ..audio import Source
 from ..formats import Layout
 from ..resample import Resampler
 from .devices import block_of
+from .ports import Microphone
 
 
 class FileSource:
@@ -92,7 +93,9 @@ def _cut(blocks: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
         yield rest
 
 
-def in_step(enhanced: Iterable[np.ndarray], late: int, sample_rate: int, source, channels: int) -> Iterator[np.ndarray]:
+def in_step(
+    enhanced: Iterable[np.ndarray], late: int, sample_rate: int, source: FileSource | Microphone, channels: int
+) -> Iterator[np.ndarray]:
     """Enhanced blocks (samples, channels) at `sample_rate` -> blocks at the source's rate, without the first `late`
     samples of the input, and in all as long as what the source has delivered (its `samples`)."""
     outward, written = Resampler(sample_rate, source.sample_rate, channels), 0

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from time import monotonic
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -30,12 +31,14 @@ class Port(ABC):
 
     def __init__(self, sound: ModuleType, wanted: str | None, block: int | Fraction | None, cushion: float):
         """`wanted` as in `find`; `block` as in `block_of`; `cushion` in seconds."""
-        self._sound, self._wanted, self._cushion, self._stream = sound, wanted, cushion, None
+        self._sound, self._wanted, self._cushion = sound, wanted, cushion
+        self._stream: Any = None
         self.device: Device = find(sound, kind=self.kind, wanted=wanted)
         self.sample_rate = self.device.sample_rate
         self.blocksize = block_of(block, self.sample_rate)
         self._channels = min(2, self.device.channels(self.kind))
-        self._opened, self._called, self._ended, self._away = False, 0.0, False, None
+        self._opened, self._called, self._ended = False, 0.0, False
+        self._away: float | None = None
 
     def open(self) -> None:
         """Start the device. Raises NoSound if it is not there, or does not start."""
@@ -103,7 +106,7 @@ class Port(ABC):
             self._away = away if self._away is None else self._away + (away - self._away) / 100
 
     @abstractmethod
-    def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
+    def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
         """PortAudio's callback: `count` samples to take from, or to put into, `samples` (count, channels)."""
 
     def _end(self) -> None:
@@ -160,7 +163,7 @@ class Microphone(Port):
         """Seconds that a sample spends between callback and model."""
         return self.blocksize / self.sample_rate + (self._converter.delay if self._converter else 0.0)
 
-    def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
+    def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
         self._note(time.inputBufferAdcTime, time.currentTime - time.inputBufferAdcTime - count / self.sample_rate)
         whole = self._ring.write(samples) == count
         self.dropouts += (bool(flags.input_overflow) or not whole) and not self._stopped
@@ -177,7 +180,7 @@ class Loudspeaker(Port):
         self.player = Player(self.sample_rate, cushion, self.blocksize)
         self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), Drift()
         self.starved, self._starving, self._bearable = 0, False, BEARABLE
-        self._converter: Converter | None = None
+        self._converter: Converter
 
     def start(self, sample_rate: int, burst: float) -> None:
         """Open the device for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
@@ -228,9 +231,9 @@ class Loudspeaker(Port):
     def waits(self) -> float:
         """Seconds that a sample spends between model and callback, on average."""
         held = (self.player.cushion + self.player.excess + self.blocksize / 2) / self.sample_rate
-        return held + (self._converter.delay if self._converter else 0.0)
+        return held + (self._converter.delay if self._opened else 0.0)
 
-    def _call(self, samples: np.ndarray, count: int, time, flags) -> None:
+    def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
         self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
         before, self._starving = self._starving, bool(flags.output_underflow)
         self.starved += self._starving and not before and self.player.playing

@@ -8,6 +8,7 @@ import os
 from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from ..audio import keep_header, native
 from ..errors import QseError
 from ..formats import Layout, format_of, subtype_of
 from .ring import Ring
+
+if TYPE_CHECKING:
+    from soundfile import SoundFile
 
 HELD = 10  # seconds that may wait for the disk
 EVERY = 0.1  # seconds between two visits to it
@@ -29,10 +33,10 @@ class Recorder:
 
         The file is made when there is something to put into it: a session that does not begin leaves nothing behind.
         """
-        _check(path, overwrite)
-        self.path, self.lost, self.error = path, 0, None
-        self._sample_rate, self._form = sample_rate, {"format": format_of(path), "subtype": subtype_of(path)}
-        self._longest = Layout(sample_rate, channels, *self._form.values(), "FILE", {}).longest
+        form = _check(path, overwrite)
+        self.path, self.lost = path, 0
+        self.error: str | None = None
+        self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
         self._ring, self._closing = Ring(HELD * sample_rate, channels), Event()
         self._try()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
@@ -56,8 +60,8 @@ class Recorder:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
                     file = file or self._open(native(self.path))
-                    if (written := written + count) > self._longest:
-                        raise QseError(f"a {file.format} file cannot be longer")
+                    if (written := written + count) > self._layout.longest:
+                        raise QseError(f"a {self._layout.format} file cannot be longer")
                     file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError):
             fate = "is not written any further" if file else "could not be begun"
@@ -71,10 +75,11 @@ class Recorder:
         except soundfile.SoundFileError:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
 
-    def _open(self, to: str | bytes | BytesIO):
+    def _open(self, to: str | bytes | BytesIO) -> "SoundFile":
         import soundfile
 
-        file = soundfile.SoundFile(to, "w", self._sample_rate, self._ring.channels, **self._form)
+        form = {"format": self._layout.format, "subtype": self._layout.subtype}
+        file = soundfile.SoundFile(to, "w", self._layout.sample_rate, self._layout.channels, **form)
         keep_header(file)
         return file
 
@@ -84,19 +89,22 @@ class Recorder:
         try:
             self._open(BytesIO()).close()
         except soundfile.SoundFileError as error:
-            what = f"{self._ring.channels} channels (both sides) at {self._sample_rate} Hz"
+            what = f"{self._layout.channels} channels (both sides) at {self._layout.sample_rate} Hz"
             raise QseError(f"{self.path}: this format has no room for {what}; record to a .wav file") from error
 
 
-def _check(path: Path, overwrite: bool) -> None:
+def _check(path: Path, overwrite: bool) -> str:
+    """The format that goes with the path, if there may be a file."""
+    form = format_of(path)
+    if form is None:
+        raise QseError(f"{path}: no audio format goes with this suffix; name a recording that ends in .wav or .flac")
     path = Path(os.path.realpath(path))  # where a link leads is where there must be room
     if path.exists() and not overwrite:
         raise QseError(f"{path} exists already: name another recording or ask for --overwrite")
-    if format_of(path) is None:
-        raise QseError(f"{path}: no audio format goes with this suffix; name a recording that ends in .wav or .flac")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise OSError
     except OSError as error:
         raise QseError(f"{path} cannot be written: name another place for the recording") from error
+    return form

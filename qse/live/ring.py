@@ -57,7 +57,7 @@ class Ring:
 class Bell:
     """`ring` never waits and never fails; `wait` sleeps until it has rung since the last time."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = Lock()
         self._lock.acquire()
 

@@ -8,7 +8,7 @@ from ..engine import Engine
 from ..errors import QseError
 from ..meter import Meter
 from ..stream import Stream
-from ..zoo import available, load
+from ..zoo import available, load, streaming
 
 TRIAL = 0.5  # seconds of sound, and at most some of processing
 ENOUGH = 0.7  # the median RTF above which blocks will come late
@@ -37,12 +37,12 @@ def advice(engine: Engine, threads: int = 1) -> str | None:
     )
     if not fitting:
         return f"{text}; no installed model is faster enough, so close other programs or use a faster machine"
-    best = max(fitting, key=fitting.get)
+    best = max(fitting, key=lambda name: fitting[name])
     return f"{text}; --model {best} would fit ({fitting[best]:.2f} s)"
 
 
 def _speed_of(name: str, threads: int) -> float:
     try:
-        return speed(load(name, threads))
+        return speed(streaming(load(name, threads)))
     except QseError:
         return np.inf

@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,8 @@ class Worker(Thread):
         """`to`: a file for the enhanced signal, in step with the source and of its rate; nothing is there before the
         end, and on error nothing at all, unless it is a full disk and the source a microphone."""
         super().__init__(name="qse live", daemon=True)
-        self.session, self.error = session, None
+        self.session = session
+        self.error: BaseException | None = None
         self._to, self._overwrite = to, overwrite
 
     def run(self) -> None:
@@ -72,8 +74,10 @@ class Watch:
     def __init__(self, session: Session, sound: ModuleType | None, reconnect: bool = True):
         """`sound` as in `devices`; it is started anew to see devices that came later."""
         self._ports = [port for port in (*session.speakers, session.source) if isinstance(port, Port)]
-        self._session, self._sound, self._reconnect, self._done = session, sound, reconnect, Event()
-        self.message, self.losses, self._before, self._since = None, 0, 0.0, 0.0
+        self._sound: Any = sound
+        self._session, self._reconnect, self._done = session, reconnect, Event()
+        self.message: str | None = None
+        self.losses, self._before, self._since = 0, 0.0, 0.0
         self._waiting: Thread | None = None
 
     @property

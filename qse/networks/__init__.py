@@ -1,6 +1,6 @@
 """Networks by name: which architectures there are, how one is built from a table, how it enhances a whole batch."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -8,13 +8,14 @@ from torch.nn import functional as F
 
 from ..config import build
 from ..errors import QseError
-from ..nn.state import Stateful
 from . import offline
 from .conformer import ConformerConfig, RealOffline
 from .live import Live, LiveConfig
-from .offline import QuaternionOffline
+from .offline import Offline, QuaternionOffline
 
-NETWORKS: dict[str, tuple[type, type[nn.Module]]] = {
+Network = Live | Offline
+
+NETWORKS: dict[str, tuple[type, Callable[[Any], Network]]] = {
     "live": (LiveConfig, Live),
     "qconformer": (offline.QuaternionConformerConfig, QuaternionOffline),
     "qconformer-hamilton": (offline.QuaternionConformerHamiltonConfig, QuaternionOffline),
@@ -26,7 +27,7 @@ NETWORKS: dict[str, tuple[type, type[nn.Module]]] = {
 }
 
 
-def build_network(model: Mapping[str, Any]) -> nn.Module:
+def build_network(model: Mapping[str, Any]) -> Network:
     """The network of a `[model]` table: its `network` names the architecture, the other keys are its config.
 
     Raises QseError for an unknown network or key, and for sizes that do not go together.
@@ -46,7 +47,7 @@ def build_network(model: Mapping[str, Any]) -> nn.Module:
 
 def enhance(network: nn.Module, noisy: Tensor) -> Tensor:
     """(B, N) -> (B, N), aligned with the input: the stream's latency cut off, or an offline network as it is."""
-    if not isinstance(network, Stateful):
+    if not isinstance(network, Live):
         return network(noisy)
     samples, latency = noisy.shape[1], network.latency
     silence = latency + -(samples + latency) % network.config.hop_length

@@ -41,11 +41,12 @@ def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
 
 def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
     """The quaternion weights of all layers above: those (4, out, in, *kernel), and those (gates, 4, out, in)."""
-    found = tuple(
-        [getattr(module, name) for module in network.modules() for name in table.get(type(module), ())]
-        for table in (WEIGHTS, GATES)
-    )
-    return tuple([weight for weight in weights if isinstance(weight, nn.Parameter)] for weights in found)
+    return _parameters(network, WEIGHTS), _parameters(network, GATES)
+
+
+def _parameters(network: nn.Module, table: dict[type[nn.Module], tuple[str, ...]]) -> list[nn.Parameter]:
+    weights = (getattr(module, name) for module in network.modules() for name in table.get(type(module), ()))
+    return [weight for weight in weights if isinstance(weight, nn.Parameter)]
 
 
 def _replace(module: nn.Module, name: str, weight: Tensor, n: int) -> None:

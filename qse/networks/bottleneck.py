@@ -19,6 +19,7 @@ BRANCHES = {  # that a block can do without, and what belongs to them
     "time": ("norm_time", "time", "time_out"),
     "feed": ("norm_feed", "feed"),
 }
+LAST = ("attention.out.", "time_out.", "feed.2.")  # of each branch the layer that ends it
 
 
 class BandTimeBlock(Stateful):
@@ -77,11 +78,9 @@ class BandTimeBlock(Stateful):
 
     def pass_on_(self) -> None:
         """Makes the block an identity: the last weights of its three branches are zero, where training can begin."""
-        branches = (self.attention and self.attention.out, self.time_out, self.feed and self.feed[-1])
-        for layer in filter(None, branches):
-            for name, parameter in layer.named_parameters():
-                if not name.endswith("rule"):  # of an algebra that learns its multiplication
-                    nn.init.zeros_(parameter)
+        for name, parameter in self.named_parameters():
+            if name.startswith(LAST) and not name.endswith("rule"):  # of an algebra that learns its multiplication
+                nn.init.zeros_(parameter)
 
 
 class Bottleneck(Stateful):

@@ -44,7 +44,7 @@ def measure(name: str, n_fft: int = 400, hop_length: int = 100) -> tuple[int, in
         if isinstance(module, HamiltonAttention):
             module.attend = component_attention
     spec = torch.empty(1, 2, 1 + network.config.sample_rate // hop_length, n_fft // 2 + 1, device="meta")
-    return sum(parameter.numel() for parameter in network.parameters()), macs(network.core, spec)
+    return sum(parameter.numel() for parameter in network.parameters()), macs(network.get_submodule("core"), spec)
 
 
 @torch.no_grad()

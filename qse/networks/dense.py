@@ -4,6 +4,8 @@ Features are (B, 4, C, T, F). Every layer sees the block's input and all layers 
 `dilation` frames. It has no gates (docs/results.md, "Recipe study").
 """
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from ..nn.conv import CausalConv2d, QuaternionConv2d
@@ -50,6 +52,8 @@ class CausalUnit(Stateful):
 
 class DenseBlock(Stateful):
     """(B, 4, C, T, F) -> (B, 4, C, T, F), residual. State: `{layer: its last frames}`."""
+
+    layers: Any
 
     def __init__(self, channels: int, growth: int, dilations: tuple[int, ...]):
         super().__init__()

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from ..nn.init import quaternion_init_
 from ..nn.layout import join, to_features, to_tokens
+from ..nn.norm import scale_and_shift
 from ..nn.quaternion import real_matrix
 
 TILE = 32768  # bins of a stretch of frames that goes through a layer at once outside training
@@ -54,10 +55,8 @@ class NormedConv(nn.Module):
         weight = real_matrix(self.weight)
         if self.training:
             return self.batch_norm(self._convolve(x, weight, None)).unflatten(1, (4, -1))
-        norm = self.batch_norm
-        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
-        y = self._convolve(x, weight * scale[:, None, None, None], norm.bias - norm.running_mean * scale)
-        return y.unflatten(1, (4, -1))
+        scale, shift = scale_and_shift(self.batch_norm)
+        return self._convolve(x, weight * scale[:, None, None, None], shift).unflatten(1, (4, -1))
 
     def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         if weight.shape[2:] == (1, 1):  # a matrix product, without the copies of a convolution on one thread

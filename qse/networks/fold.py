@@ -8,6 +8,7 @@ blocks; what they consist of is replaced. Its features have real channels and no
 import copy
 from collections.abc import Callable
 from itertools import chain
+from typing import Any
 
 import torch
 from torch import nn
@@ -35,7 +36,7 @@ from .dense import CausalUnit, ConvUnit, DenseBlock
 from .live import Decoder, Live, RangeJoin, RangeSplit
 from .real import DelayedConv, RealDenseBlock, RealFuse, RealRangeSplit, real_unit
 
-LEAVES: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
+LEAVES: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
     RangeSplit: RealRangeSplit,
     QuaternionLinear: real_linear,
     QuaternionLayerNorm: RealLayerNorm,
@@ -88,4 +89,4 @@ def _prepare(module: nn.Module) -> None:
     elif isinstance(module, Decoder):
         module.fuse1, module.fuse0 = RealFuse(module.fuse1, module.up2), RealFuse(module.fuse0, module.up1)
         module.head.weight = nn.Parameter(side_by_side(module.head.weight, 1))
-        module.head.bias[1] += 1  # of 1 + o1 + i o2
+        module.head.get_parameter("bias")[1] += 1  # of 1 + o1 + i o2

@@ -10,6 +10,7 @@ their gain, and the state space has five square projections and a depthwise conv
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,12 +39,13 @@ class LanguageConfig:
     def algebra(self) -> str:
         return "quaternion" if self.quaternion else "real"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if set(self.pattern) - set("AM") or ("M" in self.pattern and not self.quaternion):
             raise ValueError(f"pattern {self.pattern!r}: letters A, and M where the network is quaternion")
 
 
-REGULARISED = {"scan_dropout": 0.2, "gate_dropout": 0.1, "feed_dropout": 0.1, "embedding_dropout": 0.1}  # Table 2, C1
+# Table 2, C1
+REGULARISED: dict[str, Any] = {"scan_dropout": 0.2, "gate_dropout": 0.1, "feed_dropout": 0.1, "embedding_dropout": 0.1}
 ARMS = {  # Table 4
     "A0": LanguageConfig("AAAA", quaternion=False),
     "A1": LanguageConfig("AAAA"),
@@ -113,8 +115,7 @@ class StateSpace(nn.Module):
 
     def __init__(self, config: LanguageConfig):
         super().__init__()
-        dropouts = {"scan_dropout": config.scan_dropout, "gate_dropout": config.gate_dropout}
-        self.ssm = QuaternionSSM(config.dim // 4, **dropouts)
+        self.ssm = QuaternionSSM(config.dim // 4, scan_dropout=config.scan_dropout, gate_dropout=config.gate_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.ssm(x.unflatten(-1, (4, -1)))[0].flatten(-2)

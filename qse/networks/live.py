@@ -9,6 +9,7 @@ above, as hearing does; the decoder's last layer opens all ranges again to singl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -49,7 +50,7 @@ class LiveConfig:
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):
@@ -71,6 +72,7 @@ class RangeSplit(nn.Module):
     """(B, 4, 1, T, F) -> (B, 4, C, T, bands): one strided convolution per range of bins, side by side."""
 
     MARGIN = 2  # bins that a kernel sees beyond its band, on each side
+    convs: Any
 
     def __init__(self, channels: int, ranges: tuple[tuple[int, int], ...]):
         super().__init__()
@@ -99,6 +101,8 @@ class RangeSplit(nn.Module):
 class RangeJoin(nn.Module):
     """(B, 4, C, T, bands) -> (B, 4, C', T, F): one sub-pixel up-sampling per range."""
 
+    ups: Any
+
     def __init__(self, in_channels: int, out_channels: int, ranges: tuple[tuple[int, int], ...]):
         super().__init__()
         self.bands = [bins // width for bins, width in ranges]
@@ -116,7 +120,7 @@ class Fuse(ConvUnit):
     def __init__(self, channels: int):
         super().__init__(2 * channels, channels, (1, 1))
 
-    def forward(self, x: Tensor, skip: Tensor) -> Tensor:
+    def forward(self, x: Tensor, skip: Tensor) -> Tensor:  # type: ignore[override]
         return super().forward(join([x, skip], -3))
 
 
@@ -151,7 +155,7 @@ class Decoder(Stateful):
         self.join = RangeJoin(c0, c0 // 2, config.ranges)
         self.head = nn.Conv2d(4 * (c0 // 2), 3, (1, 3), padding=(0, 1))
         nn.init.normal_(self.head.weight, std=0.01)
-        nn.init.zeros_(self.head.bias)
+        nn.init.zeros_(self.head.get_parameter("bias"))
 
     def forward(self, x: tuple[Tensor, Tensor, Tensor], state: dict | None = None) -> tuple[Tensor, dict]:
         x0, x1, x2 = x

@@ -33,7 +33,7 @@ class OfflineConfig:
     kernel: int = 31  # of the Conformer's convolution
     dropout: float = 0.1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.n_fft % self.hop_length:
             raise ValueError(f"hop_length {self.hop_length} does not divide n_fft {self.n_fft}")
 
@@ -47,7 +47,7 @@ class QuaternionConformerConfig(OfflineConfig):
     attention: str = "shared"  # or hamilton, or convolution
     qk_norm: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.block not in ("conformer", "transformer", "none"):
             raise ValueError(f"block {self.block!r}: choose conformer, transformer or none")
@@ -97,6 +97,8 @@ class Offline(nn.Module):
 
     The STFT is centred, padded with zeros at both ends, under a Hann window.
     """
+
+    window: Tensor
 
     def __init__(self, config: OfflineConfig, core: nn.Module):
         super().__init__()
@@ -187,7 +189,7 @@ def real_output(channels: int) -> nn.Sequential:
     """(B, channels, T, F) -> (B, 2, T, F): two real convolutions; they begin near zero, that is near no change."""
     last = nn.Conv2d(channels, 2, 1)
     nn.init.normal_(last.weight, std=0.01)
-    nn.init.zeros_(last.bias)
+    nn.init.zeros_(last.get_parameter("bias"))
     return nn.Sequential(nn.PReLU(), nn.Conv2d(channels, channels, 3, padding=1), nn.PReLU(), last)
 
 

@@ -2,6 +2,8 @@
 larger operators. Features are (B, C, T, F), as in nn.real.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -19,9 +21,10 @@ class RealRangeSplit(nn.Module):
         super().__init__()
         seen, self.padding = split.reach()
         self.sizes, self.act = [last - first for first, last in seen], split.act
-        self.convs = nn.ModuleList(real_conv(conv, split.norm) for conv in split.convs)
-        for conv in self.convs:
+        convs = [real_conv(conv, split.norm) for conv in split.convs]
+        for conv in convs:
             conv.weight = nn.Parameter(conv.weight[:, 1:].contiguous())
+        self.convs = nn.ModuleList(convs)
 
     def forward(self, x: Tensor) -> Tensor:
         parts = zip(self.convs, x.split(self.sizes, 3), self.padding, strict=True)
@@ -41,12 +44,13 @@ class DelayedConv(Stateful):
 
     def __init__(self, unit: CausalUnit):
         super().__init__()
-        real = real_conv(unit.conv.conv, unit.norm)
-        older, newer = real.weight.unbind(2)
-        self.dilation, self.act = real.dilation[0], unit.act
-        self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), real.stride, real.padding)
+        conv = unit.conv.conv
+        real = real_conv(conv, unit.norm)
+        (older, newer), bias = real.weight.unbind(2), real.get_parameter("bias")
+        self.dilation, self.act = conv.dilation[0], unit.act
+        self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), conv.stride, conv.padding)
         self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
-        self.taps.bias = nn.Parameter(torch.cat([real.bias, torch.zeros_like(real.bias)]))
+        self.taps.bias = nn.Parameter(torch.cat([bias, torch.zeros_like(bias)]))
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         now, later = self.both(x)
@@ -66,6 +70,8 @@ class RealDenseBlock(Stateful):
     State: that of a layer of dilation 1 under its name (B, C', 1, F), and under `line` those of all others as they
     follow upon each other in time, layer by layer (B, sum of dilations * C', 1, F).
     """
+
+    layers: Any
 
     def __init__(self, block: DenseBlock):
         super().__init__()
@@ -116,9 +122,9 @@ class RealFuse(nn.Module):
         first = first.flatten(1)  # out, in
         weight = torch.einsum("oc,pcik->poik", first, before.weight.unflatten(0, (up.factor, -1)).flatten(3))
         before.weight = nn.Parameter(weight.flatten(0, 1)[:, :, None])
-        bias = before.bias.unflatten(0, (up.factor, -1)) @ first.T + self.conv.bias
+        bias = before.get_parameter("bias").unflatten(0, (up.factor, -1)) @ first.T + self.conv.get_parameter("bias")
         before.bias, self.conv.bias = nn.Parameter(bias.flatten()), None
-        up.conv = before
+        up.add_module("conv", before)
 
     def forward(self, x: Tensor, skip: Tensor) -> Tensor:
         return self.act(x + self.conv(skip))

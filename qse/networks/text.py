@@ -37,7 +37,7 @@ class TextConfig:
     layers: int = 2
     dropout: float = 0.1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.arm not in ARMS:
             raise ValueError(f"arm {self.arm!r}: choose one of {', '.join(ARMS)}")
 
@@ -55,17 +55,18 @@ class TextClassifier(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         seen = tokens != 0
         x = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
-        x = self.dropout(x + positions(*x.shape[1:], x))
+        x = self.dropout(x + positions(x))
         for layer in self.layers:
             x = layer(x, seen)
         x = self.norm(x) * seen[..., None]
         return self.head(x.sum(1) / seen.sum(1, keepdim=True).clamp_min(1))
 
 
-def positions(length: int, dim: int, like: Tensor) -> Tensor:
-    """(length, dim): sines and cosines (Vaswani et al. 2017, section 3.5)."""
-    rate = 10000.0 ** (-torch.arange(dim // 2, device=like.device, dtype=like.dtype) / (dim // 2))
-    angle = torch.arange(length, device=like.device, dtype=like.dtype)[:, None] * rate
+def positions(x: Tensor) -> Tensor:
+    """(N, L, dim) -> (L, dim): sines and cosines (Vaswani et al. 2017, section 3.5)."""
+    _, length, dim = x.shape
+    rate = 10000.0 ** (-torch.arange(dim // 2, device=x.device, dtype=x.dtype) / (dim // 2))
+    angle = torch.arange(length, device=x.device, dtype=x.dtype)[:, None] * rate
     return torch.cat([angle.sin(), angle.cos()], 1)
 
 
@@ -108,7 +109,8 @@ class TextAttention(nn.Module):
             weights = (component_scores(q, k) + bias[:, None]).softmax(-1)
             y = (weights @ v.movedim(-2, 2)).movedim(2, -2)
         else:
-            y = F.scaled_dot_product_attention(*(part[..., 0, :] for part in (q, k, v)), attn_mask=bias)[..., None, :]
+            q, k, v = (part[..., 0, :] for part in (q, k, v))
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)[..., None, :]
         return self.out(y.permute(0, 2, 3, 1, 4).flatten(2))  # N, L, dim
 
     def _heads(self, x: Tensor) -> Tensor:

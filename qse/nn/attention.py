@@ -82,16 +82,16 @@ class CausalSharedScoreAttention(Stateful):
         self.bias = nn.Parameter(torch.zeros(heads, window))  # by distance 0 .. window - 1
 
     def forward(self, x: Tensor, past: dict[str, Tensor] | None = None) -> tuple[Tensor, dict[str, Tensor]]:
-        outputs = []
+        outputs, past = [], past or {}
         for frames in x.split(FRAMES_AT_ONCE, dim=1):
             y, past = self._frames(frames, past)
             outputs.append(y)
         return torch.cat(outputs, 1), past
 
-    def _frames(self, x: Tensor, past: dict[str, Tensor] | None) -> tuple[Tensor, dict[str, Tensor]]:
+    def _frames(self, x: Tensor, past: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         q, k, v = self.project(x)  # N, H, T, 4d
         valid = x.new_ones(x.shape[:2])
-        if past is None:
+        if not past:
             past = self._empty(k, valid)
         k, v = torch.cat([past["keys"], k], 2), torch.cat([past["values"], v], 2)  # N, H, window - 1 + T, 4d
         valid = torch.cat([past["valid"], valid], 1)

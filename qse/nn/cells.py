@@ -5,6 +5,8 @@ component (split activations, Eq. 7). The paper writes W (x) h; here it is h (x)
 same network with all quaternions conjugated. The GRU is in recurrent.py.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -13,7 +15,7 @@ from .init import quaternion_init_
 from .recurrent import gate_matrix
 from .state import Stateful
 
-ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "linear": nn.Identity()}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu, "linear": nn.Identity()}
 
 
 class _Gates(Stateful):
@@ -70,8 +72,8 @@ def lstm(
     """An LSTM of real matrices (4 H, C) and (4 H, H), gates i, f, g, o: x (N, T, C) -> y (N, T, H), hidden, cell."""
     if state is None:
         state = (x.new_zeros(x.shape[0], weight_hidden.shape[1]),) * 2
-    state = [part[None] for part in state]
+    before = [part[None] for part in state]
     weights = [weight_input, weight_hidden, bias, torch.zeros_like(bias)]
     training = torch.is_grad_enabled()  # without it cuDNN keeps nothing for the gradient
-    y, hidden, cell = torch.lstm(x, state, weights, True, 1, 0.0, training, False, True)
+    y, hidden, cell = torch.lstm(x, before, weights, True, 1, 0.0, training, False, True)
     return y, hidden[0], cell[0]  # with biases, 1 layer, no dropout, one direction, batch first

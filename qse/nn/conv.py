@@ -111,7 +111,7 @@ class FrequencyUpsample(nn.Module):
         """The same with `factor` outside of components: what comes out of the convolution need not be moved."""
         weight, bias = (
             part.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)
-            for part in (real_matrix(self.conv.weight), self.conv.bias.flatten())
+            for part in (real_matrix(self.conv.weight), self.conv.get_parameter("bias").flatten())
         )
         y = F.conv2d(x.flatten(1, 2), weight, bias, padding=self.conv.padding)
         y = y.permute(0, 2, 3, 1).unflatten(-1, (self.factor, 4, -1))  # B, T, F, factor, 4, C'

@@ -55,6 +55,11 @@ def _turns(k: Tensor, n: Tensor, period: int) -> tuple[Tensor, Tensor]:
 class FactoredAnalysis(Stateful):
     """An `Analysis` whose spectrum lies by places: (B, T * hop_length) -> (B, T, R, 2, J). The same state."""
 
+    window: Tensor
+    first: Tensor
+    turn: Tensor
+    second: Tensor
+
     def __init__(self, analysis: Analysis):
         super().__init__()
         self.n_fft, self.hop_length = analysis.n_fft, analysis.hop_length
@@ -83,6 +88,11 @@ class FactoredSynthesis(Stateful):
 
     (B, T, R, 2, 2, J), both parts of the spectrum times both of the number, -> (B, T * hop_length). The same state.
     """
+
+    window: Tensor
+    first: Tensor
+    turn: Tensor
+    second: Tensor
 
     def __init__(self, synthesis: Synthesis):
         super().__init__()

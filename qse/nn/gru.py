@@ -7,6 +7,8 @@ each matrix: 0.8 of the time with 64 units, 0.6 with 32, and the same numbers bu
 N sequences, T frames, I inputs, H units; gates in the order r, z, n.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -26,7 +28,7 @@ def gru(x: Tensor, hidden: Tensor, weights: tuple[Tensor, Tensor, Tensor, Tensor
 class _GRU(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx, x: Tensor, hidden: Tensor, w_input: Tensor, w_hidden: Tensor, b_input: Tensor, b_hidden: Tensor
+        ctx: Any, x: Tensor, hidden: Tensor, w_input: Tensor, w_hidden: Tensor, b_input: Tensor, b_hidden: Tensor
     ) -> Tensor:
         (count, frames, _), units = x.shape, hidden.shape[1]
         after = x.new_empty(frames, count, units)
@@ -58,7 +60,7 @@ class _GRU(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         x, hidden, w_input, w_hidden, gates, after = ctx.saved_tensors
         (count, frames, inputs), units = x.shape, hidden.shape[1]
         of_x = x.new_empty(frames, count, inputs)

@@ -8,6 +8,7 @@ permutation of the key, so that the components are four times as many heads.
 """
 
 import math
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +21,9 @@ from .quaternion import PART, SIGN
 
 def component_scores(q: Tensor, k: Tensor) -> Tensor:
     """(N, H, L, 4, d) twice -> (N, H, 4, L, L): the components of Q (x) K^T / sqrt(d), Eq. 14, as 16 products."""
-    q, k = q.unbind(-2), k.unbind(-2)
-    rows = [sum(SIGN[a][x] * (q[x] @ k[PART[a][x]].mT) for x in range(4)) for a in range(4)]
-    return torch.stack(rows, 2) / math.sqrt(q[0].shape[-1])
+    queries, keys = q.unbind(-2), k.unbind(-2)
+    rows = [reduce(torch.add, (SIGN[a][x] * (queries[x] @ keys[PART[a][x]].mT) for x in range(4))) for a in range(4)]
+    return torch.stack(rows, 2) / math.sqrt(q.shape[-1])
 
 
 def component_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -43,6 +43,8 @@ class HypercomplexWeight(nn.Module):
     `rule` (n, n, n) is kept as it is; without it every gate learns its own. ValueError where n does not divide.
     """
 
+    rule: Tensor | None
+
     def __init__(
         self, n: int, out: int, into: int, kernel: tuple[int, ...] = (), gates: int = 1, rule: Tensor | None = None
     ):

@@ -6,6 +6,8 @@ functions of single numbers, and convolutions in bfloat16 keep the order of thei
 would not.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -41,14 +43,14 @@ class _Join(torch.autograd.Function):
     """torch.cat, but the gradient of a part is a tensor of its own: that of torch.cat is a slice, slow to work on."""
 
     @staticmethod
-    def forward(ctx, dim: int, *parts: Tensor) -> Tensor:
+    def forward(ctx: Any, dim: int, *parts: Tensor) -> Tensor:
         ctx.dim, ctx.sizes = dim, [part.shape[dim] for part in parts]
         wide = _packed(*parts)
         joined = torch.cat(wide, dim)
         return joined if wide[0] is parts[0] else joined.view(parts[0].dtype)
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         parts = zip(gradient.split(ctx.sizes, ctx.dim), ctx.needs_input_grad[1:], strict=True)
         return None, *(_Move.apply(part, tuple(range(part.ndim))) if needed else None for part, needed in parts)
 
@@ -60,13 +62,13 @@ def moved(x: Tensor, order: tuple[int, ...]) -> Tensor:
 
 class _Move(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x: Tensor, order: tuple[int, ...]) -> Tensor:
+    def forward(ctx: Any, x: Tensor, order: tuple[int, ...]) -> Tensor:
         ctx.back = tuple(sorted(range(x.ndim), key=order.__getitem__))
         (wide,) = _packed(x.permute(order))
         return wide.clone(memory_format=torch.contiguous_format).view(x.dtype)
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return _Move.apply(gradient, ctx.back), None
 
 

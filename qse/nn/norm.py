@@ -43,6 +43,12 @@ class QuaternionLayerNorm(nn.Module):
         return y.unflatten(-1, (4, -1))
 
 
+def scale_and_shift(norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
+    """What a batch norm multiplies every channel by in eval mode, and what it adds then."""
+    scale = norm.weight * torch.rsqrt(norm.get_buffer("running_var") + norm.eps)
+    return scale, norm.bias - norm.get_buffer("running_mean") * scale
+
+
 class QuaternionBatchNorm2d(nn.BatchNorm2d):
     """(B, 4, C, T, F): batch normalisation of each component of each channel, by running statistics in eval mode."""
 

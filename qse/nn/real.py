@@ -17,7 +17,7 @@ from .features import QuaternionFeatures
 from .fourier import bins_by_place
 from .hamilton import HamiltonAttention
 from .linear import QuaternionLinear
-from .norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm
+from .norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm, scale_and_shift
 from .quaternion import real_matrix
 from .recurrent import QuaternionGRU, gate_matrix
 from .state import State, Stateful
@@ -57,12 +57,10 @@ def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None)
     weight = matrix(conv.weight)
     bias = weight.new_zeros(len(weight)) if conv.bias is None else conv.bias.T.flatten()
     if norm is not None:
-        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
-        shift = side_by_side(norm.bias - norm.running_mean * scale)
-        scale = side_by_side(scale)
+        scale, shift = map(side_by_side, scale_and_shift(norm))
         weight, bias = weight * scale[:, None, None, None], bias * scale + shift
-    out, into, *kernel = weight.shape
-    real = nn.Conv2d(into, out, kernel, conv.stride, conv.padding, conv.dilation)
+    out, into, time, frequency = weight.shape
+    real = nn.Conv2d(into, out, (time, frequency), conv.stride, conv.padding, conv.dilation)
     real.weight, real.bias = nn.Parameter(weight), nn.Parameter(bias)
     return real
 
@@ -72,6 +70,8 @@ class RealFeatures(nn.Module):
 
     The real part of these quaternions is zero and is left out.
     """
+
+    index: Tensor
 
     def __init__(self, features: QuaternionFeatures, n_fft: int, bins: Tensor):
         super().__init__()
@@ -92,6 +92,8 @@ class RealMask(nn.Module):
 
     The 1 of 1 + o1 is in o already; the 2 of 2 sigmoid(o0) and the sum of the products are left to the synthesis.
     """
+
+    index: Tensor
 
     def __init__(self, n_fft: int, bins: int):
         super().__init__()
@@ -140,14 +142,15 @@ class RealAttention(nn.Module):
     def __init__(self, attention: SharedScoreAttention):
         super().__init__()
         project = attention.project
-        self.heads, self.qk_norm = project.heads, isinstance(project.norm_q, QuaternionRMSNorm)
+        self.heads = project.heads
         self.linear, self.out = real_linear(project.linear), real_linear(attention.out)
         self.norm_q, self.norm_k = (
-            RealRMSNorm(norm) if self.qk_norm else norm for norm in (project.norm_q, project.norm_k)
+            RealRMSNorm(norm) if isinstance(norm, QuaternionRMSNorm) else norm
+            for norm in (project.norm_q, project.norm_k)
         )
         scale = (self.linear.in_features // self.heads) ** -0.5
-        if self.qk_norm:
-            self.norm_q.norm.gain *= scale
+        if isinstance(self.norm_q, RealRMSNorm):
+            self.norm_q.norm.gain.mul_(scale)
         else:
             for parameter in self.linear.parameters():
                 parameter[: self.linear.in_features] *= scale
@@ -164,15 +167,12 @@ class RealGRU(Stateful):
 
     def __init__(self, gru: QuaternionGRU):
         super().__init__()
-        for name in ("input", "hidden"):
-            weights = gate_matrix(getattr(gru, f"weight_{name}")).chunk(3)
-            biases = getattr(gru, f"bias_{name}")
-            for gate, weight, bias in zip("rzn", weights, biases, strict=True):
-                weight = side_by_side(side_by_side(weight), 1)
-                setattr(self, f"{name}_{gate}", nn.Parameter(weight.T.contiguous()))
-                setattr(self, f"{name}_bias_{gate}", nn.Parameter(bias.T.flatten()))
-        for gate in "rz":
-            getattr(self, f"input_bias_{gate}").data += getattr(self, f"hidden_bias_{gate}")
+        self.input_r, self.input_z, self.input_n = _by_gate(gru.weight_input)
+        self.hidden_r, self.hidden_z, self.hidden_n = _by_gate(gru.weight_hidden)
+        r, z, n = (bias.T.flatten() for bias in gru.bias_input)
+        hidden_r, hidden_z, hidden_n = (bias.T.flatten() for bias in gru.bias_hidden)
+        self.input_bias_r, self.input_bias_z = nn.Parameter(r + hidden_r), nn.Parameter(z + hidden_z)
+        self.input_bias_n, self.hidden_bias_n = nn.Parameter(n), nn.Parameter(hidden_n)
 
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if hidden is None:
@@ -189,6 +189,12 @@ class RealGRU(Stateful):
         n = torch.addmm(self.hidden_bias_n, h, self.hidden_n)
         n = torch.tanh(torch.addmm(self.input_bias_n, x, self.input_n) + r * n)
         return n + z * (h - n)
+
+
+def _by_gate(weight: Tensor | nn.Module) -> list[nn.Parameter]:
+    """The matrices of r, z and n, (in, out) each."""
+    gates = gate_matrix(weight).chunk(3)
+    return [nn.Parameter(side_by_side(side_by_side(gate), 1).T.contiguous()) for gate in gates]
 
 
 class Quaternions(Stateful):

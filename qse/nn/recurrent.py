@@ -35,8 +35,8 @@ class QuaternionGRU(Stateful):
         kind = self.bias_hidden.dtype
         x, hidden = x.flatten(-2).to(kind), hidden.flatten(-2).to(kind)
         with torch.autocast(x.device.type, enabled=False):  # products that build upon each other: exact, and no slower
-            weights = (gate_matrix(self.weight_input), gate_matrix(self.weight_hidden))
-            weights += (self.bias_input.flatten(), self.bias_hidden.flatten())
+            matrices = gate_matrix(self.weight_input), gate_matrix(self.weight_hidden)
+            weights = *matrices, self.bias_input.flatten(), self.bias_hidden.flatten()
             if self.training and x.device.type == "cpu":
                 y = gru(x, hidden, weights)
                 after = y[None, :, -1]

@@ -53,7 +53,7 @@ class QuaternionSSM(Stateful):
         self.conv = ShortConv(channels, kernel)
         self.project = QuaternionLinear(channels, 3 * channels)  # k, v, q
         self.gate = QuaternionLinear(channels, channels)
-        nn.init.constant_(self.gate.bias, DECAY_BIAS)
+        nn.init.constant_(self.gate.get_parameter("bias"), DECAY_BIAS)
         self.out = QuaternionLinear(channels, channels)
         self.scan_dropout, self.gate_dropout = nn.Dropout(scan_dropout), nn.Dropout(gate_dropout)
 

@@ -60,6 +60,8 @@ class Analysis(Stateful):
     it: in bfloat16 the rounding of loud bins would cover quiet ones. ValueError for a part of a hop.
     """
 
+    basis: Tensor
+
     def __init__(self, n_fft: int, hop_length: int, overlap: int = 0):  # 0: a whole hop
         super().__init__()
         self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
@@ -82,6 +84,8 @@ class Synthesis(Stateful):
 
     Like `Analysis` in full precision under autocast.
     """
+
+    basis: Tensor
 
     def __init__(self, n_fft: int, hop_length: int, overlap: int = 0):  # 0: a whole hop
         super().__init__()

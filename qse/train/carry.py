@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from ..networks import enhance
-from ..nn.state import Stateful, flatten_state, unflatten_state
+from ..networks.live import Live
+from ..nn.state import flatten_state, unflatten_state
 from .losses import LossConfig, composite
 
 
@@ -24,7 +25,7 @@ def loss_of(
 
     def loss(network: nn.Module, noisy: Tensor, clean: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         nonlocal left
-        if not carried or not isinstance(network, Stateful):
+        if not carried or not isinstance(network, Live):
             return composite(config, clean=clean, enhanced=enhance(network, noisy))
         kept = (torch.rand(len(noisy)) < carried).to(noisy.device)
         begin = {name: _kept(state, kept) for name, state in left.items()}

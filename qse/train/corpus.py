@@ -17,9 +17,9 @@ import soxr
 import torch
 from torch import Tensor
 
-from qse.audio import LOUDEST, LOWEST_RATE
-from qse.errors import QseError
-from qse.formats import audio_within
+from ..audio import LOUDEST, LOWEST_RATE
+from ..errors import QseError
+from ..formats import audio_within
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def read_recordings(
     """
     recordings = read_or_faults(paths, sample_rate, threads, channel)
     refuse(recording for recording in recordings if isinstance(recording, str))
-    return recordings
+    return [recording for recording in recordings if not isinstance(recording, str)]
 
 
 def read_or_faults(

@@ -19,11 +19,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qse.train import augment
-from qse.train.corpus import Corpus
-from qse.train.draw import Dice, Shelf
-from qse.train.mix import MixConfig, Range
-from qse.train.rooms import rooms_of
+from . import augment
+from .corpus import Corpus
+from .draw import Dice, Shelf
+from .mix import MixConfig, Range
+from .rooms import rooms_of
 
 
 class Mixer:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from qse.train.corpus import Corpus
+from .corpus import Corpus
 
 SHORT_PAUSE = (0.05, 0.4)
 """Seconds of silence between two utterances."""
@@ -95,7 +95,8 @@ class Shelf:
         if slow is not None:
             limits[slow] = torch.tensor(pause) * self.corpus.sample_rate
         rows, pieces = self._place(dice, groups, cursor, limits, samples)
-        audio = self.corpus.excerpts(*pieces.to(dice.device), samples, self.fade)
+        start, length, position = pieces.to(dice.device)
+        audio = self.corpus.excerpts(start, length, position, samples, self.fade)
         out = torch.zeros(len(groups), samples, device=dice.device)
         return out.index_add_(0, rows.to(dice.device), audio)
 
@@ -125,7 +126,8 @@ class Shelf:
         gapped = length + dice.below(torch.full_like(length, self.corpus.sample_rate // 2))
         period = torch.where((length < samples) & dice.coin(0.5, len(files)), gapped, seamless)
         values = torch.stack([self.corpus.starts[files], length, period, dice.below(period)])
-        return self.corpus.loops(*values.to(dice.device), samples, self.overlap)
+        start, length, period, offset = values.to(dice.device)
+        return self.corpus.loops(start, length, period, offset, samples, self.overlap)
 
     def _files(self, dice: Dice, groups: Tensor) -> Tensor:
         return self.firsts[groups] + dice.below(self.sizes[groups])

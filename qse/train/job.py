@@ -73,6 +73,9 @@ def check(config: RunConfig, job: Job) -> None:
         raise QseError(
             f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
         )
+    heard = 0.4 if config.loss.stoi else 0.1  # seconds that the losses need
+    if config.mix.segment < heard:
+        raise QseError(f"mix.segment is {config.mix.segment:g}, the losses need {heard:g} s to hear: make it longer")
     if job.valid or (job.data and sources.validates(config.dataset)):
         for package in ("pesq", "pystoi", "matplotlib"):  # which score and draw at the first validation
             need(package, "train")

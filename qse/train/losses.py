@@ -10,13 +10,14 @@ root, a logarithm or a quotient. Shapes that differ, or that are not (B, N), rai
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from qse.train.pesq_loss import pesq
-from qse.train.spectra import POWER_FLOOR, QUIETEST, check_waveforms, floored, power_spectrum, stft
-from qse.train.stoi_loss import stoi
+from .pesq_loss import pesq
+from .spectra import POWER_FLOOR, QUIETEST, check_waveforms, floored, power_spectrum, stft
+from .stoi_loss import stoi
 
 CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
 RATIO_LIMIT = 50.0  # dB; si_sdr saturates smoothly at + and - this
@@ -143,8 +144,8 @@ def composite(config: LossConfig, *, clean: Tensor, enhanced: Tensor) -> tuple[T
     The paper's recipes count SI-SDR in dB, as Li et al. 2020 do; its pull towards the clean signal is then as strong
     as that of all other terms together, or stronger. Computed in the precision of `clean`, also under autocast.
     """
-    signals = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
-    spectral = {"n_fft": config.n_fft, "hop_length": config.hop_length}
+    signals: dict[str, Any] = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
+    spectral: dict[str, Any] = {"n_fft": config.n_fft, "hop_length": config.hop_length}
     terms = {
         "mrstft": lambda: multi_resolution_stft(**signals),
         "si_sdr": lambda: si_sdr(**signals) / config.si_sdr_unit,

@@ -37,24 +37,24 @@ class QuaternionMuon(torch.optim.Optimizer):
         super().__init__(groups, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         for group in self.param_groups:
             shapes = defaultdict(list)  # what has one shape is worked out at once: a GPU starts fewer kernels
             for weight in group["params"]:
                 if weight.grad is not None:
                     shapes[weight.shape].append(weight)
             for weights in shapes.values():
-                ahead = torch.stack([self._ahead(weight, group["momentum"]) for weight in weights])
+                ahead = torch.stack([self._ahead(weight, weight.grad, group["momentum"]) for weight in weights])
                 steps = alike(ahead.flatten(0, 1) if group["gated"] else ahead).view_as(ahead)
                 for weight, step in zip(weights, steps, strict=True):
                     weight.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=group["lr"])
 
-    def _ahead(self, weight: nn.Parameter, momentum: float) -> Tensor:
+    def _ahead(self, weight: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:
         """Nesterov's direction."""
         state = self.state[weight]
         if not state:
             state["momentum"] = torch.zeros_like(weight)
-        return weight.grad.lerp(state["momentum"].lerp_(weight.grad, 1 - momentum), momentum)
+        return gradient.lerp(state["momentum"].lerp_(gradient, 1 - momentum), momentum)
 
 
 def alike(weight: Tensor) -> Tensor:

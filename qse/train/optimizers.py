@@ -1,5 +1,7 @@
 """Who trains what: Muon the quaternion weights, if it is wanted, AdamW everything else."""
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.optim import Optimizer
@@ -24,10 +26,10 @@ def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight
             raise QseError("train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate")
         made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
     taken = {parameter for optimizer in made for group in optimizer.param_groups for parameter in group["params"]}
-    weights, others = [], []
+    weights, others = list[nn.Parameter](), list[nn.Parameter]()
     for path, parameter in network.named_parameters():
         if parameter not in taken:
             decays = "weight" in path.split(".")[-1] and parameter.ndim > 1
             (weights if decays else others).append(parameter)
-    groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
+    groups: list[dict[str, Any]] = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
     return [torch.optim.AdamW(groups, betas=betas, weight_decay=weight_decay), *made]

@@ -28,8 +28,10 @@ class PairedSegments:
         pairs = self._pairs(step, size, rank)
         length = self.noisy.lengths[pairs]
         skip = Dice(self.seed, rank, step, self.device).below((length - self.samples).clamp_min(0) + 1)
-        place = torch.stack([self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)]).to(self.device)
-        return tuple(corpus.excerpts(*place, self.samples, fade=1) for corpus in (self.noisy, self.clean))
+        place = torch.stack([self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)])
+        start, length, position = place.to(self.device)
+        noisy, clean = (c.excerpts(start, length, position, self.samples, fade=1) for c in (self.noisy, self.clean))
+        return noisy, clean
 
     def _pairs(self, step: int, size: int, rank: int) -> Tensor:
         """Indices (size,) of the pairs of a batch: all processes together walk through each epoch's own order."""

@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,12 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
 
 
 @contextmanager
-def _signals_passed_on() -> Iterator[tuple[list, list[int]]]:
+def _signals_passed_on() -> Iterator[tuple[list[BaseProcess], list[int]]]:
     """A request to stop is for the processes that work: they finish their step and write a checkpoint.
 
     Yields a list for these processes, and one of the signals that came.
     """
-    crew, heard = [], []
+    crew, heard = list[BaseProcess](), list[int]()
 
     def hear(number: int, _: Any) -> None:
         heard.append(number)

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.linalg import vector_norm
 from torch.nn.functional import pad
 
-from qse.train.spectra import QUIETEST, check_waveforms, power_spectrum
+from .spectra import QUIETEST, check_waveforms, power_spectrum
 
 SAMPLE_RATE, N_FFT, HOP_LENGTH, BANDS = 16000, 512, 256, 49
 BAND_WIDTH = 7 * math.asinh(SAMPLE_RATE / 2 / 650) / BANDS  # Bark

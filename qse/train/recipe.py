@@ -2,16 +2,16 @@
 network that they describe, with its weights.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import qse_recipes
-from torch import nn
 
 from .. import config as configuration
 from ..errors import QseError
-from ..networks import build_network
+from ..networks import Network, build_network
 from ..whole import whole
 from . import checkpoint
 from .losses import LossConfig
@@ -57,7 +57,7 @@ def write_config(path: Path, config: RunConfig) -> None:
         raise QseError(f"{path.parent}: cannot write there ({error.strerror}); name another folder") from error
 
 
-def read_config(path: Path, changes: list[str] = ()) -> RunConfig:
+def read_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
     """A recipe with `changes` ("table.key=value") applied. Raises QseError for what does not fit."""
     values = configuration.overridden(configuration.read(path), list(changes))
     model = values.pop("model", {})
@@ -65,7 +65,7 @@ def read_config(path: Path, changes: list[str] = ()) -> RunConfig:
     return replace(config, model=model)
 
 
-def load_network(config: Path, weights: Path) -> tuple[nn.Module, dict[str, str]]:
+def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
     """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
     network = build_network(read_config(config).model)
     tensors, header = checkpoint.load(weights)

@@ -80,6 +80,7 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source
     mix, seed = config.mix, config.train.seed
     if job.data:
         return sources.CORPORA[config.dataset](job.data, mix, seed, device)
+    assert job.speech and job.noise
     return sources.folders(job.speech, job.noise, mix, seed, device)
 
 

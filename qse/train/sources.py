@@ -38,13 +38,13 @@ def folders(
     speech: Path, noise: Path, mix: MixConfig, seed: int, device: torch.device, rooms: Tensor | None = None
 ) -> Source:
     """Speech and noise, read into memory and mixed on the fly; `rooms` as in `Mixer`."""
-    return Mixer(mix, *(Corpus.read(folder, mix.sample_rate) for folder in (speech, noise)), seed, device, rooms)
+    return Mixer(mix, Corpus.read(speech, mix.sample_rate), Corpus.read(noise, mix.sample_rate), seed, device, rooms)
 
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device) -> Source:
     """The training pairs of VoiceBank+DEMAND, 16 kHz copies of them in memory; of `mix` only the segment counts."""
     pairs = datasets.with_copies(_parted(data)[0], data)
-    sides = ([pair.noisy for pair in pairs], [pair.clean for pair in pairs])
+    sides = ([pair.noisy for pair in pairs if pair.noisy], [pair.clean for pair in pairs if pair.clean])
     noisy, clean = (Corpus.of(read_recordings(side, mix.sample_rate), [""] * len(pairs)) for side in sides)
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
         if one != other:
@@ -105,7 +105,7 @@ def _shuffled(count: int, seed: int) -> list[int]:
 def _stored(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:
     """Clean speech and noise of DNS-Challenge 3, hundreds of hours: samples on disk, beside the corpus."""
     found = datasets.dns3(data)
-    return tuple(
+    speech, noise = (
         stored(
             paths,
             found.root / name,
@@ -115,3 +115,4 @@ def _stored(data: Path, sample_rate: int, progress: datasets.Stages | None = Non
         )
         for name, paths in (("clean", found.clean), ("noise", found.noise))
     )
+    return speech, noise

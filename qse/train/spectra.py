@@ -4,9 +4,11 @@ B = batch, N = samples, F = bins, T = frames. Frames are centred on every hop_le
 windows are periodic Hann: the bins equal those of `torch.stft` with its defaults.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 QUIETEST = 1e-8  # mean square of a waveform at -80 dBFS: what is quieter counts as silence
@@ -47,7 +49,7 @@ class _SquaredModulus(torch.autograd.Function):
     """|rfft(frames, n)|^2 along the last axis, n even."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, frames: Tensor, n: int) -> Tensor:
+    def forward(ctx: Any, frames: Tensor, n: int) -> Tensor:
         spec = torch.fft.rfft(frames, n)
         ctx.save_for_backward(spec)
         ctx.length, ctx.n = frames.shape[-1], n
@@ -55,7 +57,7 @@ class _SquaredModulus(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """d/dx_m sum_k g_k |S_k|^2 = sum_k 2 g_k Re(S_k e^(2 pi i k m / n)); irfft doubles all bins but two."""
         (spec,) = ctx.saved_tensors
         spec = spec * gradient

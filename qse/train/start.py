@@ -23,7 +23,7 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
-    if path is None:
+    if not path.is_file():
         raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
     tensors, header = checkpoint.load(path)
     try:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from qse.train.spectra import check_waveforms, floored, power_spectrum
+from .spectra import check_waveforms, floored, power_spectrum
 
 SAMPLE_RATE, WINDOW, HOP_LENGTH, N_FFT = 16000, 410, 205, 1024
 BANDS, LOWEST, STRETCH = 15, 150.0, 30  # third octaves, Hz of the first one's centre, frames: 384 ms

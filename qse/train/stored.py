@@ -25,7 +25,7 @@ def stored(
     Raises QseError for files that cannot be used, and for a full disk.
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
-    samples, index, faults = store.with_suffix(".int16"), store.with_suffix(".json"), []
+    samples, index, faults = store.with_suffix(".int16"), store.with_suffix(".json"), list[str]()
     files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
     content = {"sample_rate": sample_rate, "files": files}
     try:

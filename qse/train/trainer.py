@@ -8,7 +8,7 @@ it.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -44,7 +44,7 @@ class TrainConfig:
     checkpoint_every: int = 250
     valid_every: int = 1000
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
         if self.optimizer not in NAMES:
@@ -74,14 +74,14 @@ class TrainConfig:
         return self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup)) * 0.5 * (1 + math.cos(math.pi * fall))
 
 
-def moving_average(decay: float) -> Callable[[list[Tensor], list[Tensor], Tensor | int], None]:
+def moving_average(decay: float) -> Callable[[Sequence[Tensor], Sequence[Tensor], Tensor | int], None]:
     """An exponential moving average that starts short: after n updates the decay is at most (1 + n) / (10 + n).
 
     So the first weights are forgotten at once; a constant decay of 0.999 would keep a tenth of them for 2300 steps.
     """
 
     @torch.no_grad()
-    def update(averages: list[Tensor], values: list[Tensor], updates: Tensor | int) -> None:
+    def update(averages: Sequence[Tensor], values: Sequence[Tensor], updates: Tensor | int) -> None:
         share = max(1 - decay, 9 / (10 + int(updates)))
         for average, value in zip(averages, values, strict=True):
             average.lerp_(value, share) if average.is_floating_point() else average.copy_(value)

@@ -62,7 +62,7 @@ def read_pairs(pairs: list[Pair]) -> list[Utterance]:
 
 def _read(pair: Pair) -> Utterance:
     clean, noisy = read_pair(pair, needs_clean=True)
-    if not clean.any():
+    if clean is None or not clean.any():
         raise QseError(f"{pair.clean}: is silent, and no metric has a value against silence; leave the pair out")
     if not SHORTEST <= len(clean) / SAMPLE_RATE <= LONGEST:
         raise QseError(f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out")

@@ -70,7 +70,7 @@ def _shares(weight: Tensor, dim: int, origin: Tensor, random: torch.Generator) -
 
 def _inputs(network: nn.Module) -> dict[str, int]:
     """Of every weight that sums over channels: the dimension that holds them."""
-    found = {}
+    found: dict[str, int] = {}
     for path, module in network.named_modules():
         found |= {f"{path}.{name}": 2 for name in WEIGHTS.get(type(module), ())}  # 4, out, in, *kernel
         found |= {f"{path}.{name}": 3 for name in GATES.get(type(module), ())}  # gates, 4, out, in
