@@ -72,6 +72,38 @@ def test_speed_moves_a_tone(read):
     torch.testing.assert_close(slow[:, 1000:-1000], expected[:, 1000:-1000], atol=2e-3, rtol=0)
 
 
+def test_the_steadiest_place_is_that_of_the_vowel():
+    """Of each row a second is noise, and a second pulses, at 110 and at 350 Hz."""
+    audio = white(2)
+    for row, hertz in enumerate((110, 350)):
+        pulses = np.zeros(RATE)
+        pulses[:: RATE // hertz] = 1.0
+        audio[row, RATE * (1 - row) : RATE * (2 - row)] += torch.tensor(np.convolve(pulses, [1, -0.6, 0.3])[:RATE])
+    places = torch.arange(0, N - 1100, 1500).repeat(2, 1)
+    start, period, alike = augment.steadiest(audio * 0.3, places, 266)
+    assert RATE <= start[0] < N and 0 <= start[1] < RATE
+    assert period[0] == RATE // 110 and period[1] % (RATE // 350) == 0
+    assert (alike > 0.5).all() and (alike <= 1.001).all()
+    _, _, nothing = augment.steadiest(torch.zeros(1, N), places[:1], 266)
+    assert nothing.item() == 0
+    _, _, hiss = augment.steadiest(white(1), places[:1], 266)
+    assert hiss.item() < 0.4
+
+
+def test_a_held_vowel_lasts_and_what_follows_comes_later():
+    period, loop, start, rounds = 40, 160, 1003, 50
+    audio = torch.zeros(1, N)
+    audio[:, :4000] = tone(RATE / period)[:, :4000]
+    audio[:, 4000:5000] = 0.3
+    numbers = (torch.tensor([number]) for number in (start, period, loop, rounds))
+    held = augment.sustain(audio, *numbers)
+    later = 4000 + rounds * loop
+    torch.testing.assert_close(held[:, :later], tone(RATE / period)[:, :later], atol=1e-4, rtol=0)
+    assert torch.equal(held[:, later:], audio[:, 4000 : N - rounds * loop])
+    same = augment.sustain(audio, *(torch.tensor([number]) for number in (start, period, loop, 0)))
+    assert torch.equal(same, audio)
+
+
 def test_gain_follows_its_knots():
     moved = augment.change_gain(torch.ones(1, 5), torch.tensor([[0.0, 20.0, -20.0]]))
     np.testing.assert_allclose(moved.numpy(), [[1.0, 10**0.5, 10.0, 1.0, 0.1]], rtol=1e-5)

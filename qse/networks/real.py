@@ -124,7 +124,7 @@ class RealFuse(nn.Module):
         before.weight = nn.Parameter(weight.flatten(0, 1)[:, :, None])
         bias = before.get_parameter("bias").unflatten(0, (up.factor, -1)) @ first.T + self.conv.get_parameter("bias")
         before.bias, self.conv.bias = nn.Parameter(bias.flatten()), None
-        up.add_module("conv", before)
+        up.conv = before
 
     def forward(self, x: Tensor, skip: Tensor) -> Tensor:
         return self.act(x + self.conv(skip))

@@ -11,6 +11,7 @@ import math
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 SILENCE = 1e-4
 """A row whose active level lies below this (-80 dBFS) counts as silent."""
@@ -57,6 +58,40 @@ def change_speed(audio: Tensor, samples: int) -> Tensor:
     """Play N samples in `samples`: tempo and pitch change by N / samples, as with a tape. (B, samples)."""
     spectrum = torch.fft.rfft(audio)
     return torch.fft.irfft(spectrum, n=samples) * (samples / audio.shape[-1])
+
+
+def steadiest(audio: Tensor, places: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Of K places in each row, int64 (B, K), the one behind which the sound is the most like itself a period later.
+
+    -> the place, its period of longest / 8 to `longest` samples, both int64 (B,), and how alike it is, at most 1 (B,).
+    What lies behind a place is compared over 3 * longest samples; it reads 4 * longest. Quiet places count as unlike.
+    """
+    rows = torch.arange(len(audio), device=audio.device)[:, None]
+    sound = audio[rows[..., None], places[..., None] + torch.arange(4 * longest, device=audio.device)]  # B, K, 4 L
+    size, compared = _fast_size(4 * longest), 3 * longest
+    spectrum = torch.fft.rfft(sound[..., :compared], n=size).conj() * torch.fft.rfft(sound, n=size)
+    power = pad(sound.square().cumsum(-1), (1, 0))
+    power = power[..., compared:][..., : longest + 1] - power[..., : longest + 1]  # by lag
+    alike = torch.fft.irfft(spectrum, n=size)[..., : longest + 1] / (power[..., :1] * power).sqrt().clamp_min(1e-9)
+    loud = power[..., 0] > 0.1 * compared * active_level(audio)[:, None].square()
+    alike, lag = alike[..., longest // 8 :].max(-1)
+    best, at = (alike * loud).max(1)
+    return places[rows[:, 0], at], longest // 8 + lag[rows[:, 0], at], best
+
+
+def sustain(audio: Tensor, start: Tensor, period: Tensor, loop: Tensor, rounds: Tensor) -> Tensor:
+    """The `loop` samples from `start` on go round `rounds` times more, fading over a period; the rest comes later.
+
+    All int64 (B,); what no longer fits is cut off: (B, N).
+    """
+    samples = audio.shape[-1]
+    time = torch.arange(samples, device=audio.device) - start[:, None]
+    extra, loop, start = (rounds * loop)[:, None], loop[:, None], start[:, None]
+    held, phase = (time >= loop) & (time < loop + extra), time % loop
+    again = torch.where(held, start + phase, start + time - extra * (time >= loop + extra))
+    onward = (start + loop + phase).clamp_max(samples - 1)  # where the sound would have gone
+    share = torch.where(held, (phase / period[:, None]).clamp_max(1), 1.0)
+    return share * audio.gather(1, again) + (1 - share) * audio.gather(1, onward)
 
 
 def change_gain(audio: Tensor, knots: Tensor) -> Tensor:

@@ -3,7 +3,17 @@
 from dataclasses import dataclass, fields
 
 Range = tuple[float, float]
-POSITIVE = ("sample_rate", "segment", "babble_speakers", "speed", "rt60", "distance", "band", "clip_drive")
+POSITIVE = (
+    "sample_rate",
+    "segment",
+    "babble_speakers",
+    "speed",
+    "hold_pitch",
+    "rt60",
+    "distance",
+    "band",
+    "clip_drive",
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,9 @@ class MixConfig:
     tone: float = 6.0  # dB up or down at most
     gain_chance: float = 0.2  # level that moves, speech and recorded noise, each for itself
     gain: float = 6.0  # dB up or down at most
+    hold_chance: float = 0.0  # speech with a vowel that lasts
+    hold: Range = (0.3, 1.5)  # seconds longer
+    hold_pitch: Range = (1.0, 1.6)  # times as high, as a child's voice or one that sings
     pause_chance: float = 0.15  # speech that begins late and has long gaps
     pause: Range = (0.4, 1.2)  # seconds
 
