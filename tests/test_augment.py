@@ -104,6 +104,23 @@ def test_a_held_vowel_lasts_and_what_follows_comes_later():
     assert torch.equal(same, audio)
 
 
+def test_a_whisper_has_the_formants_and_no_pitch():
+    pulses = torch.zeros(1, N)
+    pulses[:, :: RATE // 160] = 1.0
+    voice = augment.equalise(pulses, torch.tensor([[0.0, 0.0, 20.0, -10.0, 10.0, -20.0]]))  # two formants
+    voice[:, N // 2 :] *= 0.1
+    whisper = augment.whispered(voice, white(1))
+    torch.testing.assert_close(augment.active_level(whisper), augment.active_level(voice))
+    places = torch.arange(0, N - 1100, 1500)[None]
+    assert augment.steadiest(voice, places, 266)[2] > 0.95 and augment.steadiest(whisper, places, 266)[2] < 0.6
+    bands = [(low, low + 500) for low in range(1000, 7500, 500)]
+    before, after = (np.array([band_power(audio[0], *band) for band in bands]) for audio in (voice, whisper))
+    assert np.abs(after - before - (after - before).mean()).max() < 4
+    loud, soft = whisper[0, : N // 2].square().mean(), whisper[0, N // 2 + 512 :].square().mean()
+    assert 10 * math.log10(loud / soft) == pytest.approx(20, abs=1)
+    assert not augment.whispered(torch.zeros(1, N), white(1)).any()
+
+
 def test_gain_follows_its_knots():
     moved = augment.change_gain(torch.ones(1, 5), torch.tensor([[0.0, 20.0, -20.0]]))
     np.testing.assert_allclose(moved.numpy(), [[1.0, 10**0.5, 10.0, 1.0, 0.1]], rtol=1e-5)

@@ -11,7 +11,7 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
+from torch.nn.functional import avg_pool1d, pad
 
 SILENCE = 1e-4
 """A row whose active level lies below this (-80 dBFS) counts as silent."""
@@ -92,6 +92,19 @@ def sustain(audio: Tensor, start: Tensor, period: Tensor, loop: Tensor, rounds: 
     onward = (start + loop + phase).clamp_max(samples - 1)  # where the sound would have gone
     share = torch.where(held, (phase / period[:, None]).clamp_max(1), 1.0)
     return share * audio.gather(1, again) + (1 - share) * audio.gather(1, onward)
+
+
+def whispered(audio: Tensor, white: Tensor, sample_rate: int = 16000) -> Tensor:
+    """Speech without its voice, (B, N): `white` noise (B, N) under the envelope of its spectrum, a mean over 300 Hz of
+    frames of 32 ms, weaker below 500 Hz, where a whisper is; as loud as before."""
+    n_fft = 1 << round(math.log2(0.032 * sample_rate))
+    window = torch.hann_window(n_fft, device=audio.device)
+    mag, noise = (torch.stft(x, n_fft, n_fft // 4, window=window, return_complex=True) for x in (audio, white))
+    wide = round(150 * n_fft / sample_rate)  # bins on each side
+    envelope = avg_pool1d(mag.abs().mT, 2 * wide + 1, 1, wide, count_include_pad=False).mT
+    frequency = torch.linspace(0, sample_rate / 2, n_fft // 2 + 1, device=audio.device)
+    shaped = noise * envelope * (frequency / (frequency + 500))[:, None]
+    return at_level(torch.istft(shaped, n_fft, n_fft // 4, window=window, length=audio.shape[1]), active_level(audio))
 
 
 def change_gain(audio: Tensor, knots: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 """Data: from two corpora to batches of (noisy, clean) segments, mixed on the fly. (Mixed already: pairs.py.)
 
-    speech -> speed, tone, gain, hold -> room -+- early part -> band limit --------------> level -> mute -> clean
-                                               +- all of it --> + -> band limit -> clip -> level -> mute -> noisy
-    recordings -> speed, tone, gain -+                          |
-    babble, coloured, speech-shaped -+-> sum ---------> at an SNR
+    speech -> speed, tone, gain, hold, whisper -> room -+- early part -> band limit --------> level -> mute -> clean
+                                                        +- all of it > + -> band limit -> clip -> level -> mute -> noisy
+    recordings -> speed, tone, gain -+                                 |
+    babble, coloured, speech-shaped -+-> sum ----------------> at an SNR
     hum, clicks ---------------------+
 
 A batch is a function of (seed, rank, step) alone, so a resumed run sees the numbers of an uninterrupted one (bit by
@@ -89,22 +89,26 @@ class Mixer:
         def read(samples: int) -> Tensor:
             return self.speech.spoken(dice, speakers, samples, lead, late, config.pause)
 
-        return self._hold(dice, self._vary(dice, read, size))
-
-    def _hold(self, dice: Dice, speech: Tensor) -> Tensor:
-        """Some of the rows in a higher voice, and with a vowel that lasts where one is found."""
-        config, longest = self.config, self.config.sample_rate // LOWEST_VOICE
-        if not config.hold_chance or not len(items := _items(dice.coin(config.hold_chance, len(speech)))):
-            return speech
-        rows, samples = items.to(self.device), round(config.samples / dice.uniform(*config.hold_pitch).item())
-        audio = pad(augment.change_speed(speech[rows], samples), (0, config.samples - samples))
-        places = dice.below(torch.full((len(items), PLACES), max(1, samples - 4 * longest))).to(self.device)
-        start, period, alike = augment.steadiest(audio, places, longest)
-        loop = 3 * longest // period * period
-        seconds = self._draw(dice, config.hold, len(items)) * (alike > STEADY)
-        rounds = (seconds * config.sample_rate / loop).long()
-        speech[rows] = augment.sustain(audio, start, period, loop, rounds)
+        speech = self._vary(dice, read, size)
+        for chance, change in ((config.hold_chance, self._held), (config.whisper_chance, self._whispered)):
+            if chance and len(items := _items(dice.coin(chance, size))):
+                rows = items.to(self.device)
+                speech[rows] = change(dice, speech[rows])
         return speech
+
+    def _held(self, dice: Dice, speech: Tensor) -> Tensor:
+        """In a higher voice, and with a vowel that lasts where one is found."""
+        config, longest = self.config, self.config.sample_rate // LOWEST_VOICE
+        samples = round(config.samples / dice.uniform(*config.hold_pitch).item())
+        speech = pad(augment.change_speed(speech, samples), (0, config.samples - samples))
+        places = dice.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest))).to(self.device)
+        start, period, alike = augment.steadiest(speech, places, longest)
+        loop = 3 * longest // period * period
+        seconds = self._draw(dice, config.hold, len(speech)) * (alike > STEADY)
+        return augment.sustain(speech, start, period, loop, (seconds * config.sample_rate / loop).long())
+
+    def _whispered(self, dice: Dice, speech: Tensor) -> Tensor:
+        return augment.whispered(speech, dice.white(*speech.shape), self.config.sample_rate)
 
     def _noise(self, dice: Dice, speakers: Tensor) -> Tensor:
         """All sources of noise of each item, at random levels against each other: (B, N)."""

@@ -48,6 +48,7 @@ class MixConfig:
     hold_chance: float = 0.0  # speech with a vowel that lasts
     hold: Range = (0.3, 1.5)  # seconds longer
     hold_pitch: Range = (1.0, 1.6)  # times as high, as a child's voice or one that sings
+    whisper_chance: float = 0.0  # speech without a voice
     pause_chance: float = 0.15  # speech that begins late and has long gaps
     pause: Range = (0.4, 1.2)  # seconds
 

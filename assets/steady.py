@@ -1,0 +1,58 @@
+"""What models make of sounds that last three seconds: vowels, which must stay, and tones, which must go.
+
+    python assets/steady.py live-base live-tiny
+
+Prints the level of the output against the input, in dB, in the first and in the last second: in silence, and behind
+white noise 20 dB below. Vowels are the harmonics of a voice, with vibrato, under the formants of an open a.
+"""
+
+import sys
+
+import numpy as np
+
+import qse
+
+RATE, SECONDS, LEVEL = 16000, 3, -25  # Hz, s, dBFS
+FORMANTS = ((800, 80), (1150, 90), (2900, 120), (3900, 130))  # Hz, bandwidth in Hz
+TIME = np.arange(SECONDS * RATE) / RATE
+
+
+def vowel(pitch: float) -> np.ndarray:
+    turns = np.cumsum(pitch * (1 + 0.02 * np.sin(2 * np.pi * 5.5 * TIME))) / RATE
+    harmonics = [np.sin(2 * np.pi * k * turns) * _loudness(k * pitch) / k for k in range(1, int(7500 / pitch))]
+    return np.sum(harmonics, axis=0)
+
+
+def _loudness(frequency: float) -> float:
+    return float(np.prod([f**2 / abs(f**2 - frequency**2 + 1j * width * frequency) for f, width in FORMANTS]))
+
+
+SOUNDS = {
+    **{f"vowel, {pitch} Hz": vowel(pitch) for pitch in (120, 200, 300, 350, 400, 450, 500)},
+    "tone, 1000 Hz": np.sin(2 * np.pi * 1000 * TIME),
+    "dial tone, 425 Hz": np.sin(2 * np.pi * 425 * TIME),
+    "alarm, 800 and 1000 Hz": np.sin(2 * np.pi * np.cumsum(np.where(TIME % 0.5 < 0.25, 800, 1000)) / RATE),
+    "siren, 500 to 1500 Hz": np.sin(2 * np.pi * np.cumsum(1000 + 500 * np.sin(2 * np.pi * 0.4 * TIME)) / RATE),
+}
+
+
+def main(models: list[str]) -> None:
+    fade = np.minimum(1, np.minimum(TIME, SECONDS - TIME) / 0.1)
+    white = 10 ** ((LEVEL - 20) / 20) * np.random.default_rng(0).standard_normal(len(TIME) + RATE)
+    print("| model | sound | in silence | behind noise |\n|---|---|---|---|")
+    for model in models:
+        engine = qse.load(model)
+        for name, sound in SOUNDS.items():
+            sound = fade * sound * 10 ** (LEVEL / 20) / np.sqrt(np.mean(sound**2))
+            sound = np.pad(sound, RATE // 2)
+            gains = [_gains(sound, qse.denoise(sound + noise, RATE, engine)) for noise in (0 * white, white)]
+            print(f"| {model} | {name} | {gains[0]} | {gains[1]} |")
+
+
+def _gains(before: np.ndarray, after: np.ndarray) -> str:
+    first, last = (slice(RATE // 2 + RATE * k, RATE // 2 + RATE * (k + 1)) for k in (0, SECONDS - 1))
+    return ", ".join(f"{10 * np.log10(np.mean(after[s] ** 2) / np.mean(before[s] ** 2)):.1f}" for s in (first, last))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
