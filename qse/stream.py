@@ -113,13 +113,11 @@ def enhance(
     Every channel is a stream of its own. Memory does not grow with the signal. What stays of the noisy signal for
     `strength` is taken at `sample_rate`, with all that lies above the band of the model.
     """
-    kept, path = kept_share(strength), None  # noisy: what no enhanced sample belongs to yet
+    kept, path = kept_share(strength), None
     for block in blocks:
         if path is None:
-            path, noisy = (
-                _Path(engine, sample_rate, block.shape[1]),
-                block[:0],
-            )  # what no enhanced sample belongs to yet
+            path = _Path(engine, sample_rate, block.shape[1])
+            noisy = block[:0]  # what no enhanced sample belongs to yet
         enhanced, noisy = path.process(block), np.concatenate([noisy, block])
         yield _mixed(enhanced, noisy, kept)
         noisy = noisy[len(enhanced) :]

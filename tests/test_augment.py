@@ -72,22 +72,50 @@ def test_speed_moves_a_tone(read):
     torch.testing.assert_close(slow[:, 1000:-1000], expected[:, 1000:-1000], atol=2e-3, rtol=0)
 
 
-def test_the_steadiest_place_is_that_of_the_vowel():
-    """Of each row a second is noise, and a second pulses, at 110 and at 350 Hz."""
-    audio = white(2)
-    for row, hertz in enumerate((110, 350)):
-        pulses = np.zeros(RATE)
-        pulses[:: RATE // hertz] = 1.0
-        audio[row, RATE * (1 - row) : RATE * (2 - row)] += torch.tensor(np.convolve(pulses, [1, -0.6, 0.3])[:RATE])
-    places = torch.arange(0, N - 1100, 1500).repeat(2, 1)
-    start, period, alike = augment.steadiest(audio * 0.3, places, 266)
-    assert RATE <= start[0] < N and 0 <= start[1] < RATE
-    assert period[0] == RATE // 110 and period[1] % (RATE // 350) == 0
-    assert (alike > 0.5).all() and (alike <= 1.001).all()
-    _, _, nothing = augment.steadiest(torch.zeros(1, N), places[:1], 266)
+def pulses(hertz: float, samples: int = N) -> np.ndarray:
+    """A buzz with a period that need not be a whole number of samples."""
+    time = np.arange(samples) / RATE
+    return sum(np.cos(2 * np.pi * n * hertz * time) / n for n in range(1, int(4000 / hertz) + 1)) * 0.1
+
+
+def likeness(audio: np.ndarray, place: int, longest: int) -> tuple[int, float]:
+    """The period behind a place and how alike its sound is then, by a correlation for each lag."""
+    sound, compared = audio[place : place + 4 * longest], 3 * longest
+    here = sound[:compared]
+    lags = range(longest // 8, longest + 1)
+    moved = np.stack([sound[lag : lag + compared] for lag in lags])
+    power = np.maximum((moved**2).sum(1), 1e-3 * (here @ here))
+    alike = moved @ here / np.sqrt(here @ here * power)
+    best = int(np.argmax(alike))
+    return lags[best], float(alike[best]) if best else 0.0
+
+
+def test_the_steadiest_place_is_the_one_that_numpy_finds():
+    longest, rng = 266, np.random.default_rng(0)
+    audio = np.stack([white(1, seed=row)[0].double().numpy() for row in range(6)])
+    audio[0, RATE:] = pulses(110)[RATE:]
+    audio[1, :RATE] = pulses(347.3)[:RATE]
+    audio[2, 9000:16000] = 0.01 * pulses(200)[9000:16000]  # the most alike of all, but far below the rest
+    audio[2, 20000:24000] += pulses(173)[20000:24000]
+    audio[3, :] = pulses(140) + 0.02 * audio[3]
+    audio[3, 9000:] = 0  # digital silence makes nothing more alike than alike
+    audio[4] = np.convolve(audio[4], np.ones(400) / 20, "same")  # rumble: likeness that only falls
+    places = np.stack([rng.permutation(N - 4 * longest)[:20] for _ in range(6)])
+    places[3, :4] = 8100, 8200, 8300, 8400
+    start, period, alike = augment.steadiest(torch.tensor(audio).float(), torch.tensor(places), longest)
+    for row in range(6):
+        active = float(augment.active_level(torch.tensor(audio[row : row + 1]))) ** 2
+        loud = [p for p in places[row] if np.mean(audio[row, p : p + 3 * longest] ** 2) > 0.1 * active]
+        found = {p: likeness(audio[row], p, longest) for p in loud}
+        best = max(found, key=lambda place: found[place][1])
+        assert alike[row] == pytest.approx(found[best][1], abs=1e-3)
+        if found[best][1]:
+            assert (start[row], period[row]) == (best, found[best][0])
+    assert start[0] >= RATE - 4 * longest and start[1] < RATE and 20000 - longest < start[2] < 24000
+    assert (alike[[0, 1, 3]] > 0.97).all() and (alike <= 1.001).all()
+    assert alike[4] < 0.9 and alike[5] < 0.4
+    _, _, nothing = augment.steadiest(torch.zeros(1, N), torch.tensor(places[:1]), longest)
     assert nothing.item() == 0
-    _, _, hiss = augment.steadiest(white(1), places[:1], 266)
-    assert hiss.item() < 0.4
 
 
 def test_a_held_vowel_lasts_and_what_follows_comes_later():
@@ -104,10 +132,23 @@ def test_a_held_vowel_lasts_and_what_follows_comes_later():
     assert torch.equal(same, audio)
 
 
+def test_no_round_of_a_vowel_begins_with_a_click():
+    """Of a glide from 180 Hz down to 150 a loop ends elsewhere in the period than it began."""
+    time = torch.arange(N) / RATE
+    glide = 0.5 * torch.sin(2 * math.pi * (180 * time - 7.5 * time.square()))[None]
+    steepest = glide.diff().abs().max()
+    numbers = (torch.tensor([number]) for number in (9000, 92, 92 * 8, 20))
+    held = augment.sustain(glide, *numbers)
+    assert held.diff().abs().max() < 1.6 * steepest
+    assert held.abs().max() <= glide.abs().max()
+    rows = augment.sustain(glide.repeat(2, 1), *(torch.tensor(n) for n in ([9000] * 2, [92] * 2, [736] * 2, [20, 0])))
+    assert torch.equal(rows, torch.cat([held, glide]))
+
+
 def test_a_whisper_has_the_formants_and_no_pitch():
-    pulses = torch.zeros(1, N)
-    pulses[:, :: RATE // 160] = 1.0
-    voice = augment.equalise(pulses, torch.tensor([[0.0, 0.0, 20.0, -10.0, 10.0, -20.0]]))  # two formants
+    buzz = torch.zeros(1, N)
+    buzz[:, :: RATE // 160] = 1.0
+    voice = augment.equalise(buzz, torch.tensor([[0.0, 0.0, 20.0, -10.0, 10.0, -20.0]]))  # two formants
     voice[:, N // 2 :] *= 0.1
     whisper = augment.whispered(voice, white(1))
     torch.testing.assert_close(augment.active_level(whisper), augment.active_level(voice))
@@ -119,6 +160,12 @@ def test_a_whisper_has_the_formants_and_no_pitch():
     loud, soft = whisper[0, : N // 2].square().mean(), whisper[0, N // 2 + 512 :].square().mean()
     assert 10 * math.log10(loud / soft) == pytest.approx(20, abs=1)
     assert not augment.whispered(torch.zeros(1, N), white(1)).any()
+
+
+def test_a_whisper_is_weak_where_a_voice_hums():
+    flat = augment.whispered(white(1, seed=1), white(1, seed=2))[0]
+    tilt = band_power(flat, 4000, 7000) - band_power(flat, 125, 250)
+    assert tilt == pytest.approx(20 * math.log10((5500 / 6000) / (187 / 687)), abs=1.5)
 
 
 def test_gain_follows_its_knots():

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.signal
 import soundfile
 import torch
 
@@ -230,6 +231,38 @@ def test_pauses_leave_room_before_the_speech():
     assert (clean != 0).float().argmax(1).max() < 5
 
 
+def test_a_vowel_lasts_in_a_higher_voice_and_nothing_else_does():
+    """Utterances of 0.15 s of hiss and 0.6 s of a buzz at 200 Hz, each after a silence, at 1.25 times the pitch."""
+    buzz = np.zeros(9600)
+    buzz[:: RATE // 200] = 6000
+    words = Corpus.of([np.concatenate([white(0.15, 7), np.convolve(buzz, [1, -0.5, 0.2])[:9600]]).astype("i2")], ["a"])
+    plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), level=(-6.0, -6.0), clean_only_chance=1.0)
+    config = dataclasses.replace(plain, hold_chance=0.5, hold=(0.2, 0.2), hold_pitch=(1.25, 1.25))
+    (_, rows), (_, plain_rows) = (Mixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain))
+    rounds = 4 * 768  # of twelve periods of 64 samples, which are fewest above 3 / 60 Hz, for 0.2 s
+    changed = [not torch.equal(row, same) for row, same in zip(rows, plain_rows, strict=True)]
+    assert 2 < sum(changed) < 10
+    for row, same in zip(rows[changed].numpy(), plain_rows[changed].numpy(), strict=True):
+        begins = np.flatnonzero(same)[0] / 1.25
+        sounds = np.flatnonzero(np.abs(row) > 1e-2)
+        assert sounds[0] == pytest.approx(begins, abs=20)
+        assert sounds[-1] == pytest.approx(begins + (2400 + 9600) / 1.25 + rounds, abs=80)
+        hiss = slice(int(begins), int(begins) + 1900)
+        assert np.corrcoef(row[hiss], scipy.signal.resample(same, 25600)[hiss])[0, 1] > 0.99
+        vowel = row[int(begins) + 1930 : sounds[-1] - 80]
+        assert np.corrcoef(vowel[:-64], vowel[64:])[0, 1] > 0.95
+
+
+def test_without_a_vowel_nothing_lasts():
+    hiss = Corpus.of([white(0.7, 8)], ["a"])
+    plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), clean_only_chance=1.0)
+    config = dataclasses.replace(plain, hold_chance=1.0, hold=(0.2, 0.2), hold_pitch=(1.25, 1.25))
+    (_, rows), (_, plain_rows) = (Mixer(c, hiss, noise_corpus(), 2).batch(0, 4) for c in (config, plain))
+    for row, same in zip(rows.numpy(), plain_rows.numpy(), strict=True):
+        shorter = np.pad(scipy.signal.resample(same, 25600), (0, 6400))
+        assert np.corrcoef(row, shorter)[0, 1] > 0.999
+
+
 def test_a_microphone_that_is_switched_on_is_heard_all_at_once():
     late = mixer(dataclasses.replace(PLAIN, mute_chance=0.5, mute=(0.1, 0.3)))
     starts = []
@@ -249,7 +282,8 @@ def test_config_refuses_nonsense():
     assert MixConfig(snr=[0, 10]).snr == (0, 10)
     for wrong in (
         {"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}, {"segment": 0.0}, {"sample_rate": 0},
-        {"babble_speakers": (0, 2)}, {"band": (0.0, 10.0)}, {"noises": ()}, {"noises": (0.0,)}, {"noises": (-1.0, 2.0)},
+        {"babble_speakers": (0, 2)}, {"hold_pitch": (0.8, 1.2)},
+        {"band": (0.0, 10.0)}, {"noises": ()}, {"noises": (0.0,)}, {"noises": (-1.0, 2.0)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(wrong))):
             MixConfig(**wrong)

@@ -57,6 +57,21 @@ print("done", sorted(name for name in sys.modules if name in {ABSENT!r}))
     assert (done.stdout, done.stderr) == ("done []\n", "")
 
 
+def test_the_live_path_needs_no_scheduler():
+    """As on Windows and macOS, where `os` has nothing that is called sched_."""
+    code = """
+import os
+for name in [name for name in dir(os) if name.startswith(("sched_", "SCHED_", "setpriority"))]:
+    delattr(os, name)
+import qse.live.session
+from qse.live.priority import steady
+with steady():
+    print("done")
+"""
+    done = fresh(code, blocked=EXTRAS)
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
 def test_no_record_of_what_is_loaded_is_kept_or_sent(zoo, tmp_path):
     home = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY" and "XDG" not in name}
     code = f"import qse; qse.load({str(zoo / 'live-base')!r}); print('done')"

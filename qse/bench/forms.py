@@ -5,6 +5,7 @@ q, k, v (1, H, T, 4, d): heads, tokens, components, quaternion channels of a hea
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Eqs. 9-13 as they are written: one product per component for the scores, one softmax, one per component for y."""
     q, k, v = q.movedim(-2, 0), k.movedim(-2, 0), v.movedim(-2, 0)
-    score = sum((q[c] @ k[c].mT for c in range(4)), q.new_zeros(())) / math.sqrt(4 * q.shape[-1])
+    score = reduce(torch.add, (q[c] @ k[c].mT for c in range(4))) / math.sqrt(4 * q.shape[-1])
     weights = score.softmax(-1)
     return torch.stack([weights @ v[c] for c in range(4)], -2)
 

@@ -101,7 +101,7 @@ def _rows(name: str, seconds: float) -> list[dict]:
 
 
 def _calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None) -> dict[str, Call]:
-    """By form."""
+    """By form: the call, and the tensors that training differentiates by."""
     torch.manual_seed(0)
     if kernel is None:
         weight, real = QuaternionLinear(shape[-1], out_channels, bias=False).weight, F.linear

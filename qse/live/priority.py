@@ -49,7 +49,7 @@ def steady(urgent: bool = True) -> Iterator[None]:
         sys.setswitchinterval(turn)
 
 
-def _raise() -> tuple[int, os.sched_param] | None:
+def _raise() -> "tuple[int, os.sched_param] | None":
     """The policy and parameters to return to, None if there are none."""
     if not hasattr(os, "sched_setscheduler") or os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
         return None

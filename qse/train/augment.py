@@ -64,25 +64,27 @@ def steadiest(audio: Tensor, places: Tensor, longest: int) -> tuple[Tensor, Tens
     """Of K places in each row, int64 (B, K), the one behind which the sound is the most like itself a period later.
 
     -> the place, its period of longest / 8 to `longest` samples, both int64 (B,), and how alike it is, at most 1 (B,).
-    What lies behind a place is compared over 3 * longest samples; it reads 4 * longest. Quiet places count as unlike.
+    What lies behind a place is compared over 3 * longest samples; it reads 4 * longest. Quiet places count as unlike,
+    and so do those whose likeness only falls from the shortest period on: theirs is a longer one, or none.
     """
     rows = torch.arange(len(audio), device=audio.device)[:, None]
     sound = audio[rows[..., None], places[..., None] + torch.arange(4 * longest, device=audio.device)]  # B, K, 4 L
     size, compared = _fast_size(4 * longest), 3 * longest
     spectrum = torch.fft.rfft(sound[..., :compared], n=size).conj() * torch.fft.rfft(sound, n=size)
     power = pad(sound.square().cumsum(-1), (1, 0))
-    power = power[..., compared:][..., : longest + 1] - power[..., : longest + 1]  # by lag
-    alike = torch.fft.irfft(spectrum, n=size)[..., : longest + 1] / (power[..., :1] * power).sqrt().clamp_min(1e-9)
-    loud = power[..., 0] > 0.1 * compared * active_level(audio)[:, None].square()
+    power = power[..., compared:] - power[..., : longest + 1]  # by lag
+    own = power[..., :1].clamp_min(1e-9)
+    alike = torch.fft.irfft(spectrum, n=size)[..., : longest + 1] / (own * power.maximum(1e-3 * own)).sqrt()
+    loud = own[..., 0] > 0.1 * compared * active_level(audio)[:, None].square()
     alike, lag = alike[..., longest // 8 :].max(-1)
-    best, at = (alike * loud).max(1)
-    return places[rows[:, 0], at], longest // 8 + lag[rows[:, 0], at], best
+    best, at = (alike * (loud & (lag > 0))).max(1, keepdim=True)
+    return places.gather(1, at)[:, 0], longest // 8 + lag.gather(1, at)[:, 0], best[:, 0]
 
 
 def sustain(audio: Tensor, start: Tensor, period: Tensor, loop: Tensor, rounds: Tensor) -> Tensor:
-    """The `loop` samples from `start` on go round `rounds` times more, fading over a period; the rest comes later.
-
-    All int64 (B,); what no longer fits is cut off: (B, N).
+    """The `loop` samples from `start` on go round `rounds` times more, and the rest comes later; (B, N), what no longer
+    fits is cut off. Numbers are int64 (B,); a loop is some periods long. Each round fades in, over a `period`, from
+    what would have followed the loop.
     """
     samples = audio.shape[-1]
     time = torch.arange(samples, device=audio.device) - start[:, None]
@@ -95,8 +97,8 @@ def sustain(audio: Tensor, start: Tensor, period: Tensor, loop: Tensor, rounds: 
 
 
 def whispered(audio: Tensor, white: Tensor, sample_rate: int = 16000) -> Tensor:
-    """Speech without its voice, (B, N): `white` noise (B, N) under the envelope of its spectrum, a mean over 300 Hz of
-    frames of 32 ms, weaker below 500 Hz, where a whisper is; as loud as before."""
+    """Speech without its voice, (B, N): `white` noise (B, N) under the envelope of its spectrum, a mean over about
+    300 Hz of frames of about 32 ms, weaker below 500 Hz, where a whisper is; as loud as before."""
     n_fft = 1 << round(math.log2(0.032 * sample_rate))
     window = torch.hann_window(n_fft, device=audio.device)
     mag, noise = (torch.stft(x, n_fft, n_fft // 4, window=window, return_complex=True) for x in (audio, white))

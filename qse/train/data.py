@@ -7,8 +7,8 @@
     hum, clicks ---------------------+
 
 A batch is a function of (seed, rank, step) alone, so a resumed run sees the numbers of an uninterrupted one (bit by
-bit on a CPU; on a GPU sums may differ in rounding). Everything sample-wise happens on the corpora's device, by the
-same lines on CPU and GPU.
+bit on a CPU; on a GPU sums may differ in rounding, and with them the vowel that is held). Everything sample-wise
+happens on the corpora's device, by the same lines on CPU and GPU.
 
 Glossary: B items of a batch, N samples of a segment, M samples read before a change of speed,
 items = int64 indices of those items that get an augmentation.
@@ -27,7 +27,7 @@ from .mix import MixConfig, Range
 from .rooms import rooms_of
 
 LOWEST_VOICE = 60  # Hz
-PLACES, STEADY = 16, 0.9  # where a vowel is looked for, and how alike its periods must be
+PLACES, STEADY = 16, 0.9  # at how many places a vowel is looked for, and how alike its periods must be
 
 
 class Mixer:
@@ -91,13 +91,14 @@ class Mixer:
 
         speech = self._vary(dice, read, size)
         for chance, change in ((config.hold_chance, self._held), (config.whisper_chance, self._whispered)):
+            # no die is cast for a chance of 0, so that recipes without these keep their batches
             if chance and len(items := _items(dice.coin(chance, size))):
                 rows = items.to(self.device)
                 speech[rows] = change(dice, speech[rows])
         return speech
 
     def _held(self, dice: Dice, speech: Tensor) -> Tensor:
-        """In a higher voice, and with a vowel that lasts where one is found."""
+        """In a higher voice, one pitch for the batch, hence shorter, and with a vowel that lasts where one is found."""
         config, longest = self.config, self.config.sample_rate // LOWEST_VOICE
         samples = round(config.samples / dice.uniform(*config.hold_pitch).item())
         speech = pad(augment.change_speed(speech, samples), (0, config.samples - samples))

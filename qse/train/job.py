@@ -73,7 +73,7 @@ def check(config: RunConfig, job: Job) -> None:
         raise QseError(
             f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
         )
-    heard = 0.4 if config.loss.stoi else 0.1  # seconds that the losses need
+    heard = max(0.4 if config.loss.stoi else 0.0, max(2048, config.loss.n_fft) / rate)  # seconds that the losses need
     if config.mix.segment < heard:
         raise QseError(f"mix.segment is {config.mix.segment:g}, the losses need {heard:g} s to hear: make it longer")
     if job.valid or (job.data and sources.validates(config.dataset)):

@@ -8,7 +8,6 @@ POSITIVE = (
     "segment",
     "babble_speakers",
     "speed",
-    "hold_pitch",
     "rt60",
     "distance",
     "band",
@@ -47,7 +46,7 @@ class MixConfig:
     gain: float = 6.0  # dB up or down at most
     hold_chance: float = 0.0  # speech with a vowel that lasts
     hold: Range = (0.3, 1.5)  # seconds longer
-    hold_pitch: Range = (1.0, 1.6)  # times as high, as a child's voice or one that sings
+    hold_pitch: Range = (1.0, 1.6)  # times as high and as fast, as a child's voice or one that sings; 1 or more
     whisper_chance: float = 0.0  # speech without a voice
     pause_chance: float = 0.15  # speech that begins late and has long gaps
     pause: Range = (0.4, 1.2)  # seconds
@@ -78,6 +77,8 @@ class MixConfig:
             least = min(value) if isinstance(value, tuple) and value else value
             if field.name in POSITIVE and not least > 0:
                 raise ValueError(f"{field.name}: must be above 0, not {least}.")
+        if self.hold_pitch[0] < 1:
+            raise ValueError(f"hold_pitch = {list(self.hold_pitch)}: a voice is made higher, 1 or more.")
         if not self.noises or min(self.noises) < 0 or not any(self.noises):
             raise ValueError(f"noises = {list(self.noises)}: weights, none below 0 and one above it.")
         if self.rooms < 1:
