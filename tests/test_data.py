@@ -239,7 +239,7 @@ def test_a_vowel_lasts_in_a_higher_voice_and_nothing_else_does():
     plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), level=(-6.0, -6.0), clean_only_chance=1.0)
     config = dataclasses.replace(plain, hold_chance=0.5, hold=(0.2, 0.2), hold_pitch=(1.25, 1.25))
     (_, rows), (_, plain_rows) = (Mixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain))
-    rounds = 4 * 768  # of twelve periods of 64 samples, which are fewest above 3 / 60 Hz, for 0.2 s
+    rounds = 4 * 768  # of twelve periods of 64 samples, the most that 3 / 60 s hold, for 0.2 s
     changed = [not torch.equal(row, same) for row, same in zip(rows, plain_rows, strict=True)]
     assert 2 < sum(changed) < 10
     for row, same in zip(rows[changed].numpy(), plain_rows[changed].numpy(), strict=True):
@@ -282,7 +282,8 @@ def test_config_refuses_nonsense():
     assert MixConfig(snr=[0, 10]).snr == (0, 10)
     for wrong in (
         {"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}, {"segment": 0.0}, {"sample_rate": 0},
-        {"babble_speakers": (0, 2)}, {"hold_pitch": (0.8, 1.2)},
+        {"babble_speakers": (0, 2)}, {"hold_pitch": (0.8, 1.2)}, {"hold": (-0.2, 1.0)},
+        {"segment": 0.06, "hold_chance": 0.1},
         {"band": (0.0, 10.0)}, {"noises": ()}, {"noises": (0.0,)}, {"noises": (-1.0, 2.0)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(wrong))):

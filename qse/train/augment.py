@@ -63,9 +63,9 @@ def change_speed(audio: Tensor, samples: int) -> Tensor:
 def steadiest(audio: Tensor, places: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
     """Of K places in each row, int64 (B, K), the one behind which the sound is the most like itself a period later.
 
-    -> the place, its period of longest / 8 to `longest` samples, both int64 (B,), and how alike it is, at most 1 (B,).
-    What lies behind a place is compared over 3 * longest samples; it reads 4 * longest. Quiet places count as unlike,
-    and so do those whose likeness only falls from the shortest period on: theirs is a longer one, or none.
+    -> the place, its period (or several) of longest / 8 to `longest` samples, both int64 (B,), and how alike it is, at
+    most 1 (B,). What lies behind a place is compared over 3 * longest samples; it reads 4 * longest. Quiet places count
+    as unlike, and so do those whose likeness only falls from the shortest period on: theirs is a longer one, or none.
     """
     rows = torch.arange(len(audio), device=audio.device)[:, None]
     sound = audio[rows[..., None], places[..., None] + torch.arange(4 * longest, device=audio.device)]  # B, K, 4 L
@@ -76,8 +76,8 @@ def steadiest(audio: Tensor, places: Tensor, longest: int) -> tuple[Tensor, Tens
     own = power[..., :1].clamp_min(1e-9)
     alike = torch.fft.irfft(spectrum, n=size)[..., : longest + 1] / (own * power.maximum(1e-3 * own)).sqrt()
     loud = own[..., 0] > 0.1 * compared * active_level(audio)[:, None].square()
-    alike, lag = alike[..., longest // 8 :].max(-1)
-    best, at = (alike * (loud & (lag > 0))).max(1, keepdim=True)
+    before, (alike, lag) = alike[..., longest // 8 - 1], alike[..., longest // 8 :].max(-1)
+    best, at = (alike * (loud & (alike > before))).max(1, keepdim=True)
     return places.gather(1, at)[:, 0], longest // 8 + lag.gather(1, at)[:, 0], best[:, 0]
 
 

@@ -23,10 +23,9 @@ from torch.nn.functional import pad
 from . import augment
 from .corpus import Corpus
 from .draw import Dice, Shelf
-from .mix import MixConfig, Range
+from .mix import LOWEST_VOICE, MixConfig, Range
 from .rooms import rooms_of
 
-LOWEST_VOICE = 60  # Hz
 PLACES, STEADY = 16, 0.9  # at how many places a vowel is looked for, and how alike its periods must be
 
 

@@ -11,6 +11,7 @@ from ..evaluate.datasets import SAMPLE_RATE
 from ..evaluate.needs import need
 from ..networks import build_network
 from . import checkpoint, sources
+from .carry import loss_of
 from .recipe import RunConfig
 from .start import start_from
 from .validate import find_pairs
@@ -73,14 +74,24 @@ def check(config: RunConfig, job: Job) -> None:
         raise QseError(
             f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
         )
-    heard = max(0.4 if config.loss.stoi else 0.0, max(2048, config.loss.n_fft) / rate)  # seconds that the losses need
-    if config.mix.segment < heard:
-        raise QseError(f"mix.segment is {config.mix.segment:g}, the losses need {heard:g} s to hear: make it longer")
+    _heard(config, network)
     if job.valid or (job.data and sources.validates(config.dataset)):
         for package in ("pesq", "pystoi", "matplotlib"):  # which score and draw at the first validation
             need(package, "train")
     if job.valid:
         find_pairs(job.valid, rate)
+
+
+def _heard(config: RunConfig, network: nn.Module) -> None:
+    """Raises QseError when a segment is too short for the losses: each reads whole frames, and STOI 30 of them."""
+    segment = torch.zeros(1, config.mix.samples)
+    try:
+        with torch.no_grad():
+            loss_of(config.loss, config.train.carried)(network.eval(), segment, segment)
+    except RuntimeError as error:
+        raise QseError(f"mix.segment is {config.mix.segment:g} s, too short for a loss: make it longer") from error
+    if config.loss.stoi and config.mix.segment < 0.4:
+        raise QseError(f"mix.segment is {config.mix.segment:g} s, the loss stoi needs 0.4: make it longer")
 
 
 def _fits(network: nn.Module, path: Path) -> None:

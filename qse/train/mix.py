@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 
 Range = tuple[float, float]
+LOWEST_VOICE = 60  # Hz: a steady vowel is looked for in four of its periods
 POSITIVE = (
     "sample_rate",
     "segment",
@@ -77,6 +78,10 @@ class MixConfig:
             least = min(value) if isinstance(value, tuple) and value else value
             if field.name in POSITIVE and not least > 0:
                 raise ValueError(f"{field.name}: must be above 0, not {least}.")
+        if self.hold[0] < 0:
+            raise ValueError(f"hold = {list(self.hold)}: seconds more, 0 or above.")
+        if self.hold_chance and self.samples < 4 * (self.sample_rate // LOWEST_VOICE):
+            raise ValueError(f"segment = {self.segment}: no vowel can last in it, hold_chance needs 0.07.")
         if self.hold_pitch[0] < 1:
             raise ValueError(f"hold_pitch = {list(self.hold_pitch)}: a voice is made higher, 1 or more.")
         if not self.noises or min(self.noises) < 0 or not any(self.noises):
