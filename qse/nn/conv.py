@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .conv_gradient import conv2d
 from .init import quaternion_init_
 from .layout import is_channels_innermost, join, to_features
 from .quaternion import real_matrix
@@ -36,7 +37,7 @@ class QuaternionConv2d(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         bias = None if self.bias is None else self.bias.flatten()
         weight = real_matrix(self.weight)
-        y = F.conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
+        y = conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
         return y.unflatten(1, (4, -1))
 
 
@@ -113,6 +114,6 @@ class FrequencyUpsample(nn.Module):
             part.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)
             for part in (real_matrix(self.conv.weight), self.conv.get_parameter("bias").flatten())
         )
-        y = F.conv2d(x.flatten(1, 2), weight, bias, padding=self.conv.padding)
+        y = conv2d(x.flatten(1, 2), weight, bias, padding=self.conv.padding)
         y = y.permute(0, 2, 3, 1).unflatten(-1, (self.factor, 4, -1))  # B, T, F, factor, 4, C'
         return to_features(y.flatten(2, 3))
