@@ -58,7 +58,8 @@ class Source:
         self._file.close()
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """All samples in turn. Raises QseError at the first sample that is not finite, or where the file breaks off."""
+        """All samples in turn. Raises QseError at a block with samples that are not finite or above LOUDEST, and where
+        the file breaks off."""
         read = 0
         for block in self._read():
             if bad_samples(block):

@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +40,22 @@ def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
         return cls(**arguments)
     except (TypeError, ValueError) as error:
         raise QseError(f"{where}{error}") from error
+
+
+def require_positive(config: object, *names: str) -> None:
+    """Raises ValueError for a field that is not above 0, or a list of such numbers that holds one."""
+    for name in names:
+        value = getattr(config, name)
+        if not all(number > 0 for number in _numbers(value)):
+            raise ValueError(f"{name} = {value!r}: must be above 0")
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _numbers(item)
+    else:
+        yield value
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -176,8 +176,8 @@ def denoise(
     anew, or what `load` returns; `strength` in dB limits how far noise is pushed down (None: no limit; 0: not at all).
     Every channel is enhanced by itself. A model knows nothing above half its own sample rate: that band goes with the
     noise. Raises QseError for an unknown model, TypeError for samples that are not floats, ValueError for another
-    shape, for no channels or more than CHANNELS, for a sample rate out of range, and for samples that are not finite
-    or above LOUDEST.
+    shape, for no channels or more than CHANNELS, for a sample rate out of range, for a strength below 0, for samples
+    that are not finite or above LOUDEST.
     """
     if not LOWEST_RATE <= sample_rate < inf:
         raise ValueError(f"sample_rate {sample_rate}: it counts in Hz, at least {LOWEST_RATE}")

@@ -10,7 +10,7 @@ from qse.networks.catalogue import macs
 from qse.nn import attention
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.conv_attention import ConvolutionAttention
-from qse.nn.hamilton import HamiltonAttention, component_attention, folded_attention
+from qse.nn.hamilton import HamiltonAttention, component_attention, folded_attention, written_out_
 from qse.nn.quaternion import conjugate, hamilton_product
 
 N, H, L, D = 2, 3, 5, 2  # sequences, heads, tokens, quaternions per head
@@ -77,26 +77,26 @@ def assert_same(function, other, *tensors):
         torch.testing.assert_close(one, two, rtol=1e-9, atol=1e-11)
 
 
-def random_layer(kind, **options):
+def random_layer(kind):
     """A layer whose biases and gains are not those of a fresh one."""
-    layer = kind(C, H, **options)
+    layer = kind(C, H)
     for parameter in layer.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return layer
 
 
 CASES = {
-    "shared": (SharedScoreAttention, {}, shared),
-    "hamilton, folded": (HamiltonAttention, {}, hamilton),
-    "hamilton, literal": (HamiltonAttention, {"literal": True}, hamilton),
+    "shared": (SharedScoreAttention, shared),
+    "hamilton, folded": (HamiltonAttention, hamilton),
+    "hamilton, literal": (lambda *sizes: written_out_(HamiltonAttention(*sizes)), hamilton),
 }
 
 
 @pytest.mark.parametrize("few_tokens", [0, 64])
-@pytest.mark.parametrize(("kind", "options", "attend"), CASES.values(), ids=CASES)
-def test_layer_is_its_equations(kind, options, attend, few_tokens, monkeypatch):
+@pytest.mark.parametrize(("kind", "attend"), CASES.values(), ids=CASES)
+def test_layer_is_its_equations(kind, attend, few_tokens, monkeypatch):
     monkeypatch.setattr(attention, "FEW_TOKENS", few_tokens)
-    layer, x = random_layer(kind, **options), torch.randn(N, L, 4, C, requires_grad=True)
+    layer, x = random_layer(kind), torch.randn(N, L, 4, C, requires_grad=True)
     assert_same(lambda: layer(x), lambda: by_hand(layer, x, attend), x, *layer.parameters())
 
 

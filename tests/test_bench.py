@@ -1,5 +1,6 @@
 """Benchmarks: that what is compared computes the same, and that counts are right. How fast it is, no test says."""
 
+import copy
 import json
 import re
 import sys
@@ -17,12 +18,15 @@ from qse_cli.bench import _print  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from qse import bench  # noqa: E402
-from qse.bench import attention, clock, count, forms, layers, offline, train  # noqa: E402
+from qse.bench import attention, clock, count, forms, layers, train  # noqa: E402
 from qse.bench.machine import machine  # noqa: E402
+from qse.bench.models import graphs as models_of  # noqa: E402
 from qse.bench.models import network  # noqa: E402
 from qse.bench.precision import CONVERSIONS  # noqa: E402
 from qse.bench.table import Column, Table  # noqa: E402
 from qse.errors import QseError  # noqa: E402
+from qse.networks import build_network  # noqa: E402
+from qse.nn.hamilton import component_attention, folded_attention, written_out_  # noqa: E402
 from qse.nn.quaternion import hamilton_product  # noqa: E402
 
 HEADS, TOKENS, D = 2, 5, 3
@@ -184,9 +188,10 @@ def test_training_gives_every_weight_a_gradient(recipe):
 
 def test_literal_hamilton_attention_is_the_folded_one():
     n_fft, hop = 32, 16
-    folded = offline.build_network({"network": "qtransformer-hamilton", "n_fft": n_fft, "hop_length": hop}).eval()
-    literal, x = offline._literal("qtransformer-hamilton", n_fft, hop), torch.randn(1, 200)
-    literal.load_state_dict(folded.state_dict())
+    folded = build_network({"network": "qtransformer-hamilton", "n_fft": n_fft, "hop_length": hop}).eval()
+    literal, x = written_out_(copy.deepcopy(folded)), torch.randn(1, 200)
+    kinds = [{part.attend for part in network.modules() if hasattr(part, "attend")} for network in (folded, literal)]
+    assert kinds == [{folded_attention}, {component_attention}]
     with torch.inference_mode():
         torch.testing.assert_close(literal(x), folded(x), rtol=0, atol=1e-5)
 
@@ -246,7 +251,35 @@ def test_fewer_bits_change_the_output_a_little(models, command, tmp_path):
     assert all(15 < rows[name]["snr"] < 50 for name in rows if name.startswith("int8"))
 
 
+def test_a_model_that_does_not_stream_is_left_out_and_refused_by_name(command, monkeypatch, tmp_path):
+    spec, enhanced = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("spec", "enhanced"))
+    copy = helper.make_node("Identity", ["spec"], ["enhanced"])
+    graph, opset = helper.make_graph([copy], "whole", [spec], [enhanced]), helper.make_opsetid("", 17)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=9)
+    numbers = {"sample_rate": "16000", "n_fft": "400", "hop_length": "100"}
+    helper.set_model_props(model, {"name": "whole", "version": "1", **numbers})
+    graphs.recurrent(tmp_path / "recurrent" / "model.onnx")
+    (tmp_path / "whole").mkdir()
+    onnx.save(model, tmp_path / "whole" / "model.onnx")
+    monkeypatch.setenv("QSE_MODELS", str(tmp_path))
+    status, out, err = command("bench", "graphs")
+    assert (status, err) == (0, "") and "recurrent" in out and "whole" not in out
+    status, _, err = command("bench", "graphs", "whole")
+    assert status == 1 and "whole needs whole recordings and cannot stream" in err
+
+
+def test_recipes_of_one_name_are_two_rows(recipe, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / recipe.name
+    other.write_text(recipe.read_text().replace("growth = 2", "growth = 4"))
+    with models_of((str(recipe), str(other))) as found:
+        sizes = {path.stat().st_size for path in found.values()}
+    assert list(found) == [f"{recipe}, untrained", f"{other}, untrained"] and len(sizes) == 2
+
+
 def test_bench_says_what_it_does_not_know(models, command):
+    status, _, err = command("bench", "layers", "live-base")
+    assert (status, err) == (2, "qse: layers is measured without a model: leave live-base out\n")
     status, _, err = command("bench", "speed")
     assert (status, err) == (2, f"qse: no topic called speed: there is {', '.join(bench.TOPICS)}\n")
     status, _, err = command("bench", "stream", "nothing")

@@ -1,6 +1,7 @@
 """Corpus and Mixer on made-up recordings whose groups can be told apart by ear of a Fourier transform."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import soundfile
 import torch
 
 from qse.errors import QseError
+from qse.train import augment
 from qse.train.corpus import Corpus
 from qse.train.data import Mixer
 from qse.train.draw import Dice, Shelf
@@ -148,14 +150,57 @@ def test_a_batch_depends_on_seed_rank_and_step_alone():
     assert all(not torch.equal(again[0], noisy) for noisy, _ in others)
 
 
-@pytest.mark.parametrize("chance", CHANCES)
-def test_every_augmentation_alone_is_finite_and_does_something(chance):
-    plain = only(coloured_chance=1.0) if chance == "alone_chance" else PLAIN
-    noisy, clean = mixer(dataclasses.replace(plain, **{chance: 1.0})).batch(3, 6)
-    plain_noisy, plain_clean = mixer(plain).batch(3, 6)
+def first(audio, *_):
+    return audio
+
+
+def fitted(audio, samples):
+    return torch.nn.functional.pad(audio, (0, samples - audio.shape[1]))
+
+
+WITHOUT = {  # chance -> the function that carries it out, and what does nothing in its place
+    "coloured_chance": ("coloured", first),
+    "shaped_chance": ("speech_shaped", first),
+    "hum_chance": ("hum", lambda mains, amplitude, phase, samples, rate: torch.zeros(len(mains), samples)),
+    "clicks_chance": ("clicks", lambda position, amplitude, burst, samples: torch.zeros(len(position), samples)),
+    "speed_chance": ("change_speed", fitted),
+    "tone_chance": ("equalise", first),
+    "gain_chance": ("change_gain", first),
+    "hold_chance": ("change_speed", fitted),
+    "whisper_chance": ("whispered", first),
+    "room_chance": ("reverberate", lambda audio, *_: (audio, audio)),
+    "band_chance": ("low_pass", first),
+    "clip_chance": ("soft_clip", first),
+}
+
+
+@pytest.mark.parametrize("chance", WITHOUT)
+def test_every_augmentation_is_carried_out(monkeypatch, chance):
+    """The same dice, and the function in the middle of it does nothing: another batch."""
+    config = only(**{chance: 1.0}, speed=(0.9, 0.95), coloured_slope=(-9.0, -6.0))
+    noisy, clean = mixer(config).batch(3, 6)
     assert noisy.isfinite().all() and clean.isfinite().all()
     assert noisy.abs().amax() <= 1.001
-    assert not torch.equal(noisy, plain_noisy) or not torch.equal(clean, plain_clean)
+    name, nothing = WITHOUT[chance]
+    monkeypatch.setattr(augment, name, nothing)
+    same_noisy, same_clean = mixer(config).batch(3, 6)
+    apart = (noisy - same_noisy).abs().amax(1) + (clean - same_clean).abs().amax(1)
+    assert (apart > 1e-3).all() if chance != "clip_chance" else (apart > 1e-6).any()
+
+
+def test_every_other_chance_has_a_test_of_its_own():
+    others = {"alone", "babble", "pause", "mute", "noise_only", "clean_only"}
+    assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT)
+
+
+def test_noise_that_is_made_can_be_alone():
+    """Recordings of one tone and coloured noise: without the recordings, the tone is gone."""
+    corpus = Corpus.of([sine(1000, 2.0)], [""])
+    for alone in (0.0, 1.0):
+        config = only(coloured_chance=1.0, coloured_slope=(0.0, 0.0), alone_chance=alone, source_spread=0.0)
+        noisy, clean = Mixer(config, speech_corpus(), corpus).batch(0, 4)
+        spectrum = np.abs(np.fft.rfft(noisy - clean))
+        assert ((spectrum[:, 1000] > 20 * np.median(spectrum, 1)) == (not alone)).all()
 
 
 def test_a_thousand_items_of_everything_are_finite():
@@ -279,12 +324,11 @@ def test_a_microphone_that_is_switched_on_is_heard_all_at_once():
 
 
 def test_config_refuses_nonsense():
-    assert MixConfig(snr=[0, 10]).snr == (0, 10)
     for wrong in (
         {"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}, {"segment": 0.0}, {"sample_rate": 0},
-        {"babble_speakers": (0, 2)}, {"hold_pitch": (0.8, 1.2)}, {"hold": (-0.2, 1.0)},
+        {"babble_speakers": (0, 2)}, {"hold_pitch": (0.8, 1.2)}, {"hold": (-0.2, 1.0)}, {"pause": (-1.0, 1.0)},
         {"segment": 0.06, "hold_chance": 0.1},
-        {"band": (0.0, 10.0)}, {"noises": ()}, {"noises": (0.0,)}, {"noises": (-1.0, 2.0)},
+        {"band": (0.0, 10.0)}, {"noises": ()}, {"noises": (0.0,)}, {"noises": (-1.0, 2.0)}, {"noises": (math.nan,)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(wrong))):
             MixConfig(**wrong)

@@ -18,7 +18,7 @@ from qse.experiments.reasoning import Reasoning, corpus, judge, loss_of  # noqa:
 from qse.experiments.tasks import TASKS  # noqa: E402
 from qse.experiments.words import Vocabulary, read_snli, read_sst2  # noqa: E402
 from qse.networks.text import PairClassifier, TextAttention, TextClassifier, TextConfig  # noqa: E402
-from qse.nn.hamilton import HamiltonAttention  # noqa: E402
+from qse.nn.hamilton import HamiltonAttention, written_out_  # noqa: E402
 
 
 def rows_of(path):
@@ -260,7 +260,7 @@ def test_phm_transformers_have_the_sizes_of_table_5(n, thousands):
 def test_attention_of_texts_is_equation_4():
     torch.manual_seed(0)
     layer, x = TextAttention(TextConfig(dim=16, heads=2)), torch.randn(3, 5, 16)
-    known = HamiltonAttention(4, 2, qk_norm=False, literal=True)  # held to the equation in test_attention_parity.py
+    known = written_out_(HamiltonAttention(4, 2, qk_norm=False))  # held to the equation in test_attention_parity.py
     known.out.load_state_dict(layer.out.state_dict())
     for name in ("weight", "bias"):
         joined = torch.cat([getattr(part, name) for part in layer.project], 1)
@@ -307,6 +307,8 @@ def test_a_folder_that_cannot_be_made_and_a_setting_that_is_none(command, tmp_pa
     assert status == 1 and "file: cannot make this folder" in error
     status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "step=3")
     assert status == 1 and "unknown key 'step'" in error and not (tmp_path / "new").exists()
+    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "steps=0")
+    assert status == 1 and "steps = 0: must be above 0" in error and not (tmp_path / "new").exists()
 
 
 RECIPE = """

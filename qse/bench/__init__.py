@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 
+from ..errors import UsageError
 from .table import Table
 
 TOPICS = ("stream", "graphs", "precision", "attention", "layers", "offline", "train")
+WITHOUT_MODELS = ("attention", "layers")
 
 
 @dataclass(frozen=True)
@@ -31,4 +33,6 @@ def topics() -> dict[str, Callable[[Request], Table]]:
 
 
 def _bench(topic: str, request: Request) -> Table:
+    if request.models and topic in WITHOUT_MODELS:
+        raise UsageError(f"{topic} is measured without a model: leave {request.models[0]} out")
     return import_module(f".{topic}", __name__).bench(request)

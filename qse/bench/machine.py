@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("qse", "numpy", "onnxruntime", "torch")
+PACKAGES = ("qse-speech", "numpy", "onnxruntime", "torch")
 
 
 @dataclass(frozen=True)

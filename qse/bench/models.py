@@ -6,15 +6,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from ..engine import Engine
 from ..errors import QseError
 from ..evaluate.needs import need
-from ..zoo import available, find
+from ..zoo import available, load, streaming
 
 if TYPE_CHECKING:
-    from torch import nn
+    from ..networks import Network
 
 
-def network(model: str) -> "nn.Module":
+def network(model: str) -> "Network":
     """A fresh network, the same every time: of a recipe (.toml), or by the name of an architecture."""
     torch = need("torch", "train")
     from ..networks import NETWORKS, build_network
@@ -37,20 +38,20 @@ def graphs(models: tuple[str, ...]) -> Iterator[dict[str, Path]]:
 
 
 def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
-    """`models`, or all trained ones. QseError where that leaves none."""
-    models = models or tuple(available())
+    """`models`, or all trained ones that stream. QseError where that leaves none."""
+    models = models or tuple(name for name in available() if isinstance(load(name), Engine))
     if not models:
         raise QseError("no trained model is installed: name one by its path, or a recipe (recipes/live-base.toml)")
     return models
 
 
 def _name(model: str) -> str:
-    return f"{Path(model).stem}, untrained" if model.endswith(".toml") else model
+    return f"{model}, untrained" if model.endswith(".toml") else model
 
 
 def _graph(model: str, folder: Path) -> Path:
     if not model.endswith(".toml"):
-        return find(model)
+        return streaming(load(model)).path
     need("torch", "train")
     from .. import __version__
     from ..export import export_stream

@@ -2,6 +2,7 @@
 against Hamilton attention, this one folded into a fused call and as its equations are written.
 """
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ..errors import UsageError
 from ..networks import build_network
 from ..networks.offline import Offline
 from ..nn.attention import SharedScoreAttention
-from ..nn.hamilton import HamiltonAttention, component_attention
+from ..nn.hamilton import HamiltonAttention, written_out_
 from . import Request
 from .clock import race
 from .machine import machine
@@ -92,7 +93,7 @@ def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> d
         form = next((form for kind, form in FORMS.items() if kind in kinds), "-")
         networks[name, form] = network
         if literal and HamiltonAttention in kinds:
-            networks[name, "hamilton, literal"] = _literal(name, *stft)
+            networks[name, "hamilton, literal"] = written_out_(copy.deepcopy(network))
     return networks
 
 
@@ -106,11 +107,3 @@ def _peak(call: Callable[[], Tensor]) -> float | None:
     call()
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return 1024.0 * int(peak.split()[1])
-
-
-def _literal(name: str, n_fft: int, hop_length: int) -> nn.Module:
-    network = build_network({"network": name, "n_fft": n_fft, "hop_length": hop_length}).eval()
-    for module in network.modules():
-        if isinstance(module, HamiltonAttention):
-            module.attend = component_attention
-    return network

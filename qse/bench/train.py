@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 import torch
-from torch import nn
 
-from ..networks import enhance
+from ..networks import Network, enhance
 from . import Request
 from .clock import race
 from .machine import machine
@@ -59,10 +58,10 @@ def _rows(names: tuple[str, ...], device: str, seconds: float) -> list[dict]:
     ]
 
 
-def stepper(model: nn.Module, batch: int, precision: str) -> Callable[[], None]:
+def stepper(model: Network, batch: int, precision: str) -> Callable[[], None]:
     """A call that runs one forward and one backward pass."""
     device = next(model.parameters()).device
-    noisy = 0.1 * torch.randn(batch, round(16000 * SEGMENT), device=device)
+    noisy = 0.1 * torch.randn(batch, round(model.config.sample_rate * SEGMENT), device=device)
     model.train()
 
     def step() -> None:

@@ -24,8 +24,8 @@ import numpy as np
 from ..errors import QseError
 from ..formats import FORMATS, audio_within
 from ..whole import whole
+from .metrics import SAMPLE_RATE
 
-SAMPLE_RATE = 16000
 CACHE = "16kHz"
 
 Progress = Callable[[int, int], None]  # how many are done, of how many
@@ -166,12 +166,14 @@ def read_mono(path: Path) -> tuple[np.ndarray, int]:
 
 
 def read_channels(path: Path) -> tuple[np.ndarray, int]:
-    """(channels, samples) float64 in [-1, 1] and the sample rate. QseError if it cannot be read."""
+    """(channels, samples) float64 in [-1, 1] and the sample rate. QseError if it cannot be read, or is no audio."""
     import soundfile
 
     audio, sample_rate = _readable(soundfile.read, path, always_2d=True)
     if not len(audio):
         raise QseError(f"{path} is empty: replace it or leave it out")
+    if not np.isfinite(audio).all():
+        raise QseError(f"{path} holds samples that are NaN or infinite: replace it or leave it out")
     return audio.T, sample_rate
 
 

@@ -142,6 +142,8 @@ def _check_arrays(names: list[str], clean: np.ndarray | None, enhanced: np.ndarr
         raise ValueError(f"{', '.join(n for n in names if METRICS[n].needs_clean)} need the clean signal")
     if np.shape(clean) != np.shape(enhanced):
         raise ValueError(f"clean and enhanced differ in length: {np.shape(clean)} and {np.shape(enhanced)} samples")
+    if not np.isfinite(clean).all():
+        raise ValueError("clean holds samples that are not finite")
     if not np.any(clean):
         raise ValueError("the clean signal is silent: metrics against it have no value")
 

@@ -14,7 +14,7 @@ from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders, with_l
 from .metrics import METRICS
 from .needs import need
 from .runner import Task, enhance, evaluate, read_pair
-from .store import Row
+from .store import Row, write_text
 from .systems import System, find_system, weights_step
 
 WORST = 10  # utterances that a picture per metric shows: those with the smallest gain
@@ -162,8 +162,8 @@ def _write(out: Path, found: dict[str, Any], rows: list[Row], groups: dict[str, 
         text += "\n" + report.group_table(rows, groups, by)
         parts = report.grouped(rows, groups)
         found["groups"] = {group: report.findings(found["system"], part) for group, part in parts.items()}
-    (out / "summary.md").write_text(text, encoding="utf-8")
-    (out / "summary.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    write_text(out / "summary.md", text)
+    write_text(out / "summary.json", json.dumps(found, indent=2) + "\n")
     return text
 
 

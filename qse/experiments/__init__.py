@@ -33,6 +33,11 @@ def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = F
     settings = getattr(import_module(f".{module}", __package__), cls)
     values = configuration.overridden(settings.FULL if full else {}, list(changes))
     chosen = configuration.build(settings, values, f"experiment {name}: ")
+    counts = [key for key, value in vars(chosen).items() if type(value) is int and key not in ("seed", "warmup")]
+    try:
+        configuration.require_positive(chosen, *counts)
+    except ValueError as error:
+        raise QseError(f"experiment {name}: {error}") from error
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -43,7 +43,7 @@ class Latency:
 class Session:
     """Everything between a source and its loudspeakers.
 
-    `bypass`: set it to hear the noisy signal, as late as the enhanced one, and back; it passes over within 80 ms.
+    `bypass`: set it to hear the noisy signal, as late as the enhanced one, and back; it passes over within eight hops.
     `noisy`, `enhanced`: levels (dBFS, over the last half second); `meter`: processing time per block.
     """
 

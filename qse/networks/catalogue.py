@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..nn.hamilton import HamiltonAttention, component_attention
+from ..nn.hamilton import written_out_
 from . import build_network
 
 
@@ -33,18 +33,16 @@ ROWS = (
 )
 
 
-def measure(name: str, n_fft: int = 400, hop_length: int = 100) -> tuple[int, int]:
+def measure(name: str) -> tuple[int, int]:
     """(parameters, multiply-accumulates for one second of audio) of a model by name; nothing is computed.
 
     Hamilton attention counts as its equations say: the zeros that the fused form adds to the values do not count.
     """
     with torch.device("meta"):
-        network = build_network({"network": name, "n_fft": n_fft, "hop_length": hop_length})
-    for module in network.modules():
-        if isinstance(module, HamiltonAttention):
-            module.attend = component_attention
-    spec = torch.empty(1, 2, 1 + network.config.sample_rate // hop_length, n_fft // 2 + 1, device="meta")
-    return sum(parameter.numel() for parameter in network.parameters()), macs(network.get_submodule("core"), spec)
+        network = build_network({"network": name})
+    config, core = network.config, written_out_(network.get_submodule("core"))
+    spec = torch.empty(1, 2, 1 + config.sample_rate // config.hop_length, config.n_fft // 2 + 1, device="meta")
+    return sum(parameter.numel() for parameter in network.parameters()), macs(core, spec)
 
 
 @torch.no_grad()

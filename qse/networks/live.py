@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..config import require_positive
 from ..nn.conv import FrequencyUpsample, QuaternionConv2d
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import channels_innermost, join
@@ -51,6 +52,11 @@ class LiveConfig:
     phm_n: int = 4
 
     def __post_init__(self) -> None:
+        require_positive(
+            self, "sample_rate", "n_fft", "hop_length", "ranges", "channels", "growth", "dilations", "heads", "window"
+        )
+        if len(self.channels) != 3:
+            raise ValueError(f"channels {self.channels}: three numbers, of the two levels and the bottleneck")
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):
@@ -64,8 +70,6 @@ class LiveConfig:
         branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
         if unknown := set(self.without.split()) - set(branches):
             raise ValueError(f"without {min(unknown)!r}: choose from {', '.join(branches)}")
-        if self.window < 1:
-            raise ValueError(f"window {self.window}: at least the frame itself, 1")
 
 
 class RangeSplit(nn.Module):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..config import require_positive
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import channels_innermost, join, to_features, to_tokens
@@ -34,6 +35,7 @@ class OfflineConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
+        require_positive(self, *(key for key, value in vars(self).items() if type(value) in (int, tuple)))
         if self.n_fft % self.hop_length:
             raise ValueError(f"hop_length {self.hop_length} does not divide n_fft {self.n_fft}")
 

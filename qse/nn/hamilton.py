@@ -48,17 +48,22 @@ def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 class HamiltonAttention(nn.Module):
-    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other, each component by weights of its own.
+    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other, each component by weights of its own."""
 
-    `literal` computes Eqs. 14-16 as they are written instead of the fused form.
-    """
-
-    def __init__(self, channels: int, heads: int, qk_norm: bool = True, literal: bool = False):
+    def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()
         self.project = Projections(channels, heads, qk_norm)
         self.out = QuaternionLinear(channels, channels)
-        self.attend = component_attention if literal else folded_attention
+        self.attend = folded_attention
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = (part.unflatten(-1, (4, -1)) for part in self.project(x))
         return self.out(merge_heads(self.attend(q, k, v).flatten(-2)))
+
+
+def written_out_(module: nn.Module) -> nn.Module:
+    """The module itself; its Hamilton attention is now computed as Eqs. 14-16 are written, not in the fused form."""
+    for part in module.modules():
+        if isinstance(part, HamiltonAttention):
+            part.attend = component_attention
+    return module

@@ -9,7 +9,7 @@ from torch import nn
 from ..errors import QseError, UsageError
 from ..evaluate.datasets import SAMPLE_RATE
 from ..evaluate.needs import need
-from ..networks import build_network
+from ..networks import build_network, enhance
 from . import checkpoint, sources
 from .carry import loss_of
 from .recipe import RunConfig
@@ -85,11 +85,15 @@ def check(config: RunConfig, job: Job) -> None:
 def _heard(config: RunConfig, network: nn.Module) -> None:
     """Raises QseError when a segment is too short for the losses: each reads whole frames, and STOI 30 of them."""
     segment = torch.zeros(1, config.mix.samples)
-    try:
-        with torch.no_grad():
-            loss_of(config.loss, config.train.carried)(network.eval(), segment, segment)
-    except RuntimeError as error:
-        raise QseError(f"mix.segment is {config.mix.segment:g} s, too short for a loss: make it longer") from error
+    with torch.no_grad():
+        try:
+            enhance(network.eval(), segment)
+        except RuntimeError as error:
+            raise QseError(f"the network of this [model] does not run, its sizes do not fit: {error}") from error
+        try:
+            loss_of(config.loss, config.train.carried)(network, segment, segment)
+        except RuntimeError as error:
+            raise QseError(f"mix.segment is {config.mix.segment:g} s, too short for a loss: make it longer") from error
     if config.loss.stoi and config.mix.segment < 0.4:
         raise QseError(f"mix.segment is {config.mix.segment:g} s, the loss stoi needs 0.4: make it longer")
 

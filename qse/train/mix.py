@@ -1,6 +1,9 @@
 """What a segment is mixed of, how often and how much of it: the `[mix]` table of a recipe (data.py mixes)."""
 
 from dataclasses import dataclass, fields
+from math import inf
+
+from ..config import require_positive
 
 Range = tuple[float, float]
 LOWEST_VOICE = 60  # Hz: a steady vowel is looked for in four of its periods
@@ -69,22 +72,19 @@ class MixConfig:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, list):
-                object.__setattr__(self, field.name, value := tuple(value))
             if field.name.endswith("_chance") and not 0 <= value <= 1:
                 raise ValueError(f"{field.name} = {value}: a chance lies between 0 and 1.")
             if isinstance(value, tuple) and field.name != "noises" and not (len(value) == 2 and value[0] <= value[1]):
                 raise ValueError(f"{field.name} = {list(value)}: a range is two numbers, the smaller one first.")
-            least = min(value) if isinstance(value, tuple) and value else value
-            if field.name in POSITIVE and not least > 0:
-                raise ValueError(f"{field.name}: must be above 0, not {least}.")
-        if self.hold[0] < 0:
-            raise ValueError(f"hold = {list(self.hold)}: seconds more, 0 or above.")
+        require_positive(self, *POSITIVE)
+        for name in ("pause", "hold", "mute"):
+            if min(seconds := getattr(self, name)) < 0:
+                raise ValueError(f"{name} = {list(seconds)}: seconds, 0 or above.")
         if self.hold_chance and self.samples < 4 * (self.sample_rate // LOWEST_VOICE):
             raise ValueError(f"segment = {self.segment}: no vowel can last in it, hold_chance needs 0.07.")
         if self.hold_pitch[0] < 1:
             raise ValueError(f"hold_pitch = {list(self.hold_pitch)}: a voice is made higher, 1 or more.")
-        if not self.noises or min(self.noises) < 0 or not any(self.noises):
+        if not all(0 <= weight < inf for weight in self.noises) or not any(self.noises):
             raise ValueError(f"noises = {list(self.noises)}: weights, none below 0 and one above it.")
         if self.rooms < 1:
             raise ValueError(f"rooms = {self.rooms}: at least 1; without any reverberation room_chance is 0.")
