@@ -23,6 +23,7 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 """
 EXTRAS = {"torch", "torchaudio", "safetensors", "onnx", "onnxscript", "matplotlib", "pesq", "pystoi", "librosa"}
+EXTRAS |= {"tomli_w", "requests"}
 ABSENT = EXTRAS | {"scipy", "speechmos", "pytest", "sounddevice"}  # sounddevice needs PortAudio on the machine
 
 
