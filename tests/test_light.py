@@ -23,8 +23,8 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 """
 EXTRAS = {"torch", "torchaudio", "safetensors", "onnx", "onnxscript", "matplotlib", "pesq", "pystoi", "librosa"}
-EXTRAS |= {"tomli_w", "requests"}
-ABSENT = EXTRAS | {"scipy", "speechmos", "pytest", "sounddevice"}  # sounddevice needs PortAudio on the machine
+ABSENT = EXTRAS | {"tomli_w", "requests", "scipy", "speechmos", "pytest"}
+ABSENT |= {"sounddevice"}  # which needs PortAudio on the machine
 
 
 def fresh(code: str, *arguments: str, blocked=frozenset(ABSENT)) -> subprocess.CompletedProcess:
