@@ -10,7 +10,6 @@ from qse.errors import QseError  # noqa: E402
 from qse.networks import build_network, enhance  # noqa: E402
 from qse.networks.bottleneck import BandTimeBlock, Bottleneck  # noqa: E402
 from qse.networks.dense import DenseBlock  # noqa: E402
-from qse.networks.fold import fold  # noqa: E402
 from qse.networks.live import Live, LiveConfig, RangeJoin, RangeSplit  # noqa: E402
 from qse.nn.state import flatten_state  # noqa: E402
 
@@ -189,15 +188,6 @@ def test_every_weight_is_trained():
     network(0.3 * torch.randn(2, 320))[0].square().sum().backward()
     idle = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
     assert not idle
-
-
-@torch.no_grad()
-@each_variant
-def test_folding_changes_nothing_but_rounding(changes):
-    network, audio = live(**changes), 0.3 * torch.randn(2, 640)
-    folded = fold(network)
-    assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in folded.modules())
-    torch.testing.assert_close(folded(audio)[0], network(audio)[0], rtol=0, atol=2e-6)
 
 
 # By name

@@ -17,7 +17,6 @@ from qse.networks.dilated import GatedLayer, NormedConv, Unit
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.conv import QuaternionConv2d
 from qse.nn.conv_attention import ConvolutionAttention
-from qse.nn.features import QuaternionFeatures
 from qse.nn.layout import to_features, to_tokens
 from qse.nn.polar import PolarMask
 from qse.nn.quaternion import hamilton_product
@@ -145,12 +144,6 @@ def test_attention_turns_with_its_input(kind):
     turn = F.normalize(torch.randn(4), dim=0)[:, None]
     turned = hamilton_product(turn, x, dim=-2)
     torch.testing.assert_close(attention(turned), hamilton_product(turn, attention(x), dim=-2), rtol=1e-4, atol=1e-5)
-
-
-def test_features_of_eq_19():
-    spec = torch.randn(2, 2, 5, 7)
-    expected = [torch.zeros(2, 5, 7), torch.complex(spec[:, 0], spec[:, 1]).abs(), spec[:, 0], spec[:, 1]]
-    torch.testing.assert_close(QuaternionFeatures(power=1.0)(spec)[:, :, 0], torch.stack(expected, 1))
 
 
 def test_mask_of_eqs_68_and_69():
