@@ -53,6 +53,7 @@ def test_a_table_shows_units_and_keeps_plain_numbers():
     columns = (Column("name", "model"), Column("p50", "µs", ".1f", 1e6), Column("paper", "paper", ".2f"))
     rows = [{"name": "x", "p50": 2.5e-4}, {"name": "y", "p50": 1e-3, "paper": 1.27}]
     table = Table("stream", columns, rows, machine(1), ("A note.",))
+    assert set(machine(1).packages) == {"qse-speech", "numpy", "onnxruntime", "torch"}
     assert table.cells() == [["x", "250.0", "-"], ["y", "1000.0", "1.27"]]
     plain = json.loads(json.dumps(table.plain()))
     assert plain["rows"][0]["p50"] == 2.5e-4 and plain["machine"]["threads"] == 1 and plain["notes"] == ["A note."]
@@ -272,6 +273,8 @@ def test_recipes_of_one_name_are_two_rows(recipe, tmp_path):
     (tmp_path / "other").mkdir()
     other = tmp_path / "other" / recipe.name
     other.write_text(recipe.read_text().replace("growth = 2", "growth = 4"))
+    with models_of((str(recipe),)) as found:
+        assert list(found) == ["small, untrained"]
     with models_of((str(recipe), str(other))) as found:
         sizes = {path.stat().st_size for path in found.values()}
     assert list(found) == [f"{recipe}, untrained", f"{other}, untrained"] and len(sizes) == 2

@@ -16,6 +16,8 @@ CASES = [  # channels in, out, kernel, stride, padding, dilation
     (16, 12, (1, 3), (1, 1), (0, 0), (1, 1)),
     (16, 12, (1, 2), (1, 1), (0, 4), (1, 1)),  # padded by more than the kernel sees
     (12, 16, (1, 1), (1, 1), (0, 0), (1, 1)),
+    (12, 16, (1, 1), (1, 2), (0, 0), (1, 1)),
+    (12, 16, (1, 1), (1, 1), (0, 1), (1, 1)),
 ]
 
 
@@ -37,7 +39,11 @@ def test_gradients_are_those_of_torch(monkeypatch, inputs, outputs, kernel, stri
     gradients = (torch.autograd.grad(z, (x, weight, bias), towards) for z in (y, expected))
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other)
-    assert counted.calls == by_weight.calls == (kernel != (1, 1))  # it was this one, and not torch's again
+    plain = (kernel, stride, padding) == ((1, 1), (1, 1), (0, 0))
+    assert counted.calls == by_weight.calls == (not plain)  # it was this one, and not torch's again
+    conv_gradient.conv2d(x.detach(), weight, None, stride, padding, dilation).sum().backward()
+    expected = F.conv2d(x.detach(), weight, None, stride, padding, dilation).sum()
+    torch.testing.assert_close(weight.grad, torch.autograd.grad(expected, weight)[0])
 
 
 class Counted:
@@ -61,6 +67,7 @@ def test_what_is_not_for_it_is_left_to_torch(monkeypatch):
     conv_gradient.conv2d(innermost.contiguous(), weight)
     conv_gradient.conv2d(innermost, weight.detach())
     conv_gradient.conv2d(innermost[:, :4], torch.nn.Parameter(torch.randn(16, 4, 1, 3)))
+    conv_gradient.conv2d(innermost.bfloat16(), torch.nn.Parameter(weight.detach().bfloat16()))
     with torch.no_grad():
         conv_gradient.conv2d(innermost, weight)
     with torch.autocast("cpu", torch.bfloat16):

@@ -188,7 +188,8 @@ def test_every_augmentation_is_carried_out(monkeypatch, chance):
     assert (apart > 1e-3).all() if chance != "clip_chance" else (apart > 1e-6).any()
 
 
-def test_every_other_chance_has_a_test_of_its_own():
+def test_no_chance_is_forgotten():
+    """The others have tests of their own."""
     others = {"alone", "babble", "pause", "mute", "noise_only", "clean_only"}
     assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT)
 
@@ -324,6 +325,7 @@ def test_a_microphone_that_is_switched_on_is_heard_all_at_once():
 
 
 def test_config_refuses_nonsense():
+    assert MixConfig(snr=[0, 10]).snr == (0, 10)
     for wrong in (
         {"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}, {"segment": 0.0}, {"sample_rate": 0},
         {"babble_speakers": (0, 2)}, {"hold_pitch": (0.8, 1.2)}, {"hold": (-0.2, 1.0)}, {"pause": (-1.0, 1.0)},

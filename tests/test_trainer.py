@@ -514,13 +514,13 @@ def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
     refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, job(audio, tmp_path / "new"))
     slow = replace(slow, mix=replace(slow.mix, sample_rate=8000), loss=LossConfig(pesq=0, stoi=1))
     refused("pesq and stoi hear 16000 Hz, the model works at 8000", slow, job(audio, tmp_path / "new", valid=None))
-    odd = replace(CONFIG, model={"network": "qconformer", "kernel": 4, "channels": 4, "layers": 1})
-    refused("the network of this .model. does not run", odd, job(audio, tmp_path / "new", valid=None))
     for segment, loss, plan in (
         (0.03, replace(LOSS, mrstft=1.0), PLAN),  # which reads 600 samples
         (0.1, replace(LOSS, compressed=1.0, n_fft=4096), PLAN),
         (0.0385, replace(LOSS, mrstft=1.0), replace(PLAN, carried=0.5)),  # whole hops, without the latency
         (0.39, replace(LOSS, stoi=1.0), PLAN),
+        (0.401, replace(LOSS, stoi=1.0), replace(PLAN, carried=0.5)),
+        (0.0039, LOSS, replace(PLAN, carried=0.5)),  # a single hop
     ):
         short = replace(CONFIG, mix=replace(CONFIG.mix, segment=segment), loss=loss, train=plan)
         refused(f"mix.segment is {segment} s.* make it longer", short, job(audio, tmp_path / "new", valid=None))

@@ -1,5 +1,6 @@
 """What a benchmark's MODEL may be: a trained model by name or path, or the recipe of one that is not trained yet."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,7 +35,8 @@ def network(model: str) -> "Network":
 def graphs(models: tuple[str, ...]) -> Iterator[dict[str, Path]]:
     """Exported graphs by name: those of trained models where they lie, those of recipes for as long as this lasts."""
     with TemporaryDirectory() as folder:
-        yield {_name(model): _graph(model, Path(folder)) for model in models}
+        stems = Counter(Path(model).stem for model in set(models))
+        yield {_name(model, stems): _graph(model, Path(folder)) for model in models}
 
 
 def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
@@ -45,8 +47,11 @@ def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
     return models
 
 
-def _name(model: str) -> str:
-    return f"{model}, untrained" if model.endswith(".toml") else model
+def _name(model: str, stems: Counter[str]) -> str:
+    if not model.endswith(".toml"):
+        return model
+    stem = Path(model).stem
+    return f"{model if stems[stem] > 1 else stem}, untrained"
 
 
 def _graph(model: str, folder: Path) -> Path:

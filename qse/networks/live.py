@@ -55,8 +55,10 @@ class LiveConfig:
         require_positive(
             self, "sample_rate", "n_fft", "hop_length", "ranges", "channels", "growth", "dilations", "heads", "window"
         )
-        if len(self.channels) != 3:
-            raise ValueError(f"channels {self.channels}: three numbers, of the two levels and the bottleneck")
+        if len(self.channels) != 3 or self.channels[0] < 2:
+            raise ValueError(f"channels {self.channels}: three numbers, the first of them 2 or more")
+        if self.blocks < 0:
+            raise ValueError(f"blocks {self.blocks}: 0 or more")
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):

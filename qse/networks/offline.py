@@ -35,7 +35,14 @@ class OfflineConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        require_positive(self, *(key for key, value in vars(self).items() if type(value) in (int, tuple)))
+        sizes = [key for key, value in vars(self).items() if type(value) in (int, tuple) and key != "layers"]
+        require_positive(self, *sizes)
+        if self.layers < 0:
+            raise ValueError(f"layers {self.layers}: 0 or more")
+        if not (self.encoder and self.decoder):
+            raise ValueError("encoder and decoder: at least one dilation each")
+        if not self.kernel % 2:
+            raise ValueError(f"kernel {self.kernel}: an odd number, as it reaches as far back as ahead")
         if self.n_fft % self.hop_length:
             raise ValueError(f"hop_length {self.hop_length} does not divide n_fft {self.n_fft}")
 

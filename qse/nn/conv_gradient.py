@@ -66,7 +66,7 @@ class _Conv2d(torch.autograd.Function):
 
 
 def _by_weight(gradient: Tensor, x: Tensor, shape: torch.Size, stride: Pair, padding: Pair, dilation: Pair) -> Tensor:
-    """Whichever of the two has fewer channels is copied, once for each position of the kernel."""
+    """Whichever has fewer channels is copied (with a stride always x), once for each position of the kernel."""
     outputs, inputs, *kernel = shape
     if outputs < inputs and stride == (1, 1):
         time, frequency = (d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))

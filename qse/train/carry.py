@@ -29,15 +29,22 @@ def loss_of(
             return composite(config, clean=clean, enhanced=enhance(network, noisy))
         kept = (torch.rand(len(noisy)) < carried).to(noisy.device)
         begin = {name: _kept(state, kept) for name, state in left.items()}
-        whole = noisy.shape[1] - noisy.shape[1] % network.config.hop_length
-        enhanced, state = network(noisy[:, :whole], unflatten_state(begin) or None)
-        enhanced, clean = enhanced[:, network.latency :], clean[:, : whole - network.latency]
+        samples = compared(network, noisy.shape[1], carried)
+        enhanced, state = network(noisy[:, : samples + network.latency], unflatten_state(begin) or None)
+        enhanced, clean = enhanced[:, network.latency :], clean[:, :samples]
         total, terms = composite(config, clean=clean, enhanced=enhanced)
         fine = total.isfinite()  # stays on the device: nothing waits for it
         left = {name: torch.where(fine, value.detach(), 0.0) for name, value in flatten_state(state).items()}
         return total, terms
 
     return loss
+
+
+def compared(network: nn.Module, samples: int, carried: float) -> int:
+    """How many of the samples of a segment the loss hears, see `loss_of`; of a segment that is too short, none."""
+    if not carried or not isinstance(network, Live):
+        return samples
+    return max(0, samples - samples % network.config.hop_length - network.latency)
 
 
 def _kept(state: Tensor, kept: Tensor) -> Tensor:

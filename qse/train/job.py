@@ -9,9 +9,10 @@ from torch import nn
 from ..errors import QseError, UsageError
 from ..evaluate.datasets import SAMPLE_RATE
 from ..evaluate.needs import need
-from ..networks import build_network, enhance
+from ..networks import build_network
 from . import checkpoint, sources
-from .carry import loss_of
+from .carry import compared
+from .losses import composite
 from .recipe import RunConfig
 from .start import start_from
 from .validate import find_pairs
@@ -84,18 +85,15 @@ def check(config: RunConfig, job: Job) -> None:
 
 def _heard(config: RunConfig, network: nn.Module) -> None:
     """Raises QseError when a segment is too short for the losses: each reads whole frames, and STOI 30 of them."""
-    segment = torch.zeros(1, config.mix.samples)
-    with torch.no_grad():
-        try:
-            enhance(network.eval(), segment)
-        except RuntimeError as error:
-            raise QseError(f"the network of this [model] does not run, its sizes do not fit: {error}") from error
-        try:
-            loss_of(config.loss, config.train.carried)(network, segment, segment)
-        except RuntimeError as error:
-            raise QseError(f"mix.segment is {config.mix.segment:g} s, too short for a loss: make it longer") from error
-    if config.loss.stoi and config.mix.segment < 0.4:
-        raise QseError(f"mix.segment is {config.mix.segment:g} s, the loss stoi needs 0.4: make it longer")
+    samples = compared(network, config.mix.samples, config.train.carried)
+    signal = torch.zeros(1, max(1, samples))
+    try:
+        composite(config.loss, clean=signal, enhanced=signal)
+        enough = samples >= (0.4 * config.mix.sample_rate if config.loss.stoi else 1)
+    except RuntimeError:
+        enough = False
+    if not enough:
+        raise QseError(f"mix.segment is {config.mix.segment:g} s, too short for the losses: make it longer")
 
 
 def _fits(network: nn.Module, path: Path) -> None:

@@ -72,6 +72,8 @@ class MixConfig:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if isinstance(value, list):
+                object.__setattr__(self, field.name, value := tuple(value))
             if field.name.endswith("_chance") and not 0 <= value <= 1:
                 raise ValueError(f"{field.name} = {value}: a chance lies between 0 and 1.")
             if isinstance(value, tuple) and field.name != "noises" and not (len(value) == 2 and value[0] <= value[1]):
@@ -81,7 +83,7 @@ class MixConfig:
             if min(seconds := getattr(self, name)) < 0:
                 raise ValueError(f"{name} = {list(seconds)}: seconds, 0 or above.")
         if self.hold_chance and self.samples < 4 * (self.sample_rate // LOWEST_VOICE):
-            raise ValueError(f"segment = {self.segment}: no vowel can last in it, hold_chance needs 0.07.")
+            raise ValueError(f"segment = {self.segment}: no vowel can last in it; 0.07 or more, or hold_chance 0.")
         if self.hold_pitch[0] < 1:
             raise ValueError(f"hold_pitch = {list(self.hold_pitch)}: a voice is made higher, 1 or more.")
         if not all(0 <= weight < inf for weight in self.noises) or not any(self.noises):
