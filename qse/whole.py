@@ -22,3 +22,9 @@ def whole(path: Path) -> Iterator[Path]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """`text` as a whole file, in UTF-8."""
+    with whole(path) as beside:
+        beside.write_text(text, encoding="utf-8")

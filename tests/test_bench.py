@@ -275,6 +275,9 @@ def test_recipes_of_one_name_are_two_rows(recipe, tmp_path):
     other.write_text(recipe.read_text().replace("growth = 2", "growth = 4"))
     with models_of((str(recipe),)) as found:
         assert list(found) == ["small, untrained"]
+    graphs.recurrent(tmp_path / "small" / "model.onnx")
+    with models_of((str(recipe), str(tmp_path / "small"))) as found:
+        assert list(found) == ["small, untrained", str(tmp_path / "small")]
     with models_of((str(recipe), str(other))) as found:
         sizes = {path.stat().st_size for path in found.values()}
     assert list(found) == [f"{recipe}, untrained", f"{other}, untrained"] and len(sizes) == 2

@@ -130,8 +130,8 @@ def test_what_is_wrong_with_a_file_is_said_and_the_rest_is_done(corpus):
     write(corpus / "noisy" / "u7.wav", voice(1.0))
     soundfile.write(corpus / "clean" / "u7.wav", np.append(voice(1.0)[:-1], np.nan), 16000, "FLOAT")
     errors = {row["name"]: row.get("error") for row in rows_of(corpus)}
-    said = ["cannot be read", "15995 samples", "8000 Hz", "no clean file of this name", None, "2 channels", "silent"]
-    said.append("u7.wav holds samples that are NaN")
+    said = ["cannot be read", "15995 samples", "8000 Hz", "no clean file of this name", None, "2 channels", "silent",
+            "u7.wav holds samples that are NaN"]  # fmt: skip
     assert list(errors) == [f"u{place}" for place in range(8)]
     for words, error in zip(said, errors.values(), strict=True):
         assert error is None if words is None else words in error

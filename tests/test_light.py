@@ -23,8 +23,8 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 """
 EXTRAS = {"torch", "torchaudio", "safetensors", "onnx", "onnxscript", "matplotlib", "pesq", "pystoi", "librosa"}
-ABSENT = EXTRAS | {"tomli_w", "requests", "scipy", "speechmos", "pytest"}
-ABSENT |= {"sounddevice"}  # which needs PortAudio on the machine
+# sounddevice needs PortAudio on the machine
+ABSENT = EXTRAS | {"tomli_w", "requests", "scipy", "speechmos", "pytest", "sounddevice"}
 
 
 def fresh(code: str, *arguments: str, blocked=frozenset(ABSENT)) -> subprocess.CompletedProcess:

@@ -1,6 +1,5 @@
 """What a benchmark's MODEL may be: a trained model by name or path, or the recipe of one that is not trained yet."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,8 +34,7 @@ def network(model: str) -> "Network":
 def graphs(models: tuple[str, ...]) -> Iterator[dict[str, Path]]:
     """Exported graphs by name: those of trained models where they lie, those of recipes for as long as this lasts."""
     with TemporaryDirectory() as folder:
-        stems = Counter(Path(model).stem for model in set(models))
-        yield {_name(model, stems): _graph(model, Path(folder)) for model in models}
+        yield {_name(model, models): _graph(model, Path(folder)) for model in models}
 
 
 def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
@@ -47,11 +45,12 @@ def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
     return models
 
 
-def _name(model: str, stems: Counter[str]) -> str:
+def _name(model: str, models: tuple[str, ...]) -> str:
+    """A recipe's stem, or its path where another recipe has the same one."""
     if not model.endswith(".toml"):
         return model
-    stem = Path(model).stem
-    return f"{model if stems[stem] > 1 else stem}, untrained"
+    alike = {other for other in models if other.endswith(".toml") and Path(other).stem == Path(model).stem}
+    return f"{model if len(alike) > 1 else Path(model).stem}, untrained"
 
 
 def _graph(model: str, folder: Path) -> Path:

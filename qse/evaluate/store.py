@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import QseError
-from ..whole import whole
+from ..whole import whole, write_whole
 
 Row = dict[str, Any]
 WORDS = ("name", "stamp", "error")  # columns that are not numbers
@@ -29,7 +29,7 @@ class Store:
         self._table, self._settings = folder / "scores.csv", folder / "settings.json"
         _writable(folder)
         self.rows = self._unfinished(settings, stamps)
-        write_text(self._settings, json.dumps(settings, indent=2) + "\n")
+        write_whole(self._settings, json.dumps(settings, indent=2) + "\n")
         (folder / "summary.json").unlink(missing_ok=True)
         self.write(self.rows)
 
@@ -58,12 +58,6 @@ class Store:
         if finished:
             return []
         return [row for row in rows if "error" not in row and row.get("stamp") == stamps.get(row["name"])]
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace the file by `text`, at once or not at all."""
-    with whole(path) as beside:
-        beside.write_text(text, encoding="utf-8")
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -9,12 +9,13 @@ from typing import Any
 from ..batch import cores
 from ..bench.machine import processor
 from ..errors import QseError, UsageError
+from ..whole import write_whole
 from . import report
 from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders, with_lead_in
 from .metrics import METRICS
 from .needs import need
 from .runner import Task, enhance, evaluate, read_pair
-from .store import Row, write_text
+from .store import Row
 from .systems import System, find_system, weights_step
 
 WORST = 10  # utterances that a picture per metric shows: those with the smallest gain
@@ -162,8 +163,8 @@ def _write(out: Path, found: dict[str, Any], rows: list[Row], groups: dict[str, 
         text += "\n" + report.group_table(rows, groups, by)
         parts = report.grouped(rows, groups)
         found["groups"] = {group: report.findings(found["system"], part) for group, part in parts.items()}
-    write_text(out / "summary.md", text)
-    write_text(out / "summary.json", json.dumps(found, indent=2) + "\n")
+    write_whole(out / "summary.md", text)
+    write_whole(out / "summary.json", json.dumps(found, indent=2) + "\n")
     return text
 
 

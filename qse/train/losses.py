@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..config import require_positive
 from .pesq_loss import pesq
 from .spectra import POWER_FLOOR, QUIETEST, check_waveforms, floored, power_spectrum, stft
 from .stoi_loss import stoi
@@ -48,9 +49,7 @@ class LossConfig:
         weights = [self.mrstft, self.si_sdr, self.rms, self.complex_l1, self.pesq, self.compressed, self.snr, self.stoi]
         if not any(weights):
             raise ValueError("all weights are 0: there is nothing to learn.")
-        for name in ("si_sdr_unit", "n_fft", "hop_length"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} = {getattr(self, name)}: must be above 0.")
+        require_positive(self, "si_sdr_unit", "n_fft", "hop_length")
 
 
 def multi_resolution_stft(

@@ -12,7 +12,7 @@ import qse_recipes
 from .. import config as configuration
 from ..errors import QseError
 from ..networks import Network, build_network
-from ..whole import whole
+from ..whole import write_whole
 from . import checkpoint
 from .losses import LossConfig
 from .mix import MixConfig
@@ -51,8 +51,7 @@ def write_config(path: Path, config: RunConfig) -> None:
     tables["model"] = {"network": config.model["network"], **asdict(network.config)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole(path) as beside:
-            beside.write_text(tomli_w.dumps(tables))
+        write_whole(path, tomli_w.dumps(tables))
     except OSError as error:
         raise QseError(f"{path.parent}: cannot write there ({error.strerror}); name another folder") from error
 
