@@ -306,6 +306,16 @@ def test_attention_is_equations_8_to_13(heads, qk_norm):
         close(a, b, 1e-10)
 
 
+def test_attention_turns_with_its_input():
+    """u (x) x goes in, u (x) y comes out: scores see whole quaternions and values keep them whole, head by head."""
+    layer, x = shaken(SharedScoreAttention(6, 3)), draw(2, 5, 6, 4)
+    layer.project.linear.bias.data.zero_(), layer.out.bias.data.zero_()
+    u = draw(4)
+    u = u / modulus(u)
+    turned = layer(hamilton_product(u, x).mT).mT
+    close(turned, hamilton_product(u, layer(x.mT).mT))
+
+
 def test_windowed_attention_is_a_loop_over_frames():
     heads, window = 2, 4
     layer, x = shaken(CausalSharedScoreAttention(4, heads, window)), draw(3, 9, 4, 4)
