@@ -5,7 +5,9 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch.nn import functional as F  # noqa: E402
 
+from qse.networks.dilated import DilatedDense  # noqa: E402
 from qse.nn import conv_gradient  # noqa: E402
+from qse.nn.layout import to_features  # noqa: E402
 
 CASES = [  # channels in, out, kernel, stride, padding, dilation
     (24, 9, (2, 3), (1, 1), (0, 1), (4, 1)),
@@ -14,6 +16,8 @@ CASES = [  # channels in, out, kernel, stride, padding, dilation
     (16, 12, (2, 3), (1, 2), (0, 1), (1, 1)),
     (12, 16, (2, 3), (2, 3), (2, 0), (1, 2)),
     (16, 12, (1, 3), (1, 1), (0, 0), (1, 1)),
+    (24, 12, (3, 3), (1, 1), (4, 1), (4, 1)),
+    (24, 12, (3, 3), (1, 2), (4, 1), (4, 1)),
     (16, 12, (1, 2), (1, 1), (0, 4), (1, 1)),  # padded by more than the kernel sees
     (12, 16, (1, 1), (1, 1), (0, 0), (1, 1)),
     (12, 16, (1, 1), (1, 2), (0, 0), (1, 1)),
@@ -53,6 +57,13 @@ class Counted:
     def __call__(self, *arguments):
         self.calls += 1
         return self.function(*arguments)
+
+
+def test_the_papers_dense_block_trains_by_it(monkeypatch):
+    monkeypatch.setattr(conv_gradient, "_by_weight", by_weight := Counted(conv_gradient._by_weight))
+    block = DilatedDense(4, 4, dilations=(1, 2, 4), dropout=0.0, stride=2)
+    block(to_features(torch.randn(1, 12, 9, 4, 4))).sum().backward()
+    assert by_weight.calls == 3  # the 3 x 3 convolution of each layer; torch's takes eight times as long
 
 
 def test_what_is_not_for_it_is_left_to_torch(monkeypatch):

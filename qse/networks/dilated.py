@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..nn.conv_gradient import conv2d
 from ..nn.init import quaternion_init_
 from ..nn.layout import join, to_features, to_tokens
 from ..nn.norm import scale_and_shift
@@ -63,7 +64,7 @@ class NormedConv(nn.Module):
             y = F.linear(to_tokens(x).flatten(-2), weight[..., 0, 0], bias)
             return y.permute(0, 3, 1, 2)
         weight = weight.contiguous(memory_format=torch.channels_last)  # decides the layout of the result
-        return F.conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
+        return conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
 
 
 class Unit(nn.Sequential):
