@@ -302,6 +302,7 @@ def test_levels_are_relative_to_a_full_sine_and_colours_are_shared(tmp_path):
     assert panel.max() == pytest.approx(0.0, abs=0.01)
     assert panel[:, 60].argmax() * 16000 / 512 == 1000
     assert levels(np.zeros(10 * 60 * 16000), 16000).shape[1] < 5000
+    assert levels(np.zeros(100), 10).shape == (2, 101)  # a log of some sensor, one value a frame
     import matplotlib.axes
 
     scales, draw = [], matplotlib.axes.Axes.imshow

@@ -309,6 +309,8 @@ def test_a_folder_that_cannot_be_made_and_a_setting_that_is_none(command, tmp_pa
     assert status == 1 and "unknown key 'step'" in error and not (tmp_path / "new").exists()
     status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "steps=0")
     assert status == 1 and "steps = 0: must be above 0" in error and not (tmp_path / "new").exists()
+    status, _, error = command("experiment", "copy-task", "--out", tmp_path / "new", "--set", "hidden=6")
+    assert status == 1 and "hidden 6: must be a multiple of 4" in error and not (tmp_path / "new").exists()
 
 
 RECIPE = """

@@ -24,8 +24,8 @@ Signal = tuple[str, np.ndarray, int]  # title, (samples,), sample rate
 
 def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
     """(samples,) -> (F, T) in dB: Hann window of 32 ms every 8 ms, or less often where it is long."""
-    n_fft = 2 * round(WINDOW * sample_rate / 2)
-    hop_length = max(n_fft // 4, len(audio) // MOST_FRAMES)
+    n_fft = 2 * max(1, round(WINDOW * sample_rate / 2))
+    hop_length = max(1, n_fft // 4, len(audio) // MOST_FRAMES)
     window = np.hanning(n_fft + 1)[:-1]
     padded = np.pad(np.asarray(audio, np.float64), n_fft // 2)
     view = np.lib.stride_tricks.sliding_window_view(padded, n_fft)[::hop_length]

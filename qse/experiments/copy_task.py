@@ -52,6 +52,10 @@ class CopyTask:
 
     FULL: ClassVar[dict] = {"hidden": 512, "length": 20, "blanks": 10, "steps": 100000}
 
+    def __post_init__(self) -> None:
+        if self.hidden % 4:
+            raise ValueError(f"hidden {self.hidden}: must be a multiple of 4")
+
     def run(self, out: Path) -> str:
         rows: list[Row] = []
         lines = [self._train(network, rows) for network in ("QRNN", "RNN")]
