@@ -1,7 +1,7 @@
 """The dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
 
 Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its kernel reaches back
-`dilation` frames. It has no gates (docs/results.md, "Recipe study").
+`dilation` frames. It has no gates (docs/recipe.md, "From the beginning").
 """
 
 from typing import Any
