@@ -147,7 +147,8 @@ def _open(path: Path, name: str) -> "SoundFile":
     except OSError as error:
         raise QseError(f"{name} cannot be read: {error.strerror}") from error
     except (soundfile.SoundFileError, TypeError) as error:
-        raise QseError(f"{name} is not an audio file that libsndfile reads, or its beginning is damaged") from error
+        reason = "is not an audio file that libsndfile reads, or its beginning is damaged"
+        raise QseError(f"{name} {reason}: try ffmpeg -i IN OUT.wav first") from error
     file.seekable = lambda: False  # soundfile would seek after every block, and an MP3 decoder click
     return file
 

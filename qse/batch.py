@@ -15,7 +15,7 @@ from threading import Event
 
 from .audio import Source, write
 from .errors import QseError, UsageError
-from .formats import FORMATS, audio_below, format_of
+from .formats import FOREIGN, FORMATS, audio_below, format_of
 from .offline import Model
 from .stream import enhance
 
@@ -174,9 +174,9 @@ def _find(text: str, refuse: Callable[[QseError], object]) -> dict[Path, Path]:
 
 
 def _below(path: Path, refuse: Callable[[QseError], object]) -> dict[Path, Path]:
-    """The audio files in a folder and below it; a file by itself, whatever it is."""
+    """The audio files in a folder and below it, those that can only be refused among them; a file, whatever it is."""
     if path.is_dir():
-        return dict.fromkeys(audio_below(path, refuse), path)
+        return dict.fromkeys(audio_below(path, refuse, (*FORMATS, *FOREIGN)), path)
     return {path: path.parent}
 
 

@@ -5,7 +5,7 @@ A format is the container (WAV, FLAC, OGG, ...), a subtype what the samples are 
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ FORMATS = {
     **{"ogg": "OGG", "oga": "OGG", "opus": "OGG", "aiff": "AIFF", "aif": "AIFF", "aifc": "AIFF"},
     **{"au": "AU", "snd": "AU", "caf": "CAF", "voc": "VOC", "sph": "NIST", "nist": "NIST"},
 }
+
+FOREIGN = ("m4a", "aac", "wma", "amr", "mka", "weba")  # sound that libsndfile does not read
 
 BYTES = {"PCM_16": 2, "PCM_24": 3, "PCM_32": 4, "FLOAT": 4, "DOUBLE": 8}  # of a sample; others are smaller
 
@@ -34,7 +36,9 @@ def _raise(error: QseError) -> None:
     raise error
 
 
-def audio_below(folder: Path, refuse: Callable[[QseError], object] = _raise) -> list[Path]:
+def audio_below(
+    folder: Path, refuse: Callable[[QseError], object] = _raise, suffixes: Collection[str] = FORMATS
+) -> list[Path]:
     """The audio files in a folder and below it, sorted. Hidden files and folders, as macOS lays beside every other, are
     passed over, links to folders not followed. `refuse` hears of a folder that cannot be read; as it is, it raises.
     """
@@ -46,7 +50,8 @@ def audio_below(folder: Path, refuse: Callable[[QseError], object] = _raise) -> 
     for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(place, name) for name in names if not name.startswith(".")]
-    return sorted(path for path in files if format_of(path) and os.path.isfile(path))  # not where it may not be seen
+    files = [path for path in files if path.suffix.lower().lstrip(".") in suffixes]
+    return sorted(path for path in files if os.path.isfile(path))  # not where it may not be seen
 
 
 def audio_within(folder: Path) -> list[Path]:

@@ -82,6 +82,14 @@ def test_a_folder_becomes_the_same_tree(here, command):
     assert soundfile.info("out/deep/down/b.flac").format == "FLAC"
 
 
+def test_what_libsndfile_does_not_read_is_named_and_not_passed_over(here, command):
+    make(here / "in/a.wav")
+    (here / "in/memo.M4A").write_bytes(b"\0\0\0\x20ftypM4A " + bytes(100))
+    status, _, err = command("denoise", "in", "-o", "out")
+    assert status == 1 and "qse: in/memo.M4A is not an audio file" in err and "ffmpeg -i IN OUT.wav" in err
+    assert tree(here / "out") == ["a.wav"]
+
+
 def test_results_among_the_inputs_are_passed_over(here, command):
     make(here / "in" / "a.wav")
     assert command("denoise", "in")[0] == 0
