@@ -29,7 +29,11 @@ def frame_bytes(channels: int, subtype: str) -> int:
 
 def format_of(path: Path) -> str | None:
     """The format that goes with the path's suffix, None for a suffix that is not in FORMATS."""
-    return FORMATS.get(path.suffix.lower().lstrip("."))
+    return FORMATS.get(_suffix(path))
+
+
+def _suffix(path: Path) -> str:
+    return path.suffix.lower().lstrip(".")
 
 
 def _raise(error: QseError) -> None:
@@ -39,8 +43,9 @@ def _raise(error: QseError) -> None:
 def audio_below(
     folder: Path, refuse: Callable[[QseError], object] = _raise, suffixes: Collection[str] = FORMATS
 ) -> list[Path]:
-    """The audio files in a folder and below it, sorted. Hidden files and folders, as macOS lays beside every other, are
-    passed over, links to folders not followed. `refuse` hears of a folder that cannot be read; as it is, it raises.
+    """The audio files in a folder and below it, known by their `suffixes`, sorted. Hidden files and folders, as macOS
+    lays beside every other, are passed over, links to folders not followed. `refuse` hears of a folder that cannot be
+    read; as it is, it raises.
     """
 
     def unread(error: OSError) -> None:
@@ -50,7 +55,7 @@ def audio_below(
     for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(place, name) for name in names if not name.startswith(".")]
-    files = [path for path in files if path.suffix.lower().lstrip(".") in suffixes]
+    files = [path for path in files if _suffix(path) in suffixes]
     return sorted(path for path in files if os.path.isfile(path))  # not where it may not be seen
 
 

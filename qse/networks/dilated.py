@@ -60,7 +60,7 @@ class NormedConv(nn.Module):
         return self._convolve(x, weight * scale[:, None, None, None], shift).unflatten(1, (4, -1))
 
     def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if weight.shape[2:] == (1, 1):  # a matrix product, without the copies of a convolution on one thread
+        if weight.shape[2:] == (1, 1):  # a product, without a convolution's copies; of tokens: a graph transposes once
             y = F.linear(to_tokens(x).flatten(-2), weight[..., 0, 0], bias)
             return y.permute(0, 3, 1, 2)
         weight = weight.contiguous(memory_format=torch.channels_last)  # decides the layout of the result
