@@ -43,7 +43,7 @@ def denoise(
     engine = load(model, flush_to_zero=True)
     at_once = (threads or cores()) if isinstance(engine, Engine) else 1  # others take gigabytes each
     with _scratch(wanted="-" in (*inputs, output)) as scratch:
-        jobs, errors = _pipe(inputs, output, scratch) if scratch else plan(inputs, output)
+        jobs, errors = _pipe(inputs, output, scratch, overwrite) if scratch else plan(inputs, output)
         for error in errors:
             _say(f"qse: {error}")
         start, done = perf_counter(), []
@@ -76,9 +76,11 @@ def _scratch(wanted: bool) -> Iterator[Path | None]:
         yield Path(name)
 
 
-def _pipe(inputs: list[str], output: str | None, scratch: Path) -> tuple[list, list]:
+def _pipe(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> tuple[list, list]:
     """The one job that reads standard input, writes standard output or both, by way of files in `scratch`."""
+    from qse.audio import check_target
     from qse.batch import Job
+    from qse.formats import named_format
 
     if len(inputs) > 1 or Path(inputs[0]).is_dir():
         raise UsageError("- stands for one input and one output: name one file beside it")
@@ -89,6 +91,9 @@ def _pipe(inputs: list[str], output: str | None, scratch: Path) -> tuple[list, l
         raise UsageError("standard output is a terminal: send it to a file or a program, or use -o FILE")
     if inputs[0] != "-":
         return [Job(Path(inputs[0]), target)], []
+    check_target(target, overwrite)  # before anything is read, for nobody can send it again
+    if target.suffix:
+        named_format(target)
     try:
         with (scratch / "in").open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from qse.live.watch import Watch
 
 KEYS = "b: noisy or enhanced   Ctrl-C: quit"
-WIDTH, ALARMS = 80, ("dropouts", "bypass", "driver", "model", "device", "not recorded")
+WIDTH, BAR, ALARMS = 80, 24, ("dropouts", "bypass", "driver", "model", "device", "not recorded")
 
 
 class Plain:
@@ -111,7 +111,8 @@ def _state(session: "Session", watch: "Watch") -> Iterator[tuple[str, str]]:
     if session.resets:
         yield "model", f"started anew {session.resets} times"
     if watch.losses:
-        yield "device", watch.message or f"gone and come back: {watch.losses}, {watch.away:.0f} s in all"
+        now = watch.message or f"gone and come back: {watch.losses}"
+        yield "device", f"{now}, {watch.away:.0f} s in all"
 
 
 def _recording(recorder: "Recorder", sample_rate: int, source: Any, watch: "Watch") -> tuple[str, str]:
@@ -139,13 +140,13 @@ def _removed(session: "Session") -> float:
     return round(session.noisy.dbfs - session.enhanced.dbfs, 1) + 0.0  # no minus before a zero
 
 
-def _bar(dbfs: float, name: str, width: int = 24) -> "Text":
+def _bar(dbfs: float, name: str) -> "Text":
     """A meter from -60 to 0 dBFS, and whose it is."""
     from rich.text import Text
 
-    lit = round(width * min(1.0, max(0.0, 1 + dbfs / 60)))
+    lit = round(BAR * min(1.0, max(0.0, 1 + dbfs / 60)))
     colour = "red" if dbfs > -3 else "yellow" if dbfs > -9 else "green"
-    bar = ("█" * lit, colour), ("·" * (width - lit), "dim")
+    bar = ("█" * lit, colour), ("·" * (BAR - lit), "dim")
     return Text.assemble(*bar, f" {dbfs:6.1f} dBFS  {name}", no_wrap=True, overflow="ellipsis")
 
 

@@ -126,6 +126,14 @@ def write(
     return written
 
 
+def check_target(target: Path, overwrite: bool) -> None:
+    """Raises QseError where something is in the way of `target`: no file, or one that may not be replaced."""
+    if target.exists() and not target.is_file():
+        raise QseError(f"{target} is no file that can be replaced: name another output, or -o - for a pipe")
+    if target.exists() and not overwrite:
+        raise QseError(f"{target} exists already: name another output or ask for --overwrite")
+
+
 def _open(path: Path, name: str) -> "SoundFile":
     import soundfile
 
@@ -173,6 +181,8 @@ def keep_header(file: "SoundFile") -> None:
     WAV file whose writer is killed counts as empty."""
     import soundfile
 
+    if file.subtype == "VORBIS":  # which begins anew at every update, and would hold nothing but headers
+        return
     with suppress(AttributeError):  # the command has no public name in soundfile
         soundfile._snd.sf_command(file._file, UPDATE_HEADER_AUTO, soundfile._ffi.NULL, 1)
 
@@ -210,10 +220,7 @@ def _held(path: Path) -> tuple[int, bool]:
 def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
     """A path to write to, beside `target`: renamed to it if all goes well, removed if not."""
     try:
-        if target.exists() and not target.is_file():
-            raise QseError(f"{target} is no file that can be replaced: name another output, or -o - for a pipe")
-        if target.exists() and not overwrite:
-            raise QseError(f"{target} exists already: name another output or ask for --overwrite")
+        check_target(target, overwrite)
         Path(os.path.realpath(target)).parent.mkdir(parents=True, exist_ok=True)
         with whole(target) as part:
             part.open("wb").close()

@@ -89,11 +89,13 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     lone = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _folder(output, lone) if output else None
     earlier = {abspath(_enhanced(path)) for path, _ in found.values()}
-    if folder:  # where they are not in the way
-        earlier -= {abspath(text) for text in inputs}
+    if folder:
+        if any(_lies_in(folder, root) for root in {root for _, root in found.values()}):
+            earlier |= {abspath(path) for path, _ in found.values() if _lies_in(path, folder)}
+        earlier -= {abspath(text) for text in inputs}  # nothing is in the way of those
     jobs: dict[str, Job] = {}
     for path, root in found.values():
-        if abspath(path) in earlier or (folder and _was_written(path, root, folder)):
+        if abspath(path) in earlier:
             continue
         target = folder / path.relative_to(root) if folder else Path(output) if output else _enhanced(path)
         first = jobs.setdefault(realpath(target), Job(path, target))
@@ -193,7 +195,5 @@ def _folder(output: str, lone: bool) -> Path | None:
     return None if lone and not is_folder else path
 
 
-def _was_written(path: Path, root: Path, folder: Path) -> bool:
-    """Whether `path` lies in the output folder, which itself lies below the input folder."""
-    path, root, folder = (Path(realpath(place)) for place in (path, root, folder))
-    return root in folder.parents and folder in path.parents
+def _lies_in(path: Path, folder: Path) -> bool:
+    return Path(realpath(folder)) in Path(realpath(path)).parents

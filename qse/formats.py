@@ -32,6 +32,14 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(_suffix(path))
 
 
+def named_format(target: Path) -> str:
+    """The same; raises QseError if there is none."""
+    form = format_of(target)
+    if form is None:
+        raise QseError(f"{target}: no audio format goes with this suffix; known are {', '.join(FORMATS)}")
+    return form
+
+
 def _suffix(path: Path) -> str:
     return path.suffix.lower().lstrip(".")
 
@@ -106,7 +114,5 @@ class Layout:
         """
         if target.suffix.lower() == source.suffix.lower() and not _is_foreign(self.subtype, self.format):
             return self
-        form = format_of(target)
-        if form is None:
-            raise QseError(f"{target}: no audio format goes with this suffix; known are {', '.join(FORMATS)}")
+        form = named_format(target)
         return Layout(self.sample_rate, self.channels, form, subtype_of(target, self.subtype), "FILE", self.tags)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 FLOOR_DBFS = -120.0
+SPAN = 0.5  # seconds that a level remembers
 
 
 class Meter:
@@ -38,10 +39,10 @@ class Meter:
 
 
 class Level:
-    """Level of a running signal: its power, averaged with a memory of about `span` seconds, or from its beginning."""
+    """Level of a running signal: its power, averaged with a memory of about SPAN, or from its beginning."""
 
-    def __init__(self, sample_rate: int, span: float = 0.5):
-        self._span, self._heard, self._power = span * sample_rate, 0.0, 0.0
+    def __init__(self, sample_rate: int):
+        self._span, self._heard, self._power = SPAN * sample_rate, 0.0, 0.0
 
     def add(self, block: np.ndarray) -> None:
         """Count a block (samples,) or (samples, channels)."""

@@ -266,6 +266,15 @@ def test_a_header_that_is_kept_tells_how_much_is_there_before_the_file_is_closed
             assert soundfile.info(tmp_path / "a.wav").frames == 1000 * count
 
 
+@pytest.mark.parametrize("suffix, subtype", KINDS)
+def test_what_cannot_be_had_again_is_written_whole_in_every_format(tmp_path, suffix, subtype):
+    layout, blocks = Layout(16000, 1, CONTAINER.get(suffix, suffix.upper()), subtype, "FILE", {}), [tone(500)] * 20
+    assert write(tmp_path / f"a.{suffix}", blocks, layout, keep=True) == 10000
+    heard, _ = soundfile.read(tmp_path / f"a.{suffix}", dtype="float32", always_2d=True)
+    assert heard.shape == (10000, 1)
+    assert np.abs(heard - np.concatenate(blocks)).mean() < 0.05
+
+
 def test_what_grows_too_long_for_its_format_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(Layout, "longest", 2500)
     with pytest.raises(QseError, match=r"a\.wav: a WAV file cannot be so long; name a \.rf64"):

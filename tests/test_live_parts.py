@@ -11,7 +11,7 @@ import soundfile
 from sound import CABLE, HEADSET, MICROPHONE, Sound
 
 from qse import QseError
-from qse.formats import Layout
+from qse.formats import FORMATS, Layout
 from qse.live.devices import NoSound, devices, find
 from qse.live.drift import LIMIT, Converter, Drift
 from qse.live.player import Player
@@ -220,6 +220,18 @@ def test_a_machine_without_devices_says_what_to_install():
         find(Sound(MICROPHONE, defaults=(-1, -1)), "input")
 
 
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_recording_that_is_written_bit_by_bit_is_read_back_whole(tmp_path, suffix):
+    recorder = Recorder(tmp_path / f"both.{suffix}", 16000, 2)
+    for _ in range(5):
+        recorder.put(np.full((1600, 2), 0.5, np.float32))
+        while recorder._ring.waiting:
+            sleep(0.01)
+    recorder.close()
+    assert recorder.lost == 0 and recorder.error is None
+    assert soundfile.read(recorder.path)[0].shape == (8000, 2)
+
+
 def test_recorder_writes_everything(tmp_path):
     recorder = Recorder(tmp_path / "new" / "both.wav", 1000, 2)
     audio = np.random.default_rng(0).uniform(-1, 1, (5000, 2)).astype(np.float32)
@@ -241,6 +253,16 @@ def test_a_slow_disk_costs_samples_of_the_recording_and_no_time(tmp_path, monkey
     recorder.close()
     assert recorder.lost >= 10000
     assert soundfile.info(recorder.path).frames == 30000 - recorder.lost
+
+
+def test_a_recording_of_what_does_not_come_by_the_clock_waits_for_a_slow_disk(tmp_path, monkeypatch):
+    write = soundfile.SoundFile.write
+    monkeypatch.setattr(soundfile.SoundFile, "write", lambda file, data: (sleep(0.2), write(file, data)))
+    recorder = Recorder(tmp_path / "slow.wav", 1000, 1, paced=False)
+    for _ in range(30):
+        recorder.put(np.ones((1000, 1), np.float32))
+    recorder.close()
+    assert recorder.lost == 0 and soundfile.info(recorder.path).frames == 30000
 
 
 def test_a_full_disk_ends_the_recording_and_keeps_what_is_there(tmp_path):

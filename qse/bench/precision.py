@@ -68,9 +68,9 @@ def _rows(name: str, path: Path, folder: Path, request: Request) -> Iterator[dic
         }
 
 
-def _output(engine: Engine, hops: int = 200) -> np.ndarray:
+def _output(engine: Engine) -> np.ndarray:
     step = stepper(engine)
-    return np.concatenate([step().copy() for _ in range(hops)])
+    return np.concatenate([step().copy() for _ in range(GROUP)])
 
 
 def _snr(signal: np.ndarray, other: np.ndarray) -> float:

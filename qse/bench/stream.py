@@ -61,10 +61,10 @@ def bench(request: Request) -> Table:
     return Table("stream", COLUMNS, rows, machine(request.threads), notes)
 
 
-def stepper(engine: Engine, seconds: float = 2.0) -> Callable[[], np.ndarray]:
-    """A call that enhances the next hop of noise at -20 dBFS, without end."""
+def stepper(engine: Engine) -> Callable[[], np.ndarray]:
+    """A call that enhances the next hop of noise at -20 dBFS, two seconds of it over and over."""
     rng = np.random.default_rng(0)
-    hops = round(seconds * engine.sample_rate) // engine.hop_length
+    hops = 2 * engine.sample_rate // engine.hop_length
     audio = 0.1 * rng.standard_normal((hops, engine.hop_length)).astype(np.float32)
     walk, endless = engine.walk(), cycle(audio)
     return lambda: walk.step(next(endless))

@@ -1,13 +1,14 @@
-"""A recording of both sides, noisy and enhanced, that never keeps the sound waiting.
+"""A recording of both sides, noisy and enhanced, that never keeps a microphone waiting.
 
 The live path puts blocks into a ring; a thread of its own writes them to disk. What a slow disk cannot take in time is
-left out and counted; a full disk ends the recording, keeps what is there, and says so.
+left out and counted, unless nothing has to keep pace; a full disk ends the recording, keeps what is there, and says so.
 """
 
 import os
 from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,14 +29,17 @@ class Recorder:
     """`channels` of sound on their way to a file. `lost`: samples per channel that the disk was too slow for;
     `error`: why nothing is written any more, None while all is well."""
 
-    def __init__(self, path: Path, sample_rate: int, channels: int, overwrite: bool = False):
-        """Raises QseError if `path` exists and `overwrite` is false, or cannot be written or hold so many channels.
+    def __init__(self, path: Path, sample_rate: int, channels: int, overwrite: bool = False, paced: bool = True):
+        """`paced`: the sound does not wait for the disk.
+
+        Raises QseError if `path` exists and `overwrite` is false, or cannot be written or hold so many channels.
 
         The file is made when there is something to put into it: a session that does not begin leaves nothing behind.
         """
         form = _check(path, overwrite)
         self.path, self.lost = path, 0
         self.error: str | None = None
+        self._paced = paced
         self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
         self._ring, self._closing = Ring(HELD * sample_rate, channels), Event()
         self._try()
@@ -43,7 +47,9 @@ class Recorder:
         self._thread.start()
 
     def put(self, block: np.ndarray) -> None:
-        """Take (samples, channels) along; returns at once."""
+        """Take (samples, channels) along; returns at once where sound is `paced`, else when there is room."""
+        while not self._paced and self.error is None and self._ring.room < len(block):
+            sleep(EVERY)
         if self.error is None:
             self.lost += len(block) - self._ring.write(block)
 
