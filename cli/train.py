@@ -36,6 +36,7 @@ def train(
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
     from qse.errors import UsageError
     from qse.evaluate.systems import weights_step
+    from qse.train import checkpoint
     from qse.train.job import Job
     from qse.train.recipe import find_recipe, read_config
     from qse.train.run import train as run
@@ -51,10 +52,11 @@ def train(
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
     job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
-    steps = _Steps()
     with bars.progress() as progress:
-        run(read_config(path, change or []), job, steps, progress)
-    rest = f", or go on to step {steps.last} with --resume" if steps.done < steps.last else ""
+        run(read_config(path, change or []), job, _Steps(), progress)
+    _, header = checkpoint.load(out / "checkpoint.safetensors")
+    done, steps = int(header["step"]), int(header.get("steps", 0))
+    rest = f", or go on to step {steps} with --resume" if done < steps else ""
     typer.echo(f"{out}: step {weights_step(out)}; make a model of it: qse export {out} models/NAME{rest}", err=True)
 
 
@@ -63,12 +65,10 @@ class _Steps:
 
     def __init__(self) -> None:
         self._bar: Progress | None = None  # what has begun cannot go to another process
-        self.done = self.last = 0
 
     def __call__(self, row: dict[str, float], plan: "TrainConfig") -> None:
         if self._bar is None:
             self._bar, self._first = _begun(plan.steps), row
-        self.done, self.last = round(row["step"]), plan.steps
         heard, spent = row["audio"] - self._first["audio"], row["seconds"] - self._first["seconds"]
         note = f"loss {row['loss']:.3f}  {heard / spent if spent else 0.0:.1f} s audio/s"
         self._bar.update(self._bar.task_ids[0], completed=row["step"], note=note)

@@ -194,8 +194,8 @@ def _card(
         lines += ["", f"Trained on {data}"]
     if faults:
         lines += ["", f"Known faults: {faults}"]
-    material = "--data DATA" if config.dataset else "--speech SPEECH --noise NOISE --valid VALID"
-    command = f"qse train --config config.toml {material} --out RUN"
+    options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
+    command = f"qse train --config config.toml {options} --out RUN"
     command += f" --from {origin}" if origin else ""
     again = "Its last run" if origin or mean else "To train it again"
     again += ", which began with the release before this one" if origin == name else ""

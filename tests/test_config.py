@@ -135,6 +135,7 @@ def test_the_learning_rate_falls_from_the_end_of_the_rise_where_nothing_is_held(
         ({"precision": "half"}, "precision 'half': choose float32 or bfloat16"),
         ({"betas": [0.9]}, r"betas \[0.9\]: two numbers, from 0 to below 1"),
         ({"betas": [0.9, 1]}, r"betas \[0.9, 1.0\]: two numbers, from 0 to below 1"),
+        ({"weight_decay": -0.1}, "weight_decay -0.1: must be at least 0"),
         ({"learning_rate": -1}, "learning_rate -1.0: must be above 0"),
         ({"steps": -5}, "steps -5: must be at least 0"),
         ({"batch": 0}, "batch 0: must be at least 1"),

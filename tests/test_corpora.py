@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -265,8 +266,10 @@ def test_the_command_trains_on_a_corpus(tmp_path, command, monkeypatch):
     assert status == 0, error
     assert error.endswith("step 2; make a model of it: qse export runs/voicebank models/NAME\n")
     assert read_config(tmp_path / "runs/voicebank/config.toml").dataset == "voicebank"
-    _, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets, "--out", "short", "--hours", 0)
+    short = "--out", "short", "--hours", 0, "--set", "train.steps=2", "--processes", 2
+    _, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets, *short)
     assert "short: step 1; make a model of it: qse export short models/NAME, or go on to step 2 with --resume" in error
+    assert checkpoint.load(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA --processes 2"
     before = (tmp_path / "runs/voicebank/config.toml").read_text()
     for words in (["--recipe", "voicebank"], ["--out", "runs/voicebank"]):  # a run goes on as it began
         assert command("train", *words, "--data", data, "--resume")[0] == 0

@@ -172,6 +172,18 @@ def test_reasoning_runs_every_arm(tmp_path):
     assert all(0 < float(row["loss"]) < 8 for row in rows)
 
 
+def test_an_arm_that_diverges_does_not_end_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr("qse.experiments.reasoning.judge", lambda *_: {"loss": float("nan"), "exact": 0.0, "copy": 0.0})
+    line = experiment("reasoning", tmp_path, ['arms=["A0","A3"]', "steps=2", "batch=2", "train_per_task=3"])
+    assert line == "A0 loss nan, exact 0%; A3 loss nan, exact 0%"
+    assert len(rows_of(tmp_path / "reasoning.csv")) == 2
+
+
+def test_lines_longer_than_any_of_a_task_are_not_waited_for():
+    with pytest.raises(QseError, match="length 16: too short for the task copy, whose lines have 22 bytes"):
+        corpus(("copy",), 1, 16, 0)
+
+
 def test_reasoning_full_is_the_paper_s_networks():
     full = Reasoning(**{key: value for key, value in Reasoning.FULL.items() if key != "seeds"})
     assert sum(parameter.numel() for parameter in full.network("A2").parameters()) == 812_928
@@ -299,6 +311,19 @@ def test_the_command_prints_a_line(command, tmp_path):
 def test_text_that_is_missing_is_asked_for(command, tmp_path):
     status, _, error = command("experiment", "sentiment", "--out", tmp_path)
     assert status == 2 and "--set train=SST-2/train.tsv" in error
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ('arms=["real","reel"]', "arm 'reel': choose one of real, full, partial, phm"),
+    ("heads=3", "dim 64: must be even and a multiple of 3 (real, 3 heads)"),
+    ("dim=66", "dim 66: must be even and a multiple of 4 (real, 4 heads)"),
+    ("phm_n=3", "n = 3 does not divide the 64 inputs and 64 outputs of a layer"),
+    ("heads=0", "heads = 0: must be above 0"),
+    ("learning_rate=-1", "learning_rate = -1.0: must be above 0"),
+])  # fmt: skip
+def test_settings_are_refused_before_anything_is_read(command, tmp_path, change, sentence):
+    status, _, error = command("experiment", "sentiment", "--out", tmp_path / "new", "--set", change)
+    assert status == 1 and sentence in error and not (tmp_path / "new").exists()
 
 
 def test_a_folder_that_cannot_be_made_and_a_setting_that_is_none(command, tmp_path):

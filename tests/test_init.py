@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.nn.conv import CausalConv1d, CausalConv2d, QuaternionConv2d  # noqa: E402
+from qse.nn.conv import CausalConv2d, QuaternionConv2d  # noqa: E402
 from qse.nn.init import quaternion_init_, sigma  # noqa: E402
 from qse.nn.linear import QuaternionLinear  # noqa: E402
 from qse.nn.quaternion import hamilton_matrix, modulus  # noqa: E402
@@ -96,12 +96,11 @@ def test_filling_returns_the_weight_itself_and_no_graph():
     [
         (lambda: QuaternionLinear(64, 96).weight, sigma(64, 96)),
         (lambda: QuaternionConv2d(32, 48, (2, 3)).weight, sigma(32 * 6, 48 * 6)),
-        (lambda: CausalConv1d(32, 48, 5).weight, sigma(32 * 5, 48 * 5)),
         (lambda: CausalConv2d(32, 48, (2, 3)).conv.weight, sigma(32 * 6, 48 * 6)),
         (lambda: QuaternionGRU(64, 96).weight_input.transpose(0, 1), sigma(64, 96)),  # every gate by itself
         (lambda: QuaternionGRU(64, 96).weight_hidden.transpose(0, 1), sigma(96, 96)),
     ],
-    ids=["linear", "conv2d", "causal1d", "causal2d", "gru input", "gru hidden"],
+    ids=["linear", "conv2d", "causal2d", "gru input", "gru hidden"],
 )
 def test_layers_begin_with_these_weights(make, expected):
     torch.manual_seed(0)

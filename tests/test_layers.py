@@ -8,7 +8,7 @@ import contract  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from qse.nn.attention import CausalSharedScoreAttention, SharedScoreAttention  # noqa: E402
-from qse.nn.conv import CausalConv1d, CausalConv2d, FrequencyUpsample, QuaternionConv2d  # noqa: E402
+from qse.nn.conv import CausalConv2d, FrequencyUpsample, QuaternionConv2d  # noqa: E402
 from qse.nn.gru import gru  # noqa: E402
 from qse.nn.linear import QuaternionLinear  # noqa: E402
 from qse.nn.norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm  # noqa: E402
@@ -64,7 +64,6 @@ def test_linear_is_equations_24_to_27():
     [
         (QuaternionLinear(3, 5, bias=False), torch.nn.Linear(12, 20, bias=False)),
         (QuaternionConv2d(3, 5, (2, 3), bias=False), torch.nn.Conv2d(12, 20, (2, 3), bias=False)),
-        (CausalConv1d(3, 5, 4, bias=False), torch.nn.Conv1d(12, 20, 4, bias=False)),
         (CausalConv2d(3, 5, (2, 3), bias=False), torch.nn.Conv2d(12, 20, (2, 3), bias=False)),
     ],
     ids=lambda layer: type(layer).__name__,
@@ -106,27 +105,12 @@ def test_causal_conv2d_is_the_convolution_of_what_lies_behind():
         close(y[:, :, :, t], expected.movedim(0, 1)[:, :, :, 0] + layer.conv.bias[None, :, :, None])
 
 
-def test_causal_conv1d_is_the_same_with_one_bin():
-    layer, twin, x = CausalConv1d(2, 3, 4, dilation=3), CausalConv2d(2, 3, (4, 1), dilation=3), draw(2, 4, 2, 20)
-    shaken(layer), twin.double()
-    twin.conv.weight.data, twin.conv.bias.data = layer.weight.data[..., None], layer.bias.data
-    y, past = layer(x)
-    expected, kept = twin(x[..., None])
-    close(y, expected[..., 0])
-    assert torch.equal(past, kept[..., 0])
-
-
 def test_upsampling_lays_the_groups_of_channels_side_by_side_in_frequency():
     layer, x = shaken(FrequencyUpsample(2, 3, factor=5)), draw(2, 4, 2, 3, 7)
     y, wide = layer(x), layer.conv(x)
     assert y.shape == (2, 4, 3, 3, 35)
     for phase in range(5):
         close(y[..., phase::5], wide[:, :, 3 * phase : 3 * phase + 3])
-
-
-@pytest.mark.parametrize("kernel, dilation", [(1, 1), (2, 1), (3, 4)])
-def test_causal_conv1d_keeps_the_law(kernel, dilation):
-    contract.verify_stream(shaken(CausalConv1d(2, 3, kernel, dilation=dilation)), draw(2, 4, 2, 19), dim=3)
 
 
 @pytest.mark.parametrize("kernel, dilation, stride", [((1, 3), 1, 1), ((2, 3), 1, 2), ((3, 1), 4, 1), ((4, 5), 3, 3)])

@@ -3,7 +3,7 @@
 import os
 import resource
 from threading import Event, Thread
-from time import sleep
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_bell_wakes_and_is_not_forgotten():
     bell = Bell()
     bell.ring()
     bell.ring()
-    bell.wait(60)  # it has rung: no minute passes
+    assert bell.wait(60)  # it has rung: no minute passes
     thread = Thread(target=bell.wait, args=(60,))
     thread.start()
     bell.ring()
@@ -220,13 +220,20 @@ def test_a_machine_without_devices_says_what_to_install():
         find(Sound(MICROPHONE, defaults=(-1, -1)), "input")
 
 
+def written(recorder: Recorder) -> None:
+    """Waits until the disk has all that was put."""
+    end = monotonic() + 30
+    while recorder._ring.waiting:
+        assert monotonic() < end
+        sleep(0.01)
+
+
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_recording_that_is_written_bit_by_bit_is_read_back_whole(tmp_path, suffix):
     recorder = Recorder(tmp_path / f"both.{suffix}", 16000, 2)
     for _ in range(5):
         recorder.put(np.full((1600, 2), 0.5, np.float32))
-        while recorder._ring.waiting:
-            sleep(0.01)
+        written(recorder)
     recorder.close()
     assert recorder.lost == 0 and recorder.error is None
     assert soundfile.read(recorder.path)[0].shape == (8000, 2)
@@ -283,8 +290,7 @@ def test_a_recording_ends_where_its_format_does_and_keeps_what_is_there(tmp_path
     recorder = Recorder(tmp_path / "long.wav", 1000, 1)
     for count in (100, 200):
         recorder.put(np.ones((count, 1), np.float32))
-        while recorder._ring.waiting:
-            sleep(0.01)
+        written(recorder)
     recorder.close()
     assert "long.wav is not written any further (a WAV file cannot be longer)" in recorder.error
     assert soundfile.info(recorder.path).frames == 100

@@ -12,7 +12,7 @@ from qse.networks.algebra import convert_  # noqa: E402
 from qse.networks.bottleneck import BandTimeBlock  # noqa: E402
 from qse.networks.mixers import TIME_MIXERS  # noqa: E402
 from qse.nn.cells import QuaternionLSTM  # noqa: E402
-from qse.nn.conv import CausalConv1d  # noqa: E402
+from qse.nn.conv import QuaternionConv2d  # noqa: E402
 from qse.nn.linear import QuaternionLinear  # noqa: E402
 from qse.nn.quaternion import hamilton_matrix  # noqa: E402
 from qse.nn.recurrent import QuaternionGRU, gate_matrix  # noqa: E402
@@ -60,7 +60,7 @@ def test_default_is_the_quaternion_gru():
 
 @pytest.mark.parametrize("layer, shape, names", [
     (QuaternionLinear(3, 5), (2, 4, 3), ["weight"]),
-    (CausalConv1d(3, 5, 2), (2, 4, 3, 7), ["weight"]),
+    (QuaternionConv2d(3, 5, (2, 3)), (2, 4, 3, 7, 6), ["weight"]),
     (QuaternionGRU(3, 5), (2, 7, 4, 3), ["weight_input", "weight_hidden"]),
     (QuaternionLSTM(3, 5), (2, 7, 4, 3), ["weight_input", "weight_hidden"]),
 ], ids=lambda value: type(value).__name__)  # fmt: skip

@@ -205,6 +205,8 @@ def test_a_table_builds_a_network():
         ({}, r"unknown network None; there are .*live"),
         ({"network": "live", "chanels": [2, 2, 4]}, r"network live: unknown key 'chanels'.*channels"),
         ({"network": "live", "n_fft": 64}, "ranges must cover the 32 bins of n_fft 64"),
+        ({"network": "live", "n_fft": 513}, "n_fft 513: an even number"),
+        ({"network": "qconformer", "hop_length": 400}, "hop_length 400: must divide n_fft 400 at least in two"),
         ({"network": "live", "ranges": [[255, 1], [1, 1]]}, "multiple of 4 times its bins per band"),
         ({"network": "live", "heads": 3}, "3 heads do not divide 16 quaternion channels"),
         ({"network": "live", "heads": 0}, "heads = 0: must be above 0"),

@@ -524,6 +524,9 @@ def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
     ):
         short = replace(CONFIG, mix=replace(CONFIG.mix, segment=segment), loss=loss, train=plan)
         refused(f"mix.segment is {segment} s.* make it longer", short, job(audio, tmp_path / "new", valid=None))
+    real = replace(CONFIG, model={"network": "conformer"}, train=replace(PLAN, optimizer="muon"))
+    refused("no quaternion weights; choose adamw", real, job(audio, tmp_path / "unborn", valid=None))
+    assert not (tmp_path / "unborn").exists()
     (tmp_path / "file").write_text("in the way")
     refused("file: cannot write there", CONFIG, job(audio, tmp_path / "file"))
     refused("a: cannot write there", CONFIG, job(audio, tmp_path / "file/a"))
@@ -638,7 +641,9 @@ def test_steps_without_a_loss_are_counted_and_a_run_of_nothing_else_is_not_relea
 
     def loss(*batch):
         total, terms = loss_of(LOSS)(*batch)
-        return total * (1 if next(good) else np.nan), terms
+        if not next(good):  # the loss may well be a number where its gradient is none
+            total.register_hook(lambda gradient: gradient * np.nan)
+        return total, terms
 
     monkeypatch.setattr("qse.train.run.loss_of", lambda *_: loss)
     some, none = tmp_path / "some", tmp_path / "none"

@@ -82,6 +82,12 @@ def test_what_cannot_be_widened_does_not_fit(how, changes):
         grow(build_network({**TINY, "window": 5, **how, **changes}), narrow.state_dict())
 
 
+def test_real_layers_are_not_widened():
+    small = {"network": "conformer", "channels": 8, "n_fft": 64, "hop_length": 32, "encoder": [1], "decoder": [2]}
+    with pytest.raises(RuntimeError):
+        grow(build_network({**small, "channels": 16}), build_network(small).state_dict())
+
+
 def test_twins_learn_different_things():
     narrow, wide = pair()
     grow(wide, narrow.state_dict())

@@ -22,14 +22,14 @@ CHUNK = 1_000_000  # values drawn at a time: bounds the memory
 Mean = dict[str, float]
 
 
-def interval(values: Iterable[float], resamples: int = RESAMPLES, seed: int = SEED) -> Mean:
+def interval(values: Iterable[float]) -> Mean:
     """{"mean", "low", "high", "n"} of the values of all utterances. ValueError if there are none."""
     x = np.asarray(list(values), np.float64)
     if not len(x):
         raise ValueError("no values, no mean")
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     most = max(1, CHUNK // len(x))  # resamples at a time
-    parts = [min(most, resamples - start) for start in range(0, resamples, most)]
+    parts = [min(most, RESAMPLES - start) for start in range(0, RESAMPLES, most)]
     means = np.concatenate([x[random.integers(len(x), size=(part, len(x)))].mean(1) for part in parts])
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return {"mean": float(x.mean()), "low": float(low), "high": float(high), "n": len(x)}

@@ -34,7 +34,7 @@ def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = F
     settings = getattr(import_module(f".{module}", __package__), cls)
     values = configuration.overridden(settings.FULL if full else {}, list(changes))
     chosen = configuration.build(settings, values, f"experiment {name}: ")
-    counts = [key for key, value in vars(chosen).items() if type(value) is int and key not in MAY_BE_ZERO]
+    counts = [key for key, value in vars(chosen).items() if type(value) in (int, float) and key not in MAY_BE_ZERO]
     try:
         configuration.require_positive(chosen, *counts)
     except ValueError as error:

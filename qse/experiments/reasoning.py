@@ -17,9 +17,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..errors import QseError
 from ..networks.language import ARMS, REGULARISED, Language
 from .results import Row, plot_curves, write_table
 from .tasks import TABLE_3, TASKS
+
+AT_ONCE = 128  # lines of a validation
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Reasoning:
         decay = 0.05 if network.config.scan_dropout else 0.01  # Table 2
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=decay)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self._rate)
-        best: Row = {"loss": math.inf}
+        found = list[Row]()
         for step in range(1, self.steps + 1):
             chosen = torch.randint(len(train.tokens), (self.batch,))
             optimizer.zero_grad()
@@ -99,9 +102,9 @@ class Reasoning:
             optimizer.step()
             schedule.step()
             if step % max(1, self.steps // self.validations) == 0:
-                row = judge(network, valid, self.device)
+                found.append(row := judge(network, valid, self.device))
                 curves.append({"arm": arm, "seed": seed, "step": step, "loss": row["loss"], "exact": row["exact"]})
-                best = min(best, row, key=lambda row: row["loss"])
+        best = min(found, key=lambda row: (math.isnan(row["loss"]), row["loss"]))
         return {"params": sum(parameter.numel() for parameter in network.parameters())} | best
 
     def _rate(self, step: int) -> float:
@@ -129,13 +132,19 @@ def _in_time(run: Row, curves: list[Row]) -> str:
 
 
 def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Corpus:
-    """So many lines of each task, as wide as the longest; one of more than `length` bytes is drawn anew."""
-    random, rows = Random(seed), list[tuple[Tensor, int, int]]()
+    """So many lines of each task, as wide as the longest; one of more than `length` bytes is drawn anew.
+
+    Raises QseError where a task has no line as short as that.
+    """
+    random, rows, long = Random(seed), list[tuple[Tensor, int, int]](), 0
     for number, name in enumerate(names):
         while len(rows) < (number + 1) * per_task:
             prompt, answer = TASKS[name](random)
             line = f"{prompt}={answer}\n".encode("ascii")
-            if len(line) <= length:
+            long = long + 1 if len(line) > length else 0
+            if long > 1000:
+                raise QseError(f"length {length}: too short for the task {name}, whose lines have {len(line)} bytes")
+            if not long:
                 rows.append((torch.tensor(list(line)), len(prompt) + 1, number))
     lines, starts, tasks = zip(*rows, strict=True)
     tokens = nn.utils.rnn.pad_sequence(list(lines), batch_first=True)
@@ -150,11 +159,11 @@ def loss_of(network: nn.Module, tokens: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def judge(network: nn.Module, valid: Corpus, device: str = "cpu", batch: int = 128) -> Row:
+def judge(network: nn.Module, valid: Corpus, device: str = "cpu") -> Row:
     """{"loss", "exact", and the exact match of every task}."""
     network.eval()
     right, losses, sizes = [], [], []
-    for tokens, answer in zip(valid.tokens.split(batch), valid.answer.split(batch), strict=True):
+    for tokens, answer in zip(valid.tokens.split(AT_ONCE), valid.answer.split(AT_ONCE), strict=True):
         tokens = tokens.to(device)
         guess = network(tokens[:, :-1]).argmax(-1).cpu()
         right.append(((guess == tokens[:, 1:].cpu()) | ~answer[:, 1:]).all(1))

@@ -35,6 +35,10 @@ class Sentiment:
 
     FULL: ClassVar[dict] = {"dim": 128, "feed": 512, "epochs": 20, "learning_rate": 3e-4}
 
+    def __post_init__(self) -> None:
+        for arm in self.arms:
+            self._network(arm, 2)
+
     def run(self, out: Path) -> str:
         if not (self.train and self.valid):
             raise UsageError("sentiment needs text: --set train=SST-2/train.tsv --set valid=SST-2/dev.tsv")
@@ -45,13 +49,16 @@ class Sentiment:
         rows, best = list[Row](), list[str]()
         for arm in self.arms:
             torch.manual_seed(self.seed)
-            config = TextConfig(arm, self.phm_n, self.dim, self.feed, self.heads, self.layers)
-            network = TextClassifier(config, len(words), 2)
+            network = self._network(arm, len(words))
             params = sum(parameter.numel() for parameter in network.layers.parameters())
             settings: dict[str, Any] = {"epochs": self.epochs, "batch": self.batch, "learning_rate": self.learning_rate}
             found = train_classifier(network, train, valid, **settings)
             rows += [{"arm": arm, "params": params} | row for row in found]
+            write_table(out / "sentiment.csv", rows)
             best.append(f"{arm} {max(row['accuracy'] for row in found):.1%} ({params:,} parameters without embedding)")
-        write_table(out / "sentiment.csv", rows)
         plot_curves(out / "sentiment.png", rows, x="epoch", y="accuracy", by="arm")
         return "; ".join(best)
+
+    def _network(self, arm: str, vocabulary: int) -> TextClassifier:
+        config = TextConfig(arm, self.phm_n, self.dim, self.feed, self.heads, self.layers)
+        return TextClassifier(config, vocabulary, 2)

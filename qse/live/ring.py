@@ -69,6 +69,6 @@ class Bell:
             except RuntimeError:  # another thread rang at the same moment
                 return
 
-    def wait(self, seconds: float) -> None:
-        """Sleep until the bell rings, `seconds` at most."""
-        self._lock.acquire(timeout=seconds)
+    def wait(self, seconds: float) -> bool:
+        """Sleep until the bell rings, `seconds` at most; whether it rang."""
+        return self._lock.acquire(timeout=seconds)

@@ -7,7 +7,7 @@ Kronecker products with a rule that is learned (hypercomplex.py). Norms, biases 
 from torch import Tensor, nn
 
 from ..nn.cells import QuaternionLSTM, QuaternionRNN
-from ..nn.conv import CausalConv1d, QuaternionConv2d
+from ..nn.conv import QuaternionConv2d
 from ..nn.hypercomplex import HypercomplexWeight
 from ..nn.linear import QuaternionLinear
 from ..nn.recurrent import QuaternionGRU
@@ -18,7 +18,6 @@ ALGEBRAS = ("quaternion", "real", "phm")
 WEIGHTS: dict[type[nn.Module], tuple[str, ...]] = {
     QuaternionLinear: ("weight",),
     QuaternionConv2d: ("weight",),
-    CausalConv1d: ("weight",),
     NormedConv: ("weight",),
 }
 GATES: dict[type[nn.Module], tuple[str, ...]] = dict.fromkeys(

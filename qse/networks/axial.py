@@ -49,14 +49,14 @@ class Along(nn.Module):
 
 
 class FeedForward(nn.Sequential):
-    """To `expansion` times the channels and back."""
+    """To four times the channels and back."""
 
-    def __init__(self, channels: int, act: nn.Module, dropout: float, expansion: int = 4):
+    def __init__(self, channels: int, act: nn.Module, dropout: float):
         super().__init__(
-            QuaternionLinear(channels, expansion * channels),
+            QuaternionLinear(channels, 4 * channels),
             act,
             nn.Dropout(dropout),
-            QuaternionLinear(expansion * channels, channels),
+            QuaternionLinear(4 * channels, channels),
             nn.Dropout(dropout),
         )
 

@@ -39,7 +39,6 @@ class BandTimeBlock(Stateful):
         window: int = 100,
         attention: str = "shared",
         without: Collection[str] = (),
-        expansion: int = 2,
     ):
         """`without`: the branches to leave out, by their names in BRANCHES."""
         super().__init__()
@@ -51,9 +50,9 @@ class BandTimeBlock(Stateful):
         self.time_out = QuaternionLinear(channels, channels)
         self.norm_feed = QuaternionLayerNorm(channels)
         self.feed = nn.Sequential(
-            QuaternionLinear(channels, expansion * channels),
+            QuaternionLinear(channels, 2 * channels),
             nn.SiLU(),
-            QuaternionLinear(expansion * channels, channels),
+            QuaternionLinear(2 * channels, channels),
         )
         for branch in without:
             for part in BRANCHES[branch]:

@@ -141,11 +141,11 @@ def _unit(in_channels: int, out_channels: int, kernel: int) -> nn.Sequential:
     return nn.Sequential(conv, nn.BatchNorm2d(out_channels), nn.PReLU())
 
 
-def _feed(channels: int, dropout: float, expansion: int = 4) -> nn.Sequential:
+def _feed(channels: int, dropout: float) -> nn.Sequential:
     return nn.Sequential(
-        nn.Linear(channels, expansion * channels),
+        nn.Linear(channels, 4 * channels),
         nn.SiLU(),
         nn.Dropout(dropout),
-        nn.Linear(expansion * channels, channels),
+        nn.Linear(4 * channels, channels),
         nn.Dropout(dropout),
     )

@@ -59,6 +59,8 @@ class LiveConfig:
             raise ValueError(f"channels {self.channels}: three numbers, the first of them 2 or more")
         if self.blocks < 0:
             raise ValueError(f"blocks {self.blocks}: 0 or more")
+        if self.n_fft % 2:
+            raise ValueError(f"n_fft {self.n_fft}: an even number")
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):

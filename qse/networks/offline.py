@@ -43,8 +43,8 @@ class OfflineConfig:
             raise ValueError("encoder and decoder: at least one dilation each")
         if not self.kernel % 2:
             raise ValueError(f"kernel {self.kernel}: an odd number, as it reaches as far back as ahead")
-        if self.n_fft % self.hop_length:
-            raise ValueError(f"hop_length {self.hop_length} does not divide n_fft {self.n_fft}")
+        if self.n_fft % self.hop_length or self.n_fft == self.hop_length:
+            raise ValueError(f"hop_length {self.hop_length}: must divide n_fft {self.n_fft} at least in two")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..config import require_positive
 from ..nn.hamilton import component_scores
 from ..nn.linear import QuaternionLinear
 from ..nn.pair_attention import PairAttention
@@ -40,6 +41,10 @@ class TextConfig:
     def __post_init__(self) -> None:
         if self.arm not in ARMS:
             raise ValueError(f"arm {self.arm!r}: choose one of {', '.join(ARMS)}")
+        require_positive(self, "phm_n", "dim", "feed", "heads", "layers")
+        parts = self.heads * (4 if ARMS[self.arm][0] == "quaternion" else 1)
+        if self.dim % parts or self.dim % 2:
+            raise ValueError(f"dim {self.dim}: must be even and a multiple of {parts} ({self.arm}, {self.heads} heads)")
 
 
 class TextClassifier(nn.Module):

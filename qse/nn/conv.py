@@ -6,7 +6,6 @@ The causal layers remember their last frames: a kernel of kt frames, dilated by 
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from .conv_gradient import conv2d
 from .init import quaternion_init_
@@ -39,24 +38,6 @@ class QuaternionConv2d(nn.Module):
         weight = real_matrix(self.weight)
         y = conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
         return y.unflatten(1, (4, -1))
-
-
-class CausalConv1d(Stateful):
-    """(B, 4, C, T) -> (B, 4, C', T); state: the last (kernel - 1) * dilation frames of x."""
-
-    def __init__(self, in_channels: int, out_channels: int, kernel: int, *, dilation: int = 1, bias: bool = True):
-        super().__init__()
-        self.weight = nn.Parameter(quaternion_init_(torch.empty(4, out_channels, in_channels, kernel)))
-        self.bias = nn.Parameter(torch.zeros(4, out_channels)) if bias else None
-        self.dilation, self.history = dilation, (kernel - 1) * dilation
-
-    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        if past is None:
-            past = x.new_zeros(*x.shape[:3], self.history)
-        x = torch.cat([past, x], dim=3)
-        bias = None if self.bias is None else self.bias.flatten()
-        y = F.conv1d(x.flatten(1, 2), real_matrix(self.weight), bias, dilation=self.dilation)
-        return y.unflatten(1, (4, -1)), x[..., x.shape[3] - self.history :]
 
 
 class CausalConv2d(Stateful):

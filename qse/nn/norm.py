@@ -52,8 +52,8 @@ def scale_and_shift(norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
 class QuaternionBatchNorm2d(nn.BatchNorm2d):
     """(B, 4, C, T, F): batch normalisation of each component of each channel, by running statistics in eval mode."""
 
-    def __init__(self, channels: int, eps: float = 1e-5, momentum: float = 0.1):
-        super().__init__(4 * channels, eps, momentum)
+    def __init__(self, channels: int):
+        super().__init__(4 * channels)
 
     def forward(self, x: Tensor) -> Tensor:
         return super().forward(x.flatten(1, 2)).unflatten(1, (4, -1))

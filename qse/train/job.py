@@ -13,6 +13,7 @@ from ..networks import build_network
 from . import checkpoint, sources
 from .carry import compared
 from .losses import composite
+from .optimizers import optimizers
 from .recipe import RunConfig
 from .start import start_from
 from .validate import find_pairs
@@ -36,6 +37,12 @@ class Job:
     resume: bool = False
     data: Path | None = None
     start: str | Path | None = None
+
+    def again(self) -> str:
+        """The options of `qse train` that the result hangs on, beside its configuration and what it began with."""
+        options = "--data DATA" if self.data else "--speech SPEECH --noise NOISE"
+        options += " --valid VALID" if self.valid else ""
+        return options + (f" --processes {self.processes}" if self.processes > 1 else "")
 
 
 REMAINS = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")  # of a run, whole or not
@@ -76,6 +83,7 @@ def check(config: RunConfig, job: Job) -> None:
             f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
         )
     _heard(config, network)
+    optimizers(network, config.train.optimizer, config.train.betas, config.train.weight_decay)
     if job.valid or (job.data and sources.validates(config.dataset)):
         for package in ("pesq", "pystoi", "matplotlib"):  # which score and draw at the first validation
             need(package, "train")

@@ -139,8 +139,9 @@ class _Run:
         deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours
         stopped = not self._validate_if_due()  # a run that ended in it
         while trainer.done < plan.steps and not stopped:
+            skipped = trainer.skipped
             terms, stopped = trainer.step(self.asked_to_stop or time.monotonic() > deadline)
-            self._report(terms)
+            self._report(terms, trainer.skipped > skipped)
             due = trainer.done % plan.checkpoint_every == 0 or trainer.done == plan.steps
             if due:
                 self._log()
@@ -159,9 +160,8 @@ class _Run:
         average_([asked])
         return bool(asked > 0)
 
-    def _report(self, terms: dict[str, float]) -> None:
-        fine = all(map(math.isfinite, terms.values()))
-        for name, value in ({"steps": 1, **terms} if fine else {"skipped": 1}).items():
+    def _report(self, terms: dict[str, float], skipped: bool) -> None:
+        for name, value in ({"skipped": 1} if skipped else {"steps": 1, **terms}).items():
             self.sums[name] = self.sums.get(name, 0.0) + value
         if self.report and self.rank == 0:
             done, seconds = self.trainer.done, self.trainer.seconds
@@ -188,6 +188,7 @@ class _Run:
                 self.trainer.tensors(),
                 {
                     **self.trainer.header(),
+                    "options": self.job.again(),
                     "best": str(self.best),
                     "judged_by": self.judged_by,
                     "validated": str(self.validated),

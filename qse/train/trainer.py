@@ -53,6 +53,8 @@ class TrainConfig:
             raise ValueError(f"carried {self.carried}: a chance, from 0 to 1")
         if not self.clip > 0:
             raise ValueError(f"clip {self.clip}: must be above 0; inf never clips")
+        if not self.weight_decay >= 0:
+            raise ValueError(f"weight_decay {self.weight_decay}: must be at least 0")
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate {self.learning_rate}: must be above 0")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
@@ -162,6 +164,7 @@ class Trainer:
     def header(self) -> dict[str, str]:
         return {
             "step": str(self.done),
+            "steps": str(self.config.steps),  # of the whole run
             "origin": self.origin,
             "skipped": str(self.skipped),
             "seconds": f"{self.seconds:.3f}",

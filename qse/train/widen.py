@@ -25,11 +25,11 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
 
     With a multiple of the channels it computes the same; with others nearly that, for the mean and the RMS of a layer
     norm are those of all channels, copies among them. What would have to shrink stays as it is, and so does all in a
-    network of another algebra.
+    network of another algebra, or of real layers.
     """
     wide, sizes = {}, {name: tensor.shape for name, tensor in network.state_dict().items()}
     for path, module in network.named_modules():
-        if isinstance(module, HypercomplexWeight):
+        if isinstance(module, HypercomplexWeight | nn.Linear):
             return dict(narrow)
         if isinstance(module, CausalSharedScoreAttention):
             del sizes[f"{path}.bias"]  # by distance in time: a longer window is not more channels
