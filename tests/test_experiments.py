@@ -180,7 +180,7 @@ def test_an_arm_that_diverges_does_not_end_the_others(tmp_path, monkeypatch):
 
 
 def test_lines_longer_than_any_of_a_task_are_not_waited_for():
-    with pytest.raises(QseError, match="length 16: too short for the task copy, whose lines have 22 bytes"):
+    with pytest.raises(QseError, match="length 16: too short for the task copy, a line of which has 22 bytes"):
         corpus(("copy",), 1, 16, 0)
 
 

@@ -143,7 +143,7 @@ def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Cor
             line = f"{prompt}={answer}\n".encode("ascii")
             long = long + 1 if len(line) > length else 0
             if long > 1000:
-                raise QseError(f"length {length}: too short for the task {name}, whose lines have {len(line)} bytes")
+                raise QseError(f"length {length}: too short for the task {name}, a line of which has {len(line)} bytes")
             if not long:
                 rows.append((torch.tensor(list(line)), len(prompt) + 1, number))
     lines, starts, tasks = zip(*rows, strict=True)
