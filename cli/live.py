@@ -70,7 +70,7 @@ def live(
     block = blocksize or Fraction(engine.hop_length, engine.sample_rate)
     sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, cushion / 1000)
     channels = 2 * (1 if speakers else source.channels)
-    recorder = Recorder(record, engine.sample_rate, channels, overwrite, not fast) if record else None
+    recorder = Recorder(record, engine.sample_rate, channels, overwrite, paced=not fast) if record else None
     session = Session(engine, source, speakers, recorder, strength)
     session.bypass = bypass
     _run(session, Worker(session, to, overwrite), Watch(session, sound, reconnect), threads, plain, paced=not fast)

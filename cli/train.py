@@ -54,7 +54,7 @@ def train(
     job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
-    _, header = checkpoint.load(out / "checkpoint.safetensors")
+    header = checkpoint.load_header(out / "checkpoint.safetensors")
     done, steps = int(header["step"]), int(header.get("steps", 0))
     rest = f", or go on to step {steps} with --resume" if done < steps else ""
     typer.echo(f"{out}: step {weights_step(out)}; make a model of it: qse export {out} models/NAME{rest}", err=True)

@@ -66,9 +66,9 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
 
     Without `output`, a file's target is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may name a
     file; otherwise it is a folder, in which the tree below an input folder appears again. Results of an earlier run
-    that lie among the inputs are passed over, as is all that lies in an output folder below an input folder. Raises
-    UsageError if `output` is a file and the inputs are several, or if one of them is empty, as a shell's variable that
-    is not set: it would mean all that is here.
+    that lie among the inputs are passed over, as is all that lies in an output folder below an input folder, unless it
+    is named itself. Raises UsageError if `output` is a file and the inputs are several, or if one of them is empty, as
+    a shell's variable that is not set: it would mean all that is here.
     """
     if "" in (*inputs, output):
         raise UsageError("an input or output without a name: is a variable empty? For this folder write .")
@@ -90,8 +90,9 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     folder = _folder(output, lone) if output else None
     earlier = {abspath(_enhanced(path)) for path, _ in found.values()}
     if folder:
-        if any(_lies_in(folder, root) for root in {root for _, root in found.values()}):
-            earlier |= {abspath(path) for path, _ in found.values() if _lies_in(path, folder)}
+        place = Path(realpath(folder))
+        if any(Path(realpath(root)) in place.parents for root in {root for _, root in found.values()}):
+            earlier |= {abspath(path) for real, (path, _) in found.items() if place in Path(real).parents}
         earlier -= {abspath(text) for text in inputs}  # nothing is in the way of those
     jobs: dict[str, Job] = {}
     for path, root in found.values():
@@ -193,7 +194,3 @@ def _folder(output: str, lone: bool) -> Path | None:
     if not is_folder and not lone and (path.exists() or format_of(path)):
         raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
     return None if lone and not is_folder else path
-
-
-def _lies_in(path: Path, folder: Path) -> bool:
-    return Path(realpath(folder)) in Path(realpath(path)).parents

@@ -238,7 +238,7 @@ def test_files_at_48_khz_are_judged_at_16(corpus):
     assert row["stoi"] == pytest.approx(rows_of(corpus)[2]["stoi"], abs=2e-3) and row["audio_s"] == 1.0
 
 
-def test_interval_is_the_bootstrap_of_the_mean():
+def test_interval_is_the_bootstrap_of_the_mean(monkeypatch):
     values = np.random.default_rng(1).normal(3.0, 0.5, 400)
     found = report.interval(values)
     half = 1.96 * values.std() / 20  # the normal approximation
@@ -246,6 +246,8 @@ def test_interval_is_the_bootstrap_of_the_mean():
     assert found["low"] == pytest.approx(values.mean() - half, abs=0.05 * half)
     assert found["high"] == pytest.approx(values.mean() + half, abs=0.05 * half)
     assert report.interval(values) == found
+    monkeypatch.setattr(report, "SEED", 1)
+    assert report.interval(values) != found
 
 
 def test_interval_of_the_gain_is_that_of_the_pairs():

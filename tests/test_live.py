@@ -17,6 +17,7 @@ import pytest
 import soundfile
 from qse_cli import screen
 from sound import CABLE, HEADSET, MICROPHONE, Sound
+from waiting import until
 
 import qse
 from qse import QseError
@@ -396,13 +397,6 @@ def test_a_headset_that_returns_with_another_profile_says_so(change, words):
     sound.entries = [{**HEADSET, **change}]
     with pytest.raises(QseError, match=f"Headset .* came back {words}: start again"):
         port.open()
-
-
-def until(true, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def test_a_device_that_falls_silent_is_gone_and_without_reconnect_that_is_the_end(delay, monkeypatch):

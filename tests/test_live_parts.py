@@ -3,12 +3,13 @@
 import os
 import resource
 from threading import Event, Thread
-from time import monotonic, sleep
+from time import sleep
 
 import numpy as np
 import pytest
 import soundfile
 from sound import CABLE, HEADSET, MICROPHONE, Sound
+from waiting import until
 
 from qse import QseError
 from qse.formats import FORMATS, Layout
@@ -220,20 +221,12 @@ def test_a_machine_without_devices_says_what_to_install():
         find(Sound(MICROPHONE, defaults=(-1, -1)), "input")
 
 
-def written(recorder: Recorder) -> None:
-    """Waits until the disk has all that was put."""
-    end = monotonic() + 30
-    while recorder._ring.waiting:
-        assert monotonic() < end
-        sleep(0.01)
-
-
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_recording_that_is_written_bit_by_bit_is_read_back_whole(tmp_path, suffix):
     recorder = Recorder(tmp_path / f"both.{suffix}", 16000, 2)
     for _ in range(5):
         recorder.put(np.full((1600, 2), 0.5, np.float32))
-        written(recorder)
+        until(lambda: not recorder._ring.waiting)
     recorder.close()
     assert recorder.lost == 0 and recorder.error is None
     assert soundfile.read(recorder.path)[0].shape == (8000, 2)
@@ -290,7 +283,7 @@ def test_a_recording_ends_where_its_format_does_and_keeps_what_is_there(tmp_path
     recorder = Recorder(tmp_path / "long.wav", 1000, 1)
     for count in (100, 200):
         recorder.put(np.ones((count, 1), np.float32))
-        written(recorder)
+        until(lambda: not recorder._ring.waiting)
     recorder.close()
     assert "long.wav is not written any further (a WAV file cannot be longer)" in recorder.error
     assert soundfile.info(recorder.path).frames == 100

@@ -33,6 +33,7 @@ COLUMNS = (
     Column("snr", "SNR dB", ".1f"),
 )
 CALIBRATION = 100  # hops
+COMPARED = 200  # hops
 
 
 def bench(request: Request) -> Table:
@@ -70,7 +71,7 @@ def _rows(name: str, path: Path, folder: Path, request: Request) -> Iterator[dic
 
 def _output(engine: Engine) -> np.ndarray:
     step = stepper(engine)
-    return np.concatenate([step().copy() for _ in range(GROUP)])
+    return np.concatenate([step().copy() for _ in range(COMPARED)])
 
 
 def _snr(signal: np.ndarray, other: np.ndarray) -> float:

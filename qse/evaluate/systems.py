@@ -106,7 +106,7 @@ def weights_step(folder: Path) -> str:
     from ..train import checkpoint
 
     last = folder / "checkpoint.safetensors"
-    steps = [checkpoint.load(path)[1].get("step", "?") for path in (weights_of(folder), last) if path.is_file()]
+    steps = [checkpoint.load_header(path).get("step", "?") for path in (weights_of(folder), last) if path.is_file()]
     return " of ".join(dict.fromkeys(steps))
 
 

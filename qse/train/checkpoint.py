@@ -4,8 +4,10 @@ Names: `model.*` weights and buffers, `average.*` their moving average, `optimiz
 its optimiser. The header holds the step and what the trainer wants to remember, as text.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -31,9 +33,21 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and header of a checkpoint. Raises QseError naming the file when it is missing or damaged."""
+    with _opened(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+
+
+def load_header(path: Path) -> dict[str, str]:
+    """The header alone, without reading the tensors; raises as `load` does."""
+    with _opened(path) as file:
+        return file.metadata() or {}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+            yield file
     except (OSError, SafetensorError) as error:
         raise QseError(f"{path}: cannot read the checkpoint ({error}); train again or name another one") from error
 
