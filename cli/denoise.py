@@ -36,9 +36,9 @@ def denoise(
     Folders are searched to the bottom, past what an earlier run made, and a folder as output receives the same tree. A
     pipe gets WAV.
     """
-    from qse.batch import cores, plan, run
-    from qse.engine import Engine
-    from qse.zoo import load
+    from qse.runtime.batch import cores, plan, run
+    from qse.runtime.engine import Engine
+    from qse.runtime.zoo import load
 
     engine = load(model, flush_to_zero=True)
     at_once = (threads or cores()) if isinstance(engine, Engine) else 1  # others take gigabytes each
@@ -78,9 +78,9 @@ def _scratch(wanted: bool) -> Iterator[Path | None]:
 
 def _pipe(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> tuple[list, list]:
     """The one job that reads standard input, writes standard output or both, by way of files in `scratch`."""
-    from qse.audio import check_target
-    from qse.batch import Job
-    from qse.formats import named_format
+    from qse.audio.formats import named_format
+    from qse.audio.writer import check_target
+    from qse.runtime.batch import Job
 
     if len(inputs) > 1 or Path(inputs[0]).is_dir():
         raise UsageError("- stands for one input and one output: name one file beside it")

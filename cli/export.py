@@ -19,8 +19,8 @@ def export(
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")] = None,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
-    from qse.evaluate.systems import weights_step
-    from qse.release import release
+    from qse.export.release import release
+    from qse.networks.weights import weights_step
 
     cost = release(run, folder, data, faults, licence, others or (), valid)
     size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"

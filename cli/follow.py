@@ -9,19 +9,19 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from qse.errors import QseError
-from qse.signals import heard_by
+from qse.stop_signals import heard_by
 
 from .screen import Plain, Screen, summary
 from .streams import hush
 
 if TYPE_CHECKING:
-    from qse.live.session import Session
-    from qse.live.watch import Watch, Worker
+    from qse.live.reconnect import Reconnector, Worker
+    from qse.live.session import LiveSession
 
 TICK = 0.1
 
 
-def follow(session: "Session", worker: "Worker", watch: "Watch", plain: bool = False) -> None:
+def follow(session: "LiveSession", worker: "Worker", watch: "Reconnector", plain: bool = False) -> None:
     """Start `session` and `worker`, show how they are doing until they end or Ctrl-C comes; let them end in good order.
 
     Raises what ended the worker or the watch, if it was an error, and QseError for a recording that broke off.
@@ -53,7 +53,9 @@ def follow(session: "Session", worker: "Worker", watch: "Watch", plain: bool = F
         raise QseError(session.recorder.error)
 
 
-def _attend(session: "Session", worker: "Worker", watch: "Watch", view: Plain | Screen, asked: list[int]) -> None:
+def _attend(
+    session: "LiveSession", worker: "Worker", watch: "Reconnector", view: Plain | Screen, asked: list[int]
+) -> None:
     """Until the worker is done and all is played: keys, devices, the view."""
     begin = monotonic()
     with _keys() as key:

@@ -22,8 +22,8 @@ def _zoo() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from qse.engine import Engine
-    from qse.zoo import available, load
+    from qse.runtime.engine import Engine
+    from qse.runtime.zoo import available, load
 
     table = Table("model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None)
     damaged = []
@@ -54,10 +54,10 @@ def _models() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from qse.evaluate.needs import need
+    from qse.extras import need
 
     need("torch", "train")
-    from qse.networks.catalogue import ROWS, measure
+    from qse.networks.paper_models import ROWS, measure
 
     table = Table("model", "params", "paper", "MACs/s", "tables and row in the paper", box=None)
     for row in ROWS:
@@ -72,10 +72,10 @@ def _language() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from qse.evaluate.needs import need
+    from qse.extras import need
 
     need("torch", "train")
-    from qse.networks.language import ARMS, TABLE_4, count
+    from qse.experiments.networks.language import ARMS, TABLE_4, count
 
     table = Table("arm", "layers", "algebra", "d", "params", "paper", box=None)
     for arm, config in ARMS.items():

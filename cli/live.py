@@ -14,10 +14,10 @@ from qse.errors import UsageError
 from .options import Strength
 
 if TYPE_CHECKING:
-    from qse.live.files import FileSource
+    from qse.live.file_source import FileSource
     from qse.live.ports import Loudspeaker, Microphone
-    from qse.live.session import Session
-    from qse.live.watch import Watch, Worker
+    from qse.live.reconnect import Reconnector, Worker
+    from qse.live.session import LiveSession
 
 
 def live(
@@ -61,19 +61,21 @@ def live(
         return
     _check(input, from_, fast, to is None or output is not None or monitor is True)
     _check_recording(record, from_, to)
+    from qse.live.reconnect import Reconnector, Worker
     from qse.live.recorder import Recorder
-    from qse.live.session import Session
-    from qse.live.watch import Watch, Worker
-    from qse.zoo import load, streaming
+    from qse.live.session import LiveSession
+    from qse.runtime.zoo import load, streaming
 
     engine = streaming(load(model, threads, flush_to_zero=True))
     block = blocksize or Fraction(engine.hop_length, engine.sample_rate)
     sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, cushion / 1000)
     channels = 2 * (1 if speakers else source.channels)
     recorder = Recorder(record, engine.sample_rate, channels, overwrite, paced=not fast) if record else None
-    session = Session(engine, source, speakers, recorder, strength)
+    session = LiveSession(engine, source, speakers, recorder, strength)
     session.bypass = bypass
-    _run(session, Worker(session, to, overwrite), Watch(session, sound, reconnect), threads, plain, paced=not fast)
+    _run(
+        session, Worker(session, to, overwrite), Reconnector(session, sound, reconnect), threads, plain, paced=not fast
+    )
 
 
 def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> None:
@@ -99,7 +101,7 @@ def _ports(
 ) -> "tuple[ModuleType | None, Microphone | FileSource, list[Loudspeaker]]":
     """The module that plays and records (None if only files do), the source, and the loudspeakers."""
     from qse.live.devices import sound
-    from qse.live.files import FileSource
+    from qse.live.file_source import FileSource
     from qse.live.ports import Loudspeaker, Microphone
 
     file = FileSource(from_, block, paced, cushion) if from_ else None
@@ -110,10 +112,12 @@ def _ports(
     return needed, source, [Loudspeaker(needed, wanted, block, cushion) for wanted in outputs]
 
 
-def _run(session: "Session", worker: "Worker", watch: "Watch", threads: int, plain: bool, paced: bool) -> None:
+def _run(
+    session: "LiveSession", worker: "Worker", watch: "Reconnector", threads: int, plain: bool, paced: bool
+) -> None:
     """The session from its start to its end: ahead of other programs, where it has to keep pace and can."""
     from qse.live.priority import quiet, steady
-    from qse.live.warmup import advice
+    from qse.live.speed_check import advice
 
     from .follow import follow
 

@@ -18,7 +18,7 @@ import typer
 
 import qse
 from qse.errors import QseError
-from qse.signals import requests
+from qse.stop_signals import requests
 
 from .streams import open_streams
 

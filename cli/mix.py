@@ -22,7 +22,7 @@ def mix(
     """Mix pairs to validate or evaluate with, as a recipe mixes what it trains on, by its seed."""
     from dataclasses import replace
 
-    from qse.train.pair_folder import write_pairs
+    from qse.data.pair_folder import write_pairs
     from qse.train.recipe import find_recipe, read_config
 
     config = read_config(find_recipe(recipe), change or [])

@@ -16,8 +16,8 @@ def plot(
     titles: Annotated[str | None, typer.Option(help="Comma-separated; else the files' names.")] = None,
 ) -> None:
     """Draw the spectrograms of audio files, to see what was noise and what is left of it."""
+    from qse.data.datasets import read_channels
     from qse.errors import UsageError
-    from qse.evaluate.datasets import read_channels
     from qse.evaluate.plot import plot_spectrograms
 
     names = titles.split(",") if titles else [file.name for file in files]

@@ -7,9 +7,9 @@ if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.text import Text
 
+    from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
-    from qse.live.session import Latency, Session
-    from qse.live.watch import Watch
+    from qse.live.session import Latency, LiveSession
 
 KEYS = "b: noisy or enhanced   Ctrl-C: quit"
 WIDTH, BAR, ALARMS = 80, 24, ("dropouts", "bypass", "driver", "model", "device", "not recorded")
@@ -18,7 +18,7 @@ WIDTH, BAR, ALARMS = 80, 24, ("dropouts", "bypass", "driver", "model", "device",
 class Plain:
     """A line a second on standard output."""
 
-    def __init__(self, session: "Session", watch: "Watch"):
+    def __init__(self, session: "LiveSession", watch: "Reconnector"):
         self._session, self._watch, self._next = session, watch, 1.0
 
     def __enter__(self) -> "Plain":
@@ -46,7 +46,7 @@ class Plain:
 class Screen:
     """One screen of 80 columns, drawn again ten times a second."""
 
-    def __init__(self, session: "Session", watch: "Watch"):
+    def __init__(self, session: "LiveSession", watch: "Reconnector"):
         from rich.console import Console
         from rich.live import Live
 
@@ -81,7 +81,7 @@ class Screen:
         return Panel(table, title=title, subtitle=KEYS, width=min(WIDTH, self._console.width))
 
 
-def summary(session: "Session", watch: "Watch", seconds: float) -> str:
+def summary(session: "LiveSession", watch: "Reconnector", seconds: float) -> str:
     """What there is to say at the end."""
     meter = session.meter
     audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}"
@@ -92,7 +92,7 @@ def summary(session: "Session", watch: "Watch", seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _state(session: "Session", watch: "Watch") -> Iterator[tuple[str, str]]:
+def _state(session: "LiveSession", watch: "Reconnector") -> Iterator[tuple[str, str]]:
     """What there is to say about a session beside its levels: name and text."""
     meter, block = session.meter, session.source.blocksize / session.source.sample_rate
     median, p99 = meter.quantile(0.5), meter.quantile(0.99)
@@ -115,7 +115,7 @@ def _state(session: "Session", watch: "Watch") -> Iterator[tuple[str, str]]:
         yield "device", f"{now}, {watch.away:.0f} s in all"
 
 
-def _recording(recorder: "Recorder", sample_rate: int, source: Any, watch: "Watch") -> tuple[str, str]:
+def _recording(recorder: "Recorder", sample_rate: int, source: Any, watch: "Reconnector") -> tuple[str, str]:
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
@@ -131,12 +131,12 @@ def _latency(latency: "Latency") -> str:
     return f"{1000 * latency.total:.0f} ms ({', '.join(parts)})"
 
 
-def _dropouts(session: "Session") -> str:
+def _dropouts(session: "LiveSession") -> str:
     reasons = "; ".join(f"{reason}: {count}" for reason, count in session.reasons.items())
     return f"{session.dropouts} ({reasons})" if reasons else "0"
 
 
-def _removed(session: "Session") -> float:
+def _removed(session: "LiveSession") -> float:
     return round(session.noisy.dbfs - session.enhanced.dbfs, 1) + 0.0  # no minus before a zero
 
 

@@ -35,9 +35,8 @@ def train(
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
     from qse.errors import UsageError
-    from qse.evaluate.systems import weights_step
-    from qse.train import checkpoint
-    from qse.train.job import Job
+    from qse.networks import weights
+    from qse.train.preflight import Job
     from qse.train.recipe import find_recipe, read_config
     from qse.train.run import train as run
 
@@ -54,10 +53,12 @@ def train(
     job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
-    header = checkpoint.load_header(out / "checkpoint.safetensors")
+    header = weights.load_header(out / "checkpoint.safetensors")
     done, steps = int(header["step"]), int(header.get("steps", 0))
     rest = f", or go on to step {steps} with --resume" if done < steps else ""
-    typer.echo(f"{out}: step {weights_step(out)}; make a model of it: qse export {out} models/NAME{rest}", err=True)
+    typer.echo(
+        f"{out}: step {weights.weights_step(out)}; make a model of it: qse export {out} models/NAME{rest}", err=True
+    )
 
 
 class _Steps:

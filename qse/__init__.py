@@ -15,31 +15,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .engine import Engine
     from .errors import QseError
-    from .stream import Stream, denoise
-    from .zoo import available, load
+    from .runtime.engine import Engine
+    from .runtime.stream import Stream, denoise
+    from .runtime.zoo import available, load
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else ONNX Runtime keeps a record of every load and sends it home
 
 __version__ = "0.1.0"
 __all__ = ["Engine", "QseError", "Stream", "__version__", "available", "denoise", "load"]
 
-ROOMS = {
-    "Engine": "engine",
+MODULES = {
+    "Engine": "runtime.engine",
     "QseError": "errors",
-    "Stream": "stream",
-    "available": "zoo",
-    "denoise": "stream",
-    "load": "zoo",
+    "Stream": "runtime.stream",
+    "available": "runtime.zoo",
+    "denoise": "runtime.stream",
+    "load": "runtime.zoo",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Fetch a public name from its room when it is first asked for: `import qse` itself costs nothing."""
-    if name not in ROOMS:
+    if name not in MODULES:
         raise AttributeError(f"module 'qse' has no attribute {name!r}")
-    return getattr(import_module(f".{ROOMS[name]}", __name__), name)
+    return getattr(import_module(f".{MODULES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

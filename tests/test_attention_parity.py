@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from qse.networks.catalogue import macs
+from qse.networks.paper_models import macs
 from qse.nn import attention
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.conv_attention import ConvolutionAttention

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from qse import audio
-from qse.audio import BLOCK, Source, keep_header, write
+from qse.audio import reader
+from qse.audio.formats import Layout, format_of
+from qse.audio.reader import BLOCK, Source
+from qse.audio.resample import Resampler
+from qse.audio.writer import keep_header, write
 from qse.errors import QseError
-from qse.formats import Layout, format_of
-from qse.resample import Resampler
 
 KINDS = [
     *(("wav", subtype) for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")),
@@ -93,7 +94,7 @@ def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path):
 
 
 def test_every_suffix_names_a_format_of_libsndfile(tmp_path):
-    from qse.formats import FORMATS
+    from qse.audio.formats import FORMATS
 
     assert set(FORMATS.values()) <= set(soundfile.available_formats())
     assert format_of(tmp_path / "A.FLAC") == "FLAC" and format_of(tmp_path / "a.txt") is None
@@ -288,7 +289,7 @@ def test_a_disk_that_fails_while_a_file_is_looked_at_is_named(tmp_path, monkeypa
         raise OSError(5, "Input/output error")
 
     make(tmp_path / "a.wav", tone(1000))
-    monkeypatch.setattr(audio, "has_more", fail)
+    monkeypatch.setattr(reader, "has_more", fail)
     with pytest.raises(QseError, match=r"a\.wav cannot be read: Input/output error"):
         Source(tmp_path / "a.wav")
 
@@ -456,8 +457,8 @@ def fill_the_disk(path: Path, subtype: str, room: int, keep: bool) -> str:
     code = f"""if True:
         import resource, numpy as np
         from pathlib import Path
-        from qse.audio import write
-        from qse.formats import Layout, format_of
+        from qse.audio.writer import write
+        from qse.audio.formats import Layout, format_of
         resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
         noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
         path = Path({str(path)!r})

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from qse.train import augment
-from qse.train.rooms import reflection, room_bank, room_response
+from qse.data import augmentation as augment
+from qse.data.room_simulation import reflection, room_bank, room_response
 
 RATE = 16000
 N = 2 * RATE

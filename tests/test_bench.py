@@ -10,24 +10,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import graphs  # noqa: E402
-import onnx  # noqa: E402
-import onnxruntime as ort  # noqa: E402
-from onnx import TensorProto, helper  # noqa: E402
-from qse_cli.bench import _print  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import graphs
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper
+from qse_cli.bench import _print
+from torch.nn import functional as F
 
-from qse import bench  # noqa: E402
-from qse.bench import attention, clock, count, forms, layers, train  # noqa: E402
-from qse.bench.machine import machine  # noqa: E402
-from qse.bench.models import graphs as models_of  # noqa: E402
-from qse.bench.models import network  # noqa: E402
-from qse.bench.precision import CONVERSIONS  # noqa: E402
-from qse.bench.table import Column, Table  # noqa: E402
-from qse.errors import QseError  # noqa: E402
-from qse.networks import build_network  # noqa: E402
-from qse.nn.hamilton import component_attention, folded_attention, written_out_  # noqa: E402
-from qse.nn.quaternion import hamilton_product  # noqa: E402
+from qse import bench
+from qse.bench import attention, count, forms, layers, train
+from qse.bench.models import graphs as models_of
+from qse.bench.models import network
+from qse.bench.precision import CONVERSIONS
+from qse.bench.table import Column, Table
+from qse.errors import QseError
+from qse.machine import machine
+from qse.networks import build_network
+from qse.nn.hamilton import component_attention, folded_attention, written_out_
+from qse.nn.quaternion import hamilton_product
+from qse.runtime import timing as clock
 
 HEADS, TOKENS, D = 2, 5, 3
 

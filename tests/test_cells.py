@@ -4,10 +4,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.nn.cells import QuaternionLSTM, QuaternionRNN  # noqa: E402
-from qse.nn.quaternion import conjugate, hamilton_product  # noqa: E402
+from qse.nn.quaternion import conjugate, hamilton_product
+from qse.nn.research.cells import QuaternionLSTM, QuaternionRNN
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -151,7 +151,7 @@ def test_a_plan_without_sense_is_one_sentence(values, sentence):
 
 def test_a_recipe_is_read_changed_written_and_read_again(tmp_path):
     pytest.importorskip("torch")
-    from qse.networks.live import LiveConfig
+    from qse.networks.streaming import StreamingConfig
     from qse.train.recipe import read_config, write_config
 
     recipe, whole = tmp_path / "recipe.toml", tmp_path / "config.toml"
@@ -162,7 +162,7 @@ def test_a_recipe_is_read_changed_written_and_read_again(tmp_path):
     again = read_config(whole)
     assert (again.train, again.mix, again.loss) == (config.train, config.mix, config.loss)
     model = dict(again.model)
-    assert model.pop("network") == "live" and build(LiveConfig, model) == LiveConfig(growth=2, blocks=1)
+    assert model.pop("network") == "live" and build(StreamingConfig, model) == StreamingConfig(growth=2, blocks=1)
 
 
 def test_a_recipe_with_a_table_that_there_is_not_names_the_tables(tmp_path):

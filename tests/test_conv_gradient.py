@@ -3,11 +3,11 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-from torch.nn import functional as F  # noqa: E402
+from torch.nn import functional as F
 
-from qse.networks.dilated import DilatedDense  # noqa: E402
-from qse.nn import conv_gradient  # noqa: E402
-from qse.nn.layout import to_features  # noqa: E402
+from qse.networks.dilated_densenet import DilatedDense
+from qse.nn import conv_gradient
+from qse.nn.layout import to_features
 
 CASES = [  # channels in, out, kernel, stride, padding, dilation
     (24, 9, (2, 3), (1, 1), (0, 1), (4, 1)),

@@ -11,24 +11,28 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import soundfile  # noqa: E402
-import soxr  # noqa: E402
-from twins import TINY, same  # noqa: E402
+import soundfile
+import soxr
+from twins import TINY, same
 
-from qse.errors import QseError, UsageError  # noqa: E402
-from qse.evaluate import datasets  # noqa: E402
-from qse.evaluate.datasets import Pair  # noqa: E402
-from qse.evaluate.study import Source, study  # noqa: E402
-from qse.export import speech_like  # noqa: E402
-from qse.train import checkpoint, sources  # noqa: E402
-from qse.train.corpus import Corpus  # noqa: E402
-from qse.train.job import Job  # noqa: E402
-from qse.train.mix import MixConfig  # noqa: E402
-from qse.train.pairs import PairedSegments  # noqa: E402
-from qse.train.recipe import find_recipe, read_config  # noqa: E402
-from qse.train.rooms import measured_bank  # noqa: E402
-from qse.train.run import train  # noqa: E402
-from qse.train.stored import stored  # noqa: E402
+from qse.data import (
+    datasets,
+    sources,
+)
+from qse.data.cached_corpus import stored
+from qse.data.corpus import Corpus
+from qse.data.datasets import Pair
+from qse.data.mix_config import MixConfig
+from qse.data.paired_segments import PairedSegments
+from qse.data.room_simulation import measured_bank
+from qse.errors import QseError, UsageError
+from qse.evaluate.study import Source, study
+from qse.export.streaming import speech_like
+from qse.networks import weights
+from qse.train.preflight import Job
+from qse.train.recipe import find_recipe, read_config
+from qse.train.run import train
+from qse.train.validation import read_pairs
 
 CPU = torch.device("cpu")
 LIGHT = ["train.batch=2", "mix.segment=0.5", "loss.mrstft=0", "loss.pesq=0", "loss.complex_l1=0"]
@@ -83,7 +87,7 @@ def test_a_recipe_trains_an_epoch_on_its_corpus_resumes_and_is_evaluated(name, s
     train(config, Job(None, None, tmp_path / "whole", data=data), progress=lambda *counts: told.append(counts))
     files = {"voicebank": [10], "dns3": [3, 2]}[name]
     assert [total for _, done, total in told if done == total] == files
-    whole, header = checkpoint.load(tmp_path / "whole/checkpoint.safetensors")
+    whole, header = weights.load(tmp_path / "whole/checkpoint.safetensors")
     steps = {"voicebank": (5 - 1) // 2, "dns3": 9 // 2}[name]  # 4.5 s of speech are nine segments
     assert header["step"] == str(steps)
     assert (tmp_path / "whole/valid.csv").exists() == (name == "voicebank")  # the other has no pairs
@@ -91,7 +95,7 @@ def test_a_recipe_trains_an_epoch_on_its_corpus_resumes_and_is_evaluated(name, s
     (tmp_path / "parts").mkdir()
     train(config, Job(None, None, tmp_path / "parts", hours=0, data=data))  # a step
     train(config, Job(None, None, tmp_path / "parts", resume=True, data=data))
-    parts, resumed = checkpoint.load(tmp_path / "parts/checkpoint.safetensors")
+    parts, resumed = weights.load(tmp_path / "parts/checkpoint.safetensors")
     same(parts, whole)
     for differs in ("seconds", "best"):  # a stop for lack of time is validated too
         del resumed[differs], header[differs]
@@ -127,10 +131,9 @@ def test_an_epoch_has_a_segment_of_every_pair_cut_at_one_place():
     assert torch.equal(again.batch(4, 2)[0], source.batch(4, 2)[0])
 
 
-def test_processes_share_the_pairs_of_an_epoch(monkeypatch):
-    monkeypatch.setattr("qse.train.pairs.count", lambda: 2)
+def test_processes_share_the_pairs_of_an_epoch():
     corpus = Corpus.of(numbered([100] * 8), [""] * 8)
-    source = PairedSegments(corpus, corpus, 100, seed=1)
+    source = PairedSegments(corpus, corpus, 100, seed=1, processes=2)
     batches = [source.batch(step, 2, rank)[0] for step in (0, 1) for rank in (0, 1)]
     assert sorted((32768 * torch.cat(batches)[:, 1] // 1000).int().tolist()) == list(range(8))
 
@@ -197,7 +200,7 @@ def test_a_run_is_validated_with_pairs_that_it_does_not_train_on_and_needs_no_te
     data = voicebank(tmp_path / "data", 16000)
     for side in ("clean", "noisy"):
         shutil.rmtree(data / f"{side}_testset_wav")
-    (held,) = sources.validation("voicebank", data)
+    (held,) = read_pairs(sources.validation("voicebank", data))
     for seed in range(3):  # each pair has a length of its own
         trained = sources.voicebank(data, MixConfig(), seed, CPU).noisy.lengths.tolist()
         assert sorted([*trained, len(held.noisy)]) == [16000 + 800 * number for number in range(5)]
@@ -212,9 +215,8 @@ def test_a_part_of_a_corpus_may_lie_on_another_disk(tmp_path):
 
 def test_a_hundred_of_many_pairs_are_held_out(monkeypatch):
     pairs = [Pair(str(number), "noisy", "clean") for number in range(600)]
-    monkeypatch.setattr("qse.evaluate.datasets.voicebank_files", lambda *_: pairs)
-    monkeypatch.setattr("qse.evaluate.datasets.with_copies", lambda pairs, _: pairs)
-    monkeypatch.setattr(sources, "read_pairs", list)
+    monkeypatch.setattr("qse.data.datasets.voicebank_files", lambda *_: pairs)
+    monkeypatch.setattr("qse.data.datasets.with_copies", lambda pairs, _: pairs)
     held = {pair.name for pair in sources.validation("voicebank", "")}
     assert len(held) == 100 and held != {str(number) for number in range(100)}
 
@@ -269,7 +271,7 @@ def test_the_command_trains_on_a_corpus(tmp_path, command, monkeypatch):
     short = "--out", "short", "--hours", 0, "--set", "train.steps=2", "--processes", 2
     _, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets, *short)
     assert "short: step 1; make a model of it: qse export short models/NAME, or go on to step 2 with --resume" in error
-    assert checkpoint.load(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA --processes 2"
+    assert weights.load(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA --processes 2"
     before = (tmp_path / "runs/voicebank/config.toml").read_text()
     for words in (["--recipe", "voicebank"], ["--out", "runs/voicebank"]):  # a run goes on as it began
         assert command("train", *words, "--data", data, "--resume")[0] == 0

@@ -1,4 +1,4 @@
-"""Corpus and Mixer on made-up recordings whose groups can be told apart by ear of a Fourier transform."""
+"""Corpus and NoiseMixer on made-up recordings whose groups can be told apart by ear of a Fourier transform."""
 
 import dataclasses
 import math
@@ -9,14 +9,14 @@ import scipy.signal
 import soundfile
 import torch
 
+from qse.data import augmentation as augment
+from qse.data.corpus import Corpus
+from qse.data.mix_config import MixConfig
+from qse.data.noise_mixing import NoiseMixer
+from qse.data.pair_folder import write_pairs
+from qse.data.sampling import BatchRng, CorpusSampler
 from qse.errors import QseError
-from qse.train import augment
-from qse.train.corpus import Corpus
-from qse.train.data import Mixer
-from qse.train.draw import Dice, Shelf
-from qse.train.mix import MixConfig
-from qse.train.pair_folder import write_pairs
-from qse.train.validate import find_pairs, read_pairs
+from qse.train.validation import find_pairs, read_pairs
 
 RATE = 16000
 CHANCES = [field.name for field in dataclasses.fields(MixConfig) if field.name.endswith("_chance")]
@@ -41,8 +41,8 @@ def noise_corpus() -> Corpus:
     return Corpus.of([white(0.3, 1), white(2.0, 2), white(0.01, 3)], ["short", "long", "tiny"])
 
 
-def mixer(config: MixConfig = PLAIN, seed: int = 0) -> Mixer:
-    return Mixer(config, speech_corpus(), noise_corpus(), seed)
+def mixer(config: MixConfig = PLAIN, seed: int = 0) -> NoiseMixer:
+    return NoiseMixer(config, speech_corpus(), noise_corpus(), seed)
 
 
 def only(**chances) -> MixConfig:
@@ -199,7 +199,7 @@ def test_noise_that_is_made_can_be_alone():
     corpus = Corpus.of([sine(1000, 2.0)], [""])
     for alone in (0.0, 1.0):
         config = only(coloured_chance=1.0, coloured_slope=(0.0, 0.0), alone_chance=alone, source_spread=0.0)
-        noisy, clean = Mixer(config, speech_corpus(), corpus).batch(0, 4)
+        noisy, clean = NoiseMixer(config, speech_corpus(), corpus).batch(0, 4)
         spectrum = np.abs(np.fft.rfft(noisy - clean))
         assert ((spectrum[:, 1000] > 20 * np.median(spectrum, 1)) == (not alone)).all()
 
@@ -209,7 +209,7 @@ def test_a_thousand_items_of_everything_are_finite():
     speech = Corpus.of([np.zeros(9000, "i2"), sine(500, 0.7), sine(800, 0.01)], ["silent", "a", "b"])
     config = only(**dict.fromkeys(CHANCES, 0.3), segment=0.25, noise_balance=0.0, speech_balance=0.0)
     for step in range(10):
-        noisy, clean = Mixer(config, speech, silence, 1).batch(step, 100)
+        noisy, clean = NoiseMixer(config, speech, silence, 1).batch(step, 100)
         assert noisy.isfinite().all() and clean.isfinite().all()
 
 
@@ -240,7 +240,7 @@ def test_rooms_add_only_late_sound(early):
     config = only(room_chance=1.0, early=early, rt60=(0.3, 0.3))
     late, reach = 0.0, round(early * RATE)
     for step in range(4):
-        noisy, clean = Mixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
+        noisy, clean = NoiseMixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
         at = clean.abs().argmax(1)
         for row, first in enumerate(at.tolist()):
             if first + reach < RATE and first > 5000:
@@ -255,7 +255,9 @@ def test_in_a_room_the_snr_is_that_of_what_is_heard():
     """The same speech in the same rooms, once beside silence: but for a factor, that is what is heard beside noise."""
     config = only(room_chance=1.0, early=0.01, rt60=(0.8, 0.8), distance=(3.0, 3.0), snr=(7.0, 7.0))
     silence, noise = (Corpus.of([recording], [""]) for recording in (np.zeros(2 * RATE, "i2"), white(2.0, 2)))
-    (heard, alone), (noisy, clean) = (Mixer(config, speech_corpus(), other).batch(0, 16) for other in (silence, noise))
+    (heard, alone), (noisy, clean) = (
+        NoiseMixer(config, speech_corpus(), other).batch(0, 16) for other in (silence, noise)
+    )
     heard *= clean.norm(dim=1, keepdim=True) / alone.norm(dim=1, keepdim=True)
     np.testing.assert_allclose(snr(noisy, heard), 7.0, atol=0.05)
     assert snr(heard, clean).mean() < 10  # much of it is no early sound
@@ -263,9 +265,9 @@ def test_in_a_room_the_snr_is_that_of_what_is_heard():
 
 def test_groups_are_drawn_by_the_root_of_their_duration():
     corpus = Corpus.of([sine(500, 9.0), sine(500, 0.5), sine(500, 0.5)], ["long", "short", "short"])
-    dice = Dice(0, 0, 0, torch.device("cpu"))
+    dice = BatchRng(0, 0, 0, torch.device("cpu"))
     for balance, expected in ((0.0, 1 / 2), (0.5, 3 / 4), (1.0, 9 / 10)):
-        share = (Shelf(corpus, balance).groups(dice, 4000) == 0).float().mean().item()
+        share = (CorpusSampler(corpus, balance).groups(dice, 4000) == 0).float().mean().item()
         assert share == pytest.approx(expected, abs=0.03)
 
 
@@ -284,7 +286,7 @@ def test_a_vowel_lasts_in_a_higher_voice_and_nothing_else_does():
     words = Corpus.of([np.concatenate([white(0.15, 7), np.convolve(buzz, [1, -0.5, 0.2])[:9600]]).astype("i2")], ["a"])
     plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), level=(-6.0, -6.0), clean_only_chance=1.0)
     config = dataclasses.replace(plain, hold_chance=0.5, hold=(0.2, 0.2), hold_pitch=(1.25, 1.25))
-    (_, rows), (_, plain_rows) = (Mixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain))
+    (_, rows), (_, plain_rows) = (NoiseMixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain))
     rounds = 4 * 768  # of twelve periods of 64 samples, the most that 3 / 60 s hold, for 0.2 s
     changed = [not torch.equal(row, same) for row, same in zip(rows, plain_rows, strict=True)]
     assert 2 < sum(changed) < 10
@@ -303,7 +305,7 @@ def test_without_a_vowel_nothing_lasts():
     hiss = Corpus.of([white(0.7, 8)], ["a"])
     plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), clean_only_chance=1.0)
     config = dataclasses.replace(plain, hold_chance=1.0, hold=(0.2, 0.2), hold_pitch=(1.25, 1.25))
-    (_, rows), (_, plain_rows) = (Mixer(c, hiss, noise_corpus(), 2).batch(0, 4) for c in (config, plain))
+    (_, rows), (_, plain_rows) = (NoiseMixer(c, hiss, noise_corpus(), 2).batch(0, 4) for c in (config, plain))
     for row, same in zip(rows.numpy(), plain_rows.numpy(), strict=True):
         shorter = np.pad(scipy.signal.resample(same, 25600), (0, 6400))
         assert np.corrcoef(row, shorter)[0, 1] > 0.999
@@ -335,7 +337,7 @@ def test_config_refuses_nonsense():
         with pytest.raises(ValueError, match=next(iter(wrong))):
             MixConfig(**wrong)
     with pytest.raises(ValueError, match="8000"):
-        Mixer(dataclasses.replace(PLAIN, sample_rate=8000), speech_corpus(), noise_corpus())
+        NoiseMixer(dataclasses.replace(PLAIN, sample_rate=8000), speech_corpus(), noise_corpus())
 
 
 @pytest.fixture
@@ -370,12 +372,12 @@ def test_pairs_are_mixed_into_a_folder(folders, tmp_path, command):
 
 def test_pairs_lie_in_rooms_that_no_run_of_the_same_seed_has(folders, tmp_path, monkeypatch):
     made, mix = [], MixConfig(rooms=2)
-    init = Mixer.__init__
+    init = NoiseMixer.__init__
     monkeypatch.setattr(
-        Mixer, "__init__", lambda self, *given, **named: (init(self, *given, **named), made.append(self))[0]
+        NoiseMixer, "__init__", lambda self, *given, **named: (init(self, *given, **named), made.append(self))[0]
     )
     write_pairs(mix, folders[1], folders[3], tmp_path / "set", 1)
-    Mixer(mix, *(Corpus.read(folder) for folder in folders[1::2]))
+    NoiseMixer(mix, *(Corpus.read(folder) for folder in folders[1::2]))
     pairs, run = made
     assert pairs.rooms.shape == run.rooms.shape and not torch.isclose(pairs.rooms, run.rooms)[:, 1:].all(1).any()
 

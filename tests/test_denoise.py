@@ -15,10 +15,10 @@ import soundfile
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
 import qse
-from qse.batch import Job, plan
-from qse.batch import run as run_jobs
 from qse.errors import QseError, UsageError
-from qse.signals import requests
+from qse.runtime.batch import Job, plan
+from qse.runtime.batch import run as run_jobs
+from qse.stop_signals import requests
 
 
 def speech(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
@@ -272,7 +272,7 @@ def test_wrong_use_is_status_2(here, command):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
 def test_files_that_are_refused_are_closed(here):
-    from qse.batch import plan, run
+    from qse.runtime.batch import plan, run
 
     for number in range(20):
         whole = make(here / f"{number}.ogg", 16000)

@@ -18,12 +18,12 @@ def hops(count: int, seed: int = 0) -> np.ndarray:
 
 
 def walked(engine: Engine, signal: np.ndarray) -> np.ndarray:
-    walk = engine.walk()
+    walk = engine.session()
     return np.stack([walk.step(hop).copy() for hop in signal])
 
 
 def stepped(engine: Engine, signal: np.ndarray) -> np.ndarray:
-    state, out = engine.silence(), []
+    state, out = engine.initial_state(), []
     for hop in signal:
         enhanced, state = engine.step(hop, state)
         out.append(enhanced)
@@ -35,7 +35,7 @@ def test_the_graph_says_what_it_is(tmp_path):
     engine = Engine(path)
     assert (engine.name, engine.version, engine.sample_rate) == ("x", "2.1", 8000)
     assert (engine.hop_length, engine.latency, engine.metadata["licence"]) == (128, 320, "CC0-1.0")
-    assert {name: state.shape for name, state in engine.silence().items()} == {"state.past": (1, 320)}
+    assert {name: state.shape for name, state in engine.initial_state().items()} == {"state.past": (1, 320)}
 
 
 def test_latency_is_what_the_graph_does(delay):
@@ -56,7 +56,7 @@ def test_the_recurrent_graph_follows_its_equations(recurrent):
 
 
 def test_a_step_leaves_the_state_that_it_was_given(recurrent):
-    state = recurrent.step(hops(1)[0], recurrent.silence())[1]
+    state = recurrent.step(hops(1)[0], recurrent.initial_state())[1]
     before = {name: array.copy() for name, array in state.items()}
     first, _ = recurrent.step(hops(1, 1)[0], state)
     again, _ = recurrent.step(hops(1, 1)[0], state)
@@ -68,7 +68,7 @@ def test_a_step_leaves_the_state_that_it_was_given(recurrent):
 def test_a_walk_gives_the_bits_of_single_steps_and_starts_anew_after_reset(recurrent):
     signal = hops(201)
     np.testing.assert_array_equal(walked(recurrent, signal), stepped(recurrent, signal))
-    walk = recurrent.walk()
+    walk = recurrent.session()
     for hop in signal:
         walk.step(hop)
     walk.reset()

@@ -17,8 +17,9 @@ from qse_cli.plot import plot as plot_command
 from speech import SAMPLE_RATE, hiss, voice
 from typer.testing import CliRunner
 
+from qse.data import datasets
 from qse.errors import QseError, UsageError
-from qse.evaluate import datasets, metrics, pool, report, runner, score, summary
+from qse.evaluate import metrics, pool, report, runner, score, summary
 from qse.evaluate.plot import levels, plot_grid, plot_spectrograms
 from qse.evaluate.store import read_rows
 from qse.evaluate.study import Source, study

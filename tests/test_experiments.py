@@ -10,15 +10,15 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
-from qse.errors import QseError  # noqa: E402
-from qse.experiments import experiment  # noqa: E402
-from qse.experiments.copy_task import BITS, CopyTask  # noqa: E402
-from qse.experiments.phm import rotation  # noqa: E402
-from qse.experiments.reasoning import Reasoning, corpus, judge, loss_of  # noqa: E402
-from qse.experiments.tasks import TASKS  # noqa: E402
-from qse.experiments.words import Vocabulary, read_snli, read_sst2  # noqa: E402
-from qse.networks.text import PairClassifier, TextAttention, TextClassifier, TextConfig  # noqa: E402
-from qse.nn.hamilton import HamiltonAttention, written_out_  # noqa: E402
+from qse.errors import QseError
+from qse.experiments import experiment
+from qse.experiments.copy_task import BITS, CopyTask
+from qse.experiments.networks.text import PairClassifier, TextAttention, TextClassifier, TextConfig
+from qse.experiments.phm import rotation
+from qse.experiments.reasoning import Reasoning, corpus, judge, loss_of
+from qse.experiments.tasks import TASKS
+from qse.experiments.words import Vocabulary, read_snli, read_sst2
+from qse.nn.hamilton import HamiltonAttention, written_out_
 
 
 def rows_of(path):
@@ -383,11 +383,11 @@ def study(tmp_path):
 
 
 def test_mixers_are_trained_as_the_trainer_does_and_only_once(study, tmp_path, monkeypatch):
-    from qse.experiments import mixers
-    from qse.train.job import Job
-    from qse.train.recipe import load_network, read_config
+    from qse.experiments import time_mixers as mixers
+    from qse.networks.weights import load_network, read_config
+    from qse.train.preflight import Job
     from qse.train.run import train
-    from qse.train.validate import find_pairs, read_pairs, validate
+    from qse.train.validation import find_pairs, read_pairs, validate
 
     monkeypatch.setattr(mixers.Mixers, "_costs", lambda self, configs, out: ({"model": name} for name in configs))
     table = experiment("mixers", tmp_path / "out", study)
@@ -411,7 +411,7 @@ def test_mixers_need_all_three_folders(study, tmp_path):
 
 
 def test_spread_of_seeds_stands_beside_the_mean():
-    from qse.experiments.mixers import _summary
+    from qse.experiments.time_mixers import _summary
 
     runs = [{"model": "gru", "pesq_wb": p, "stoi": 0.8, "si_sdr": 5.0} for p in (1.4, 1.6)]
     assert _summary("gru", runs)["pesq_wb"] == "1.500 (1.400 to 1.600)"

@@ -9,17 +9,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import onnx  # noqa: E402
+import onnx
 
-from qse import export  # noqa: E402
-from qse.engine import Engine  # noqa: E402
-from qse.errors import QseError  # noqa: E402
-from qse.networks.fold import fold  # noqa: E402
-from qse.networks.live import Live, LiveConfig  # noqa: E402
-from qse.nn.quaternion import hamilton_matrix  # noqa: E402
-from qse.nn.state import flatten_state  # noqa: E402
+from qse.errors import QseError
+from qse.export import streaming as export
+from qse.export.lowering import fold
+from qse.networks.streaming import StreamingConfig, StreamingEnhancer
+from qse.nn.quaternion import hamilton_matrix
+from qse.nn.state import flatten_state
+from qse.runtime.engine import Engine
 
-TINY = LiveConfig(
+TINY = StreamingConfig(
     n_fft=64, hop_length=32, ranges=((32, 2),), channels=(2, 2, 4), growth=2, dilations=(1, 2), blocks=1, heads=2
 )
 ABOUT = {"name": "tiny", "version": "1.2", "licence": "CC0-1.0"}
@@ -29,7 +29,7 @@ ABOUT = {"name": "tiny", "version": "1.2", "licence": "CC0-1.0"}
 def network():
     """With biases, gains, statistics and a head as after some training."""
     torch.manual_seed(0)
-    live = Live(TINY)
+    live = StreamingEnhancer(TINY)
     with torch.no_grad():
         for parameter in live.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -85,7 +85,7 @@ def test_the_graph_computes_what_torch_does(exported, network):
     engine, hops = Engine(exported), 0.3 * np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32)
     whole, _ = network(torch.from_numpy(hops).view(1, -1))
     _, end = fold(network)(torch.from_numpy(hops).view(1, -1))
-    state, found = engine.silence(), []
+    state, found = engine.initial_state(), []
     for hop in hops:
         enhanced, state = engine.step(hop, state)
         found.append(enhanced)
@@ -97,7 +97,7 @@ def test_the_graph_computes_what_torch_does(exported, network):
 
 def test_silence_stays_silent_and_finite(exported):
     engine, rng = Engine(exported), np.random.default_rng(0)
-    state, silence = engine.silence(), np.zeros(32, np.float32)
+    state, silence = engine.initial_state(), np.zeros(32, np.float32)
     for n in range(300):
         hop = 0.5 * rng.standard_normal(32).astype(np.float32) if 50 <= n < 100 else silence
         enhanced, state = engine.step(hop, state)

@@ -4,14 +4,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.networks.fold import fold  # noqa: E402
-from qse.networks.live import Live, LiveConfig  # noqa: E402
-from qse.networks.mixers import TIME_MIXERS  # noqa: E402
-from qse.nn.fourier import FactoredAnalysis, FactoredSynthesis, bins_by_place, factors  # noqa: E402
-from qse.nn.state import delay, flatten_state  # noqa: E402
-from qse.nn.stft import Analysis, Synthesis  # noqa: E402
+from qse.export.fourier import FactoredAnalysis, FactoredSynthesis, bins_by_place, factors
+from qse.export.lowering import fold
+from qse.networks.streaming import StreamingConfig, StreamingEnhancer
+from qse.networks.time_mixers import TIME_MIXERS
+from qse.nn.state import delay, flatten_state
+from qse.nn.stft import Analysis, Synthesis
 
 TINY = {
     "n_fft": 64, "hop_length": 32, "ranges": ((32, 2),), "channels": (2, 2, 4), "growth": 2,
@@ -35,9 +35,9 @@ each_size = pytest.mark.parametrize("n_fft, hop, overlap", SIZES)
 
 
 @torch.no_grad()
-def live(**changes) -> Live:
+def live(**changes) -> StreamingEnhancer:
     """In eval mode, with biases, gains and statistics as after some training."""
-    network = Live(LiveConfig(**{**TINY, **changes}))
+    network = StreamingEnhancer(StreamingConfig(**{**TINY, **changes}))
     for parameter in network.parameters():
         parameter.add_(0.1 * torch.randn_like(parameter))
     for name, buffer in network.named_buffers():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-import onnxruntime as ort  # noqa: E402
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
 
-from qse.graph import simplify  # noqa: E402
+from qse.export.simplify import simplify
 
 
 def graph(nodes, inputs, outputs, **constants):

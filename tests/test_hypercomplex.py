@@ -4,12 +4,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+import contract
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from qse.nn.cells import QuaternionLSTM  # noqa: E402
-from qse.nn.conv import QuaternionConv2d  # noqa: E402
-from qse.nn.hypercomplex import (  # noqa: E402
+from qse.nn.conv import QuaternionConv2d
+from qse.nn.linear import QuaternionLinear
+from qse.nn.research.cells import QuaternionLSTM
+from qse.nn.research.hypercomplex import (
     HypercomplexConv,
     HypercomplexLinear,
     HypercomplexLSTM,
@@ -17,7 +18,6 @@ from qse.nn.hypercomplex import (  # noqa: E402
     hamilton_rule,
     hypercomplex_matrix,
 )
-from qse.nn.linear import QuaternionLinear  # noqa: E402
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -6,11 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.nn.conv import CausalConv2d, QuaternionConv2d  # noqa: E402
-from qse.nn.init import quaternion_init_, sigma  # noqa: E402
-from qse.nn.linear import QuaternionLinear  # noqa: E402
-from qse.nn.quaternion import hamilton_matrix, modulus  # noqa: E402
-from qse.nn.recurrent import QuaternionGRU  # noqa: E402
+from qse.nn.conv import CausalConv2d, QuaternionConv2d
+from qse.nn.init import quaternion_init_, sigma
+from qse.nn.linear import QuaternionLinear
+from qse.nn.quaternion import hamilton_matrix, modulus
+from qse.nn.recurrent import QuaternionGRU
 
 OUT, INTO = 160, 320
 each_criterion = pytest.mark.parametrize("criterion", ["glorot", "he"])

@@ -6,10 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.networks import language  # noqa: E402
-from qse.networks.language import ARMS, CausalAttention, Language, LanguageConfig, SwiGLU, rotary  # noqa: E402
-from qse.nn.attention import CausalSharedScoreAttention  # noqa: E402
-from qse.nn.linear import QuaternionLinear  # noqa: E402
+from qse.experiments.networks import language
+from qse.experiments.networks.language import ARMS, CausalAttention, Language, LanguageConfig, SwiGLU, rotary
+from qse.nn.attention import CausalSharedScoreAttention
+from qse.nn.linear import QuaternionLinear
 
 TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 823_296, "A5": 559_488}
 

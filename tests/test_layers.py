@@ -4,16 +4,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import contract
+from torch.nn import functional as F
 
-from qse.nn.attention import CausalSharedScoreAttention, SharedScoreAttention  # noqa: E402
-from qse.nn.conv import CausalConv2d, FrequencyUpsample, QuaternionConv2d  # noqa: E402
-from qse.nn.gru import gru  # noqa: E402
-from qse.nn.linear import QuaternionLinear  # noqa: E402
-from qse.nn.norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm  # noqa: E402
-from qse.nn.quaternion import conjugate, hamilton_product, modulus  # noqa: E402
-from qse.nn.recurrent import QuaternionGRU  # noqa: E402
+from qse.nn.attention import CausalSharedScoreAttention, SharedScoreAttention
+from qse.nn.conv import CausalConv2d, FrequencyUpsample, QuaternionConv2d
+from qse.nn.gru import gru
+from qse.nn.linear import QuaternionLinear
+from qse.nn.norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm
+from qse.nn.quaternion import conjugate, hamilton_product, modulus
+from qse.nn.recurrent import QuaternionGRU
 
 
 def draw(*shape: int) -> torch.Tensor:

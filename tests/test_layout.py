@@ -4,8 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.nn.conv import FrequencyUpsample  # noqa: E402
-from qse.nn.layout import channels_innermost, is_channels_innermost, join, moved  # noqa: E402
+from qse.nn.conv import FrequencyUpsample
+from qse.nn.layout import channels_innermost, is_channels_innermost, join, moved
 
 
 @pytest.mark.parametrize("dim", [-3, -2, -1])

@@ -93,7 +93,7 @@ def test_the_commands_work_without_the_extras(models, tmp_path):
 
 
 def test_every_public_name_is_there():
-    assert set(qse.__all__) == {*qse.ROOMS, "__version__"}
+    assert set(qse.__all__) == {*qse.MODULES, "__version__"}
     for name in qse.__all__:
         assert getattr(qse, name) is not None
     assert not hasattr(qse, "nonsense")

@@ -21,13 +21,16 @@ from waiting import until
 
 import qse
 from qse import QseError
-from qse.formats import Layout
-from qse.live import files, ports, warmup, watch
-from qse.live.files import FileSource
+from qse.audio.formats import Layout
+from qse.live import file_source as files
+from qse.live import ports
+from qse.live import reconnect as watch
+from qse.live import speed_check as warmup
+from qse.live.file_source import FileSource
 from qse.live.ports import Loudspeaker, Microphone
+from qse.live.reconnect import Reconnector, Worker
 from qse.live.recorder import Recorder
-from qse.live.session import Session
-from qse.live.watch import Watch, Worker
+from qse.live.session import LiveSession
 
 
 def noise(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
@@ -38,7 +41,7 @@ def start(engine, rate: int = 16000, blocksize: int | None = None, cushion: floa
     """A session between a microphone and a headset of `rate`: session, run, and the two streams to play with."""
     sound = Sound(MICROPHONE, HEADSET, rate=rate)
     source = Microphone(sound, None, blocksize, cushion)
-    session = Session(engine, source, [Loudspeaker(sound, None, blocksize, cushion)], **options)
+    session = LiveSession(engine, source, [Loudspeaker(sound, None, blocksize, cushion)], **options)
     session.start()
     speaker, microphone = sound.streams
     return session, session.run(), microphone, speaker
@@ -58,7 +61,7 @@ def feed(run, microphone, blocks) -> np.ndarray:
 def test_live_from_file_to_file_is_denoise_bit_for_bit(tmp_path, recurrent, blocksize, rate, channels):
     audio = noise(rate // (10 if blocksize == 1 else 1) + 7, channels)
     soundfile.write(tmp_path / "noisy.wav", audio, rate, "FLOAT")
-    session = Session(recurrent, FileSource(tmp_path / "noisy.wav", blocksize, paced=False))
+    session = LiveSession(recurrent, FileSource(tmp_path / "noisy.wav", blocksize, paced=False))
     session.start()
     worker = Worker(session, tmp_path / "enhanced.wav")
     worker.run()
@@ -76,7 +79,7 @@ def test_a_full_disk_ends_the_session_and_keeps_what_the_microphone_gave(tmp_pat
     real = soundfile.SoundFile.write
     monkeypatch.setattr(soundfile.SoundFile, "write", write)
     sound = Sound(MICROPHONE, HEADSET)
-    session = Session(recurrent, Microphone(sound, None, 160, 0.01))
+    session = LiveSession(recurrent, Microphone(sound, None, 160, 0.01))
     session.start()
     for _ in range(20):
         sound.streams[0].give(noise(160))
@@ -90,7 +93,7 @@ def test_a_file_that_can_hold_no_more_ends_the_session_and_is_kept(tmp_path, rec
     source, target = tmp_path / "a.wav", tmp_path / "b.wav"
     soundfile.write(source, noise(4000), 16000)
     monkeypatch.setattr(Layout, "longest", 2500)
-    session = Session(recurrent, FileSource(source, 160, paced=False))
+    session = LiveSession(recurrent, FileSource(source, 160, paced=False))
     session.start()
     worker = Worker(session, target)
     worker.run()
@@ -143,7 +146,7 @@ def test_two_loudspeakers_play_the_same_and_the_default_one_joins_when_asked(del
     assert _outputs(None, "a.wav", None) == _outputs(None, None, False) == []
     sound = Sound(MICROPHONE, HEADSET, CABLE)
     speakers = [Loudspeaker(sound, wanted, None, 0.01) for wanted in ("cable", None)]
-    session = Session(delay, Microphone(sound, None, None, 0.01), speakers)
+    session = LiveSession(delay, Microphone(sound, None, None, 0.01), speakers)
     session.start()
     *streams, microphone = sound.streams
     run, heard = session.run(), []
@@ -206,7 +209,7 @@ def test_an_hour_between_two_clocks_has_no_dropout_no_click_and_no_growing_laten
 
 
 def test_without_the_controller_the_same_clocks_do_click(slow, monkeypatch):
-    monkeypatch.setattr("qse.live.drift.LIMIT", 0.0)
+    monkeypatch.setattr("qse.live.clock_drift.LIMIT", 0.0)
     session, rows = minutes(slow, 1000e-6, 10)
     assert session.dropouts > 0 and rows[:, 0].max() > 1e-2
 
@@ -273,7 +276,7 @@ def test_lost_input_is_a_dropout_until_the_end(delay):
 def test_a_sound_card_that_starves_again_and_again_is_opened_anew_with_a_thicker_buffer(delay):
     session, run, microphone, speaker = start(delay)
     sound, times = session.source._sound, 16
-    eye = Watch(session, sound)
+    eye = Reconnector(session, sound)
     for _ in range(times):
         speaker = [stream for stream in sound.streams if stream is not microphone][-1]
         feed(run, microphone, np.split(noise(960), 6))
@@ -346,7 +349,7 @@ def test_a_vanished_device_is_waited_for_and_taken_up_again(delay, monkeypatch):
             raise failures.pop()
 
     sound._initialize = initialize
-    eye = Watch(session, sound)
+    eye = Reconnector(session, sound)
     eye.look()
     assert eye.message is None
     feed(run, microphone, [noise(160)])
@@ -401,7 +404,7 @@ def test_a_headset_that_returns_with_another_profile_says_so(change, words):
 
 def test_a_device_that_falls_silent_is_gone_and_without_reconnect_that_is_the_end(delay, monkeypatch):
     session, *_ = start(delay)
-    eye = Watch(session, session.source._sound, reconnect=False)
+    eye = Reconnector(session, session.source._sound, reconnect=False)
     monkeypatch.setattr(ports, "PATIENCE", -1.0)
     with pytest.raises(QseError, match=r"device gone: 1 Headset \(ALSA\), 0 Desk Microphone"):
         eye.look()

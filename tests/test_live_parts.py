@@ -12,12 +12,12 @@ from sound import CABLE, HEADSET, MICROPHONE, Sound
 from waiting import until
 
 from qse import QseError
-from qse.formats import FORMATS, Layout
+from qse.audio.formats import FORMATS, Layout
+from qse.live.clock_drift import LIMIT, ClockDrift, Converter
 from qse.live.devices import NoSound, devices, find
-from qse.live.drift import LIMIT, Converter, Drift
-from qse.live.player import Player
+from qse.live.jitter_buffer import JitterBuffer
 from qse.live.recorder import Recorder
-from qse.live.ring import Bell, Ring
+from qse.live.ring_buffer import RingBuffer, WakeSignal
 
 
 def sine(rate: float, seconds: float, frequency: float = 440.0, late: float = 0.0) -> np.ndarray:
@@ -25,7 +25,7 @@ def sine(rate: float, seconds: float, frequency: float = 440.0, late: float = 0.
 
 
 def test_ring_gives_back_what_went_in_whatever_the_sizes():
-    rng, ring = np.random.default_rng(0), Ring(100, 2)
+    rng, ring = np.random.default_rng(0), RingBuffer(100, 2)
     sent, got = [np.zeros((0, 2), np.float32)], [np.zeros((0, 2), np.float32)]
     for size in rng.integers(0, 150, 500):
         block = rng.standard_normal((size, 2)).astype(np.float32)
@@ -41,7 +41,7 @@ def test_ring_gives_back_what_went_in_whatever_the_sizes():
 
 
 def test_ring_holds_between_two_threads():
-    ring, numbers, got = Ring(64, 1), np.arange(5000, dtype=np.float32)[:, None], []
+    ring, numbers, got = RingBuffer(64, 1), np.arange(5000, dtype=np.float32)[:, None], []
 
     def send():
         at = 0
@@ -60,7 +60,7 @@ def test_ring_holds_between_two_threads():
 
 
 def test_bell_wakes_and_is_not_forgotten():
-    bell = Bell()
+    bell = WakeSignal()
     bell.ring()
     bell.ring()
     assert bell.wait(60)  # it has rung: no minute passes
@@ -107,7 +107,7 @@ def test_converter_stretches_by_parts_per_million():
 
 @pytest.mark.parametrize("faster", [200e-6, -200e-6])
 def test_drift_learns_how_much_faster_the_other_clock_is(faster):
-    drift, excess, furthest = Drift(), 0.0, 0.0
+    drift, excess, furthest = ClockDrift(), 0.0, 0.0
     for _ in range(20_000):
         excess += (drift.update(excess, 0.1) - faster) * 0.1  # what is made less what is played
         furthest = max(furthest, abs(excess))
@@ -116,18 +116,18 @@ def test_drift_learns_how_much_faster_the_other_clock_is(faster):
 
 
 def test_drift_never_leaves_its_limit():
-    drift = Drift()
+    drift = ClockDrift()
     assert {drift.update(excess, 1.0) for excess in (1.0, 10.0, 1.0)} == {-LIMIT}
     assert drift.update(-10.0, 1.0) == LIMIT
 
 
-def player_with(samples: np.ndarray, cushion: float = 0.02) -> Player:
-    player = Player(1000, cushion)
+def player_with(samples: np.ndarray, cushion: float = 0.02) -> JitterBuffer:
+    player = JitterBuffer(1000, cushion)
     player.ring.write(samples[:, None])
     return player
 
 
-def pull(player: Player, count: int = 10) -> np.ndarray:
+def pull(player: JitterBuffer, count: int = 10) -> np.ndarray:
     out = np.full((count, 1), np.nan, np.float32)
     player.pull(out)
     return out[:, 0]
@@ -183,7 +183,7 @@ def test_player_plays_to_the_end_when_closing():
 
 @pytest.mark.parametrize("rate, most, cushion", [(8000, 8192, 0.02), (16000, 1 << 14, 0.5), (48000, 480, 0.02)])
 def test_player_has_room_for_any_block_and_cushion(rate, most, cushion):
-    player = Player(rate, cushion + most / rate, most)
+    player = JitterBuffer(rate, cushion + most / rate, most)
     needed = most + round((cushion + most / rate) * rate)
     assert player.ring.room >= needed + most
     player.ring.write(np.ones((needed, 1), np.float32))

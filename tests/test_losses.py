@@ -7,7 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.train import losses, pesq_loss, spectra, stoi_loss  # noqa: E402
+from qse.losses import composite as losses
+from qse.losses import pesq as pesq_loss
+from qse.losses import stft as spectra
+from qse.losses import stoi as stoi_loss
 
 LOSSES = {
     "mrstft": losses.multi_resolution_stft,

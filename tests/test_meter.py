@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qse.meter import Level, Meter
+from qse.runtime.meter import Level, Meter
 
 
 def test_level_is_rms_against_full_scale():

@@ -4,18 +4,18 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.errors import QseError  # noqa: E402
-from qse.networks import build_network  # noqa: E402
-from qse.networks.algebra import convert_  # noqa: E402
-from qse.networks.bottleneck import BandTimeBlock  # noqa: E402
-from qse.networks.mixers import TIME_MIXERS  # noqa: E402
-from qse.nn.cells import QuaternionLSTM  # noqa: E402
-from qse.nn.conv import QuaternionConv2d  # noqa: E402
-from qse.nn.linear import QuaternionLinear  # noqa: E402
-from qse.nn.quaternion import hamilton_matrix  # noqa: E402
-from qse.nn.recurrent import QuaternionGRU, gate_matrix  # noqa: E402
+from qse.errors import QseError
+from qse.networks import build_network
+from qse.networks.algebra import convert_
+from qse.networks.bottleneck import DualPathBlock
+from qse.networks.time_mixers import TIME_MIXERS
+from qse.nn.conv import QuaternionConv2d
+from qse.nn.linear import QuaternionLinear
+from qse.nn.quaternion import hamilton_matrix
+from qse.nn.recurrent import QuaternionGRU, gate_matrix
+from qse.nn.research.cells import QuaternionLSTM
 
 SMALL = {
     "network": "live", "n_fft": 64, "hop_length": 16, "ranges": [[16, 2], [16, 2]], "channels": [2, 4, 4],
@@ -38,7 +38,7 @@ def live(**words):
 @pytest.mark.parametrize("word", TIME_MIXERS)
 def test_a_block_keeps_the_streaming_law_with_every_mixer(word):
     torch.manual_seed(0)
-    contract.verify_stream(BandTimeBlock(3, 4, 2, time_mixer=word, window=5), torch.randn(2, 15, 3, 4, 4), dim=1)
+    contract.verify_stream(DualPathBlock(3, 4, 2, time_mixer=word, window=5), torch.randn(2, 15, 3, 4, 4), dim=1)
 
 
 @pytest.mark.parametrize("words", [
@@ -105,7 +105,7 @@ def test_a_wrong_word_is_answered_with_the_right_ones(words, answer):
 @pytest.mark.parametrize("words", [{"time_mixer": "lru", "algebra": "phm"}, {"attention": "hamilton"}])
 def test_other_layers_and_algebras_export(words, tmp_path):
     """`export_stream` refuses to write a graph that differs from torch."""
-    from qse.export import export_stream
+    from qse.export.streaming import export_stream
 
     export_stream(live(**words), tmp_path / "model.onnx", name="small", version="0")
     assert (tmp_path / "model.onnx").exists()
@@ -113,13 +113,13 @@ def test_other_layers_and_algebras_export(words, tmp_path):
 
 @pytest.mark.parametrize("algebra", ["quaternion", "real", "phm"])
 def test_operations_are_counted_in_every_algebra(algebra):
-    from qse.release import macs_per_second
+    from qse.export.release import macs_per_second
 
     assert macs_per_second(live(algebra=algebra)) == pytest.approx(macs_per_second(live()), rel=0.02)
 
 
 def test_operations_of_an_lstm_are_counted():
-    from qse.release import macs_per_second
+    from qse.export.release import macs_per_second
 
     frames, bands, channels = 1000, 4, 16  # of a second; channels are real ones
     gate = frames * bands * 2 * channels**2  # from the input and from the state

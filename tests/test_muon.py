@@ -6,15 +6,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import twins  # noqa: E402
-from torch import nn  # noqa: E402
+import twins
+from torch import nn
 
-from qse.errors import QseError  # noqa: E402
-from qse.networks import build_network  # noqa: E402
-from qse.nn.quaternion import hamilton_matrix  # noqa: E402
-from qse.train import checkpoint  # noqa: E402
-from qse.train.muon import SIZE, QuaternionMuon, alike  # noqa: E402
-from qse.train.optimizers import optimizers  # noqa: E402
+from qse.errors import QseError
+from qse.networks import build_network, weights
+from qse.nn.quaternion import hamilton_matrix
+from qse.train import checkpoint
+from qse.train.muon import SIZE, QuaternionMuon, alike
+from qse.train.optimizers import optimizers
 
 PLAN = replace(twins.PLAN, optimizer="muon")
 
@@ -104,7 +104,7 @@ def test_resuming_gives_the_numbers_of_going_on(tmp_path):
         if whole.done == 2:
             checkpoint.save(tmp_path / "checkpoint.safetensors", whole.tensors(), whole.header())
     rest = twins.live(PLAN)
-    rest.restore(*checkpoint.load(tmp_path / "checkpoint.safetensors"))
+    rest.restore(*weights.load(tmp_path / "checkpoint.safetensors"))
     rest.step()
     rest.step()
     twins.same(rest.tensors(), whole.tensors())

@@ -4,14 +4,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.errors import QseError  # noqa: E402
-from qse.networks import build_network, enhance  # noqa: E402
-from qse.networks.bottleneck import BandTimeBlock, Bottleneck  # noqa: E402
-from qse.networks.dense import DenseBlock  # noqa: E402
-from qse.networks.live import Live, LiveConfig, RangeJoin, RangeSplit  # noqa: E402
-from qse.nn.state import flatten_state  # noqa: E402
+from qse.errors import QseError
+from qse.networks import build_network, enhance
+from qse.networks.bottleneck import Bottleneck, DualPathBlock
+from qse.networks.dense_block import DenseBlock
+from qse.networks.streaming import BandMerge, BandSplit, StreamingConfig, StreamingEnhancer
+from qse.nn.state import flatten_state
 
 TINY = {
     "n_fft": 64, "hop_length": 32, "ranges": ((32, 2),), "channels": (2, 2, 4), "growth": 2,
@@ -39,8 +39,8 @@ def trained(network: torch.nn.Module) -> torch.nn.Module:
     return network.eval()
 
 
-def live(**changes) -> Live:
-    return trained(Live(LiveConfig(**{**TINY, **changes})))
+def live(**changes) -> StreamingEnhancer:
+    return trained(StreamingEnhancer(StreamingConfig(**{**TINY, **changes})))
 
 
 # Dense block and bottleneck
@@ -75,12 +75,12 @@ def test_dense_block_reaches_back_the_sum_of_its_dilations():
 
 @pytest.mark.parametrize("qk_norm", [False, True])
 def test_bottleneck_keeps_the_law(qk_norm):
-    layer = trained(Bottleneck(BandTimeBlock(5, 4, 2, qk_norm) for _ in range(2)))
+    layer = trained(Bottleneck(DualPathBlock(5, 4, 2, qk_norm) for _ in range(2)))
     contract.verify_stream(layer, torch.randn(2, 4, 4, 11, 5), dim=3)
 
 
 def test_bottleneck_mixes_bands_and_knows_which_is_which():
-    layer, x = trained(Bottleneck([BandTimeBlock(5, 4, 2)])), torch.randn(1, 4, 4, 3, 5)
+    layer, x = trained(Bottleneck([DualPathBlock(5, 4, 2)])), torch.randn(1, 4, 4, 3, 5)
     other = torch.cat([torch.randn(1, 4, 4, 3, 1), x[..., 1:]], 4)
     change = (layer(other)[0] - layer(x)[0]).abs().amax((0, 1, 2, 3))
     assert (change > 1e-4).all()
@@ -92,7 +92,7 @@ def test_bottleneck_mixes_bands_and_knows_which_is_which():
 
 
 def test_one_range_is_one_strided_convolution():
-    split, x = RangeSplit(3, ((32, 4),)).eval(), torch.randn(2, 4, 1, 5, 32)
+    split, x = BandSplit(3, ((32, 4),)).eval(), torch.randn(2, 4, 1, 5, 32)
     wide = torch.nn.functional.pad(x, (2, 2))
     torch.testing.assert_close(split(x), split.act(split.norm(split.convs[0](wide))))
     assert split(x).shape == (2, 4, 3, 5, 8)
@@ -100,7 +100,7 @@ def test_one_range_is_one_strided_convolution():
 
 def test_a_band_sees_its_own_bins_and_two_beside_them():
     ranges = ((16, 2), (16, 4))
-    split, x = RangeSplit(3, ranges).eval(), torch.randn(1, 4, 1, 1, 32)
+    split, x = BandSplit(3, ranges).eval(), torch.randn(1, 4, 1, 1, 32)
     edges = [(2 * n, 2 * n + 2) for n in range(8)] + [(16 + 4 * n, 20 + 4 * n) for n in range(4)]
     y = split(x)
     for start, end in edges:
@@ -115,7 +115,7 @@ def test_a_band_sees_its_own_bins_and_two_beside_them():
 
 def test_joining_gives_every_band_its_bins_back():
     ranges = ((16, 2), (16, 4))
-    join, x = RangeJoin(3, 2, ranges).eval(), torch.randn(2, 4, 3, 5, 12)
+    join, x = BandMerge(3, 2, ranges).eval(), torch.randn(2, 4, 3, 5, 12)
     y = join(x)
     low, high = (join.act(up(part)) for up, part in zip(join.ups, (x[..., :8], x[..., 8:]), strict=True))
     assert y.shape == (2, 4, 2, 5, 32)
@@ -195,7 +195,7 @@ def test_every_weight_is_trained():
 
 def test_a_table_builds_a_network():
     network = build_network({"network": "live", **{key: value for key, value in TINY.items() if key != "heads"}})
-    assert isinstance(network, Live) and network.config == LiveConfig(**{**TINY, "heads": 4})
+    assert isinstance(network, StreamingEnhancer) and network.config == StreamingConfig(**{**TINY, "heads": 4})
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import torch
 from onnx import TensorProto, helper
 
 from qse import QseError, denoise
-from qse import export_offline as export
-from qse.export import speech_like
+from qse.export import offline as export
+from qse.export.streaming import speech_like
 from qse.networks import build_network, enhance
-from qse.offline import OfflineModel, Segments
+from qse.runtime.offline import OfflineModel, Segments
 
 N_FFT, HOP, RATE = 64, 16, 1000
 

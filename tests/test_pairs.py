@@ -4,13 +4,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.nn import attention  # noqa: E402
-from qse.nn.attention import CausalSharedScoreAttention  # noqa: E402
-from qse.nn.hamilton_stream import CausalHamiltonAttention  # noqa: E402
-from qse.nn.pair_attention import PairAttention, align  # noqa: E402
-from qse.nn.quaternion import hamilton_product  # noqa: E402
+from qse.nn import attention
+from qse.nn.attention import CausalSharedScoreAttention
+from qse.nn.quaternion import hamilton_product
+from qse.nn.research.hamilton_stream import CausalHamiltonAttention
+from qse.nn.research.pair_attention import PairAttention, align
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:

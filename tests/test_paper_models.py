@@ -10,19 +10,21 @@ from torch import nn
 from torch.nn import functional as F
 
 from qse.errors import QseError
-from qse.networks import axial, build_network, dilated, enhance
-from qse.networks.axial import ConvModule
-from qse.networks.catalogue import ROWS, macs
-from qse.networks.dilated import GatedLayer, NormedConv, Unit
+from qse.losses.composite import LossConfig
+from qse.networks import axial_attention as axial
+from qse.networks import build_network, enhance
+from qse.networks import dilated_densenet as dilated
+from qse.networks.axial_attention import ConvModule
+from qse.networks.dilated_densenet import GatedLayer, NormedConv, Unit
+from qse.networks.paper_models import ROWS, macs
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.conv import QuaternionConv2d
 from qse.nn.conv_attention import ConvolutionAttention
 from qse.nn.layout import to_features, to_tokens
 from qse.nn.polar import PolarMask
 from qse.nn.quaternion import hamilton_product
-from qse.train.carry import loss_of
-from qse.train.losses import LossConfig
 from qse.train.recipe import read_config
+from qse.train.stateful_training import loss_of
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 PARAMS = {  # Tables 2 and 3, in millions

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.nn.quaternion import conjugate, hamilton_matrix, hamilton_product, modulus  # noqa: E402
+from qse.nn.quaternion import conjugate, hamilton_matrix, hamilton_product, modulus
 
 ONE, I, J, K = torch.eye(4, dtype=torch.float64)
 TABLE = {  # Hamilton's: row times column

@@ -188,7 +188,7 @@ def lag(audio: np.ndarray, heard: np.ndarray) -> float:
 def jump(before: np.ndarray, after: np.ndarray) -> float:
     """Seconds by which the delay between the two, which begin together, differs at most from two seconds to the next.
 
-    What is lost on the way stays in it. Drift control, which may move it by 2 ms per second, makes that 6 ms at most.
+    What is lost on the way stays in it. Drift control may move it by 2 ms per second, which makes 6 ms at most.
     """
     half, reach, late = RATE // 2, RATE // 20, [0.0]
     for start in range(RATE, len(before) - 2 * RATE, half // 2):

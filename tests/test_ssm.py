@@ -6,14 +6,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.nn.linear import QuaternionLinear  # noqa: E402
-from qse.nn.lru import QuaternionLRU  # noqa: E402
-from qse.nn.quaternion import hamilton_product, modulus  # noqa: E402
-from qse.nn.scan import decay_scan, turn_scan  # noqa: E402
-from qse.nn.ssm import DECAY_BIAS, QuaternionSSM, ShortConv  # noqa: E402
-from qse.nn.token import GlobalToken  # noqa: E402
+from qse.nn.linear import QuaternionLinear
+from qse.nn.quaternion import hamilton_product, modulus
+from qse.nn.research.lru import QuaternionLRU
+from qse.nn.research.scan import decay_scan, turn_scan
+from qse.nn.research.ssm import DECAY_BIAS, QuaternionSSM, ShortConv
+from qse.nn.research.token import GlobalToken
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:

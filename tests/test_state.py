@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.nn.state import Stateful, flatten_state, unflatten_state  # noqa: E402
+from qse.nn.state import Stateful, flatten_state, unflatten_state
 
 
 class Difference(Stateful):

@@ -6,11 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract  # noqa: E402
+import contract
 
-from qse.nn.features import QuaternionFeatures  # noqa: E402
-from qse.nn.mask import MagnitudePhaseMask  # noqa: E402
-from qse.nn.stft import Analysis, Synthesis, window_pair  # noqa: E402
+from qse.nn.features import QuaternionFeatures
+from qse.nn.mask import MagnitudePhaseMask
+from qse.nn.stft import Analysis, Synthesis, window_pair
 
 SIZES = [
     (320, 160, 160),

@@ -6,7 +6,7 @@ import pytest
 import soxr
 
 from qse import Stream, denoise, load
-from qse.stream import enhance
+from qse.runtime.stream import enhance
 
 
 def signal(samples: int, seed: int = 0) -> np.ndarray:
@@ -21,7 +21,7 @@ def blocks(audio: np.ndarray, size: int) -> list[np.ndarray]:
 
 def whole(engine, audio: np.ndarray) -> np.ndarray:
     """What the engine makes of the audio, hop by hop from silence, with nothing of Stream involved."""
-    state, out = engine.silence(), [audio[:0]]
+    state, out = engine.initial_state(), [audio[:0]]
     for hop in np.pad(audio, (0, -len(audio) % engine.hop_length)).reshape(-1, engine.hop_length):
         enhanced, state = engine.step(hop, state)
         out.append(enhanced)

@@ -13,29 +13,29 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import soundfile  # noqa: E402
-import twins  # noqa: E402
-from torch import nn  # noqa: E402
-from twins import PLAN, TINY, batches, copies, same, squared_error  # noqa: E402
+import soundfile
+import twins
+from torch import nn
+from twins import PLAN, TINY, batches, copies, same, squared_error
 
-import qse  # noqa: E402
-from qse.errors import QseError  # noqa: E402
-from qse.evaluate.metrics import score_pair  # noqa: E402
-from qse.evaluate.systems import weights_step  # noqa: E402
-from qse.export import speech_like  # noqa: E402
-from qse.networks import build_network, enhance  # noqa: E402
-from qse.release import release  # noqa: E402
-from qse.train import checkpoint, parallel  # noqa: E402
-from qse.train.carry import loss_of  # noqa: E402
-from qse.train.job import Job  # noqa: E402
-from qse.train.logbook import Logbook  # noqa: E402
-from qse.train.losses import LossConfig  # noqa: E402
-from qse.train.mix import MixConfig  # noqa: E402
-from qse.train.recipe import RunConfig, load_network, read_config  # noqa: E402
-from qse.train.run import train  # noqa: E402
-from qse.train.start import start_from  # noqa: E402
-from qse.train.trainer import TrainConfig, Trainer, moving_average  # noqa: E402
-from qse.train.validate import METRICS, Utterance, find_pairs, quality, read_pairs, validate  # noqa: E402
+import qse
+from qse.data.mix_config import MixConfig
+from qse.errors import QseError
+from qse.evaluate.metrics import score_pair
+from qse.export.release import release
+from qse.export.streaming import speech_like
+from qse.losses.composite import LossConfig
+from qse.networks import build_network, enhance
+from qse.networks.weights import load_network, weights_step
+from qse.train import checkpoint, parallel
+from qse.train.metrics_log import MetricsLog
+from qse.train.preflight import Job
+from qse.train.recipe import RunConfig, read_config
+from qse.train.run import train
+from qse.train.stateful_training import loss_of
+from qse.train.trainer import TrainConfig, Trainer, moving_average
+from qse.train.validation import METRICS, Utterance, find_pairs, quality, read_pairs, validate
+from qse.train.warm_start import start_from
 
 LOSS = LossConfig(mrstft=0, si_sdr=1, rms=1, complex_l1=0, pesq=0)
 CONFIG = RunConfig(TINY, MixConfig(segment=0.25, rooms=2), LOSS, PLAN)
@@ -107,7 +107,7 @@ def test_resuming_gives_the_numbers_of_going_on(tmp_path):
         first.step()
     checkpoint.save(tmp_path / "c.safetensors", first.tensors(), first.header())
     second = trainer(seed=1)  # another network: everything must come from the file
-    second.restore(*checkpoint.load(tmp_path / "c.safetensors"))
+    second.restore(*weights.load(tmp_path / "c.safetensors"))
     assert [second.step()[0] for _ in range(3)] == terms[3:]
     same(second.tensors(), on.tensors())
     assert {**second.header(), "seconds": ""} == {**on.header(), "seconds": ""}
@@ -136,7 +136,7 @@ def test_a_run_without_one_good_step_resumes_too(tmp_path):
     run.step()
     checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header())
     second = trainer(seed=1)
-    second.restore(*checkpoint.load(tmp_path / "c.safetensors"))
+    second.restore(*weights.load(tmp_path / "c.safetensors"))
     assert second.done == second.skipped == 1
     same(second.tensors(), run.tensors())
 
@@ -197,12 +197,12 @@ def test_a_compiled_network_is_still_a_stream_with_the_same_names(monkeypatch):
 def test_a_checkpoint_comes_back_as_it_was(tmp_path):
     tensors = {"model.a": torch.randn(3, 2).t(), "model.b": torch.tensor(7), "average.a": torch.ones(1)}
     checkpoint.save(tmp_path / "c.safetensors", tensors, {"step": "3"})
-    found, header = checkpoint.load(tmp_path / "c.safetensors")
+    found, header = weights.load(tmp_path / "c.safetensors")
     same(found, tensors)
     assert header == {"step": "3"} and os.listdir(tmp_path) == ["c.safetensors"]
     (tmp_path / "beside").touch()
     assert (tmp_path / "c.safetensors").stat().st_mode == (tmp_path / "beside").stat().st_mode
-    assert checkpoint.pick(found, "model").keys() == {"a", "b"}
+    assert weights.pick(found, "model").keys() == {"a", "b"}
 
 
 @pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt()])
@@ -219,7 +219,7 @@ def test_a_write_that_fails_leaves_the_last_checkpoint(tmp_path, monkeypatch, er
     with monkeypatch.context() as patch, pytest.raises((QseError, KeyboardInterrupt)) as raised:
         patch.setattr(Path, "write_bytes", half)
         checkpoint.save(path, {"a": torch.zeros(3)}, {"step": "2"})
-    found, header = checkpoint.load(path)
+    found, header = weights.load(path)
     assert torch.equal(found["a"], torch.ones(3)) and header == {"step": "1"}
     if isinstance(error, OSError):
         assert f"{path}: cannot write the checkpoint (No space left on device)" in str(raised.value)
@@ -230,7 +230,7 @@ def test_a_file_that_is_no_checkpoint_is_named(tmp_path):
     (tmp_path / "torn.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{")
     for name in ("torn.safetensors", "none.safetensors"):
         with pytest.raises(QseError, match=f"{name}: cannot read the checkpoint"):
-            checkpoint.load(tmp_path / name)
+            weights.load(tmp_path / name)
 
 
 # The log
@@ -242,7 +242,7 @@ def lines(path) -> list[dict[str, str]]:
 
 
 def test_going_back_in_the_log_leaves_other_tables_alone(tmp_path):
-    log = Logbook(tmp_path)
+    log = MetricsLog(tmp_path)
     for step in (1, 2):
         log.add("train", {"step": step})
     (tmp_path / "scores.csv").write_text("name,pesq_wb\np1,2.0\n")
@@ -251,7 +251,7 @@ def test_going_back_in_the_log_leaves_other_tables_alone(tmp_path):
 
 
 def test_the_log_grows_by_lines_and_columns(tmp_path):
-    log = Logbook(tmp_path)
+    log = MetricsLog(tmp_path)
     log.add("train", {"step": 1234567, "loss": 0.123456789})
     log.add("train", {"step": 1234568, "loss": 1e-12, "pesq": float("nan")})
     assert lines(tmp_path / "train.csv") == [
@@ -261,7 +261,7 @@ def test_the_log_grows_by_lines_and_columns(tmp_path):
 
 
 def test_the_log_forgets_what_comes_after_a_step(tmp_path):
-    log = Logbook(tmp_path)
+    log = MetricsLog(tmp_path)
     for step in (10, 20, 30):
         log.add("train", {"step": step, "loss": step / 7})
     log.add("valid", {"step": 30, "pesq_wb": 2.5})
@@ -272,7 +272,7 @@ def test_the_log_forgets_what_comes_after_a_step(tmp_path):
 
 
 def test_the_curves_are_a_picture(tmp_path):
-    log = Logbook(tmp_path)
+    log = MetricsLog(tmp_path)
     log.add("train", {"step": 1, "loss": 2.0})
     log.add("valid", {"step": 1, "audio_hours": 0.1, "pesq_wb": float("nan"), "stoi": 0.5})
     log.draw()
@@ -400,12 +400,12 @@ def test_a_run_leaves_what_it_says(whole):
 
 def test_the_best_average_is_kept(whole, audio):
     out, _ = whole
-    tensors, header = checkpoint.load(out / "best.safetensors")
+    tensors, header = weights.load(out / "best.safetensors")
     scores = {row["step"]: float(row["pesq_wb"]) + float(row["si_sdr"]) / 10 for row in lines(out / "valid.csv")}
     assert float(header["best"]) == pytest.approx(max(scores.values()), rel=1e-5)
     assert scores[header["step"]] == max(scores.values())
     net = build_network(read_config(out / "config.toml").model)
-    net.load_state_dict(checkpoint.pick(tensors, "average"))
+    net.load_state_dict(weights.pick(tensors, "average"))
     found = validate(net, read_pairs(find_pairs(audio / "valid", 16000)), CPU)
     assert quality(found) == pytest.approx(float(header["best"]))
 
@@ -422,10 +422,10 @@ def test_a_run_that_was_told_to_stop_and_resumed_gives_the_numbers_of_the_whole_
     train(CONFIG, job(audio, out), reports)
     assert signal.getsignal(signal.SIGTERM) == before
     assert [row["step"] for row in reports.rows] == [1, 2, 3, 4]  # the step that was asked is the last one
-    assert checkpoint.load(out / "checkpoint.safetensors")[1]["step"] == "4"
+    assert weights.load(out / "checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(audio, out, resume=True))
     for name in ("checkpoint.safetensors", "best.safetensors"):
-        (expected, old), (found, new) = (checkpoint.load(folder / name) for folder in (whole[0], out))
+        (expected, old), (found, new) = (weights.load(folder / name) for folder in (whole[0], out))
         same(found, expected)
         assert {**new, "seconds": ""} == {**old, "seconds": ""}
     for table in ("train", "valid"):
@@ -453,10 +453,10 @@ def test_a_validation_does_not_hold_up_a_stop_and_is_made_up_for(whole, audio, t
         return dict.fromkeys(METRICS, 0.0)
 
     with monkeypatch.context() as patch:
-        patch.setattr("qse.train.validate._score", score)
+        patch.setattr("qse.train.validation._score", score)
         train(CONFIG, job(audio, tmp_path / "run"))
     assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
-    assert checkpoint.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"  # which was not due
+    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"  # which was not due
     train(CONFIG, job(audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run/valid.csv") == lines(whole[0] / "valid.csv")
 
@@ -470,7 +470,7 @@ def test_resuming_a_finished_run_changes_nothing(whole, audio):
 
 def test_a_time_limit_ends_a_run_with_a_checkpoint(audio, tmp_path):
     train(CONFIG, job(audio, tmp_path / "run", valid=None, hours=0))
-    assert checkpoint.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
+    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
 
 
 def refused(sentence: str, config: RunConfig, job: Job) -> None:
@@ -557,7 +557,7 @@ def released(run, folder, **how) -> str:
 def test_a_release_is_the_best_average_and_its_card_says_so(whole, tmp_path):
     out, _ = whole
     card = released(out, tmp_path / "tiny")
-    _, header = checkpoint.load(out / "best.safetensors")
+    _, header = weights.load(out / "best.safetensors")
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
     assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
     assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
@@ -607,7 +607,7 @@ def test_a_run_is_released_neither_into_itself_nor_into_another(whole, tmp_path)
 def test_a_release_that_cannot_be_scored_replaces_nothing(whole, audio, tmp_path, monkeypatch):
     with pytest.raises(QseError, match="nothing: no pairs"):
         release(whole[0], tmp_path / "model", valid=tmp_path / "nothing")
-    monkeypatch.setattr("qse.release.validate", lambda *_: 1 / 0)
+    monkeypatch.setattr("qse.export.release.validate", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         release(whole[0], tmp_path / "model", valid=audio / "valid")
     assert not (tmp_path / "model").exists()
@@ -620,7 +620,7 @@ def test_a_run_copied_without_its_best_keeps_a_new_one(whole, audio, tmp_path):
         shutil.copyfile(whole[0] / name, out / name)
     steps = CONFIG.train.steps + 1
     train(replace(CONFIG, train=replace(CONFIG.train, steps=steps)), job(audio, out, resume=True))
-    assert checkpoint.load(out / "best.safetensors")[1]["step"] == str(steps)
+    assert weights.load(out / "best.safetensors")[1]["step"] == str(steps)
 
 
 def test_scores_of_other_pairs_are_none_to_beat(whole, audio, tmp_path):
@@ -630,10 +630,10 @@ def test_scores_of_other_pairs_are_none_to_beat(whole, audio, tmp_path):
         write(path, soundfile.read(path)[0] + 0.3 * np.random.default_rng(0).standard_normal(20000))
     steps = [CONFIG.train.steps + more for more in (1, 2)]
     train(replace(CONFIG, train=replace(CONFIG.train, steps=steps[0])), job(audio, out, resume=True, valid=None))
-    bests = (checkpoint.load(folder / "checkpoint.safetensors")[1]["best"] for folder in (out, whole[0]))
+    bests = (weights.load(folder / "checkpoint.safetensors")[1]["best"] for folder in (out, whole[0]))
     assert len(set(bests)) == 1
     train(replace(CONFIG, train=replace(CONFIG.train, steps=steps[1])), job(audio, out, resume=True, valid=harder))
-    assert checkpoint.load(out / "best.safetensors")[1]["step"] == str(steps[1])
+    assert weights.load(out / "best.safetensors")[1]["step"] == str(steps[1])
 
 
 def test_steps_without_a_loss_are_counted_and_a_run_of_nothing_else_is_not_released(audio, tmp_path, monkeypatch):
@@ -664,10 +664,10 @@ def test_a_release_may_be_the_mean_of_two_runs(whole, audio, tmp_path):
     train(CONFIG, job(audio, tmp_path / "run", valid=None, hours=0, start=out))
     card = released(out, tmp_path / "mean", others=[tmp_path / "run"], valid=audio / "valid")
     one, other = (
-        checkpoint.pick(checkpoint.load(path)[0], "average")["decoder.head.weight"]
+        weights.pick(weights.load(path)[0], "average")["decoder.head.weight"]
         for path in (out / "best.safetensors", tmp_path / "run/checkpoint.safetensors")
     )
-    mean, _ = checkpoint.load(tmp_path / "mean/weights.safetensors")
+    mean, _ = weights.load(tmp_path / "mean/weights.safetensors")
     assert torch.allclose(mean["decoder.head.weight"], (one + other) / 2) and not torch.equal(one, other)
     assert "; mean with the weights of run |" in card and "Validation pairs, mean: WB-PESQ" in card
 
@@ -676,8 +676,8 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
     out, _ = whole
     deeper, noisy = {**TINY, "blocks": 3}, 0.1 * torch.randn(1, 1600)
     small, large = build_network(TINY).eval(), build_network(deeper).eval()
-    kept, header = checkpoint.load(out / "best.safetensors")
-    small.load_state_dict(checkpoint.pick(kept, "average"))
+    kept, header = weights.load(out / "best.safetensors")
+    small.load_state_dict(weights.pick(kept, "average"))
     assert start_from(large, out) == header
     released(out, tmp_path / "zoo/first")
     monkeypatch.setenv("QSE_MODELS", str(tmp_path / "zoo"))
@@ -687,7 +687,7 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
 
     again = replace(CONFIG, model=deeper)
     train(again, job(audio, tmp_path / "run", valid=None, hours=0, start=out))
-    found, new = checkpoint.load(tmp_path / "run/checkpoint.safetensors")
+    found, new = weights.load(tmp_path / "run/checkpoint.safetensors")
     assert (new["step"], new["origin"]) == ("1", out.name)
     assert int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000
     learned = [name for name in large.state_dict() if "block2" in name and found[f"model.{name}"].any()]
@@ -729,7 +729,7 @@ def test_two_processes_train_as_one_and_an_error_of_one_is_its_sentence(tmp_path
     with pytest.raises(QseError, match=r"^this is how it ends$"):
         parallel.launch(twins.work, 2, tmp_path)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-    (zero, heard), (one, said) = (checkpoint.load(tmp_path / f"{rank}.safetensors") for rank in (0, 1))
+    (zero, heard), (one, said) = (weights.load(tmp_path / f"{rank}.safetensors") for rank in (0, 1))
     same(zero, one)  # parameters, statistics, average and optimiser stay in step
     joined = twins.linear(rank=0, size=8)
     joined.step()

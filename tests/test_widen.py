@@ -4,14 +4,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from twins import TINY  # noqa: E402
+from twins import TINY
 
-from qse import QseError  # noqa: E402
-from qse.networks import build_network, enhance  # noqa: E402
-from qse.networks.mixers import TIME_MIXERS  # noqa: E402
-from qse.nn.norm import QuaternionLayerNorm  # noqa: E402
-from qse.train.start import grow  # noqa: E402
-from qse.train.widen import widen  # noqa: E402
+from qse import QseError
+from qse.networks import build_network, enhance
+from qse.networks.time_mixers import TIME_MIXERS
+from qse.nn.norm import QuaternionLayerNorm
+from qse.train.warm_start import grow
+from qse.train.widen import widen
 
 
 def pair(changes=None, **how):

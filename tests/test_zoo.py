@@ -6,7 +6,7 @@ import graphs
 import pytest
 
 import qse
-from qse.zoo import find, load, seal
+from qse.runtime.zoo import find, load, seal
 
 
 def test_names_are_the_folders(models):

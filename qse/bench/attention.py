@@ -15,10 +15,10 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from ..machine import machine
+from ..runtime.timing import Times, race
 from . import Request
-from .clock import Times, race
 from .forms import FORMS, Attend, onnx_graph
-from .machine import machine
 from .table import Column, Table
 
 TOKENS = (512, 1024, 2048, 4096)

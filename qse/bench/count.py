@@ -9,7 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from ..evaluate.needs import need
+from ..extras import need
 
 
 @dataclass(frozen=True)

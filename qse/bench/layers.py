@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..machine import machine
 from ..nn.conv import QuaternionConv2d
 from ..nn.linear import QuaternionLinear
 from ..nn.quaternion import PART, SIGN, hamilton_matrix
+from ..runtime.timing import race
 from . import Request
-from .clock import race
-from .machine import machine
 from .table import Column, Table
 
 Real = Callable[[Tensor, Tensor], Tensor]  # a real layer: x, weight -> y, without its bias

@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from ..engine import Engine
 from ..errors import QseError
-from ..evaluate.needs import need
-from ..zoo import available, load, streaming
+from ..extras import need
+from ..runtime.engine import Engine
+from ..runtime.zoo import available, load, streaming
 
 if TYPE_CHECKING:
     from ..networks import Network
@@ -58,7 +58,7 @@ def _graph(model: str, folder: Path) -> Path:
         return streaming(load(model)).path
     need("torch", "train")
     from .. import __version__
-    from ..export import export_stream
+    from ..export.streaming import export_stream
 
     path = folder / f"{len(list(folder.iterdir()))}.onnx"
     export_stream(network(model), path, name=Path(model).stem, version=__version__)

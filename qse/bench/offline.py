@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import UsageError
+from ..machine import machine
 from ..networks import build_network
 from ..networks.offline import Offline
 from ..nn.attention import SharedScoreAttention
 from ..nn.hamilton import HamiltonAttention, written_out_
+from ..runtime.timing import race
 from . import Request
-from .clock import race
-from .machine import machine
 from .table import Column, Table
 
 AUDIO = 15.3  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all

@@ -14,13 +14,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ..engine import Engine
-from ..evaluate.needs import need
+from ..extras import need
+from ..machine import machine
+from ..runtime.engine import Engine
+from ..runtime.timing import GROUP, race, stepper
 from . import Request
-from .clock import race
-from .machine import machine
 from .models import chosen, graphs
-from .stream import GROUP, stepper
 from .table import Column, Table
 
 COLUMNS = (
@@ -99,7 +98,7 @@ def static(source: Path, target: Path) -> None:
     from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
     engine = Engine(source)
-    state, random = engine.silence(), np.random.default_rng(0)
+    state, random = engine.initial_state(), np.random.default_rng(0)
     inputs = []
     for _ in range(CALIBRATION):
         hop = 0.1 * random.standard_normal(engine.hop_length).astype(np.float32)

@@ -2,23 +2,17 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
-from itertools import cycle
 from pathlib import Path
 
-import numpy as np
-
-from ..engine import Engine
-from ..evaluate.needs import MissingExtra
+from ..extras import MissingExtra
+from ..machine import machine
+from ..runtime.engine import Engine
+from ..runtime.timing import GROUP, Times, race, stepper
 from . import Request
-from .clock import Times, race
 from .count import cost
-from .machine import machine
 from .models import chosen, graphs
 from .table import Column, Table
-
-GROUP = 200  # hops in a row, so that few of them find the caches full of another model
 
 COLUMNS = (
     Column("model", "model"),
@@ -36,7 +30,7 @@ COLUMNS = (
 
 PEAK = """
 import sys, numpy, qse
-walk = qse.Engine(sys.argv[1]).walk()
+walk = qse.Engine(sys.argv[1]).session()
 for _ in range(50):
     walk.step(numpy.zeros(int(sys.argv[2]), numpy.float32))
 if sys.platform == "linux":  # where ru_maxrss remembers what the parent held
@@ -59,15 +53,6 @@ def bench(request: Request) -> Table:
         "Memory is the peak of a whole process that imports qse and runs this model.",
     )
     return Table("stream", COLUMNS, rows, machine(request.threads), notes)
-
-
-def stepper(engine: Engine) -> Callable[[], np.ndarray]:
-    """A call that enhances the next hop of noise at -20 dBFS, two seconds of it over and over."""
-    rng = np.random.default_rng(0)
-    hops = 2 * engine.sample_rate // engine.hop_length
-    audio = 0.1 * rng.standard_normal((hops, engine.hop_length)).astype(np.float32)
-    walk, endless = engine.walk(), cycle(audio)
-    return lambda: walk.step(next(endless))
 
 
 def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | None]:

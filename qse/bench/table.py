@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .machine import Machine
+from ..machine import Machine
 
 
 @dataclass(frozen=True)

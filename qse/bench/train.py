@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import torch
 
+from ..machine import machine
 from ..networks import Network, enhance
+from ..runtime.timing import race
 from . import Request
-from .clock import race
-from .machine import machine
 from .models import network
 from .table import Column, Table
 

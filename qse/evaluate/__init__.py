@@ -8,23 +8,23 @@ evaluate(system, pairs, out, metrics=)        a system over a folder or corpus, 
 from importlib import import_module
 from typing import Any
 
-ROOMS = {
-    "METRICS": "metrics",
-    "evaluate": "runner",
-    "find_system": "systems",
-    "pair_folders": "datasets",
-    "score": "memory",
-    "score_pair": "metrics",
-    "summary": "report",
+MODULES = {
+    "METRICS": ".metrics",
+    "evaluate": ".runner",
+    "find_system": ".systems",
+    "pair_folders": "..data.datasets",
+    "score": ".arrays",
+    "score_pair": ".metrics",
+    "summary": ".report",
 }
-__all__ = list(ROOMS)
+__all__ = list(MODULES)
 
 
 def __getattr__(name: str) -> Any:
     """Fetch a name from its room when it is first asked for."""
-    if name not in ROOMS:
+    if name not in MODULES:
         raise AttributeError(f"module 'qse.evaluate' has no attribute {name!r}")
-    return getattr(import_module(f".{ROOMS[name]}", __name__), name)
+    return getattr(import_module(MODULES[name], __name__), name)
 
 
 def __dir__() -> list[str]:

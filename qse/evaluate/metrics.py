@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..extras import need
 from .composite import llr, ratings, segmental_snr, wss
 from .mos import dnsmos
-from .needs import need
 
 SAMPLE_RATE = 16000
 SI_SDR_LIMIT = 100.0  # dB

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .needs import need
+from ..extras import need
 
 
 def dnsmos(*, enhanced: np.ndarray, sample_rate: int) -> dict[str, float]:

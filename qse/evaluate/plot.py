@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import QseError
+from ..extras import need
 from .metrics import METRICS
-from .needs import need
 from .store import Row
 
 RANGE_DB = 80.0  # from the loudest point of all panels down to the darkest colour

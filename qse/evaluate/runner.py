@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import cores
+from ..data.datasets import SAMPLE_RATE, Pair, length_and_rate, read_mono
 from ..errors import QseError
-from .datasets import SAMPLE_RATE, Pair, length_and_rate, read_mono
+from ..extras import MissingExtra
+from ..runtime.batch import cores
 from .metrics import METRICS, check_names, score_pair
-from .needs import MissingExtra
 from .pool import spread
 from .store import Row, Store
 from .systems import System, enhanced_files, forget, opened

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..audio.atomic_write import whole, write_whole
 from ..errors import QseError
-from ..whole import whole, write_whole
 
 Row = dict[str, Any]
 WORDS = ("name", "stamp", "error")  # columns that are not numbers

@@ -6,17 +6,17 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ..batch import cores
-from ..bench.machine import processor
+from ..audio.atomic_write import write_whole
+from ..data.datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders, with_lead_in
 from ..errors import QseError, UsageError
-from ..whole import write_whole
+from ..extras import need
+from ..machine import processor
+from ..runtime.batch import cores
 from . import report
-from .datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders, with_lead_in
 from .metrics import METRICS
-from .needs import need
 from .runner import Task, enhance, evaluate, read_pair
 from .store import Row
-from .systems import System, find_system, weights_step
+from .systems import System, find_system
 
 WORST = 10  # utterances that a picture per metric shows: those with the smallest gain
 
@@ -98,7 +98,7 @@ def study(
     settings = {**source.words(), "model": place, "threads": threads}
     settings |= {"lead_in": lead_in} if lead_in else {}
     advance = partial(progress, system.name) if progress else None
-    step = {"step": weights_step(system.path)} if system.kind == "checkpoint" else {}  # a run may go on meanwhile
+    step = _step(system)  # now: a run may continue meanwhile
     rows = evaluate(system, pairs, out, metrics=names, jobs=jobs, threads=threads, settings=settings, progress=advance)
     found = report.findings(system.name, rows, {**settings, **step, "jobs": jobs, "machine": processor()})
     text = _write(out, found, rows, table_of, by)
@@ -176,3 +176,12 @@ def _check_packages(names: list[str]) -> None:
             need(package)
     if any(name.startswith("dnsmos") for name in names):
         need("speechmos.dnsmos")
+
+
+def _step(system: System) -> dict[str, str]:
+    """The training step of a checkpoint's weights, for the summary; nothing for other systems."""
+    if system.kind != "checkpoint":
+        return {}
+    from ..networks.weights import weights_step
+
+    return {"step": weights_step(system.path)}

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ..data.datasets import by_mark, by_name
 from ..errors import QseError
-from ..zoo import GRAPH, available, find
-from .datasets import by_mark, by_name
-from .needs import need
+from ..extras import need
+from ..model_folder import GRAPH, weights_of
+from ..runtime.zoo import available, find
 
 Enhance = Callable[[np.ndarray, int], np.ndarray]
-WEIGHTS = ("weights.safetensors", "best.safetensors", "checkpoint.safetensors")  # the first that a folder has counts
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def open_checkpoint(path: Path, threads: int) -> Enhance:
     """
     torch = need("torch", "train")
     from .. import networks
-    from ..train import recipe
+    from ..networks.weights import load_network
 
-    network, _ = recipe.load_network(path / "config.toml", weights_of(path))
+    network, _ = load_network(path / "config.toml", weights_of(path))
     rate = network.config.sample_rate
     torch.set_num_threads(threads)
 
@@ -91,23 +91,6 @@ def open_checkpoint(path: Path, threads: int) -> Enhance:
             return networks.enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
 
     return enhance
-
-
-def weights_of(folder: Path) -> Path:
-    """The file of weights in a model's or a training run's folder; where there is none, the one that is missing."""
-    return next((folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[-1])
-
-
-def weights_step(folder: Path) -> str:
-    """Which step the weights of a run or a model are of: "400 of 1000" where the run went on after its best validation.
-
-    So old ones show, of a run that was resumed without validation.
-    """
-    from ..train import checkpoint
-
-    last = folder / "checkpoint.safetensors"
-    steps = [checkpoint.load_header(path).get("step", "?") for path in (weights_of(folder), last) if path.is_file()]
-    return " of ".join(dict.fromkeys(steps))
 
 
 def forget() -> None:

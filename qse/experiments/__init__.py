@@ -18,7 +18,7 @@ EXPERIMENTS = {
     "reasoning": ("reasoning", "Reasoning"),
     "sentiment": ("sentiment", "Sentiment"),
     "pairs": ("pairs", "Pairs"),
-    "mixers": ("mixers", "Mixers"),
+    "mixers": ("time_mixers", "Mixers"),
 }
 MAY_BE_ZERO = ("seed", "warmup", "blanks")
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..networks.algebra import convert_
-from ..nn.cells import QuaternionRNN
+from ..nn.research.cells import QuaternionRNN
 from .results import Row, plot_curves, write_table
 
 BITS = 8

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import torch
 
 from ..errors import UsageError
-from ..networks.text import PairClassifier
 from .classify import Examples, train_classifier
+from .networks.text import PairClassifier
 from .results import plot_curves, write_table
 from .words import INFERENCE, Vocabulary, read_snli
 

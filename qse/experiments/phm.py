@@ -9,8 +9,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..nn.hypercomplex import HypercomplexLinear, hamilton_rule
 from ..nn.quaternion import hamilton_product
+from ..nn.research.hypercomplex import HypercomplexLinear, hamilton_rule
 from .results import Row, plot_curves, write_table
 
 Batch = Callable[[], tuple[Tensor, ...]]

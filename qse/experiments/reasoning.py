@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import QseError
-from ..networks.language import ARMS, REGULARISED, Language
+from .networks.language import ARMS, REGULARISED, Language
 from .results import Row, plot_curves, write_table
 from .tasks import TABLE_3, TASKS
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..evaluate.needs import need
+from ..extras import need
 
 Row = dict[str, Any]
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import torch
 
 from ..errors import UsageError
-from ..networks.text import TextClassifier, TextConfig
 from .classify import train_classifier
+from .networks.text import TextClassifier, TextConfig
 from .results import Row, plot_curves, write_table
 from .words import Vocabulary, read_sst2
 

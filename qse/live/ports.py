@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from .clock_drift import ClockDrift, Converter
 from .devices import Device, NoSound, block_of, devices, find
-from .drift import Converter, Drift
-from .player import WIDEST, Player
-from .ring import Bell, Ring
+from .jitter_buffer import WIDEST, JitterBuffer
+from .ring_buffer import RingBuffer, WakeSignal
 
 PATIENCE = 5.0
 BEARABLE = 3  # complaints of a starved sound card, after which it gets a thicker buffer
@@ -121,7 +121,7 @@ class Microphone(Port):
     def __init__(self, sound: ModuleType, wanted: str | None, block: int | Fraction | None, cushion: float):
         super().__init__(sound, wanted, block, cushion)
         room = max(self.sample_rate, 2 * self.blocksize)
-        self._ring, self._bell, self._stopped = Ring(room, self._channels), Bell(), False
+        self._ring, self._bell, self._stopped = RingBuffer(room, self._channels), WakeSignal(), False
         self._converter: Converter | None = None
         self.samples = self.dropouts = self.bad = 0
 
@@ -177,14 +177,14 @@ class Loudspeaker(Port):
 
     def __init__(self, sound: ModuleType, wanted: str | None, block: int | Fraction | None, cushion: float):
         super().__init__(sound, wanted, block, cushion)
-        self.player = Player(self.sample_rate, cushion, self.blocksize)
-        self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), Drift()
+        self.player = JitterBuffer(self.sample_rate, cushion, self.blocksize)
+        self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), ClockDrift()
         self.starved, self._starving, self._bearable = 0, False, BEARABLE
         self._converter: Converter
 
     def start(self, sample_rate: int, burst: float) -> None:
         """Open the device for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
-        self.player = Player(self.sample_rate, self._cushion + burst, self.blocksize)
+        self.player = JitterBuffer(self.sample_rate, self._cushion + burst, self.blocksize)
         self._converter = Converter(sample_rate, self.sample_rate)
         self.open()
 

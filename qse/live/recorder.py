@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..audio import keep_header, native
+from ..audio.formats import Layout, format_of, native, subtype_of
+from ..audio.writer import keep_header
 from ..errors import QseError
-from ..formats import Layout, format_of, subtype_of
-from .ring import Ring
+from .ring_buffer import RingBuffer
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
@@ -41,7 +41,7 @@ class Recorder:
         self.error: str | None = None
         self._paced = paced
         self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
-        self._ring, self._closing = Ring(HELD * sample_rate, channels), Event()
+        self._ring, self._closing = RingBuffer(HELD * sample_rate, channels), Event()
         self._try()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
         self._thread.start()

@@ -13,12 +13,12 @@ from time import perf_counter
 
 import numpy as np
 
-from ..engine import Engine
-from ..meter import Level, Meter
-from ..resample import spare
-from ..stream import Stream
-from ..strength import kept_share
-from .files import FileSource
+from ..audio.resample import spare
+from ..runtime.attenuation import kept_share
+from ..runtime.engine import Engine
+from ..runtime.meter import Level, Meter
+from ..runtime.stream import Stream
+from .file_source import FileSource
 from .ports import Loudspeaker, Microphone
 from .recorder import Recorder
 
@@ -40,7 +40,7 @@ class Latency:
         return self.device_in + self.blocks + self.model + self.device_out
 
 
-class Session:
+class LiveSession:
     """Everything between a source and its loudspeakers.
 
     `bypass`: set it to hear the noisy signal, as late as the enhanced one, and back; it passes over within eight hops.

@@ -10,13 +10,13 @@ from ..config import build
 from ..errors import QseError
 from . import offline
 from .conformer import ConformerConfig, RealOffline
-from .live import Live, LiveConfig
 from .offline import Offline, QuaternionOffline
+from .streaming import StreamingConfig, StreamingEnhancer
 
-Network = Live | Offline
+Network = StreamingEnhancer | Offline
 
 NETWORKS: dict[str, tuple[type, Callable[[Any], Network]]] = {
-    "live": (LiveConfig, Live),
+    "live": (StreamingConfig, StreamingEnhancer),
     "qconformer": (offline.QuaternionConformerConfig, QuaternionOffline),
     "qconformer-hamilton": (offline.QuaternionConformerHamiltonConfig, QuaternionOffline),
     "qtransformer": (offline.QuaternionTransformerConfig, QuaternionOffline),
@@ -47,7 +47,7 @@ def build_network(model: Mapping[str, Any]) -> Network:
 
 def enhance(network: nn.Module, noisy: Tensor) -> Tensor:
     """(B, N) -> (B, N), aligned with the input: the stream's latency cut off, or an offline network as it is."""
-    if not isinstance(network, Live):
+    if not isinstance(network, StreamingEnhancer):
         return network(noisy)
     samples, latency = noisy.shape[1], network.latency
     silence = latency + -(samples + latency) % network.config.hop_length

@@ -6,12 +6,12 @@ Kronecker products with a rule that is learned (hypercomplex.py). Norms, biases 
 
 from torch import Tensor, nn
 
-from ..nn.cells import QuaternionLSTM, QuaternionRNN
 from ..nn.conv import QuaternionConv2d
-from ..nn.hypercomplex import HypercomplexWeight
 from ..nn.linear import QuaternionLinear
 from ..nn.recurrent import QuaternionGRU
-from .dilated import NormedConv
+from ..nn.research.cells import QuaternionLSTM, QuaternionRNN
+from ..nn.research.hypercomplex import HypercomplexWeight
+from .dilated_densenet import NormedConv
 
 ALGEBRAS = ("quaternion", "real", "phm")
 

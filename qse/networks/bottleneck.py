@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful
-from .mixers import BAND_ATTENTION, TIME_MIXERS
+from .time_mixers import BAND_ATTENTION, TIME_MIXERS
 
 BRANCHES = {  # that a block can do without, and what belongs to them
     "attention": ("norm_attention", "band", "attention"),
@@ -22,7 +22,7 @@ BRANCHES = {  # that a block can do without, and what belongs to them
 LAST = ("attention.out.", "time_out.", "feed.2.")  # of each branch the layer that ends it
 
 
-class BandTimeBlock(Stateful):
+class DualPathBlock(Stateful):
     """Attention over bands, a mixer over time, feed-forward; each behind a norm and beside a residual, and each can be
     left out.
 
@@ -85,7 +85,7 @@ class BandTimeBlock(Stateful):
 class Bottleneck(Stateful):
     """Blocks, one after another: (B, 4, C, T, F) -> the same; state: `{block: the memory of its mixer}`."""
 
-    def __init__(self, blocks: Iterable[BandTimeBlock]):
+    def __init__(self, blocks: Iterable[DualPathBlock]):
         super().__init__()
         self.blocks = nn.ModuleDict({f"block{n}": block for n, block in enumerate(blocks)})
 

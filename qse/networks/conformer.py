@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ..nn.attention import attend
 from ..nn.polar import PolarMask
-from .axial import FREQUENCY, TIME, Along
+from .axial_attention import FREQUENCY, TIME, Along
 from .offline import Offline, OfflineConfig, real_output
 
 

@@ -16,8 +16,8 @@ from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import channels_innermost, join, to_features, to_tokens
 from ..nn.polar import PolarMask
-from .axial import ATTENTION, FREQUENCY, TIME, Along, ConformerBlock, TransformerBlock
-from .dilated import DilatedDense, Unit
+from .axial_attention import ATTENTION, FREQUENCY, TIME, Along, ConformerBlock, TransformerBlock
+from .dilated_densenet import DilatedDense, Unit
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,16 @@ Names: `model.*` weights and buffers, `average.*` their moving average, `optimiz
 its optimiser. The header holds the step and what the trainer wants to remember, as text.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
+from ..audio.atomic_write import whole
 from ..errors import QseError
-from ..whole import whole
 from .muon import QuaternionMuon
 
 STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: ("momentum",)}
@@ -29,37 +27,6 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
             beside.write_bytes(serialized(held, dict(header)))  # save_file would leave it to its owner alone
     except (OSError, SafetensorError) as error:
         raise QseError(f"{path}: cannot write the checkpoint ({error}); make room or name another folder") from error
-
-
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and header of a checkpoint. Raises QseError naming the file when it is missing or damaged."""
-    with _opened(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
-
-
-def load_header(path: Path) -> dict[str, str]:
-    """The header alone, without reading the tensors; raises as `load` does."""
-    with _opened(path) as file:
-        return file.metadata() or {}
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    try:
-        with safe_open(path, framework="pt") as file:
-            yield file
-    except (OSError, SafetensorError) as error:
-        raise QseError(f"{path}: cannot read the checkpoint ({error}); train again or name another one") from error
-
-
-def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors under `prefix.`, without it."""
-    return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
-
-
-def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """The averaged weights of a run's checkpoint, or those of a model's file, which has no others."""
-    return pick(tensors, "average") or tensors
 
 
 def optimizer_tensors(network: nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, Tensor]:

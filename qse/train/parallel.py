@@ -19,7 +19,7 @@ from torch import distributed as dist
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
 from ..errors import QseError
-from ..signals import heard_by
+from ..stop_signals import heard_by
 
 
 def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 import qse_recipes
 
 from .. import config as configuration
+from ..audio.atomic_write import write_whole
+from ..data.mix_config import MixConfig
 from ..errors import QseError
-from ..networks import Network, build_network
-from ..whole import write_whole
-from . import checkpoint
-from .losses import LossConfig
-from .mix import MixConfig
+from ..losses.composite import LossConfig
+from ..networks import build_network
 from .trainer import TrainConfig
 
 
@@ -62,14 +61,3 @@ def read_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
     model = values.pop("model", {})
     config = configuration.build(RunConfig, values, f"{path}: ")
     return replace(config, model=model)
-
-
-def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
-    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
-    network = build_network(read_config(config).model)
-    tensors, header = checkpoint.load(weights)
-    try:
-        network.load_state_dict(checkpoint.averaged(tensors))
-    except RuntimeError as error:
-        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
-    return network.eval(), header

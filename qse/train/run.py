@@ -13,18 +13,19 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ..evaluate.datasets import Stages
-from ..networks import build_network
-from ..signals import heard_by
-from . import checkpoint, sources
-from .carry import loss_of
-from .job import Job, check
-from .logbook import Logbook
+from ..data import sources
+from ..data.datasets import Stages
+from ..networks import build_network, weights
+from ..stop_signals import heard_by
+from . import checkpoint
+from .metrics_log import MetricsLog
 from .parallel import average_, launch
+from .preflight import Job, check
 from .recipe import RunConfig, write_config
-from .start import start_from
+from .stateful_training import loss_of
 from .trainer import TrainConfig, Trainer
-from .validate import Utterance, find_pairs, fingerprint, quality, read_pairs, validate
+from .validation import Utterance, find_pairs, fingerprint, quality, read_pairs, validate
+from .warm_start import start_from
 
 
 class Report(Protocol):
@@ -79,7 +80,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
 def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source:
     mix, seed = config.mix, config.train.seed
     if job.data:
-        return sources.CORPORA[config.dataset](job.data, mix, seed, device)
+        return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
     assert job.speech and job.noise
     return sources.folders(job.speech, job.noise, mix, seed, device)
 
@@ -88,7 +89,7 @@ def _pairs(config: RunConfig, job: Job) -> list[Utterance]:
     """What the run is validated with."""
     if job.valid:
         return read_pairs(find_pairs(job.valid, config.mix.sample_rate))
-    return sources.validation(config.dataset, job.data) if job.data else []
+    return read_pairs(sources.validation(config.dataset, job.data)) if job.data else []
 
 
 class _Run:
@@ -106,7 +107,7 @@ class _Run:
     ):
         self.trainer, self.config, self.job, self.pairs = trainer, config, job, pairs
         self.rank, self.processes, self.report = rank, processes, report
-        self.log, self.best, self.asked_to_stop = Logbook(job.out), float("-inf"), False
+        self.log, self.best, self.asked_to_stop = MetricsLog(job.out), float("-inf"), False
         self.validated = 0  # the step at which that was last done
         self.judged_by = fingerprint(pairs)
         self.sums: dict[str, float] = {}  # of every term since the last line of train.csv, and the count of steps
@@ -114,7 +115,7 @@ class _Run:
             self._resume(job.out / "checkpoint.safetensors")
 
     def _resume(self, path: Path) -> None:
-        tensors, header = checkpoint.load(path)
+        tensors, header = weights.load(path)
         self.trainer.restore(tensors, header)
         self.sums = json.loads(header.get("sums", "{}"))
         before = header.get("judged_by", self.judged_by)

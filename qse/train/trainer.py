@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
+from ..networks import weights
 from . import checkpoint
 from .optimizers import NAMES, optimizers
 from .parallel import average_, count
@@ -178,9 +179,9 @@ class Trainer:
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continues where the checkpoint was written."""
-        self.network.load_state_dict(checkpoint.pick(tensors, "model"))
-        self.average.module.load_state_dict(checkpoint.pick(tensors, "average"))
-        checkpoint.restore_optimizers(self.network, self.optimizers, checkpoint.pick(tensors, "optimizer"))
+        self.network.load_state_dict(weights.pick(tensors, "model"))
+        self.average.module.load_state_dict(weights.pick(tensors, "average"))
+        checkpoint.restore_optimizers(self.network, self.optimizers, weights.pick(tensors, "optimizer"))
         self.average.n_averaged.fill_(int(header["averaged"]))
         self.done, self.skipped, self.heard = (int(header[key]) for key in ("step", "skipped", "heard"))
         self.seconds, self.origin = float(header["seconds"]), header.get("origin", "")

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from ..networks.algebra import GATES, WEIGHTS
-from ..networks.dense import DenseBlock
+from ..networks.dense_block import DenseBlock
 from ..nn.attention import CausalSharedScoreAttention, Projections
 from ..nn.conv_attention import ConvolutionAttention
-from ..nn.hypercomplex import HypercomplexWeight
 from ..nn.norm import QuaternionRMSNorm
-from ..nn.token import GlobalToken
+from ..nn.research.hypercomplex import HypercomplexWeight
+from ..nn.research.token import GlobalToken
 
 
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,0 +1,1 @@
+"""Audio files and arrays: reading, writing, formats, resampling."""

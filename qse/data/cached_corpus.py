@@ -1,0 +1,64 @@
+"""Stored: a corpus that is too large for memory, as one file of samples on disk, written once and mapped.
+
+NAME.int16  the recordings end to end      NAME.json  what they are: path, bytes and time of every file, lengths
+"""
+
+import json
+from pathlib import Path
+
+import torch
+
+from ..errors import QseError
+from .datasets import Progress
+from ..audio.atomic_write import write_whole
+from .corpus import Corpus, group_of, read_or_faults, refuse
+
+AT_ONCE = 256  # files in memory while the store is written
+
+
+def stored(
+    paths: list[Path], folder: Path, store: Path, sample_rate: int = 16000, progress: Progress | None = None
+) -> Corpus:
+    """The recordings of `paths` below `folder`, from `store` without suffix, which is written where it does not fit.
+
+    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while they are written.
+    Raises QseError for files that cannot be used, and for a full disk.
+    """
+    paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
+    samples, index, faults = store.with_suffix(".int16"), store.with_suffix(".json"), list[str]()
+    files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
+    content = {"sample_rate": sample_rate, "files": files}
+    try:
+        found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
+        if {**found, "lengths": None} != {**content, "lengths": None}:
+            lengths, faults = _write(paths, samples, sample_rate, progress)
+            good = [file for path, file in zip(paths, files, strict=True) if path in lengths]
+            found = {"sample_rate": sample_rate, "files": good, "lengths": list(lengths.values())}
+            write_whole(index, json.dumps(found))
+    except OSError as error:
+        raise QseError(f"{store.parent}: cannot be written ({error.strerror}); make room there") from error
+    refuse(faults)  # once they are removed, the store fits
+    audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
+    return Corpus.laid(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
+
+
+def _write(
+    paths: list[Path], samples: Path, sample_rate: int, progress: Progress | None
+) -> tuple[dict[Path, int], list[str]]:
+    """Writes all recordings into one file: their lengths, and what is wrong with the others."""
+    samples.parent.mkdir(parents=True, exist_ok=True)
+    samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is whole
+    samples.unlink(missing_ok=True)  # a run that has mapped it keeps what it has
+    lengths, faults = {}, []
+    with samples.open("wb") as file:
+        for first in range(0, len(paths), AT_ONCE):
+            some = paths[first : first + AT_ONCE]
+            for path, recording in zip(some, read_or_faults(some, sample_rate), strict=True):
+                if isinstance(recording, str):
+                    faults.append(recording)
+                    continue
+                file.write(recording.tobytes())
+                lengths[path] = len(recording)
+            if progress:
+                progress(first + len(some), len(paths))
+    return lengths, faults

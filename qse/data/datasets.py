@@ -1,0 +1,229 @@
+"""Datasets room: folders on disk -> lists of pairs, in the layouts in which the official corpora come.
+
+VoiceBank+DEMAND (Valentini-Botinhao et al. 2016)     DNS-Challenge 3 (Reddy et al. 2021), its folder `datasets`
+    clean_trainset_28spk_wav/p226_001.wav                 clean/**/*.wav              speech, by language
+    noisy_trainset_28spk_wav/p226_001.wav                 noise/*.wav
+    clean_testset_wav/p232_001.wav                        impulse_responses/SLR26, SLR28/**/*.wav
+    noisy_testset_wav/p232_001.wav                        dev_testset/**/*.wav        noisy, no reference
+
+VoiceBank comes at 48 kHz: it is converted to 16 kHz once, into a folder `16kHz` beside the originals. A folder that
+holds 16 kHz copies in the same layout is taken as it is.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import QseError
+from ..audio.formats import FORMATS, audio_within
+from ..audio.atomic_write import whole
+
+SAMPLE_RATE = 16000  # Hz, of the copies
+CACHE = "16kHz"
+
+Progress = Callable[[int, int], None]  # how many are done, of how many
+Stages = Callable[[str, int, int], None]  # what is being done, how many are, of how many
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An utterance: its name, the noisy recording, and the clean one; None for a file that is not there.
+
+    lead_in: noisy recordings that a system hears end to end before this one, as if all came in one stream.
+    """
+
+    name: str
+    noisy: Path | None
+    clean: Path | None = None
+    lead_in: tuple[Path, ...] = ()
+
+
+def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
+    """Every pair behind the `count` noisy recordings before it in the list, at most all others; before the first ones
+    come the last."""
+    count = min(count, len(pairs) - 1)
+    noisy = [pair.noisy for pair in pairs]
+    before = [[noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)] for place in range(len(noisy))]
+    return [replace(pair, lead_in=tuple(filter(None, paths))) for pair, paths in zip(pairs, before, strict=True)]
+
+
+@dataclass(frozen=True)
+class Dns3:
+    """What noisy speech is mixed from: paths of clean speech, of noise, and of impulse responses, below `root`."""
+
+    root: Path
+    clean: list[Path]
+    noise: list[Path]
+    impulse_responses: list[Path]
+
+
+def audio_files(folder: Path) -> list[Path]:
+    """All audio files below `folder`, whose sub-folders may be links, sorted. QseError if there are none."""
+    if not Path(folder).is_dir():
+        raise QseError(f"{folder} is not a folder: give one that holds audio files")
+    files = audio_within(Path(folder))
+    if not files:
+        raise QseError(f"{folder} holds no audio files ({', '.join(FORMATS)})")
+    return files
+
+
+def by_name(folder: Path) -> dict[str, Path]:
+    """{name: path} of the audio files of `folder`: the path below it without suffix."""
+    found: dict[str, Path] = {}
+    for path in audio_files(folder):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        if name in found:
+            raise QseError(f"{found[name]} and {path} are both called {name}: keep one of them in {folder}")
+        found[name] = path
+    return found
+
+
+def by_mark(files: dict[str, Path]) -> dict[str, Path]:
+    """The same, names that end in `fileid_N`, the DNS-Challenge's mark for what belongs together, cut down to it where
+    no other has it."""
+    marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
+    seen = Counter(marks.values())
+    alone = {name: mark for name, mark in marks.items() if seen[mark] == 1}
+    return {alone.get(name, name): path for name, path in files.items()}
+
+
+def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
+    """Files of the same name in both folders, sorted by name; one without its counterpart is a pair with None."""
+    noisy_files = by_mark(by_name(noisy))
+    clean_files = by_mark(by_name(clean)) if clean else {}
+    names = sorted(noisy_files.keys() | clean_files.keys())
+    return [Pair(name, noisy_files.get(name), clean_files.get(name)) for name in names]
+
+
+def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:
+    """The pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test" (2 others).
+
+    Files at another rate are converted first, in threads; `progress` is called with (done, all) of them.
+    """
+    return with_copies(voicebank_files(folder, part), Path(folder), progress)
+
+
+def voicebank_files(folder: Path, part: str) -> list[Pair]:
+    """The same pairs as they lie there, at any rate; no file is opened."""
+    middle = {"train": "trainset_28spk", "test": "testset"}[part]
+    noisy, clean = (_part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean"))
+    return pair_folders(noisy, clean)
+
+
+def dns3(folder: Path) -> Dns3:
+    """The training material of DNS-Challenge 3, from its folder `datasets` or the one that holds it."""
+    root = _dns3_root(folder)
+    parts = ("clean", "noise", "impulse_responses")
+    clean, noise, responses = (audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts)
+    return Dns3(root, clean, noise, [path for path in responses if not _is_noise(path)])
+
+
+def _is_noise(path: Path) -> bool:
+    """Whether a file of SLR28, "Room Impulse Response and Noise Database", is one of the latter."""
+    return path.parent.name == "pointsource_noises" or "noise" in path.name
+
+
+def dns3_test(folder: Path, progress: Progress | None = None) -> list[Pair]:
+    """The development test set of DNS-Challenge 3: noisy recordings without a reference."""
+    pairs = pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
+    return with_copies(pairs, _dns3_root(folder), progress)
+
+
+TEST_SETS: dict[str, Callable[[Path, Progress | None], list[Pair]]] = {
+    "voicebank": lambda folder, progress: voicebank(folder, "test", progress),
+    "dns3": dns3_test,
+}
+
+
+def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
+    """The same pairs, each file of another rate replaced by a 16 kHz copy under root/16kHz, made if missing.
+
+    A file that cannot be read stays as it is: whoever reads it reports it.
+    """
+    files = [path for pair in pairs for path in (pair.noisy, pair.clean) if path]
+    copies: dict[Path | None, Path | None] = {None: None}
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for done, (path, copy) in enumerate(zip(files, threads.map(lambda p: _copy(p, root), files), strict=True), 1):
+            copies[path] = copy
+            if progress:
+                progress(done, len(files))
+    return [Pair(pair.name, copies[pair.noisy], copies[pair.clean]) for pair in pairs]
+
+
+def read_mono(path: Path) -> tuple[np.ndarray, int]:
+    """(samples,) float64 in [-1, 1] and the sample rate. QseError if it cannot be read or has several channels."""
+    audio, sample_rate = read_channels(path)
+    if len(audio) != 1:
+        raise QseError(f"{path} has {len(audio)} channels: evaluation takes one, mix it down first")
+    return audio[0], sample_rate
+
+
+def read_channels(path: Path) -> tuple[np.ndarray, int]:
+    """(channels, samples) float64 in [-1, 1] and the sample rate. QseError if it cannot be read, or is no audio."""
+    import soundfile
+
+    audio, sample_rate = _readable(soundfile.read, path, always_2d=True)
+    if not len(audio):
+        raise QseError(f"{path} is empty: replace it or leave it out")
+    if not np.isfinite(audio).all():
+        raise QseError(f"{path} holds samples that are NaN or infinite: replace it or leave it out")
+    return audio.T, sample_rate
+
+
+def length_and_rate(path: Path) -> tuple[int, int]:
+    """Samples per channel and sample rate of a file, from its header. QseError if it cannot be read."""
+    import soundfile
+
+    header = _readable(soundfile.info, path)
+    return header.frames, header.samplerate
+
+
+def _readable(read: Callable, path: Path, **how: Any) -> Any:
+    import soundfile
+
+    if not Path(path).exists():
+        raise QseError(f"{path}: no such file")
+    try:
+        return read(str(path), **how)
+    except (soundfile.SoundFileError, OSError) as reason:
+        raise QseError(f"{path} cannot be read as audio ({reason}): replace it or leave it out") from reason
+
+
+def _copy(path: Path, root: Path) -> Path:
+    import soundfile
+    import soxr
+
+    try:
+        if length_and_rate(path)[1] == SAMPLE_RATE:
+            return path
+        copy = root / CACHE / path.relative_to(root).with_suffix(".wav")
+        if copy.exists() and copy.stat().st_mtime >= path.stat().st_mtime:
+            return copy
+        audio, sample_rate = read_mono(path)
+    except QseError:
+        return path
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with whole(copy) as beside:
+            soundfile.write(beside, soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"), SAMPLE_RATE, format="WAV")
+    except (soundfile.SoundFileError, OSError) as reason:
+        raise QseError(f"{copy} cannot be written: {reason}; make room there, or give 16 kHz copies") from reason
+    return copy
+
+
+def _part_of(folder: Path, name: str, corpus: str) -> Path:
+    if not (Path(folder) / name).is_dir():
+        raise QseError(f"{folder} has no folder {name}: give the folder of {corpus} that holds it")
+    return Path(folder) / name
+
+
+def _dns3_root(folder: Path) -> Path:
+    inner = Path(folder) / "datasets"
+    return inner if inner.is_dir() else Path(folder)

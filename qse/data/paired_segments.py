@@ -1,0 +1,40 @@
+"""Pairs: noisy and clean recordings that belong together, to batches of segments cut at the same place."""
+
+import torch
+from torch import Tensor
+
+from .corpus import Corpus
+from .sampling import BatchRng
+
+ORDER = -1  # the rank of the dice that order an epoch: no process has it
+
+
+class PairedSegments:
+    """One segment of every pair per epoch, from a random place; a pair that is too short ends in silence.
+
+    noisy, clean: recordings of equal lengths in equal order. samples: of a segment. A batch is a function of
+    (seed, rank, step) and of the number of processes, which share the pairs of an epoch among them.
+    """
+
+    def __init__(self, noisy: Corpus, clean: Corpus, samples: int, seed: int, device: torch.device | str = "cpu", processes: int = 1):
+        self.noisy, self.clean = noisy.to(device), clean.to(device)
+        self.samples, self.seed, self.device, self.processes = samples, seed, torch.device(device), processes
+        self.segments = len(noisy.lengths)
+
+    @torch.no_grad()
+    def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]:
+        """(noisy, clean) of batch number `step` in process `rank`: float32 (size, samples), on the device."""
+        pairs = self._pairs(step, size, rank)
+        length = self.noisy.lengths[pairs]
+        skip = BatchRng(self.seed, rank, step, self.device).below((length - self.samples).clamp_min(0) + 1)
+        place = torch.stack([self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)])
+        start, length, position = place.to(self.device)
+        noisy, clean = (c.excerpts(start, length, position, self.samples, fade=1) for c in (self.noisy, self.clean))
+        return noisy, clean
+
+    def _pairs(self, step: int, size: int, rank: int) -> Tensor:
+        """Indices (size,) of the pairs of a batch: all processes together walk through each epoch's own order."""
+        together = size * self.processes
+        epoch, place = divmod(step, max(1, self.segments // together))
+        order = BatchRng(self.seed, ORDER, epoch, torch.device("cpu")).uniform(0, 1, self.segments).argsort()
+        return order[(place * together + rank * size + torch.arange(size)) % self.segments]

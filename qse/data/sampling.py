@@ -1,0 +1,133 @@
+"""Draw: the random choices of a batch, and audio drawn from a corpus by them.
+
+Choices (which file, how loud) are small and drawn on the CPU; audio is gathered on the corpus's device.
+
+Glossary: B rows of audio, P pieces (one utterance each) that are laid into rows.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .corpus import Corpus
+
+SHORT_PAUSE = (0.05, 0.4)
+"""Seconds of silence between two utterances."""
+
+
+class BatchRng:
+    """The random choices of one batch: the same for the same (seed, rank, step), unrelated for others."""
+
+    def __init__(self, seed: int, rank: int, step: int, device: torch.device) -> None:
+        digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
+        number = int.from_bytes(digest, "little") >> 1
+        self.device = device
+        self._choices = torch.Generator().manual_seed(number)
+        self._samples = torch.Generator(device).manual_seed(number)
+
+    def uniform(self, low: float | Tensor, high: float | Tensor, *shape: int) -> Tensor:
+        """Uniform in [low, high): float32 on the CPU."""
+        return low + (high - low) * torch.rand(shape, generator=self._choices)
+
+    def below(self, limit: Tensor) -> Tensor:
+        """A whole number in [0, limit) for each entry of `limit` (>= 1): int64 on the CPU."""
+        draw = torch.rand(limit.shape, generator=self._choices, dtype=torch.float64)
+        return (draw * limit).long()
+
+    def pick(self, weights: Tensor | Sequence[float], count: int) -> Tensor:
+        """`count` indices drawn with probability ~ weights (along the last axis): int64 (..., count) on the CPU."""
+        weights = torch.as_tensor(weights, dtype=torch.float32)
+        return torch.multinomial(weights, count, replacement=True, generator=self._choices)
+
+    def coin(self, chance: float, count: int) -> Tensor:
+        """bool (count,) on the CPU, True with probability `chance`."""
+        return torch.rand(count, generator=self._choices) < chance
+
+    def white(self, *shape: int) -> Tensor:
+        """White noise of variance 1 on the device."""
+        return torch.randn(shape, generator=self._samples, device=self.device)
+
+
+class CorpusSampler:
+    """A corpus with the means to draw from it: first a group, then a recording of the group.
+
+    balance: a group is drawn with probability ~ (its duration) ** balance.
+    """
+
+    def __init__(self, corpus: Corpus, balance: float) -> None:
+        self.corpus = corpus
+        groups = len(corpus.names)
+        self.weights = torch.zeros(groups).index_add_(0, corpus.groups, corpus.lengths.float()) ** balance
+        self.sizes = torch.bincount(corpus.groups, minlength=groups)
+        self.firsts = self.sizes.cumsum(0) - self.sizes
+        self.fade = max(1, corpus.sample_rate // 200)
+        self.overlap = max(1, corpus.sample_rate // 50)
+
+    def groups(self, dice: BatchRng, count: int) -> Tensor:
+        """`count` groups: int64 on the CPU."""
+        return dice.pick(self.weights, count)
+
+    def other_groups(self, dice: BatchRng, groups: Tensor) -> Tensor:
+        """A group for each entry of `groups`, not the same one (unless there is only one)."""
+        weights = self.weights.repeat(len(groups), 1)
+        if len(self.weights) > 1:
+            weights.scatter_(1, groups[:, None], 0.0)
+        return dice.pick(weights, 1).flatten()
+
+    def spoken(
+        self,
+        dice: BatchRng,
+        groups: Tensor,
+        samples: int,
+        lead: Tensor | None = None,
+        slow: Tensor | None = None,
+        pause: tuple[float, float] = SHORT_PAUSE,
+    ) -> Tensor:
+        """Each row: utterances of its group one after another with short pauses, float32 (B, samples).
+
+        lead: samples of silence before the first one, int64 (B,); where 0 a row begins within an utterance.
+        slow: bool (B,), rows whose pauses have their length in seconds from the range `pause`.
+        """
+        cursor = torch.zeros_like(groups) if lead is None else lead.clone()
+        limits = torch.tensor(SHORT_PAUSE).repeat(len(groups), 1) * self.corpus.sample_rate  # (B, 2)
+        if slow is not None:
+            limits[slow] = torch.tensor(pause) * self.corpus.sample_rate
+        rows, pieces = self._place(dice, groups, cursor, limits, samples)
+        start, length, position = pieces.to(dice.device)
+        audio = self.corpus.excerpts(start, length, position, samples, self.fade)
+        out = torch.zeros(len(groups), samples, device=dice.device)
+        return out.index_add_(0, rows.to(dice.device), audio)
+
+    def _place(self, dice: BatchRng, groups: Tensor, cursor: Tensor, limits: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+        """Which piece lies where: its row (P,) and its (start, length, position) (3, P)."""
+        rows, pieces = [], []
+        while (unfilled := torch.nonzero(cursor < samples).flatten()).numel():
+            place = cursor[unfilled]
+            files = self._files(dice, groups[unfilled])
+            length = self.corpus.lengths[files]
+            surplus = (length - (samples - place)).clamp_min(0)
+            skip = dice.below(torch.where(place == 0, torch.maximum(surplus, length // 2), surplus) + 1)
+            rows.append(unfilled)
+            pieces.append(torch.stack([self.corpus.starts[files] + skip, length - skip, place]))
+            pause = dice.uniform(limits[unfilled, 0], limits[unfilled, 1], len(unfilled)).long()
+            cursor[unfilled] += length - skip + pause + 1
+        return torch.cat(rows), torch.cat(pieces, dim=1)
+
+    def looped(self, dice: BatchRng, groups: Tensor, samples: int) -> Tensor:
+        """Each row: one recording of its group from a random moment, float32 (B, samples).
+
+        A recording that is too short goes round in a cross-fade or, half of the time, comes again after a gap.
+        """
+        files = self._files(dice, groups)
+        length = self.corpus.lengths[files]
+        seamless = (length - self.overlap).clamp_min(1)
+        gapped = length + dice.below(torch.full_like(length, self.corpus.sample_rate // 2))
+        period = torch.where((length < samples) & dice.coin(0.5, len(files)), gapped, seamless)
+        values = torch.stack([self.corpus.starts[files], length, period, dice.below(period)])
+        start, length, period, offset = values.to(dice.device)
+        return self.corpus.loops(start, length, period, offset, samples, self.overlap)
+
+    def _files(self, dice: BatchRng, groups: Tensor) -> Tensor:
+        return self.firsts[groups] + dice.below(self.sizes[groups])

@@ -1,0 +1,1 @@
+"""Networks that only experiments use: text classification and language models."""

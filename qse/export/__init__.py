@@ -1,0 +1,1 @@
+"""Export: from a trained network to an ONNX graph and a model folder."""

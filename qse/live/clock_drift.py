@@ -1,0 +1,92 @@
+"""Two clocks that never quite agree: a converter whose ratio can be moved by parts per million, and what moves it.
+
+A sound card's 48000 Hz is its own; that of the next one differs by up to some 200 ppm, a sample every 100 ms. Played
+as they come, the samples between the two would run out, or pile up. So the rate at which samples are made for the
+output follows, slowly, the number that waits there.
+
+Converter: a sinc windowed by Kaiser (a sum over 2 * half input samples for each output sample), tabulated at
+PHASES places between two samples and interpolated linearly between these: errors stay below -90 dB. It delays by
+`half`, 2 ms at 16 kHz, where soxr, which works on whole Fourier blocks, keeps back up to 58 ms.
+ClockDrift: a proportional-integral controller with both poles at FAST radians per second in the beginning, then ever
+slower down to SLOW, as clocks do not change but the number that waits also trembles for other reasons.
+"""
+
+from math import ceil
+
+import numpy as np
+
+CROSSINGS, BETA, CUTOFF = 32, 8.0, 0.955  # 80 dB; flat to 0.89 of the band, -6 dB at 0.955
+PHASES = 512  # between two samples of the lower rate
+FAST, SLOW, LEARNING = 0.02, 0.004, 200.0  # radians per second, and seconds after which the speed has halved
+LIMIT = 2e-3  # 3.5 cents: nobody hears it
+
+
+class Converter:
+    """A stream of samples from one rate to another that answers each block at once.
+
+    `delay`: seconds by which the output lags the input. `stretch`: by how much more samples come out than the rates
+    say, as a fraction (1e-6 is one ppm); may be set before any block.
+    """
+
+    def __init__(self, source_rate: float, target_rate: float):
+        self.stretch = 0.0
+        self._step = source_rate / target_rate
+        self._half = ceil(CROSSINGS * max(1.0, self._step))
+        self._table = _table(self._half, min(1.0, 1 / self._step), ceil(PHASES / max(1.0, self._step)))
+        self._slope = np.diff(self._table, axis=0)
+        self._line = np.zeros(2 * self._half, np.float32)  # the samples that are still needed, oldest first
+        self._at = self._half + 0.25  # where in `_line` the next output sample lies: off whole numbers
+        self.delay = (self._half - 0.25) / source_rate
+
+    def process(self, block: np.ndarray) -> np.ndarray:
+        """The next input samples (samples,) -> all output samples that they complete, float32."""
+        line = np.concatenate([self._line, block])
+        step = self._step / (1 + self.stretch)
+        count = max(0, ceil((len(line) - self._half - self._at) / step))
+        at = self._at + step * np.arange(count + 1)
+        whole = at[:count].astype(np.int64)
+        out = self._sum(line, whole - self._half + 1, at[:count] - whole)
+        used = int(at[count]) - self._half + 1
+        self._line, self._at = line[used:], at[count] - used
+        return out
+
+    def _sum(self, line: np.ndarray, start: np.ndarray, between: np.ndarray) -> np.ndarray:
+        if not len(start):
+            return np.zeros(0, np.float32)
+        phase = between * len(self._slope)
+        row = phase.astype(np.int64)
+        weights = self._slope[row]  # (samples, taps)
+        weights *= (phase - row).astype(np.float32)[:, None]
+        weights += self._table[row]
+        windows = np.lib.stride_tricks.sliding_window_view(line, weights.shape[1])[start]
+        return np.einsum("st,st->s", windows, weights)
+
+
+def _table(half: int, band: float, phases: int) -> np.ndarray:
+    """(phases + 1, 2 * half): weights of the samples around a place that lies row / phases after sample half - 1."""
+    distance = np.arange(2 * half) - (half - 1) - np.arange(phases + 1)[:, None] / phases
+    window = np.i0(BETA * np.sqrt(np.clip(1 - (distance / half) ** 2, 0, None)))
+    weights = np.sinc(CUTOFF * band * distance) * window
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+class ClockDrift:
+    """What `stretch` should be, from how much waits at the output and how much should.
+
+    `learned`: how much faster the output's clock runs than the input's, as a fraction, as far as it is known yet.
+    """
+
+    def __init__(self) -> None:
+        self.stretch, self.learned, self._age = 0.0, 0.0, 0.0
+
+    def update(self, excess: float, elapsed: float) -> float:
+        """`excess`: seconds of sound that wait beyond the aim, `elapsed`: seconds since the last call -> stretch."""
+        self._age += elapsed
+        omega = max(SLOW, FAST / (1 + self._age / LEARNING))
+        self.learned = _clip(self.learned - omega**2 * excess * elapsed)
+        self.stretch = _clip(self.learned - 2 * omega * excess)
+        return self.stretch
+
+
+def _clip(stretch: float) -> float:
+    return min(LIMIT, max(-LIMIT, stretch))

@@ -1,0 +1,148 @@
+"""Room: PESQ loss. The perceptual model of ITU-T P.862 / P.862.2 (wide band), written so that it can be differentiated.
+
+B = batch, N = samples at 16 kHz, T = frames of 32 ms, Z = 49 bands of equal width in Bark; P = power per band, where
+1 is the hearing level of 0 dB; D = disturbance. Kim et al. 2019 (End-to-end multi-task denoising for joint SDR and
+PESQ optimization) and Martin-Donas et al. 2018 (PMSQE) proposed such losses. Against the recommendation: no time
+alignment and no bad-interval search (clean and enhanced are aligned sample by sample in training), filters act on
+the power spectrum, and bands and hearing threshold come from formulas rather than from its tables.
+"""
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.linalg import vector_norm
+from torch.nn.functional import pad
+
+from .stft import QUIETEST, check_waveforms, power_spectrum
+
+SAMPLE_RATE, N_FFT, HOP_LENGTH, BANDS = 16000, 512, 256, 49
+BAND_WIDTH = 7 * math.asinh(SAMPLE_RATE / 2 / 650) / BANDS  # Bark
+ALIGNED_POWER = 1e7 / 2.0**30  # mean square between 325 and 3250 Hz after level alignment; full scale +-1
+TONE_40_DB = 0.5 * (29.54 / 2.0**15) ** 2  # mean square of the 1 kHz tone that is to be heard at 40 dB, P = 1e4
+SONE = 0.1866  # makes that tone 1 sone loud, about (P.862's constant)
+BAND_POWER_BIAS, FRAME_POWER_BIAS = 1e3, 5e3  # keep quotients of powers at rest where there is nothing to hear
+SILENT_FRAME = 1e7  # audible power of a clean frame below which it has no say in the equalisation
+
+
+def pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
+    """How far the raw PESQ score falls below its best, 4.5: at least 0, at most 5.9, mean over the batch.
+
+    Waveforms (B, N) at 16 kHz, N > 256. Raw score = 4.5 - 0.1 D - 0.0309 D_asymmetric; the curve that
+    turns it into a listening score flattens where speech is worst, so the loss goes without it. An item whose clean
+    signal is silent counts as 0: brought to the level of speech, its residue would sound as bad at any level.
+    """
+    return (_distance(clean, enhanced) * (clean.square().mean(1) > QUIETEST)).mean()
+
+
+def predicted_pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
+    """(B, N), (B, N) -> (B,): estimate of WB-PESQ, 1.01 to 4.64, by the mapping of P.862.2."""
+    raw = 4.5 - _distance(clean, enhanced)
+    return 0.999 + 4.0 / (1.0 + torch.exp(-1.3669 * raw + 3.8224))
+
+
+def _distance(clean: Tensor, enhanced: Tensor) -> Tensor:
+    """(B,): 0.1 D + 0.0309 D_asymmetric."""
+    check_waveforms(clean, enhanced)
+    ear = _ear(clean.dtype, clean.device)
+    reference, degraded = _equalised(_band_powers(clean, ear), _band_powers(enhanced, ear), ear.threshold)
+    loudness, guess = _loudness(reference, ear), _loudness(degraded, ear)
+    dead_zone = 0.25 * torch.minimum(loudness, guess)
+    difference = guess - loudness
+    disturbance = difference.sign() * (difference.abs() - dead_zone).clamp_min(0)  # (B, T, Z)
+    added = ((degraded + 50) / (reference + 50)).pow(1.2)  # what is added disturbs more than what is missing
+    added = torch.where(added < 3, torch.zeros_like(added), added.clamp_max(12))
+    effort = ((_audible(reference, ear.threshold) + 1e5) / 1e7).pow(0.04)  # (B, T)
+    symmetric = vector_norm(disturbance, dim=2) * BAND_WIDTH**1.5 * BANDS**0.5 / effort
+    asymmetric = (disturbance.abs() * added).sum(2) * BAND_WIDTH / effort
+    return 0.1 * _over_time(symmetric) + 0.0309 * _over_time(asymmetric)
+
+
+class _Ear(NamedTuple):
+    """The constants of the model as tensors."""
+
+    telephone: Tensor  # (F,): |S|^2 -> mean square in the telephone band
+    bands: Tensor  # (F, Z): |S|^2 -> P
+    threshold: Tensor  # (Z,): hearing threshold as P
+    exponent: Tensor  # (Z,): of Zwicker's law
+
+
+def _band_powers(x: Tensor, ear: _Ear) -> Tensor:
+    """(B, N) -> P (B, T, Z), at the listening level."""
+    power = power_spectrum(x, N_FFT, HOP_LENGTH)  # (B, T, F)
+    gain = ALIGNED_POWER / (power @ ear.telephone).mean(1).clamp_min(QUIETEST)  # (B,)
+    return power @ ear.bands * gain[:, None, None]
+
+
+def _equalised(reference: Tensor, degraded: Tensor, threshold: Tensor) -> tuple[Tensor, Tensor]:
+    """Forgives a constant colouring, which is given to the clean too, and a gain that varies slowly."""
+    speech = _audible(reference, 100 * threshold) >= SILENT_FRAME  # (B, T)
+
+    def average(power: Tensor) -> Tensor:
+        return (power * (power > 100 * threshold) * speech[:, :, None]).mean(1, keepdim=True)  # (B, 1, Z)
+
+    colour = (average(degraded) + BAND_POWER_BIAS) / (average(reference) + BAND_POWER_BIAS)
+    reference = reference * colour.clamp(0.01, 100)
+    gain = _audible(reference, threshold) + FRAME_POWER_BIAS
+    gain = gain / (_audible(degraded, threshold) + FRAME_POWER_BIAS)  # (B, T)
+    smooth = 0.8 * gain[:, 1:] + 0.2 * gain[:, :-1]
+    gain = torch.cat([gain[:, :1], smooth], dim=1).clamp(3e-4, 5)
+    return reference, degraded * gain[:, :, None]
+
+
+def _audible(power: Tensor, threshold: Tensor) -> Tensor:
+    """Power of the bands above the threshold: (B, T, Z) -> (B, T)."""
+    return (power * (power > threshold)).sum(2)
+
+
+def _loudness(power: Tensor, ear: _Ear) -> Tensor:
+    """Zwicker's law: sone per Bark of each band, 0 below the hearing threshold."""
+    sensation = (0.5 + 0.5 * (power / ear.threshold).clamp_min(1)).pow(ear.exponent) - 1
+    return SONE * (2 * ear.threshold).pow(ear.exponent) * sensation
+
+
+def _over_time(disturbance: Tensor) -> Tensor:
+    """(B, T) -> (B,): worst moments of about 320 ms by an L6 mean, the whole by an L2 mean."""
+    frames = disturbance.shape[1]
+    clipped = pad(disturbance.clamp_max(45), (0, max(20 - frames, -frames % 10)))
+    parts = vector_norm(clipped.unfold(1, 20, 10), ord=6, dim=2) / 20 ** (1 / 6)  # (B, parts)
+    return vector_norm(parts, dim=1) / parts.shape[1] ** 0.5
+
+
+def _bark(frequency: np.ndarray) -> np.ndarray:
+    """Hz -> Bark, Schroeder's formula."""
+    return 7 * np.arcsinh(frequency / 650)
+
+
+@lru_cache(maxsize=8)
+def _ear(dtype: torch.dtype, device: torch.device) -> _Ear:
+    with torch.inference_mode(False):  # kept for later calls, which may need gradients
+        return _Ear(*(torch.as_tensor(table, dtype=dtype, device=device) for table in (*_filters(), *_hearing())))
+
+
+def _filters() -> tuple[np.ndarray, np.ndarray]:
+    """`telephone` and `bands` of _Ear; the latter holds the wide-band input filter of P.862.2.
+
+    A bin is a strip of its width in Hz, shared among the bands by how much of it they cover in Bark.
+    """
+    step = SAMPLE_RATE / N_FFT
+    frequency = np.arange(N_FFT // 2 + 1) * step
+    mean_square = np.full(len(frequency), 2.0 / (0.375 * N_FFT**2))  # Parseval, one-sided, Hann window
+    telephone = mean_square * ((frequency >= 325) & (frequency <= 3250))
+    low, high = (_bark(np.clip(frequency + shift, 0, SAMPLE_RATE / 2)) for shift in (-step / 2, step / 2))
+    edges = np.arange(BANDS + 1) * BAND_WIDTH
+    shared = np.minimum(high[:, None], edges[1:]) - np.maximum(low[:, None], edges[:-1])
+    shared = shared.clip(0) / (high - low)[:, None]
+    input_filter = 10**0.9 * frequency**4 / (frequency**4 + 200.0**4)  # second-order high-pass, +9 dB
+    return telephone, (mean_square * input_filter / TONE_40_DB * 1e4)[:, None] * shared
+
+
+def _hearing() -> tuple[np.ndarray, np.ndarray]:
+    """`threshold` by Terhardt's formula and `exponent`, larger below 4 Bark, at the middle of each band."""
+    centre = (np.arange(BANDS) + 0.5) * BAND_WIDTH
+    kilohertz = 0.65 * np.sinh(centre / 7)
+    decibels = 3.64 * kilohertz**-0.8 - 6.5 * np.exp(-0.6 * (kilohertz - 3.3) ** 2) + 1e-3 * kilohertz**4
+    return 10 ** (decibels / 10), 0.23 * np.clip(6 / (centre + 2), 1, 2) ** 0.15

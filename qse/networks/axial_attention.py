@@ -1,0 +1,112 @@
+"""The paper's bottleneck: blocks of attention along time, [B F, T, C], and along frequency, [B T, F, C], in turn
+(main paper, section 4.2.2 and Appendix D.1, Figure 6b).
+
+Tokens are (B, T, F, 4, C). A block is post-norm: x = norm(x + layer(x)).
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..nn.attention import SharedScoreAttention
+from ..nn.conv_attention import ConvolutionAttention
+from ..nn.hamilton import HamiltonAttention
+from ..nn.layout import to_features, to_tokens
+from ..nn.linear import QuaternionLinear
+from ..nn.norm import QuaternionLayerNorm
+from .dilated_densenet import NormedConv
+
+ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {
+    "shared": SharedScoreAttention,
+    "hamilton": HamiltonAttention,
+    "convolution": ConvolutionAttention,
+}
+TIME, FREQUENCY = 1, 2  # axes of (B, T, F, ...)
+TILE = 4096  # tokens that go through a block at once outside training
+
+
+class Along(nn.Module):
+    """A block (N, L, ...) -> (N, L, ...) along one axis of (B, T, F, ...), where N counts batch and the other axis.
+
+    Sequences do not see each other, so that in eval mode they go through a few at a time: what a block holds between
+    its layers then stays in the processor's cache, and in little memory.
+    """
+
+    def __init__(self, axis: int, block: nn.Module):
+        super().__init__()
+        self.axis, self.block = axis, block
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.transpose(self.axis, 2)  # B, other, L, ...
+        y = x.contiguous().flatten(0, 1)
+        if self.training or torch.compiler.is_compiling():
+            y = self.block(y)
+        else:
+            y = torch.cat([self.block(part) for part in y.split(max(1, TILE // y.shape[1]))])
+        return y.unflatten(0, x.shape[:2]).transpose(self.axis, 2)
+
+
+class FeedForward(nn.Sequential):
+    """To four times the channels and back."""
+
+    def __init__(self, channels: int, act: nn.Module, dropout: float):
+        super().__init__(
+            QuaternionLinear(channels, 4 * channels),
+            act,
+            nn.Dropout(dropout),
+            QuaternionLinear(4 * channels, channels),
+            nn.Dropout(dropout),
+        )
+
+
+class ConvModule(nn.Module):
+    """The Conformer's convolution (Gulati et al. 2020, section 2.2): (N, L, 4, C) -> the same; its kernel mixes all
+    channels."""
+
+    def __init__(self, channels: int, kernel: int, dropout: float):
+        super().__init__()
+        self.widen = QuaternionLinear(channels, 2 * channels)
+        self.local = NormedConv(channels, channels, (1, kernel))
+        self.act = nn.SiLU(inplace=True)
+        self.out = QuaternionLinear(channels, channels)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.glu(self.widen(x), dim=-1)  # of the 2 C channels the second half gates the first
+        y = to_tokens(self.local(to_features(y[None])))[0]  # the sequences as the rows of one picture
+        return self.dropout(self.out(self.act(y)))
+
+
+class TransformerBlock(nn.Module):
+    """(N, L, 4, C) -> the same: attention and feed-forward layer (Vaswani et al. 2017)."""
+
+    def __init__(self, channels: int, attention: nn.Module, dropout: float):
+        super().__init__()
+        self.attention = nn.Sequential(attention, nn.Dropout(dropout))
+        self.feed = FeedForward(channels, nn.ReLU(inplace=True), dropout)
+        self.norms = nn.ModuleList(QuaternionLayerNorm(channels) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norms[0](x + self.attention(x))
+        return self.norms[1](x + self.feed(x))
+
+
+class ConformerBlock(nn.Module):
+    """(N, L, 4, C) -> the same: half a feed-forward layer, attention, convolution, half a feed-forward layer (Gulati
+    et al. 2020)."""
+
+    def __init__(self, channels: int, attention: nn.Module, kernel: int, dropout: float):
+        super().__init__()
+        self.feed1 = FeedForward(channels, nn.SiLU(inplace=True), dropout)
+        self.attention = nn.Sequential(attention, nn.Dropout(dropout))
+        self.conv = ConvModule(channels, kernel, dropout)
+        self.feed2 = FeedForward(channels, nn.SiLU(inplace=True), dropout)
+        self.norms = nn.ModuleList(QuaternionLayerNorm(channels) for _ in range(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norms[0](torch.add(x, self.feed1(x), alpha=0.5))
+        x = self.norms[1](x + self.attention(x))
+        x = self.norms[2](x + self.conv(x))
+        return self.norms[3](torch.add(x, self.feed2(x), alpha=0.5))

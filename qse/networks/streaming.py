@@ -1,0 +1,219 @@
+"""The streaming family: waveform in, waveform out, hop by hop or all at once.
+
+    audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask -> Synthesis -> audio
+
+The encoder's first layer treats every one of `ranges` with a kernel of its own: narrow bands at the bottom, wide ones
+above, as hearing does; the decoder's last layer opens all ranges again to single bins.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..config import require_positive
+from ..nn.conv import FrequencyUpsample, QuaternionConv2d
+from ..nn.features import QuaternionFeatures
+from ..nn.layout import channels_innermost, join
+from ..nn.mask import MagnitudePhaseMask
+from ..nn.norm import QuaternionBatchNorm2d
+from ..nn.state import Stateful
+from ..nn.stft import Analysis, Synthesis
+from .algebra import convert_
+from .bottleneck import BRANCHES, Bottleneck, DualPathBlock
+from .dense_block import CausalUnit, ConvUnit, DenseBlock
+from .time_mixers import BAND_ATTENTION, TIME_MIXERS
+
+
+@dataclass(frozen=True)
+class StreamingConfig:
+    """A model of the live family. Channels are counted in quaternions; a quaternion is four real channels."""
+
+    sample_rate: int = 16000
+    n_fft: int = 512
+    hop_length: int = 160
+    overlap: int = 0  # of the windows of synthesis, in samples: what latency has beside the hop; 0: a whole hop
+    ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))  # (bins, bins per band), from low to high
+    power: float = 0.3
+    channels: tuple[int, int, int] = (8, 12, 16)
+    growth: int = 4
+    dilations: tuple[int, ...] = (1, 2, 4)
+    blocks: int = 2
+    heads: int = 4
+    attention: str = "shared"  # between bands; or hamilton, or none
+    qk_norm: bool = False
+    time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token; or a word for each block, by spaces
+    without: str = ""  # branches that blocks do without, by spaces: block1.attention block2.time block2.feed
+    window: int = 100  # frames that attention over time, or the token, looks back over
+    algebra: str = "quaternion"  # or real, or phm
+    phm_n: int = 4
+
+    def __post_init__(self) -> None:
+        require_positive(
+            self, "sample_rate", "n_fft", "hop_length", "ranges", "channels", "growth", "dilations", "heads", "window"
+        )
+        if len(self.channels) != 3 or self.channels[0] < 2:
+            raise ValueError(f"channels {self.channels}: three numbers, the first of them 2 or more")
+        if self.blocks < 0:
+            raise ValueError(f"blocks {self.blocks}: 0 or more")
+        if self.n_fft % 2:
+            raise ValueError(f"n_fft {self.n_fft}: an even number")
+        if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
+            raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
+        if any(bins % (4 * width) for bins, width in self.ranges):
+            raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
+        mixers = self.time_mixer.split()
+        if len(mixers) not in (1, self.blocks) or not TIME_MIXERS.keys() >= set(mixers):
+            words = ", ".join(TIME_MIXERS)
+            raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {words}, or one for each of the blocks")
+        if self.attention not in BAND_ATTENTION:
+            raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(BAND_ATTENTION)}")
+        branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
+        if unknown := set(self.without.split()) - set(branches):
+            raise ValueError(f"without {min(unknown)!r}: choose from {', '.join(branches)}")
+
+
+class BandSplit(nn.Module):
+    """(B, 4, 1, T, F) -> (B, 4, C, T, bands): one strided convolution per range of bins, side by side."""
+
+    MARGIN = 2  # bins that a kernel sees beyond its band, on each side
+    convs: Any
+
+    def __init__(self, channels: int, ranges: tuple[tuple[int, int], ...]):
+        super().__init__()
+        # of every range the first bin, and the one behind the last
+        self.ends = list(pairwise(accumulate((bins for bins, _ in ranges), initial=0)))
+        self.convs = nn.ModuleList(
+            QuaternionConv2d(1, channels, (1, width + 2 * self.MARGIN), stride=(1, width), bias=False)
+            for _, width in ranges
+        )
+        self.norm = QuaternionBatchNorm2d(channels)
+        self.act = nn.LeakyReLU(0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = channels_innermost(F.pad(x, (self.MARGIN, self.MARGIN)))
+        reach = ((first, last + 2 * self.MARGIN) for first, last in self.ends)
+        parts = [conv(x[..., first:last]) for conv, (first, last) in zip(self.convs, reach, strict=True)]
+        return self.act(self.norm(join(parts, -1)))
+
+    def reach(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Of every range: the bins that its kernels see, first and behind the last, and the zeros outside of them."""
+        reach = [(first - self.MARGIN, last + self.MARGIN) for first, last in self.ends]
+        seen = [(max(first, 0), min(last, self.ends[-1][1])) for first, last in reach]
+        return seen, [(a - first, last - b) for (first, last), (a, b) in zip(reach, seen, strict=True)]
+
+
+class BandMerge(nn.Module):
+    """(B, 4, C, T, bands) -> (B, 4, C', T, F): one sub-pixel up-sampling per range."""
+
+    ups: Any
+
+    def __init__(self, in_channels: int, out_channels: int, ranges: tuple[tuple[int, int], ...]):
+        super().__init__()
+        self.bands = [bins // width for bins, width in ranges]
+        self.ups = nn.ModuleList(FrequencyUpsample(in_channels, out_channels, width) for _, width in ranges)
+        self.act = nn.LeakyReLU(0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = x.split(self.bands, dim=-1)
+        return self.act(join([up(part) for up, part in zip(self.ups, parts, strict=True)], -1))
+
+
+class Fuse(ConvUnit):
+    """Features (B, 4, C, T, F) and a skip of the same shape -> (B, 4, C, T, F), bin by bin."""
+
+    def __init__(self, channels: int):
+        super().__init__(2 * channels, channels, (1, 1))
+
+    def forward(self, x: Tensor, skip: Tensor) -> Tensor:  # type: ignore[override]
+        return super().forward(join([x, skip], -3))
+
+
+class Encoder(Stateful):
+    """(B, 4, 1, T, F) -> features of bands, bands / 2 and bands / 4; the first two are the decoder's skips."""
+
+    def __init__(self, config: StreamingConfig):
+        super().__init__()
+        c0, c1, c2 = config.channels
+        self.split = BandSplit(c0, config.ranges)
+        self.dense = DenseBlock(c0, config.growth, config.dilations)
+        self.down1 = ConvUnit(c0, c1, (1, 3), stride=2)
+        self.down2 = CausalUnit(c1, c2, (2, 3), stride=2)
+
+    def forward(self, x: Tensor, state: dict | None = None) -> tuple[tuple[Tensor, Tensor, Tensor], dict]:
+        state = state or {}
+        x0, dense = self.dense(self.split(x), state.get("dense"))
+        x1 = self.down1(x0)
+        x2, down2 = self.down2(x1, state.get("down2"))
+        return (x0, x1, x2), {"dense": dense, "down2": down2}
+
+
+class Decoder(Stateful):
+    """The encoder's features back to (B, 3, T, F), the real numbers of the mask."""
+
+    def __init__(self, config: StreamingConfig):
+        super().__init__()
+        c0, c1, c2 = config.channels
+        self.up2, self.fuse1 = FrequencyUpsample(c2, c1), Fuse(c1)
+        self.up1, self.fuse0 = FrequencyUpsample(c1, c0), Fuse(c0)
+        self.dense = DenseBlock(c0, config.growth, config.dilations[::-1])
+        self.join = BandMerge(c0, c0 // 2, config.ranges)
+        self.head = nn.Conv2d(4 * (c0 // 2), 3, (1, 3), padding=(0, 1))
+        nn.init.normal_(self.head.weight, std=0.01)
+        nn.init.zeros_(self.head.get_parameter("bias"))
+
+    def forward(self, x: tuple[Tensor, Tensor, Tensor], state: dict | None = None) -> tuple[Tensor, dict]:
+        x0, x1, x2 = x
+        y = self.fuse1(self.up2(x2), x1)
+        y = self.fuse0(self.up1(y), x0)
+        y, dense = self.dense(y, (state or {}).get("dense"))
+        return self.head(self.join(y).flatten(1, -3)), {"dense": dense}
+
+
+class StreamingEnhancer(Stateful):
+    """(B, T * hop_length) noisy samples -> (B, T * hop_length) enhanced samples, `latency` samples later."""
+
+    def __init__(self, config: StreamingConfig):
+        super().__init__()
+        self.config = config
+        self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
+        self.features = QuaternionFeatures(config.power, config.n_fft // 2)
+        self.encoder = Encoder(config)
+        self.bottleneck = Bottleneck(_blocks(config))
+        self.decoder = Decoder(config)
+        self.mask = MagnitudePhaseMask()
+        self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
+        convert_(self, config.algebra, config.phm_n)
+
+    @property
+    def latency(self) -> int:
+        """Samples from an input sample to the same moment in the output, fed hop by hop."""
+        return self.synthesis.overlap
+
+    def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
+        state, after = state or {}, {}
+        spec, after["analysis"] = self.analysis(audio, state.get("analysis"))  # B, 2, T, F + 1
+        x = self.features(spec)  # B, 4, 1, T, F
+        (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
+        x2, after["bottleneck"] = self.bottleneck(x2, state.get("bottleneck"))
+        o, after["decoder"] = self.decoder((x0, x1, x2), state.get("decoder"))  # B, 3, T, F
+        enhanced, after["synthesis"] = self.synthesis(self.mask(spec, o), state.get("synthesis"))
+        return enhanced, after
+
+
+def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
+    mixers, without = config.time_mixer.split(), config.without.split()
+    for n in range(config.blocks):
+        yield DualPathBlock(
+            sum(bins // width for bins, width in config.ranges) // 4,
+            config.channels[2],
+            config.heads,
+            qk_norm=config.qk_norm,
+            time_mixer=mixers[n % len(mixers)],
+            window=config.window,
+            attention=config.attention,
+            without=[branch for branch in BRANCHES if f"block{n}.{branch}" in without],
+        )

@@ -1,0 +1,71 @@
+"""Read trained weights: the files of a model or a run, their tensors, and the network that they belong to."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from .. import config as configuration
+from ..errors import QseError
+from ..model_folder import weights_of
+from . import Network, build_network
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and header of a checkpoint. Raises QseError naming the file when it is missing or damaged."""
+    with _opened(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+
+
+def load_header(path: Path) -> dict[str, str]:
+    """The header alone, without reading the tensors; raises as `load` does."""
+    with _opened(path) as file:
+        return file.metadata() or {}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except (OSError, SafetensorError) as error:
+        raise QseError(f"{path}: cannot read the checkpoint ({error}); train again or name another one") from error
+
+
+def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors under `prefix.`, without it."""
+    return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """The averaged weights of a run's checkpoint, or those of a model's file, which has no others."""
+    return pick(tensors, "average") or tensors
+
+
+def model_table(path: Path) -> dict[str, Any]:
+    """Read the `[model]` table of a configuration file. Raises QseError for a missing file, or one that is not TOML."""
+    return configuration.read(path).get("model", {})
+
+
+def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
+    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
+    network = build_network(model_table(config))
+    tensors, header = load(weights)
+    try:
+        network.load_state_dict(averaged(tensors))
+    except RuntimeError as error:
+        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
+    return network.eval(), header
+
+
+def weights_step(folder: Path) -> str:
+    """Which step the weights of a run or a model are of: "400 of 1000" where the run went on after its best validation.
+
+    So old ones show, of a run that was resumed without validation.
+    """
+    last = folder / "checkpoint.safetensors"
+    steps = [load_header(path).get("step", "?") for path in (weights_of(folder), last) if path.is_file()]
+    return " of ".join(dict.fromkeys(steps))

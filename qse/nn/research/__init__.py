@@ -1,0 +1,1 @@
+"""Layers that only experiments use: other time mixers, other algebras."""

@@ -1,0 +1,46 @@
+"""Linear recurrent unit (Orvieto et al. 2023, "Resurrecting Recurrent Neural Networks for Long Sequences") in
+quaternions: where the complex unit turns its state by a complex eigenvalue, this one turns it by a quaternion.
+
+x (N, T, 4, C). lambda = exp(-exp(rate)) (cos |r| + r / |r| sin |r|), one per channel, r a vector of three numbers:
+a rotation of four-dimensional space that shrinks, of modulus below 1 whatever the parameters are.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..linear import QuaternionLinear
+from ..state import Stateful
+from .scan import turn_scan
+
+SLOW, FAST, TURN = 0.99, 0.5, math.pi / 4  # at the beginning |lambda| lies between the first two, its angle below TURN
+
+
+class QuaternionLRU(Stateful):
+    """(N, T, 4, C) -> the same; state: h, (N, 4, C).
+
+    h[t] = h[t - 1] (x) lambda + sqrt(1 - |lambda|^2) x[t] (x) B and y[t] = silu(h[t] (x) C + D x[t]).
+    """
+
+    def __init__(self, channels: int):
+        super().__init__()
+        radius = (FAST**2 + (SLOW**2 - FAST**2) * torch.rand(channels)).sqrt()
+        self.rate = nn.Parameter((-radius.log()).log())
+        self.turn = nn.Parameter(TURN * torch.rand(channels) * F.normalize(torch.randn(3, channels), dim=0))
+        self.into, self.out = QuaternionLinear(channels, channels, bias=False), QuaternionLinear(channels, channels)
+        self.skip = nn.Parameter(torch.randn(channels))
+
+    def eigenvalue(self) -> Tensor:
+        """lambda, (4, C)."""
+        angle = torch.linalg.vector_norm(self.turn, dim=0)
+        versor = torch.cat([angle.cos()[None], self.turn * torch.sinc(angle / math.pi)])
+        return torch.exp(-self.rate.exp()) * versor
+
+    def forward(self, x: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if state is None:
+            state = x.new_zeros(x.shape[0], *x.shape[2:])
+        level = (-torch.expm1(-2 * self.rate.exp())).sqrt()  # sqrt(1 - |lambda|^2)
+        h = turn_scan(self.eigenvalue(), level * self.into(x), state)
+        return F.silu(self.out(h) + self.skip * x), h[:, -1]

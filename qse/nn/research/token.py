@@ -1,0 +1,36 @@
+"""One global token per frame: what all bands have to say in one quaternion vector, remembered over a long window.
+
+Attention over time for every band costs a cache per band; a token of the whole frame costs one, so that its window may
+be long. Every band then takes from what the token remembers as much as its own gate lets in.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ..attention import CausalSharedScoreAttention
+from ..linear import QuaternionLinear
+from ..state import Stateful
+
+
+class GlobalToken(Stateful):
+    """(B bands, T, 4, C) -> the same, the bands of a frame following each other in the batch.
+
+    token[t] = sum over bands of softmax(Re(x (x) key*) / sqrt(4 C)) x, context = causal shared-score attention of the
+    tokens over `window` frames, y = x (x) W + sigma(x (x) U + b) * context. State: that of the attention.
+    """
+
+    def __init__(self, bands: int, channels: int, heads: int, window: int):
+        super().__init__()
+        self.bands = bands
+        self.key = nn.Parameter(torch.randn(4, channels))
+        self.attention = CausalSharedScoreAttention(channels, heads, window)
+        self.project = QuaternionLinear(channels, 2 * channels)
+
+    def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
+        x = x.unflatten(0, (-1, self.bands))  # B, bands, T, 4, C
+        score = (x * self.key).sum((-2, -1), keepdim=True) / math.sqrt(self.key.numel())
+        context, state = self.attention((score.softmax(1) * x).sum(1), state)  # B, T, 4, C
+        local, gate = self.project(x).chunk(2, -1)
+        return (local + torch.sigmoid(gate) * context[:, None]).flatten(0, 1), state

@@ -1,0 +1,1 @@
+"""Run trained models without PyTorch: engine, streams, files, timing."""

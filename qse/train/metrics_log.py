@@ -1,0 +1,57 @@
+"""What a run leaves to read: train.csv, valid.csv, and both as curves.png."""
+
+import csv
+from pathlib import Path
+
+from ..audio.atomic_write import whole
+
+
+class MetricsLog:
+    """Adds rows to CSV files in `folder`, each rewritten whole beside and renamed, and draws them."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def add(self, table: str, row: dict[str, float]) -> None:
+        """One more line in `table`.csv. A column that is new leaves nan in the rows before it."""
+        self._write(table, [*self._rows(table), row])
+
+    def rewind(self, step: int) -> None:
+        """Forgets the rows after `step`: a run that resumes from there writes them again."""
+        for table in ("train", "valid"):
+            self._write(table, [row for row in self._rows(table) if row["step"] <= step])
+
+    def draw(self) -> None:
+        """curves.png: the loss and each validation metric over the steps."""
+        from matplotlib.figure import Figure
+
+        train, valid = self._rows("train"), self._rows("valid")
+        curves = [("loss", train), *((name, valid) for name in valid[0] if name not in ("step", "audio_hours"))]
+        figure = Figure(figsize=(3.2 * len(curves), 3), layout="constrained")
+        for axes, (name, rows) in zip(figure.subplots(1, len(curves)), curves, strict=True):
+            axes.plot([row["step"] for row in rows], [row[name] for row in rows])
+            axes.set(title=name, xlabel="step")
+            axes.grid(alpha=0.3)
+        figure.savefig(self.folder / "curves.png", dpi=110)
+
+    def _write(self, table: str, rows: list[dict[str, float]]) -> None:
+        path = self.folder / f"{table}.csv"
+        if not rows:
+            path.unlink(missing_ok=True)
+            return
+        columns = dict.fromkeys(name for row in rows for name in row)
+        with whole(path) as beside, beside.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(columns), restval="nan")
+            writer.writeheader()
+            writer.writerows({name: _text(value) for name, value in row.items()} for row in rows)
+
+    def _rows(self, table: str) -> list[dict[str, float]]:
+        path = self.folder / f"{table}.csv"
+        if not path.exists():
+            return []
+        with path.open(newline="") as file:
+            return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+def _text(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:.6g}"

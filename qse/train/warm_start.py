@@ -1,0 +1,47 @@
+"""A run that begins with the weights of a model that is there already: deeper, wider, or without some branches."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from ..errors import QseError
+from ..model_folder import weights_of
+from ..networks import weights as trained_weights
+from ..networks.bottleneck import DualPathBlock
+from ..runtime.zoo import available, find
+from .widen import widen
+
+
+def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
+    """Gives `network` the weights of a model or a run, and returns what their file says of them.
+
+    `folder` is that of either, or the name of an installed model, which goes before a folder of that name.
+
+    That model may have fewer channels (`widen`) and fewer blocks: until training changes it, `network` computes what
+    that model does, or nearly that, but for the branches that it does `without`. Raises QseError where there are no
+    weights, or weights that do not fit.
+    """
+    path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
+    if not path.is_file():
+        raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
+    tensors, header = trained_weights.load(path)
+    try:
+        grow(network, trained_weights.averaged(tensors))
+    except RuntimeError as error:
+        raise QseError(f"{path}: these weights do not fit; only blocks and channels may be fewer") from error
+    return header
+
+
+def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Loads `weights`, widened; a block that they lack passes all on. RuntimeError where they do not fit."""
+    blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, DualPathBlock)}
+    new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
+    left_out = tuple(name + branch for name, block in blocks.items() for branch in block.left_out())
+    weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
+    found = network.load_state_dict(widen(network, weights), strict=False)
+    lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
+    if lacking or found.unexpected_keys:
+        raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
+    for block in new.values():
+        block.pass_on_()
