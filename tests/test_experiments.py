@@ -384,7 +384,8 @@ def study(tmp_path):
 
 def test_mixers_are_trained_as_the_trainer_does_and_only_once(study, tmp_path, monkeypatch):
     from qse.experiments import time_mixers as mixers
-    from qse.networks.weights import load_network, read_config
+    from qse.networks.weights import load_network
+    from qse.train.recipe import read_config
     from qse.train.preflight import Job
     from qse.train.run import train
     from qse.train.validation import find_pairs, read_pairs, validate

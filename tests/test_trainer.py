@@ -27,6 +27,7 @@ from qse.export.streaming import speech_like
 from qse.losses.composite import LossConfig
 from qse.networks import build_network, enhance
 from qse.networks.weights import load_network, weights_step
+from qse.networks import weights
 from qse.train import checkpoint, parallel
 from qse.train.metrics_log import MetricsLog
 from qse.train.preflight import Job
