@@ -20,7 +20,7 @@ EXPERIMENTS = {
     "pairs": ("pairs", "Pairs"),
     "mixers": ("time_mixers", "Mixers"),
 }
-MAY_BE_ZERO = ("seed", "warmup", "blanks")
+MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm")
 
 
 def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""What the experiments on text share: a classifier is trained, its accuracy on held-out examples is kept."""
+"""Training and accuracy of text classifiers, shared by the experiments on text."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,29 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .results import Row
+from .schedule import warmup_cosine
 
 Examples = tuple[Sequence[Tensor], Tensor]  # inputs, each (N, L), and labels (N,)
 
 
 def train_classifier(
-    network: nn.Module, train: Examples, valid: Examples, *, epochs: int, batch: int, learning_rate: float
+    network: nn.Module,
+    train: Examples,
+    valid: Examples,
+    optimizer: torch.optim.Optimizer,
+    *,
+    epochs: int,
+    batch: int,
+    warmup: float | None = None,
 ) -> list[Row]:
-    """Adam on the cross-entropy; a row per epoch: epoch, mean training loss, accuracy on `valid`."""
-    optimizer, rows = torch.optim.Adam(network.parameters(), learning_rate), []
+    """Minimise the cross-entropy; return a row per epoch: epoch, mean training loss, accuracy on `valid`.
+
+    warmup: share of all steps in which the learning rate rises, before a cosine to zero; None: constant rate.
+    """
     inputs, labels = train
+    steps = epochs * -(-len(labels) // batch)
+    schedule = None if warmup is None else warmup_cosine(optimizer, round(warmup * steps), steps)
+    rows = []
     for epoch in range(1, epochs + 1):
         losses = []
         for chosen in torch.randperm(len(labels)).split(batch):
@@ -24,6 +37,8 @@ def train_classifier(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            if schedule:
+                schedule.step()
             losses.append(loss.item())
         rows.append({"epoch": epoch, "loss": sum(losses) / len(losses), "accuracy": accuracy(network, valid, batch)})
     return rows
@@ -31,7 +46,7 @@ def train_classifier(
 
 @torch.no_grad()
 def accuracy(network: nn.Module, examples: Examples, batch: int = 64) -> float:
-    """The share of examples whose likeliest class is the right one."""
+    """Return the share of examples whose most likely class is the label."""
     inputs, labels = examples
     network.eval()
     parts = zip(*(part.split(batch) for part in inputs), strict=True)

@@ -1,9 +1,11 @@
-"""Pairs of sentences (Tay et al. 2019, section 4.1, Table 1): does the first entail the second? Attention between the
-two by Hamilton products. `train` and `valid` are files of SNLI."""
+"""Textual entailment of sentence pairs, SNLI (Tay et al. 2019, section 4.1, Table 1), by Hamilton-product attention.
+
+`train` and `valid` are SNLI files. Words are learned from the pairs alone, not from GloVe.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
@@ -16,7 +18,7 @@ from .words import INFERENCE, Vocabulary, read_snli
 
 @dataclass(frozen=True)
 class Pairs:
-    """The settings; the paper's in FULL. Words are learned from the pairs alone, not from GloVe."""
+    """Settings; FULL holds those of the paper."""
 
     train: str = ""
     valid: str = ""
@@ -38,8 +40,9 @@ class Pairs:
         words = Vocabulary([*train[0], *train[1]], self.vocabulary)
         torch.manual_seed(self.seed)
         network = PairClassifier(len(words), len(INFERENCE), self.embedding, self.channels)
-        settings: dict[str, Any] = {"epochs": self.epochs, "batch": self.batch, "learning_rate": self.learning_rate}
-        rows = train_classifier(network, self._examples(train, words), self._examples(valid, words), **settings)
+        optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
+        examples = self._examples(train, words), self._examples(valid, words)
+        rows = train_classifier(network, *examples, optimizer, epochs=self.epochs, batch=self.batch)
         rows = [{"network": "Q-Att"} | row for row in rows]
         write_table(out / "pairs.csv", rows)
         plot_curves(out / "pairs.png", rows, x="epoch", y="accuracy", by="network")

@@ -1,4 +1,4 @@
-"""What experiments leave behind: tables and curves."""
+"""Tables and curves that experiments write."""
 
 import csv
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
-    """A CSV file, its columns those of the first row; floats with six significant digits."""
+    """Write a CSV file with the columns of the first row; floats with six significant digits."""
     with path.open("w", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
@@ -19,8 +19,20 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
             table.writerow({key: f"{cell:.6g}" if isinstance(cell, float) else cell for key, cell in row.items()})
 
 
+def markdown(rows: Sequence[Row]) -> str:
+    """Return a Markdown table with the columns of the first row; floats with four significant digits."""
+    cells = [list(rows[0]), ["---"] * len(rows[0])]
+    cells += [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
+
+
+def write_markdown(path: Path, rows: Sequence[Row], *notes: str) -> None:
+    """Write `markdown(rows)`, then each note as a paragraph."""
+    path.write_text("\n".join([markdown(rows), *(f"{note}\n" for note in notes)]), encoding="utf-8")
+
+
 def plot_curves(path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log: bool = False) -> None:
-    """A PNG: `y` over `x`, one curve per value of `by`."""
+    """Write a PNG of `y` over `x` with one curve per value of `by`."""
     need("matplotlib", "train")
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator

@@ -1,4 +1,4 @@
-"""Text files in their official formats, and words as numbers: 0 padding, 1 a word that training never showed."""
+"""Readers of text corpora in their official formats, and a vocabulary: 0 for padding, 1 for an unknown word."""
 
 import csv
 import json
@@ -17,16 +17,17 @@ INFERENCE = {"entailment": 0, "neutral": 1, "contradiction": 2}
 
 
 def read_sst2(path: Path) -> tuple[list[str], list[int]]:
-    """Sentences and labels 0 or 1 of an SST-2 file: TSV with the columns sentence and label (GLUE)."""
+    """Return sentences and labels 0 or 1 of an SST-2 file: TSV with the columns sentence (or content) and label."""
     rows = list(csv.DictReader(_text(path).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    column = "content" if rows and "content" in rows[0] else "sentence"
     try:
-        return [row["sentence"] for row in rows], [_label(row["label"], 2) for row in rows]
+        return [row[column] for row in rows], [_label(row["label"], 2) for row in rows]
     except (KeyError, TypeError, ValueError) as error:
         raise QseError(f"{path}: not an SST-2 file; it needs the columns sentence and label, 0 or 1") from error
 
 
 def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
-    """Premises, hypotheses and labels of an SNLI file, a JSON object per line; pairs without gold label left out."""
+    """Return premises, hypotheses and labels of an SNLI file (JSON lines), without pairs that have no gold label."""
     try:
         rows = [json.loads(line) for line in _text(path).splitlines() if line.strip()]
         rows = [row for row in rows if row["gold_label"] != "-"]
@@ -37,7 +38,7 @@ def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
 
 
 class Vocabulary:
-    """The `size` - 2 most frequent words of some sentences, lower case."""
+    """Map the `size` - 2 most frequent words of some sentences, in lower case, to numbers from 2."""
 
     def __init__(self, sentences: Sequence[str], size: int):
         counts = Counter(word for sentence in sentences for word in _words(sentence))
@@ -47,7 +48,7 @@ class Vocabulary:
         return len(self.numbers) + 2
 
     def encode(self, sentences: Sequence[str], length: int) -> Tensor:
-        """(N, L) numbers of words, L the longest sentence or `length`; an empty sentence is one unknown word."""
+        """Return word numbers (N, L), L the longest sentence or `length`; an empty sentence is one unknown word."""
         rows = [[self.numbers.get(word, 1) for word in _words(sentence)[:length]] or [1] for sentence in sentences]
         tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for row, numbers in zip(tokens, rows, strict=True):

@@ -1,20 +1,20 @@
-"""Text networks of Tay et al. 2019 ("Lightweight and Efficient Neural NLP with Quaternion Networks", sections 3.2-3.5)
-and Zhang et al. 2021 (PHM-Transformer, section 4.2): a Transformer that classifies a text, and the attention model that
-classifies a pair.
+"""Text classification networks: a Transformer encoder for one text, and an attention network for a pair of texts.
 
-Tokens (N, L) are numbers of words, 0 for padding; hidden vectors (N, L, dim) are read as [r; i; j; k].
+Tay et al. 2019 ("Lightweight and Efficient Neural NLP with Quaternion Networks"), sections 3.2 to 3.5; Zhang et al.
+2021 (PHM-Transformer), section 4.2; Yamauchi et al. 2026 (shared scores), appendix E.2.
+
+Tokens (N, L) are word numbers, 0 for padding; hidden vectors (N, L, dim) are read as [r; i; j; k].
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ...config import require_positive
 from ...nn.hamilton import component_scores
-from ...nn.linear import QuaternionLinear
 from ...nn.research.pair_attention import PairAttention
 from .flat import flat_linear
 
@@ -22,15 +22,16 @@ ARMS = {  # (algebra of the attention, algebra of the feed-forward layers)
     "real": ("real", "real"),
     "full": ("quaternion", "quaternion"),
     "partial": ("quaternion", "real"),
+    "shared": ("quaternion", "quaternion"),  # one score per pair of tokens in place of four
     "phm": ("phm", "phm"),
 }
 
 
 @dataclass(frozen=True)
 class TextConfig:
-    """A Transformer encoder; the defaults are Tensor2Tensor's tiny one."""
+    """Sizes of a Transformer encoder; the defaults are those of Tensor2Tensor's `transformer_tiny`."""
 
-    arm: str = "full"  # or partial, real, phm
+    arm: str = "full"  # or partial, shared, real, phm
     phm_n: int = 4
     dim: int = 128
     feed: int = 512
@@ -48,11 +49,16 @@ class TextConfig:
 
 
 class TextClassifier(nn.Module):
-    """(N, L) tokens -> (N, classes) logits of the mean over tokens."""
+    """Classify a text: tokens (N, L) -> logits (N, classes) of the mean over tokens.
+
+    Embeddings begin with standard deviation dim^-0.5 and are multiplied by sqrt(dim), so that words and positions have
+    comparable size.
+    """
 
     def __init__(self, config: TextConfig, vocabulary: int, classes: int):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, config.dim, padding_idx=0)
+        nn.init.normal_(self.embedding.weight[1:], std=config.dim**-0.5)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
         self.norm, self.head = nn.LayerNorm(config.dim), nn.Linear(config.dim, classes)
@@ -68,7 +74,7 @@ class TextClassifier(nn.Module):
 
 
 def positions(x: Tensor) -> Tensor:
-    """(N, L, dim) -> (L, dim): sines and cosines (Vaswani et al. 2017, section 3.5)."""
+    """Return the sines and cosines (L, dim) for x (N, L, dim) (Vaswani et al. 2017, section 3.5)."""
     _, length, dim = x.shape
     rate = 10000.0 ** (-torch.arange(dim // 2, device=x.device, dtype=x.dtype) / (dim // 2))
     angle = torch.arange(length, device=x.device, dtype=x.dtype)[:, None] * rate
@@ -76,7 +82,7 @@ def positions(x: Tensor) -> Tensor:
 
 
 class EncoderLayer(nn.Module):
-    """x (N, L, dim), seen (N, L) -> (N, L, dim): attention and feed-forward, each behind a norm, beside a residual."""
+    """Pre-norm encoder layer: x (N, L, dim), seen (N, L) -> (N, L, dim)."""
 
     def __init__(self, config: TextConfig):
         super().__init__()
@@ -97,42 +103,58 @@ class EncoderLayer(nn.Module):
 
 
 class TextAttention(nn.Module):
-    """Self-attention: by component, Eq. 4, in quaternion arms; by the real dot product in the others."""
+    """Multi-head self-attention with padding left out: x (N, L, dim), seen (N, L) -> (N, L, dim).
+
+    full, partial: four scores per pair of tokens, Tay et al., Eq. 4. shared, real, phm: one, the dot product of the
+    vectors of a head; for `shared` these hold whole quaternions (Yamauchi et al., Eqs. 8-13).
+    """
 
     def __init__(self, config: TextConfig):
         super().__init__()
         algebra = ARMS[config.arm][0]
-        self.quaternion, self.heads = algebra == "quaternion", config.heads
-        self.parts = 4 if self.quaternion else 1
-        self.project = nn.ModuleList(flat_linear(algebra, config.dim, config.dim, n=config.phm_n) for _ in range(3))
+        self.by_component, self.heads = config.arm in ("full", "partial"), config.heads
+        self.parts = 4 if algebra == "quaternion" else 1
+        widths = [3 * config.dim] if algebra == "phm" else [config.dim] * 3  # one PHM layer, split (Zhang et al., 4.2)
+        self.project = nn.ModuleList(flat_linear(algebra, config.dim, width, n=config.phm_n) for width in widths)
         self.out = flat_linear(algebra, config.dim, config.dim, n=config.phm_n)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        q, k, v = (self._heads(linear(x)) for linear in self.project)  # each N, H, L, parts, d
-        bias = (~seen[:, None, None, :]).to(x.dtype) * -1e4  # N, 1, 1, L
-        if self.quaternion:
-            weights = (component_scores(q, k) + bias[:, None]).softmax(-1)
-            y = (weights @ v.movedim(-2, 2)).movedim(2, -2)
-        else:
-            q, k, v = (part[..., 0, :] for part in (q, k, v))
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)[..., None, :]
-        return self.out(y.permute(0, 2, 3, 1, 4).flatten(2))  # N, L, dim
+        q, k, v = self.queries_keys_values(x)
+        y, _ = self.attend(q, k, v, seen)
+        return self.out(y.permute(0, 2, 3, 1, 4).flatten(2))
 
-    def _heads(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.parts, self.heads, -1)).permute(0, 3, 1, 2, 4)
+    def queries_keys_values(self, x: Tensor) -> Iterator[Tensor]:
+        """Yield q, k, v, each (N, H, L, parts, d), parts = 4 for quaternion arms."""
+        for part in torch.cat([linear(x) for linear in self.project], -1).chunk(3, -1):
+            yield part.unflatten(-1, (self.parts, self.heads, -1)).permute(0, 3, 1, 2, 4)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the output (N, H, L, parts, d) and the weights (N, H, S, L, L), S = 4 by component, else 1."""
+        bias = (~seen[:, None, None, None, :]).to(q.dtype) * -1e4
+        scores = component_scores(q, k) if self.by_component else dot_product_scores(q, k)
+        weights = (scores + bias).softmax(-1)
+        return (weights @ v.movedim(-2, 2)).movedim(2, -2), weights
+
+
+def dot_product_scores(q: Tensor, k: Tensor) -> Tensor:
+    """Return q k^T / sqrt(parts d) of the flattened vectors: (N, H, L, parts, d) twice -> (N, H, 1, L, L)."""
+    q, k = q.flatten(-2), k.flatten(-2)
+    return (q @ k.mT)[:, :, None] / math.sqrt(q.shape[-1])
 
 
 class PairClassifier(nn.Module):
-    """a, b: (N, L) tokens each -> (N, classes): words, a transform into quaternions, `PairAttention`, a real layer."""
+    """Classify a pair of texts: tokens a, b (N, L) -> logits (N, classes) (Tay et al., section 3.2).
+
+    Word embeddings go through a non-linear transform into quaternions (section 3.4), then `PairAttention`.
+    """
 
     def __init__(self, vocabulary: int, classes: int, embedding: int = 100, channels: int = 50, dropout: float = 0.2):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=0)
         self.transform = nn.Linear(embedding, 4 * channels)
-        self.refine = QuaternionLinear(channels, channels)
         self.attention = PairAttention(channels, channels, dropout)
         self.head = nn.Linear(4 * channels, classes)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        x, y = (self.refine(torch.relu(self.transform(self.embedding(part))).unflatten(-1, (4, -1))) for part in (a, b))
+        x, y = (torch.relu(self.transform(self.embedding(part))).unflatten(-1, (4, -1)) for part in (a, b))
         return self.head(self.attention(x, y, a != 0, b != 0).flatten(1))

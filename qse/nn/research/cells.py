@@ -1,4 +1,4 @@
-"""Quaternion RNN and LSTM (Parcollet et al. 2019, "Quaternion Recurrent Neural Networks", sections 2.3 and 3.2).
+"""Quaternion RNN and LSTM (Parcollet et al. 2019, "Quaternion Recurrent Neural Networks", section 2.3).
 
 x (N, T, 4, C): N independent sequences of T frames. Matrices are quaternion, activations and gates act on each real
 component (split activations, Eq. 7). The paper writes W (x) h; here it is h (x) W, as everywhere in this house: the

@@ -1,4 +1,4 @@
-"""The language models: Table 4's parameter counts to the last one, causality, and what the heads hold."""
+"""Language models: exact parameter counts of Table 4, causality, layout of the heads."""
 
 import dataclasses
 
@@ -15,19 +15,12 @@ TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 8
 
 
 @pytest.mark.parametrize("arm", TABLE_4)
-def test_arm_has_the_parameters_of_table_4(arm):
+def test_language_parameters_of_table_4(arm):
     assert sum(parameter.numel() for parameter in Language(ARMS[arm]).parameters()) == TABLE_4[arm]
 
 
-def test_info_lists_the_arms_beside_the_paper(command):
-    status, out, _ = command("info", "language")
-    rows = [line.split() for line in out.splitlines()]
-    assert status == 0
-    assert [[row[0], *row[-2:]] for row in rows[1:7]] == [[arm, f"{n:,}", f"{n:,}"] for arm, n in TABLE_4.items()]
-
-
 @pytest.mark.parametrize("arm", TABLE_4)
-def test_a_byte_is_predicted_from_those_before_it_alone(arm):
+def test_language_is_causal(arm):
     torch.manual_seed(0)
     small = dataclasses.replace(ARMS[arm], dim=32, feed=32)
     network, tokens = Language(small).double().eval(), torch.randint(256, (2, 12))
@@ -39,7 +32,7 @@ def test_a_byte_is_predicted_from_those_before_it_alone(arm):
     assert ((y[:, 7:] - z[:, 7:]).abs().amax(-1) > 1e-6).all()
 
 
-def test_an_earlier_byte_reaches_all_later_ones():
+def test_language_sees_all_earlier_bytes():
     torch.manual_seed(0)
     for pattern in ("A", "M"):
         network, tokens = Language(LanguageConfig(pattern, dim=32, feed=32)).eval(), torch.randint(256, (1, 12))
@@ -48,7 +41,7 @@ def test_an_earlier_byte_reaches_all_later_ones():
         assert ((network(tokens) - network(other)).abs().amax(-1) > 0)[0, 2:].all()
 
 
-def test_heads_hold_whole_quaternions(monkeypatch):
+def test_causal_attention_heads_hold_quaternions(monkeypatch):
     """Without positions it is the streaming layer of one score per pair, its window as long as the text."""
     torch.manual_seed(0)
     monkeypatch.setattr(language, "rotary", lambda x: x)
@@ -59,7 +52,7 @@ def test_heads_hold_whole_quaternions(monkeypatch):
     torch.testing.assert_close(layer(x), shared(x.unflatten(-1, (4, -1)))[0].flatten(-2))
 
 
-def test_swiglu_is_its_three_quaternion_layers():
+def test_swiglu_equals_three_quaternion_layers():
     torch.manual_seed(0)
     layer, x = SwiGLU(LanguageConfig("A", dim=8, feed=12)), torch.randn(2, 5, 4, 2)
     gate, up = (QuaternionLinear(2, 3, bias=False) for _ in range(2))
@@ -70,7 +63,7 @@ def test_swiglu_is_its_three_quaternion_layers():
     torch.testing.assert_close(layer(x.flatten(-2)), down(g * g.sigmoid() * up(x)).flatten(-2))
 
 
-def test_rotary_scores_know_distances_alone():
+def test_rotary_scores_depend_on_distance():
     torch.manual_seed(0)
     q, k = (rotary(torch.randn(8).double().expand(1, 1, 9, 8)) for _ in range(2))
     scores = (q @ k.mT)[0, 0]
@@ -78,7 +71,7 @@ def test_rotary_scores_know_distances_alone():
     assert scores[0].std() > 1e-3
 
 
-def test_a_pattern_of_other_letters_is_refused():
+def test_language_config_refuses_other_letters():
     with pytest.raises(ValueError, match="AXM"):
         LanguageConfig("AXM")
     with pytest.raises(ValueError, match="quaternion"):

@@ -1,0 +1,46 @@
+"""qse experiment: names, settings and folders that are refused before any work."""
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("matplotlib")
+
+
+def test_experiment_names_the_experiments(command, tmp_path):
+    status, _, error = command("experiment", "copytask", "--out", tmp_path)
+    assert status == 2 and "copy-task, phm-rotation, phm-hamilton, reasoning, sentiment, pairs" in error
+
+
+def test_experiment_prints_a_line(command, tmp_path):
+    status, line, _ = command("experiment", "phm-rotation", "--out", tmp_path, "--set", "steps=3")
+    assert status == 0 and line.startswith("PHM layer, n = 3: loss")
+
+
+def test_experiment_asks_for_missing_text(command, tmp_path):
+    status, _, error = command("experiment", "sentiment", "--out", tmp_path)
+    assert status == 2 and "--set train=SST-2/train.tsv" in error
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ('arms=["real","reel"]', "arm 'reel': choose one of real, full, partial, shared, phm"),
+    ("heads=3", "dim 64: must be even and a multiple of 3 (real, 3 heads)"),
+    ("dim=66", "dim 66: must be even and a multiple of 4 (real, 4 heads)"),
+    ("phm_n=3", "n = 3 does not divide the 64 inputs and 192 outputs of a layer"),
+    ("heads=0", "heads = 0: must be above 0"),
+    ("learning_rate=-1", "learning_rate = -1.0: must be above 0"),
+])  # fmt: skip
+def test_experiment_refuses_settings_before_reading(command, tmp_path, change, sentence):
+    status, _, error = command("experiment", "sentiment", "--out", tmp_path / "new", "--set", change)
+    assert status == 1 and sentence in error and not (tmp_path / "new").exists()
+
+
+def test_experiment_refuses_folders_and_settings(command, tmp_path):
+    (tmp_path / "file").write_text("")
+    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "file")
+    assert status == 1 and "file: cannot make this folder" in error
+    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "step=3")
+    assert status == 1 and "unknown key 'step'" in error and not (tmp_path / "new").exists()
+    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "steps=0")
+    assert status == 1 and "steps = 0: must be above 0" in error and not (tmp_path / "new").exists()
+    status, _, error = command("experiment", "copy-task", "--out", tmp_path / "new", "--set", "hidden=6")
+    assert status == 1 and "hidden 6: must be a multiple of 4" in error and not (tmp_path / "new").exists()
