@@ -1,4 +1,7 @@
-"""Configurations: frozen dataclasses in code, TOML on disk. An unknown key is an error that lists the right ones."""
+"""Read configurations: frozen dataclasses in code, TOML on disk. An unknown key is an error that lists the known ones.
+
+Keys of earlier versions are translated where a file or a change is read, see migration.py.
+"""
 
 import copy
 import dataclasses
@@ -8,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import QseError
+from .migration import migrated
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -18,10 +22,10 @@ KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 
 
 def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
-    """An instance of the dataclass `cls`; lists become tuples, sub-tables the dataclasses that the fields default to.
+    """Return an instance of the dataclass `cls`; lists become tuples, sub-tables the dataclasses of their fields.
 
-    Raises QseError for a key that `cls` does not have, for a value of another type than the field's default, and for
-    one that `cls` refuses; `where` names the source.
+    Raises QseError for a key that `cls` does not have, for a value whose type is not that of the field's default, and
+    for a value that `cls` refuses. `where` names the source in the message.
     """
     if not isinstance(values, Mapping):
         raise QseError(f"{where}expected a table of keys and values, not {values!r}")
@@ -43,7 +47,7 @@ def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
 
 
 def require_positive(config: object, *names: str) -> None:
-    """Raises ValueError for a field that is not above 0, or a list of such numbers that holds one."""
+    """Raise ValueError for a field of `config` that is not above 0; of a field that is a list, every number counts."""
     for name in names:
         value = getattr(config, name)
         if not all(number > 0 for number in _numbers(value)):
@@ -51,6 +55,7 @@ def require_positive(config: object, *names: str) -> None:
 
 
 def _numbers(value: Any) -> Iterator[float]:
+    """Yield the numbers of nested tuples, or `value` itself."""
     if isinstance(value, tuple):
         for item in value:
             yield from _numbers(item)
@@ -59,9 +64,9 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file. Raises QseError when it is missing or no TOML."""
+    """Read the tables of a TOML file, old keys translated. Raises QseError when it is missing or not TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return migrated(tomllib.loads(path.read_text(encoding="utf-8")), f"{path}: ")
     except OSError as error:
         raise QseError(f"{path}: cannot read the configuration ({error.strerror})") from error
     except ValueError as error:  # neither TOML nor UTF-8
@@ -69,27 +74,40 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def overridden(values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:
-    """`values` with "table.key=value" lines applied; the value is read as TOML, or as a bare word."""
+    """Return a copy of `values` with "table.key=value" lines applied, old keys translated.
+
+    A value is read as TOML, or as a bare word. Raises QseError for a line of another form.
+    """
     result = copy.deepcopy(dict(values))
     for change in changes:
-        path, equals, text = change.partition("=")
-        *tables, key = path.strip().split(".")
-        if not equals or not key:
-            raise QseError(f"--set {change!r}: write it as table.key=value")
+        *tables, key = change.partition("=")[0].strip().split(".")
+        new = _parsed(change, tables, key)
         node = result
         for table in tables:
-            node = node.setdefault(table, {})
+            node, new = node.setdefault(table, {}), new[table]
             if not isinstance(node, dict):
                 raise QseError(f"--set {change!r}: {table} is a value, not a table")
-        try:
-            node[key] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            node[key] = text.strip()
+        node.update(new)
     return result
 
 
+def _parsed(change: str, tables: list[str], key: str) -> dict[str, Any]:
+    """Return the nested tables that a "table.key=value" line stands for, its key and value translated."""
+    _, equals, text = change.partition("=")
+    if not equals or not key:
+        raise QseError(f"--set {change!r}: write it as table.key=value")
+    try:
+        found = {key: tomllib.loads(f"value = {text}")["value"]}
+    except tomllib.TOMLDecodeError:
+        found = {key: text.strip()}
+    for table in reversed(tables):
+        found = {table: found}
+    return migrated(found, f"--set {change}: ")
+
+
 def _fitted(value: Any, default: Any, where: str) -> Any:
-    """`value`, whole numbers made floats where `default` is one; items of a list are held to the default's first."""
+    """Return `value`, an int as a float where `default` is a float. Raises QseError where its type is another than that
+    of `default`; items of a list are compared with the first item of `default`."""
     if isinstance(default, float) and type(value) is int:
         return float(value)
     if type(default) not in KINDS:

@@ -113,7 +113,7 @@ def test_the_learning_rate_rises_holds_and_falls():
     pytest.importorskip("torch")
     from qse.train.trainer import TrainConfig
 
-    rate = TrainConfig(steps=1000, warmup=100, hold=400, learning_rate=0.5).rate
+    rate = TrainConfig(steps=1000, warmup_steps=100, plateau_steps=400, learning_rate=0.5).rate
     assert [rate(step) for step in (0, 9, 99, 100, 250, 400)] == pytest.approx([0.005, 0.05, 0.5, 0.5, 0.5, 0.5])
     for step in (450, 700, 999):
         assert rate(step) == pytest.approx(0.25 * (1 + math.cos(math.pi * (step - 400) / 600)))
@@ -124,9 +124,9 @@ def test_the_learning_rate_falls_from_the_end_of_the_rise_where_nothing_is_held(
     pytest.importorskip("torch")
     from qse.train.trainer import TrainConfig
 
-    rate = TrainConfig(steps=300, warmup=100, learning_rate=1.0).rate
+    rate = TrainConfig(steps=300, warmup_steps=100, learning_rate=1.0).rate
     assert rate(100) == 1 and rate(200) == pytest.approx(0.5)
-    assert TrainConfig(steps=10, warmup=0, learning_rate=1.0).rate(0) == 1
+    assert TrainConfig(steps=10, warmup_steps=0, learning_rate=1.0).rate(0) == 1
 
 
 @pytest.mark.parametrize(
@@ -155,14 +155,14 @@ def test_a_recipe_is_read_changed_written_and_read_again(tmp_path):
     from qse.train.recipe import read_config, write_config
 
     recipe, whole = tmp_path / "recipe.toml", tmp_path / "config.toml"
-    recipe.write_text('[model]\nnetwork = "live"\ngrowth = 2\n[train]\nsteps = 50\n[mix]\nsnr = [0, 5]\n')
+    recipe.write_text('[model]\nnetwork = "streaming"\ngrowth = 2\n[train]\nsteps = 50\n[mix]\nsnr = [0, 5]\n')
     config = read_config(recipe, ["train.batch=7", "model.blocks=1"])
     assert (config.train.steps, config.train.batch, config.mix.snr) == (50, 7, (0.0, 5.0))
     write_config(whole, config)
     again = read_config(whole)
     assert (again.train, again.mix, again.loss) == (config.train, config.mix, config.loss)
     model = dict(again.model)
-    assert model.pop("network") == "live" and build(StreamingConfig, model) == StreamingConfig(growth=2, blocks=1)
+    assert model.pop("network") == "streaming" and build(StreamingConfig, model) == StreamingConfig(growth=2, blocks=1)
 
 
 def test_a_recipe_with_a_table_that_there_is_not_names_the_tables(tmp_path):

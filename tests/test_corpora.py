@@ -262,7 +262,7 @@ def test_the_command_trains_on_a_corpus(tmp_path, command, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = voicebank(tmp_path / "data", 16000)
     tiny = [f"model.{key}={json.dumps(value)}" for key, value in TINY.items() if key != "n_fft"]
-    changes = [*LIGHT, 'model={network = "live"}', *tiny, "model.n_fft=64", "train.epochs=1"]
+    changes = [*LIGHT, 'model={network = "streaming"}', *tiny, "model.n_fft=64", "train.epochs=1"]
     sets = [word for change in changes for word in ("--set", change)]
     status, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets)
     assert status == 0, error

@@ -160,16 +160,16 @@ def fitted(audio, samples):
 
 WITHOUT = {  # chance -> the function that carries it out, and what does nothing in its place
     "coloured_chance": ("coloured", first),
-    "shaped_chance": ("speech_shaped", first),
+    "speech_shaped_chance": ("speech_shaped", first),
     "hum_chance": ("hum", lambda mains, amplitude, phase, samples, rate: torch.zeros(len(mains), samples)),
     "clicks_chance": ("clicks", lambda position, amplitude, burst, samples: torch.zeros(len(position), samples)),
     "speed_chance": ("change_speed", fitted),
-    "tone_chance": ("equalise", first),
-    "gain_chance": ("change_gain", first),
-    "hold_chance": ("change_speed", fitted),
+    "eq_chance": ("equalise", first),
+    "gain_drift_chance": ("change_gain", first),
+    "sustain_chance": ("change_speed", fitted),
     "whisper_chance": ("whispered", first),
     "room_chance": ("reverberate", lambda audio, *_: (audio, audio)),
-    "band_chance": ("low_pass", first),
+    "low_pass_chance": ("low_pass", first),
     "clip_chance": ("soft_clip", first),
 }
 
@@ -190,7 +190,7 @@ def test_every_augmentation_is_carried_out(monkeypatch, chance):
 
 def test_no_chance_is_forgotten():
     """The others have tests of their own."""
-    others = {"alone", "babble", "pause", "mute", "noise_only", "clean_only"}
+    others = {"synthetic_only", "babble", "pause", "mute", "noise_only", "clean_only"}
     assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT)
 
 
@@ -198,7 +198,7 @@ def test_noise_that_is_made_can_be_alone():
     """Recordings of one tone and coloured noise: without the recordings, the tone is gone."""
     corpus = Corpus.of([sine(1000, 2.0)], [""])
     for alone in (0.0, 1.0):
-        config = only(coloured_chance=1.0, coloured_slope=(0.0, 0.0), alone_chance=alone, source_spread=0.0)
+        config = only(coloured_chance=1.0, coloured_slope=(0.0, 0.0), synthetic_only_chance=alone, source_spread=0.0)
         noisy, clean = NoiseMixer(config, speech_corpus(), corpus).batch(0, 4)
         spectrum = np.abs(np.fft.rfft(noisy - clean))
         assert ((spectrum[:, 1000] > 20 * np.median(spectrum, 1)) == (not alone)).all()
@@ -222,7 +222,7 @@ def test_noise_only_and_clean_only():
 
 
 def test_clean_is_one_speaker_at_a_time_and_babble_others():
-    config = only(babble_chance=1.0, alone_chance=1.0, babble_speakers=(4, 4), snr=(0.0, 0.0))
+    config = only(babble_chance=1.0, synthetic_only_chance=1.0, babble_speakers=(4, 4), snr=(0.0, 0.0))
     noisy, clean = mixer(config).batch(0, 12)
     spectrum = np.abs(np.fft.rfft(clean))[:, [500, 1500, 3000]]
     speaker = spectrum.argmax(1)
@@ -237,7 +237,7 @@ def test_rooms_add_only_late_sound(early):
     silence = Corpus.of([np.zeros(RATE, "i2")], [""])
     click = np.zeros(3 * RATE, "i2")
     click[::RATE] = 20000  # one click in every second
-    config = only(room_chance=1.0, early=early, rt60=(0.3, 0.3))
+    config = only(room_chance=1.0, early_reflections=early, rt60=(0.3, 0.3))
     late, reach = 0.0, round(early * RATE)
     for step in range(4):
         noisy, clean = NoiseMixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
@@ -253,7 +253,7 @@ def test_rooms_add_only_late_sound(early):
 
 def test_in_a_room_the_snr_is_that_of_what_is_heard():
     """The same speech in the same rooms, once beside silence: but for a factor, that is what is heard beside noise."""
-    config = only(room_chance=1.0, early=0.01, rt60=(0.8, 0.8), distance=(3.0, 3.0), snr=(7.0, 7.0))
+    config = only(room_chance=1.0, early_reflections=0.01, rt60=(0.8, 0.8), distance=(3.0, 3.0), snr=(7.0, 7.0))
     silence, noise = (Corpus.of([recording], [""]) for recording in (np.zeros(2 * RATE, "i2"), white(2.0, 2)))
     (heard, alone), (noisy, clean) = (
         NoiseMixer(config, speech_corpus(), other).batch(0, 16) for other in (silence, noise)
@@ -285,7 +285,7 @@ def test_a_vowel_lasts_in_a_higher_voice_and_nothing_else_does():
     buzz[:: RATE // 200] = 6000
     words = Corpus.of([np.concatenate([white(0.15, 7), np.convolve(buzz, [1, -0.5, 0.2])[:9600]]).astype("i2")], ["a"])
     plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), level=(-6.0, -6.0), clean_only_chance=1.0)
-    config = dataclasses.replace(plain, hold_chance=0.5, hold=(0.2, 0.2), hold_pitch=(1.25, 1.25))
+    config = dataclasses.replace(plain, sustain_chance=0.5, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25))
     (_, rows), (_, plain_rows) = (NoiseMixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain))
     rounds = 4 * 768  # of twelve periods of 64 samples, the most that 3 / 60 s hold, for 0.2 s
     changed = [not torch.equal(row, same) for row, same in zip(rows, plain_rows, strict=True)]
@@ -304,7 +304,7 @@ def test_a_vowel_lasts_in_a_higher_voice_and_nothing_else_does():
 def test_without_a_vowel_nothing_lasts():
     hiss = Corpus.of([white(0.7, 8)], ["a"])
     plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), clean_only_chance=1.0)
-    config = dataclasses.replace(plain, hold_chance=1.0, hold=(0.2, 0.2), hold_pitch=(1.25, 1.25))
+    config = dataclasses.replace(plain, sustain_chance=1.0, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25))
     (_, rows), (_, plain_rows) = (NoiseMixer(c, hiss, noise_corpus(), 2).batch(0, 4) for c in (config, plain))
     for row, same in zip(rows.numpy(), plain_rows.numpy(), strict=True):
         shorter = np.pad(scipy.signal.resample(same, 25600), (0, 6400))
@@ -330,9 +330,10 @@ def test_config_refuses_nonsense():
     assert MixConfig(snr=[0, 10]).snr == (0, 10)
     for wrong in (
         {"snr": (10, 0)}, {"room_chance": 1.5}, {"level": (1.0,)}, {"segment": 0.0}, {"sample_rate": 0},
-        {"babble_speakers": (0, 2)}, {"hold_pitch": (0.8, 1.2)}, {"hold": (-0.2, 1.0)}, {"pause": (-1.0, 1.0)},
-        {"segment": 0.06, "hold_chance": 0.1},
-        {"band": (0.0, 10.0)}, {"noises": ()}, {"noises": (0.0,)}, {"noises": (-1.0, 2.0)}, {"noises": (math.nan,)},
+        {"babble_speakers": (0, 2)}, {"sustain_pitch": (0.8, 1.2)}, {"sustain": (-0.2, 1.0)}, {"pause": (-1.0, 1.0)},
+        {"segment": 0.06, "sustain_chance": 0.1},
+        {"low_pass": (0.0, 10.0)}, {"noise_count_weights": ()}, {"noise_count_weights": (0.0,)},
+        {"noise_count_weights": (-1.0, 2.0)}, {"noise_count_weights": (math.nan,)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(wrong))):
             MixConfig(**wrong)

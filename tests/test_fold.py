@@ -18,12 +18,12 @@ TINY = {
     "dilations": (1, 2), "blocks": 1, "heads": 2, "window": 5,
 }  # fmt: skip
 VARIANTS = {
-    **{f"time by {name}": {"time_mixer": name} for name in TIME_MIXERS},
-    "one mixer per block": {"time_mixer": "gru attention", "blocks": 2},
+    **{f"time by {name}": {"time_mixer": [name]} for name in TIME_MIXERS},
+    "one mixer per block": {"time_mixer": ["gru", "attention"], "blocks": 2},
     "real": {"algebra": "real"},
     "phm": {"algebra": "phm"},
-    "without some branches": {"blocks": 2, "without": "block0.feed block1.attention block1.time"},
-    "a block with its mixer alone": {"without": "block0.attention block0.feed"},
+    "without some branches": {"blocks": 2, "pruned": ["block0.feed", "block1.attention", "block1.time"]},
+    "a block with its mixer alone": {"pruned": ["block0.attention", "block0.feed"]},
     "norm of queries and keys": {"qk_norm": True},
     "bands by Hamilton attention": {"attention": "hamilton"},
     "bands for themselves": {"attention": "none"},

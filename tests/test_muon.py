@@ -13,6 +13,7 @@ from qse.errors import QseError
 from qse.networks import build_network, weights
 from qse.nn.quaternion import hamilton_matrix
 from qse.train import checkpoint
+from qse.networks import weights
 from qse.train.muon import SIZE, QuaternionMuon, alike
 from qse.train.optimizers import optimizers
 

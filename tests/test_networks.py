@@ -194,31 +194,31 @@ def test_every_weight_is_trained():
 
 
 def test_a_table_builds_a_network():
-    network = build_network({"network": "live", **{key: value for key, value in TINY.items() if key != "heads"}})
+    network = build_network({"network": "streaming", **{key: value for key, value in TINY.items() if key != "heads"}})
     assert isinstance(network, StreamingEnhancer) and network.config == StreamingConfig(**{**TINY, "heads": 4})
 
 
 @pytest.mark.parametrize(
     "model, sentence",
     [
-        ({"network": "life"}, r"unknown network 'life'; there are .*live"),
-        ({}, r"unknown network None; there are .*live"),
-        ({"network": "live", "chanels": [2, 2, 4]}, r"network live: unknown key 'chanels'.*channels"),
-        ({"network": "live", "n_fft": 64}, "ranges must cover the 32 bins of n_fft 64"),
-        ({"network": "live", "n_fft": 513}, "n_fft 513: an even number"),
+        ({"network": "life"}, r"unknown network 'life'; there are .*streaming"),
+        ({}, r"unknown network None; there are .*streaming"),
+        ({"network": "streaming", "chanels": [2, 2, 4]}, r"network streaming: unknown key 'chanels'.*channels"),
+        ({"network": "streaming", "n_fft": 64}, "ranges must cover the 32 bins of n_fft 64"),
+        ({"network": "streaming", "n_fft": 513}, "n_fft 513: an even number"),
         ({"network": "qconformer", "hop_length": 400}, "hop_length 400: must divide n_fft 400 at least in two"),
-        ({"network": "live", "ranges": [[255, 1], [1, 1]]}, "multiple of 4 times its bins per band"),
-        ({"network": "live", "heads": 3}, "3 heads do not divide 16 quaternion channels"),
-        ({"network": "live", "heads": 0}, "heads = 0: must be above 0"),
-        ({"network": "live", "ranges": [[96, 0], [160, 5]]}, "ranges = .*must be above 0"),
-        ({"network": "live", "channels": [8, 12]}, "channels .*three numbers"),
-        ({"network": "live", "blocks": -1}, "blocks -1: 0 or more"),
+        ({"network": "streaming", "ranges": [[255, 1], [1, 1]]}, "multiple of 4 times its bins per band"),
+        ({"network": "streaming", "heads": 3}, "3 heads do not divide 16 quaternion channels"),
+        ({"network": "streaming", "heads": 0}, "heads = 0: must be above 0"),
+        ({"network": "streaming", "ranges": [[96, 0], [160, 5]]}, "ranges = .*must be above 0"),
+        ({"network": "streaming", "channels": [8, 12]}, "channels .*three numbers"),
+        ({"network": "streaming", "blocks": -1}, "blocks -1: 0 or more"),
         ({"network": "qconformer", "layers": -1}, "layers -1: 0 or more"),
         ({"network": "qconformer", "kernel": 4}, "kernel 4: an odd number"),
         ({"network": "conformer", "encoder": []}, "encoder and decoder: at least one dilation each"),
         ({"network": "qconformer", "hop_length": 0}, "network qconformer: hop_length = 0: must be above 0"),
         ({"network": "conformer", "channels": -4}, "channels = -4: must be above 0"),
-        ({"network": "live", "hop_length": 400}, "n_fft 512 is shorter than a hop of 400 and an overlap of 400"),
+        ({"network": "streaming", "hop_length": 400}, "n_fft 512 is shorter than a hop of 400 and an overlap of 400"),
         (3, "expected a table"),
     ],
 )

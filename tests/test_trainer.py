@@ -62,7 +62,7 @@ def test_the_loop_is_the_plain_one():
     def source(step):
         return tuple(x.double() for x in batches(step))
 
-    run = Trainer(network().double(), squared_error, source, replace(PLAN, clip=0.05, average=0.3), CPU)
+    run = Trainer(network().double(), squared_error, source, replace(PLAN, clip_norm=0.05, ema_decay=0.3), CPU)
     plain = network().double().train()
     weights, others = ([p for p in plain.parameters() if (p.ndim > 1) == decays] for decays in (True, False))
     groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
@@ -96,7 +96,7 @@ def test_the_average_forgets_as_fast_as_it_was_told_in_the_end():
 
 
 def test_the_loss_falls():
-    run = trainer(TrainConfig(steps=60, warmup=1, learning_rate=0.02))
+    run = trainer(TrainConfig(steps=60, warmup_steps=1, learning_rate=0.02))
     losses = [run.step()[0]["loss"] for _ in range(60)]
     assert np.mean(losses[-10:]) < 0.6 * np.mean(losses[:10])
 
@@ -155,7 +155,7 @@ def test_items_that_are_carried_go_on_where_the_step_before_ended():
     config = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
     with torch.no_grad():
         stream = enhance(net, torch.cat(parts, 1))
-        kept = loss_of(config, carried=1.0)
+        kept = loss_of(config, carry_state_probability=1.0)
         for number, part in enumerate(parts):
             part = torch.nn.functional.pad(part, (0, 7))  # more than whole hops
             begin, end = number * 1600, (number + 1) * 1600 - net.latency
@@ -518,10 +518,10 @@ def test_what_a_run_refuses_it_refuses_in_one_sentence(whole, audio, tmp_path):
     for segment, loss, plan in (
         (0.03, replace(LOSS, mrstft=1.0), PLAN),  # which reads 600 samples
         (0.1, replace(LOSS, compressed=1.0, n_fft=4096), PLAN),
-        (0.0385, replace(LOSS, mrstft=1.0), replace(PLAN, carried=0.5)),  # whole hops, without the latency
+        (0.0385, replace(LOSS, mrstft=1.0), replace(PLAN, carry_state_probability=0.5)),  # whole hops, without the latency
         (0.39, replace(LOSS, stoi=1.0), PLAN),
-        (0.401, replace(LOSS, stoi=1.0), replace(PLAN, carried=0.5)),
-        (0.0039, LOSS, replace(PLAN, carried=0.5)),  # a single hop
+        (0.401, replace(LOSS, stoi=1.0), replace(PLAN, carry_state_probability=0.5)),
+        (0.0039, LOSS, replace(PLAN, carry_state_probability=0.5)),  # a single hop
     ):
         short = replace(CONFIG, mix=replace(CONFIG.mix, segment=segment), loss=loss, train=plan)
         refused(f"mix.segment is {segment} s.* make it longer", short, job(audio, tmp_path / "new", valid=None))
@@ -701,7 +701,7 @@ def test_a_run_begins_with_another_ones_weights_and_blocks_of_its_own_that_learn
     refused("empty: no weights to start from", again, job(audio, tmp_path / "new", start=tmp_path / "empty"))
     for other in (
         {"growth": 1},
-        {"time_mixer": "lru"},
+        {"time_mixer": ["lru"]},
         {"blocks": 0},
         {"dilations": (1, 2, 4)},
         {"n_fft": 128, "ranges": ((64, 2),)},

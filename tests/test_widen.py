@@ -36,7 +36,7 @@ def same(narrow, wide):
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
 
 
-MIXERS = [*({"time_mixer": word} for word in TIME_MIXERS), {"qk_norm": True},
+MIXERS = [*({"time_mixer": [word]} for word in TIME_MIXERS), {"qk_norm": True},
           {"attention": "hamilton"}, {"attention": "none"}]  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_twice_the_channels_of_an_offline_network_compute_the_same(name):
 
 
 @pytest.mark.parametrize("how, changes", [
-    ({"time_mixer": "attention"}, {"window": 10}), ({"algebra": "real"}, {"channels": (4, 4, 8), "growth": 4}),
+    ({"time_mixer": ["attention"]}, {"window": 10}), ({"algebra": "real"}, {"channels": (4, 4, 8), "growth": 4}),
 ])  # fmt: skip
 def test_what_cannot_be_widened_does_not_fit(how, changes):
     narrow = build_network({**TINY, "window": 5, **how})
@@ -99,7 +99,7 @@ def test_twins_learn_different_things():
 
 
 def test_branches_that_are_left_out_are_gone_and_all_else_is_as_it_was():
-    how = {**TINY, "blocks": 2, "without": "block0.feed block1.attention"}
+    how = {**TINY, "blocks": 2, "pruned": ["block0.feed", "block1.attention"]}
     torch.manual_seed(0)
     whole, less = build_network({**TINY, "blocks": 2}), build_network(how)
     gone = ("block0.norm_feed.", "block0.feed.", "block1.norm_attention.", "block1.band", "block1.attention.")
@@ -108,9 +108,9 @@ def test_branches_that_are_left_out_are_gone_and_all_else_is_as_it_was():
     grow(less, weights)
     assert less.state_dict().keys() == kept and len(kept) < len(weights) - 10
     assert all(torch.equal(weight, weights[name]) for name, weight in less.state_dict().items())
-    more = build_network({**how, "blocks": 3, "without": how["without"] + " block2.feed"})
+    more = build_network({**how, "blocks": 3, "pruned": [*how["pruned"], "block2.feed"]})
     grow(more, less.state_dict())
     x = 0.1 * torch.randn(1, 640)
     torch.testing.assert_close(more.eval()(x)[0], less.eval()(x)[0])
-    with pytest.raises(QseError, match=r"without 'block2.feed': choose from block0.attention, block0.time"):
-        build_network({**how, "without": "block2.feed"})
+    with pytest.raises(QseError, match=r"pruned 'block2.feed': choose from block0.attention, block0.time"):
+        build_network({**how, "pruned": ["block2.feed"]})

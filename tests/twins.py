@@ -16,10 +16,10 @@ from qse.train.parallel import gather
 from qse.train.trainer import TrainConfig, Trainer
 
 TINY = {
-    "network": "live", "n_fft": 64, "hop_length": 32, "ranges": ((32, 2),), "channels": (2, 2, 4), "growth": 2,
+    "network": "streaming", "n_fft": 64, "hop_length": 32, "ranges": ((32, 2),), "channels": (2, 2, 4), "growth": 2,
     "dilations": (1, 2), "blocks": 1, "heads": 2,
 }  # fmt: skip
-PLAN = TrainConfig(batch=2, steps=7, warmup=2, checkpoint_every=3, valid_every=4, average=0.9)
+PLAN = TrainConfig(batch=2, steps=7, warmup_steps=2, checkpoint_every=3, valid_every=4, ema_decay=0.9)
 
 
 def batches(step: int, size: int = 4) -> tuple[Tensor, Tensor]:
@@ -40,7 +40,7 @@ def linear(rank: int, size: int) -> Trainer:
     def source(step):
         return tuple(x[rank * size :][:size] for x in batches(step, 8))
 
-    return Trainer(nn.Linear(6, 6), squared_error, source, replace(PLAN, clip=1e9), torch.device("cpu"), rank)
+    return Trainer(nn.Linear(6, 6), squared_error, source, replace(PLAN, clip_norm=1e9), torch.device("cpu"), rank)
 
 
 def live(plan: TrainConfig, rank: int = 0) -> Trainer:

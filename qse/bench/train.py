@@ -26,7 +26,7 @@ COLUMNS = (
 
 def bench(request: Request) -> Table:
     """Networks by name or recipe; without any, the live network as it is by default and qconformer."""
-    names = request.models or ("live", "qconformer")
+    names = request.models or ("streaming", "qconformer")
     threads, rows = torch.get_num_threads(), []
     torch.set_num_threads(request.threads)
     try:

@@ -89,7 +89,7 @@ class NoiseMixer:
             return self.speech.spoken(dice, speakers, samples, lead, late, config.pause)
 
         speech = self._vary(dice, read, size)
-        for chance, change in ((config.hold_chance, self._held), (config.whisper_chance, self._whispered)):
+        for chance, change in ((config.sustain_chance, self._held), (config.whisper_chance, self._whispered)):
             # no die is cast for a chance of 0, so that recipes without these keep their batches
             if chance and len(items := _items(dice.coin(chance, size))):
                 rows = items.to(self.device)
@@ -99,12 +99,12 @@ class NoiseMixer:
     def _held(self, dice: BatchRng, speech: Tensor) -> Tensor:
         """In a higher voice, one pitch for the batch, hence shorter, and with a vowel that lasts where one is found."""
         config, longest = self.config, self.config.sample_rate // LOWEST_VOICE
-        samples = round(config.samples / dice.uniform(*config.hold_pitch).item())
+        samples = round(config.samples / dice.uniform(*config.sustain_pitch).item())
         speech = pad(augment.change_speed(speech, samples), (0, config.samples - samples))
         places = dice.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest))).to(self.device)
         start, period, alike = augment.steadiest(speech, places, longest)
         loop = 3 * longest // period * period
-        seconds = self._draw(dice, config.hold, len(speech)) * (alike > STEADY)
+        seconds = self._draw(dice, config.sustain, len(speech)) * (alike > STEADY)
         return augment.sustain(speech, start, period, loop, (seconds * config.sample_rate / loop).long())
 
     def _whispered(self, dice: BatchRng, speech: Tensor) -> Tensor:
@@ -114,10 +114,10 @@ class NoiseMixer:
         """All sources of noise of each item, at random levels against each other: (B, N)."""
         config, size = self.config, len(speakers)
         babble, tinted, shaped = (
-            dice.coin(chance, size) for chance in (config.babble_chance, config.coloured_chance, config.shaped_chance)
+            dice.coin(chance, size) for chance in (config.babble_chance, config.coloured_chance, config.speech_shaped_chance)
         )
-        alone = (babble | tinted | shaped) & dice.coin(config.alone_chance, size)
-        recordings = (dice.pick(config.noises, size) + 1) * ~alone
+        alone = (babble | tinted | shaped) & dice.coin(config.synthetic_only_chance, size)
+        recordings = (dice.pick(config.noise_count_weights, size) + 1) * ~alone
         makers = (
             (torch.arange(size).repeat_interleave(recordings), self._recorded),
             (_items(babble), lambda dice, items: self._babble(dice, speakers[items])),
@@ -179,8 +179,8 @@ class NoiseMixer:
             rows = _items(needed == samples).to(self.device)
             out[rows] = augment.change_speed(audio[rows, :samples], config.samples)
         for chance, reach, change in (
-            (config.tone_chance, config.tone, augment.equalise),
-            (config.gain_chance, config.gain, augment.change_gain),
+            (config.eq_chance, config.eq, augment.equalise),
+            (config.gain_drift_chance, config.gain_drift, augment.change_gain),
         ):
             if len(items := _items(dice.coin(chance, size))):
                 rows, knots = items.to(self.device), self._draw(dice, (-reach, reach), len(items), 6)
@@ -194,13 +194,13 @@ class NoiseMixer:
             return speech, speech
         heard, clean, rows = speech.clone(), speech.clone(), items.to(self.device)
         rooms = dice.below(torch.full_like(items, len(self.rooms))).to(self.device)
-        early = round(self.config.early * self.config.sample_rate)
+        early = round(self.config.early_reflections * self.config.sample_rate)
         heard[rows], clean[rows] = augment.reverberate(speech[rows], self.rooms[rooms], early)
         return heard, clean
 
     def _band(self, dice: BatchRng, noisy: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
-        if len(items := _items(dice.coin(self.config.band_chance, len(noisy)))):
-            cutoff = self._draw(dice, self.config.band, len(items)) * (2 / self.config.sample_rate)
+        if len(items := _items(dice.coin(self.config.low_pass_chance, len(noisy)))):
+            cutoff = self._draw(dice, self.config.low_pass, len(items)) * (2 / self.config.sample_rate)
             rows, clean = items.to(self.device), clean.clone()
             noisy[rows], clean[rows] = augment.low_pass(noisy[rows], cutoff), augment.low_pass(clean[rows], cutoff)
         return noisy, clean

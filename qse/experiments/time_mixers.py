@@ -70,7 +70,7 @@ class Mixers:
         if any(folders) and not all(folders):
             raise UsageError("mixers trains on three folders: --set speech=SPEECH --set noise=NOISE --set valid=VALID")
         torch.set_num_threads(1)
-        configs = {name: self._config(f"model.time_mixer={name}") for name in self.mixers}
+        configs = {name: self._config(f'model.time_mixer=["{name}"]') for name in self.mixers}
         configs |= {name: self._config(f"model.algebra={name}") for name in self.algebras}
         runs = self._runs(configs, out / "mixers-runs.csv", train=all(folders))
         rows = [row | _summary(row["model"], runs) for row in self._costs(configs, out)]
@@ -97,7 +97,7 @@ class Mixers:
         mixer = NoiseMixer(config.mix, *self._corpora, seed, device)
         plan = replace(config.train, seed=seed).counted(mixer.segments, 1)
         network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
-        trainer = Trainer(network, loss_of(config.loss, plan.carried), batches, plan, device)
+        trainer = Trainer(network, loss_of(config.loss, plan.carry_state_probability), batches, plan, device)
         while trainer.done < plan.steps:
             trainer.step()
         return validate(trainer.average.module, self._pairs, device)

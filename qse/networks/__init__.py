@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from ..config import build
 from ..errors import QseError
+from ..migration import migrated
 from . import offline
 from .conformer import ConformerConfig, RealOffline
 from .offline import Offline, QuaternionOffline
@@ -16,7 +17,7 @@ from .streaming import StreamingConfig, StreamingEnhancer
 Network = StreamingEnhancer | Offline
 
 NETWORKS: dict[str, tuple[type, Callable[[Any], Network]]] = {
-    "live": (StreamingConfig, StreamingEnhancer),
+    "streaming": (StreamingConfig, StreamingEnhancer),
     "qconformer": (offline.QuaternionConformerConfig, QuaternionOffline),
     "qconformer-hamilton": (offline.QuaternionConformerHamiltonConfig, QuaternionOffline),
     "qtransformer": (offline.QuaternionTransformerConfig, QuaternionOffline),
@@ -34,7 +35,7 @@ def build_network(model: Mapping[str, Any]) -> Network:
     """
     if not isinstance(model, Mapping):
         raise QseError(f"model = {model!r}: expected a table, with network and the keys of its config")
-    values = dict(model)
+    values = migrated({"model": model})["model"]
     name = values.pop("network", None)
     if name not in NETWORKS:
         raise QseError(f"unknown network {name!r}; there are {', '.join(NETWORKS)}")

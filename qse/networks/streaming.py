@@ -8,18 +8,15 @@ above, as hearing does; the decoder's last layer opens all ranges again to singl
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..config import require_positive
-from ..nn.conv import FrequencyUpsample, QuaternionConv2d
+from ..nn.band_split import BandMerge, BandSplit
+from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
-from ..nn.layout import channels_innermost, join
+from ..nn.layout import join
 from ..nn.mask import MagnitudePhaseMask
-from ..nn.norm import QuaternionBatchNorm2d
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
 from .algebra import convert_
@@ -30,12 +27,12 @@ from .time_mixers import BAND_ATTENTION, TIME_MIXERS
 
 @dataclass(frozen=True)
 class StreamingConfig:
-    """A model of the live family. Channels are counted in quaternions; a quaternion is four real channels."""
+    """Sizes of a `StreamingEnhancer`. Channels are counted in quaternions; a quaternion is four real channels."""
 
     sample_rate: int = 16000
     n_fft: int = 512
     hop_length: int = 160
-    overlap: int = 0  # of the windows of synthesis, in samples: what latency has beside the hop; 0: a whole hop
+    overlap: int = 0  # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
     ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))  # (bins, bins per band), from low to high
     power: float = 0.3
     channels: tuple[int, int, int] = (8, 12, 16)
@@ -43,10 +40,10 @@ class StreamingConfig:
     dilations: tuple[int, ...] = (1, 2, 4)
     blocks: int = 2
     heads: int = 4
-    attention: str = "shared"  # between bands; or hamilton, or none
+    attention: str = "shared"  # across bands; or hamilton, or none
     qk_norm: bool = False
-    time_mixer: str = "gru"  # or rnn, lstm, attention, hamilton, ssm, lru, token; or a word for each block, by spaces
-    without: str = ""  # branches that blocks do without, by spaces: block1.attention block2.time block2.feed
+    time_mixer: tuple[str, ...] = ("gru",)  # of all blocks, or of each: names in TIME_MIXERS
+    pruned: tuple[str, ...] = ()  # branches to leave out: "block1.attention", "block2.time", "block2.feed"
     window: int = 100  # frames that attention over time, or the token, looks back over
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
@@ -65,61 +62,14 @@ class StreamingConfig:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):
             raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
-        mixers = self.time_mixer.split()
-        if len(mixers) not in (1, self.blocks) or not TIME_MIXERS.keys() >= set(mixers):
-            words = ", ".join(TIME_MIXERS)
-            raise ValueError(f"time_mixer {self.time_mixer!r}: choose one of {words}, or one for each of the blocks")
+        if len(self.time_mixer) not in (1, self.blocks) or not TIME_MIXERS.keys() >= set(self.time_mixer):
+            names = ", ".join(TIME_MIXERS)
+            raise ValueError(f"time_mixer {list(self.time_mixer)}: a list of one, or one per block, of {names}")
         if self.attention not in BAND_ATTENTION:
             raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(BAND_ATTENTION)}")
         branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
-        if unknown := set(self.without.split()) - set(branches):
-            raise ValueError(f"without {min(unknown)!r}: choose from {', '.join(branches)}")
-
-
-class BandSplit(nn.Module):
-    """(B, 4, 1, T, F) -> (B, 4, C, T, bands): one strided convolution per range of bins, side by side."""
-
-    MARGIN = 2  # bins that a kernel sees beyond its band, on each side
-    convs: Any
-
-    def __init__(self, channels: int, ranges: tuple[tuple[int, int], ...]):
-        super().__init__()
-        # of every range the first bin, and the one behind the last
-        self.ends = list(pairwise(accumulate((bins for bins, _ in ranges), initial=0)))
-        self.convs = nn.ModuleList(
-            QuaternionConv2d(1, channels, (1, width + 2 * self.MARGIN), stride=(1, width), bias=False)
-            for _, width in ranges
-        )
-        self.norm = QuaternionBatchNorm2d(channels)
-        self.act = nn.LeakyReLU(0.2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = channels_innermost(F.pad(x, (self.MARGIN, self.MARGIN)))
-        reach = ((first, last + 2 * self.MARGIN) for first, last in self.ends)
-        parts = [conv(x[..., first:last]) for conv, (first, last) in zip(self.convs, reach, strict=True)]
-        return self.act(self.norm(join(parts, -1)))
-
-    def reach(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Of every range: the bins that its kernels see, first and behind the last, and the zeros outside of them."""
-        reach = [(first - self.MARGIN, last + self.MARGIN) for first, last in self.ends]
-        seen = [(max(first, 0), min(last, self.ends[-1][1])) for first, last in reach]
-        return seen, [(a - first, last - b) for (first, last), (a, b) in zip(reach, seen, strict=True)]
-
-
-class BandMerge(nn.Module):
-    """(B, 4, C, T, bands) -> (B, 4, C', T, F): one sub-pixel up-sampling per range."""
-
-    ups: Any
-
-    def __init__(self, in_channels: int, out_channels: int, ranges: tuple[tuple[int, int], ...]):
-        super().__init__()
-        self.bands = [bins // width for bins, width in ranges]
-        self.ups = nn.ModuleList(FrequencyUpsample(in_channels, out_channels, width) for _, width in ranges)
-        self.act = nn.LeakyReLU(0.2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        parts = x.split(self.bands, dim=-1)
-        return self.act(join([up(part) for up, part in zip(self.ups, parts, strict=True)], -1))
+        if unknown := set(self.pruned) - set(branches):
+            raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
 
 
 class Fuse(ConvUnit):
@@ -205,15 +155,14 @@ class StreamingEnhancer(Stateful):
 
 
 def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
-    mixers, without = config.time_mixer.split(), config.without.split()
     for n in range(config.blocks):
         yield DualPathBlock(
             sum(bins // width for bins, width in config.ranges) // 4,
             config.channels[2],
             config.heads,
             qk_norm=config.qk_norm,
-            time_mixer=mixers[n % len(mixers)],
+            time_mixer=config.time_mixer[n % len(config.time_mixer)],
             window=config.window,
             attention=config.attention,
-            without=[branch for branch in BRANCHES if f"block{n}.{branch}" in without],
+            without=[branch for branch in BRANCHES if f"block{n}.{branch}" in config.pruned],
         )

@@ -93,7 +93,7 @@ def check(config: RunConfig, job: Job) -> None:
 
 def _heard(config: RunConfig, network: nn.Module) -> None:
     """Raises QseError when a segment is too short for the losses: each reads whole frames, and STOI 30 of them."""
-    samples = compared(network, config.mix.samples, config.train.carried)
+    samples = compared(network, config.mix.samples, config.train.carry_state_probability)
     signal = torch.zeros(1, max(1, samples))
     try:
         composite(config.loss, clean=signal, enhanced=signal)

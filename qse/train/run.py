@@ -16,7 +16,7 @@ from torch import Tensor
 from ..data import sources
 from ..data.datasets import Stages
 from ..networks import build_network, weights
-from ..stop_signals import heard_by
+from ..stop_signals import handled_by
 from . import checkpoint
 from .metrics_log import MetricsLog
 from .parallel import average_, launch
@@ -68,7 +68,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, report: Report
 
     network = build_network(config.model)
     header = start_from(network, job.start) if job.start else {}
-    trainer = Trainer(network, loss_of(config.loss, config.train.carried), batches, config.train, device, rank)
+    trainer = Trainer(network, loss_of(config.loss, config.train.carry_state_probability), batches, config.train, device, rank)
     if job.start:
         trainer.begin(Path(job.start).resolve().name, header)
     run = _Run(trainer, config, job, _pairs(config, job), rank, processes, report)
@@ -129,7 +129,7 @@ class _Run:
     def go(self) -> None:
         """Trains until the end, the time limit or a signal; the handlers of signals are put back afterwards."""
         try:
-            with heard_by(self._ask_to_stop):
+            with handled_by(self._ask_to_stop):
                 self._steps()
         finally:
             if self.report and self.rank == 0:

@@ -31,16 +31,16 @@ class TrainConfig:
     batch: int = 2
     steps: int = 0  # 0: as many as `epochs` take
     epochs: int = 1  # times that the source's segments are gone through, where `steps` is 0
-    warmup: int = 300  # steps of linear rise
-    hold: int = 0  # steps at full rate before the cosine begins to fall
+    warmup_steps: int = 300  # of linear rise
+    plateau_steps: int = 0  # step at which the cosine decay begins, if after the rise
     learning_rate: float = 1e-3
     optimizer: str = "adamw"  # or muon, for the quaternion weights
     betas: tuple[float, float] = (0.9, 0.99)  # of AdamW
     weight_decay: float = 0.01
-    clip: float = 1.0  # largest norm of the gradient
-    average: float = 0.999  # decay of the moving average of the weights
+    clip_norm: float = 1.0  # largest norm of the gradient
+    ema_decay: float = 0.999  # of the exponential moving average of the weights
     precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
-    carried: float = 0.0  # chance that an item begins in the state that the step before has left (`carry.loss_of`)
+    carry_state_probability: float = 0.0  # that an item starts from the state after the step before
     compile: bool = False
     checkpoint_every: int = 250
     valid_every: int = 1000
@@ -50,10 +50,10 @@ class TrainConfig:
             raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
-        if not 0 <= self.carried <= 1:
-            raise ValueError(f"carried {self.carried}: a chance, from 0 to 1")
-        if not self.clip > 0:
-            raise ValueError(f"clip {self.clip}: must be above 0; inf never clips")
+        if not 0 <= self.carry_state_probability <= 1:
+            raise ValueError(f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1")
+        if not self.clip_norm > 0:
+            raise ValueError(f"clip_norm {self.clip_norm}: must be above 0; inf never clips")
         if not self.weight_decay >= 0:
             raise ValueError(f"weight_decay {self.weight_decay}: must be at least 0")
         if not self.learning_rate > 0:
@@ -61,7 +61,7 @@ class TrainConfig:
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas {list(self.betas)}: two numbers, from 0 to below 1")
         least = dict.fromkeys(("batch", "epochs", "checkpoint_every", "valid_every"), 1)
-        for name, bound in {**least, "steps": 0, "warmup": 0, "hold": 0}.items():
+        for name, bound in {**least, "steps": 0, "warmup_steps": 0, "plateau_steps": 0}.items():
             if getattr(self, name) < bound:
                 raise ValueError(f"{name} {getattr(self, name)}: must be at least {bound}")
 
@@ -72,9 +72,9 @@ class TrainConfig:
 
     def rate(self, step: int) -> float:
         """The learning rate of a step: linear rise, plateau, cosine to zero at `steps`."""
-        start = max(self.hold, self.warmup)
+        start = max(self.plateau_steps, self.warmup_steps)
         fall = min(max(0.0, (step - start) / max(1, self.steps - start)), 1.0)
-        return self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup)) * 0.5 * (1 + math.cos(math.pi * fall))
+        return self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup_steps)) * 0.5 * (1 + math.cos(math.pi * fall))
 
 
 def moving_average(decay: float) -> Callable[[Sequence[Tensor], Sequence[Tensor], Tensor | int], None]:
@@ -106,7 +106,7 @@ class Trainer:
     ):
         self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
         self.network = network.to(device).train()
-        self.average = AveragedModel(self.network, multi_avg_fn=moving_average(config.average), use_buffers=True)
+        self.average = AveragedModel(self.network, multi_avg_fn=moving_average(config.ema_decay), use_buffers=True)
         if config.compile:
             self.network.compile()  # in place: it keeps its type and its names
         self.optimizers = optimizers(self.network, config.optimizer, config.betas, config.weight_decay)
@@ -141,7 +141,7 @@ class Trainer:
 
     def _update(self, before: list[Tensor]) -> None:
         """One step of the optimiser; a gradient that is not finite leaves weights and statistics as they were."""
-        norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
+        norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
         if not torch.isfinite(norm):  # the same in every process, for the gradient is
             self.skipped += 1
             for statistic, value in zip(self._statistics, before, strict=True):
