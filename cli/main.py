@@ -22,7 +22,7 @@ from qse.stop_signals import requests
 
 from .streams import open_streams
 
-COMMANDS = ("denoise", "live", "info", "train", "mix", "export", "evaluate", "plot", "experiment", "bench")
+COMMANDS = ("denoise", "live", "info", "train", "mix", "export", "evaluate", "plot", "experiment", "bench", "web")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for name in COMMANDS:

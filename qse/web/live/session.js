@@ -1,0 +1,171 @@
+/** One run of the microphone mode: microphone, audio thread, worker, output device. */
+
+import "./ring.js";
+
+const CAPACITY = 1 << 16; // samples of a shared ring
+const LIMIT_SECONDS = 0.5; // of sound under way, before input is dropped
+
+/** Audio constraints: the browser's own processing would run before the model and change what it gets. */
+function constraints(deviceId) {
+  const off = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+  return { audio: { ...off, ...(deviceId ? { deviceId: { exact: deviceId } } : {}) } };
+}
+
+const MICROPHONE_ERRORS = {
+  NotAllowedError: "The browser does not allow the microphone. Allow it beside the address of this page.",
+  NotFoundError: "No microphone was found. Plug one in and start again.",
+  NotReadableError: "The microphone cannot be opened. Another program may be using it.",
+  OverconstrainedError: "This microphone is gone. Choose another.",
+};
+
+async function openMicrophone(deviceId) {
+  try {
+    return await navigator.mediaDevices.getUserMedia(constraints(deviceId));
+  } catch (error) {
+    throw new Error(MICROPHONE_ERRORS[error.name] ?? `The microphone cannot be opened: ${error.message}`);
+  }
+}
+
+/**
+ * Options: `model`, `settings` (strength, bypass), `deviceId`, `sinkId`, `play` (false: no playback), `buffer` in
+ * seconds; for tests `transport` ("shared" or "messages"), `sampleRate` and `tap`.
+ *
+ * `onUpdate(changes)` is called with figures, `dropouts`, `recording`, `error` (a sentence; the session has ended).
+ */
+export class LiveSession {
+  constructor(options, onUpdate) {
+    this.options = options;
+    this.onUpdate = onUpdate;
+    this.transport = options.transport ?? (globalThis.crossOriginIsolated ? "shared" : "messages");
+    this.closed = false;
+  }
+
+  /** Open everything. Error with a sentence for the user; nothing stays open then. */
+  async start() {
+    try {
+      const { sampleRate, deviceId, sinkId } = this.options;
+      this.context = new AudioContext({ latencyHint: "interactive", ...(sampleRate ? { sampleRate } : {}) });
+      this.stream = await openMicrophone(deviceId);
+      if (sinkId && this.context.setSinkId) await this.context.setSinkId(sinkId);
+      for (const file of ["ring.js", "worklet.js"]) {
+        await this.context.audioWorklet.addModule(new URL(file, import.meta.url));
+      }
+      await this.startWorker();
+      this.connect();
+      await this.context.resume();
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  startWorker() {
+    const { model, settings } = this.options;
+    const { sampleRate } = this.context;
+    const messages = { model, settings, sampleRate, rings: null, port: null };
+    const transfer = [];
+    if (this.transport === "shared") {
+      messages.rings = { input: Ring.memory(CAPACITY, true), output: Ring.memory(CAPACITY, true) };
+    } else {
+      const { port1, port2 } = new MessageChannel();
+      messages.port = port1;
+      this.port = port2;
+      transfer.push(port1);
+    }
+    this.rings = messages.rings;
+    this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    return new Promise((resolve, reject) => {
+      this.worker.onerror = (event) => {
+        event.preventDefault();
+        reject(new Error("A part of this page could not be loaded. Reload the page."));
+        this.fail("The processing has failed. Start again.");
+      };
+      this.worker.onmessage = ({ data }) => {
+        if (data.ready) {
+          this.model = data.ready;
+          resolve();
+        }
+        if (data.error) {
+          reject(new Error(data.error));
+          this.fail(data.error);
+        } else this.onUpdate(data);
+        if (data.stopped) this.onStopped?.();
+      };
+      this.worker.postMessage({ action: "start", ...messages }, transfer);
+    });
+  }
+
+  connect() {
+    const { context } = this;
+    const { buffer = 0.02, play = true, tap = false } = this.options;
+    const processorOptions = {
+      rings: this.rings,
+      target: Math.round(buffer * context.sampleRate),
+      limit: Math.round((LIMIT_SECONDS + buffer) * context.sampleRate),
+      batch: Math.round(this.model.hop * context.sampleRate),
+      tap,
+    };
+    this.node = new AudioWorkletNode(context, "qse-live", { outputChannelCount: [2], processorOptions });
+    this.node.port.onmessage = ({ data }) => (data.stopped ? this.onTaps?.(data.stopped) : this.report(data));
+    this.node.onprocessorerror = () => this.fail("The browser's audio thread has failed. Start again.");
+    if (this.port) this.node.port.postMessage({ port: this.port }, [this.port]);
+    this.volume = new GainNode(context, { gain: play ? 1 : 0 });
+    new MediaStreamAudioSourceNode(context, { mediaStream: this.stream }).connect(this.node);
+    this.node.connect(this.volume).connect(context.destination);
+    this.stream.getAudioTracks()[0].onended = () => this.fail("The microphone is gone. Plug it in and start again.");
+    context.onstatechange = () => {
+      if (!this.closed && context.state !== "running") this.onUpdate({ paused: context.state });
+      else if (!this.closed) this.onUpdate({ paused: null });
+    };
+  }
+
+  report({ underruns, dropped, skipped, playing, delay }) {
+    const { context, model } = this;
+    const input = this.stream.getAudioTracks()[0]?.getSettings().latency ?? 0;
+    const output = context.outputLatency || context.baseLatency || 0;
+    const latency = { input, pipeline: delay, model: model.latency, output };
+    latency.total = input + delay + model.latency + output;
+    this.onUpdate({ dropouts: { underruns, dropped, skipped }, playing, latency });
+  }
+
+  /** Change `strength` (dB or null) and `bypass` while running. */
+  set(settings) {
+    this.options.settings = settings;
+    this.worker?.postMessage({ action: "set", ...settings });
+  }
+
+  record() {
+    this.worker.postMessage({ action: "record" });
+  }
+
+  /** End the recording; `onUpdate({recording})` hands it over. */
+  endRecording() {
+    this.worker.postMessage({ action: "endRecording" });
+  }
+
+  fail(sentence) {
+    if (this.closed) return;
+    this.close();
+    this.onUpdate({ error: sentence });
+  }
+
+  /** End the session, a running recording first. With the option `tap`, return what the audio thread kept. */
+  async stop() {
+    if (this.closed) return null;
+    const taps = new Promise((resolve) => (this.onTaps = resolve));
+    const stopped = new Promise((resolve) => (this.onStopped = resolve));
+    this.node.port.postMessage({ stop: true });
+    this.worker.postMessage({ action: "stop" });
+    const timeout = new Promise((resolve) => setTimeout(resolve, 2000, null));
+    const [kept] = await Promise.all([Promise.race([taps, timeout]), Promise.race([stopped, timeout])]);
+    this.close();
+    return kept;
+  }
+
+  close() {
+    this.closed = true;
+    this.worker?.terminate();
+    this.stream?.getTracks().forEach((track) => track.stop());
+    if (this.context && this.context.state !== "closed") this.context.close();
+  }
+}

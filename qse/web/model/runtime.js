@@ -1,0 +1,60 @@
+/** Load ONNX Runtime Web (WebAssembly, SIMD, one thread) and the exported models, checked against their checksums. */
+
+import * as ort from "../vendor/ort.wasm.bundle.min.mjs";
+import { Engine } from "./engine.js";
+
+export const VERSION = "1.30.0";
+const WASM = new URL("../vendor/ort-wasm-simd-threaded.wasm.gz", import.meta.url);
+const WASM_SHA256 = "3398c10d07d229bd91b364548e130e0e51a8e5704b88c7c083ebbeb78842dee2";
+const RELOAD = "Reload the page; if that does not help, it is installed incompletely.";
+
+let ready = null;
+
+/** Return the bytes at `url`. Error with a sentence for the user where they cannot be fetched. */
+export async function fetchBytes(url) {
+  let response;
+  try {
+    response = await fetch(url);
+  } catch {
+    throw new Error("A file of this page cannot be fetched: is its server still running?");
+  }
+  if (!response.ok) throw new Error(`A file of this page is missing (${response.status}). ${RELOAD}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** Return gzip data uncompressed; other bytes as they are (some servers decompress .gz files themselves). */
+export async function gunzip(bytes) {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Return the SHA-256 of bytes as hexadecimal digits. */
+export async function sha256(bytes) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function start() {
+  if (ort.env.versions.web !== VERSION) {
+    throw new Error(`The page needs ONNX Runtime ${VERSION} and found ${ort.env.versions.web}. ${RELOAD}`);
+  }
+  const binary = await gunzip(await fetchBytes(WASM));
+  if ((await sha256(binary)) !== WASM_SHA256) {
+    throw new Error(`ONNX Runtime is damaged or of another version than this page. ${RELOAD}`);
+  }
+  ort.env.wasm.numThreads = 1;
+  ort.env.wasm.proxy = false;
+  ort.env.wasm.wasmBinary = binary;
+  ort.env.logLevel = "error";
+}
+
+/** Return the Engine of a model `{name, url, sha256}`. Error with a sentence for the user. */
+export async function loadEngine(model) {
+  ready ??= start();
+  const [bytes] = await Promise.all([fetchBytes(model.url), ready]);
+  if (model.sha256 && (await sha256(bytes)) !== model.sha256) {
+    throw new Error(`The model ${model.name} is damaged or of another version than this page. ${RELOAD}`);
+  }
+  return Engine.create(ort, bytes);
+}
