@@ -19,9 +19,10 @@ def export(
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")] = None,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
+    from qse.export.card import CardOptions
     from qse.export.release import release
     from qse.networks.weights import weights_step
 
-    cost = release(run, folder, data, faults, licence, others or (), valid)
+    cost = release(run, folder, CardOptions(data, faults, licence), others or (), valid)
     size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
     typer.echo(f"{folder}: step {weights_step(run)}, {size}, RTF {cost.rtf:.3f}")

@@ -11,7 +11,8 @@ from qse.nn.attention import CausalSharedScoreAttention, SharedScoreAttention
 from qse.nn.conv import CausalConv2d, FrequencyUpsample, QuaternionConv2d
 from qse.nn.gru import gru
 from qse.nn.linear import QuaternionLinear
-from qse.nn.norm import QuaternionBatchNorm2d, QuaternionLayerNorm, QuaternionRMSNorm
+from qse.nn.batch_norm import QuaternionBatchNorm2d
+from qse.nn.norm import QuaternionLayerNorm, QuaternionRMSNorm
 from qse.nn.quaternion import conjugate, hamilton_product, modulus
 from qse.nn.recurrent import QuaternionGRU
 

@@ -114,13 +114,13 @@ def test_other_layers_and_algebras_export(words, tmp_path):
 
 @pytest.mark.parametrize("algebra", ["quaternion", "real", "phm"])
 def test_operations_are_counted_in_every_algebra(algebra):
-    from qse.export.release import macs_per_second
+    from qse.export.cost import macs_per_second
 
     assert macs_per_second(live(algebra=algebra)) == pytest.approx(macs_per_second(live()), rel=0.02)
 
 
 def test_operations_of_an_lstm_are_counted():
-    from qse.export.release import macs_per_second
+    from qse.export.cost import macs_per_second
 
     frames, bands, channels = 1000, 4, 16  # of a second; channels are real ones
     gate = frames * bands * 2 * channels**2  # from the input and from the state

@@ -22,6 +22,7 @@ import qse
 from qse.data.mix_config import MixConfig
 from qse.errors import QseError
 from qse.evaluate.metrics import score_pair
+from qse.export.card import CardOptions
 from qse.export.release import release
 from qse.export.streaming import speech_like
 from qse.losses.composite import LossConfig
@@ -546,7 +547,7 @@ def test_a_checkpoint_of_another_model_is_named(whole, audio, tmp_path):
 
 def released(run, folder, **how) -> str:
     """Exports a run and returns its card; ONNX Runtime and PyTorch have to agree on what was exported."""
-    release(run, folder, faults="It knows two noises.", **how)
+    release(run, folder, CardOptions(faults="It knows two noises."), **how)
     noisy = 0.1 * np.random.default_rng(0).standard_normal(16000).astype(np.float32)
     network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
     with torch.no_grad():

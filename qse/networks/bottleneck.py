@@ -61,7 +61,7 @@ class DualPathBlock(Stateful):
     def forward(self, x: Tensor, memory: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]
         if self.attention is not None:
-            y = (self.norm_attention(x) + self.band).flatten(0, 1)  # B T, F, 4, C
+            y = (self.norm_attention(x) + self.band[: x.shape[2]]).flatten(0, 1)  # B T, F, 4, C
             x = x + self.attention(y).unflatten(0, batch)
         if self.time is not None:
             y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C

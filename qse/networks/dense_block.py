@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ..nn.batch_norm import QuaternionBatchNorm2d
 from ..nn.conv import CausalConv2d, QuaternionConv2d
 from ..nn.layout import join
-from ..nn.norm import QuaternionBatchNorm2d
 from ..nn.state import Stateful
 
 

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..nn.batch_norm import fold_batch_norm
 from ..nn.conv_gradient import conv2d
 from ..nn.init import quaternion_init_
 from ..nn.layout import join, to_features, to_tokens
-from ..nn.norm import scale_and_shift
 from ..nn.quaternion import real_matrix
 
 TILE = 32768  # bins of a stretch of frames that goes through a layer at once outside training
@@ -25,15 +25,15 @@ def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training:
     Outside training x goes through a stretch of frames at a time, with its neighbours on both sides: the widest
     features stay in the processor's cache. The result is the same.
     """
-    frames = x.shape[3]
-    tile = max(TILE // x.shape[4], 8 * reach)
+    frames = x.shape[-2]
+    tile = max(TILE // x.shape[-1], 8 * reach)
     if training or torch.compiler.is_compiling() or frames <= tile:
         return layer(x)
     parts = []
     for start in range(0, frames, tile):
         first = max(start - reach, 0)
-        y = layer(x[:, :, :, first : start + tile + reach])
-        parts.append(to_tokens(y[:, :, :, start - first : start - first + tile]))
+        y = layer(x[..., first : start + tile + reach, :])
+        parts.append(to_tokens(y[..., start - first : start - first + tile, :]))
     return to_features(torch.cat(parts, dim=1))
 
 
@@ -56,8 +56,7 @@ class NormedConv(nn.Module):
         weight = real_matrix(self.weight)
         if self.training:
             return self.batch_norm(self._convolve(x, weight, None)).unflatten(1, (4, -1))
-        scale, shift = scale_and_shift(self.batch_norm)
-        return self._convolve(x, weight * scale[:, None, None, None], shift).unflatten(1, (4, -1))
+        return self._convolve(x, *fold_batch_norm(weight, None, self.batch_norm)).unflatten(1, (4, -1))
 
     def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         if weight.shape[2:] == (1, 1):  # a product, without a convolution's copies; of tokens: a graph transposes once
@@ -93,7 +92,7 @@ class GatedLayer(nn.Module):
         return in_tiles(self._layer, x, self.reach, self.training)
 
     def _layer(self, x: Tensor) -> Tensor:
-        value, gate = self.both(self.widen(x)).chunk(2, dim=2)
+        value, gate = self.both(self.widen(x)).chunk(2, dim=-3)
         return self.dropout(self.act(value)) * torch.sigmoid(gate)
 
 

@@ -8,10 +8,10 @@ Where the text leaves a choice open, docs/paper.md says what was chosen and why.
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
 from ..config import require_positive
+from ..nn.centred_stft import CentredISTFT, CentredSTFT
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import channels_innermost, join, to_features, to_tokens
@@ -102,31 +102,16 @@ class QuaternionDenseConfig(QuaternionConformerConfig):
 
 
 class Offline(nn.Module):
-    """(B, N) noisy samples -> (B, N) enhanced samples, aligned; `core` does the work on the spec.
-
-    The STFT is centred, padded with zeros at both ends, under a Hann window.
-    """
-
-    window: Tensor
+    """(B, N) noisy samples -> (B, N) enhanced samples, aligned; `core` maps spec to spec, (B, 2, T, F)."""
 
     def __init__(self, config: OfflineConfig, core: nn.Module):
         super().__init__()
         self.config, self.core = config, core
-        self.register_buffer("window", torch.hann_window(config.n_fft), persistent=False)
+        self.analysis = CentredSTFT(config.n_fft, config.hop_length)
+        self.synthesis = CentredISTFT(config.n_fft, config.hop_length)
 
     def forward(self, audio: Tensor) -> Tensor:
         return self.synthesis(self.core(self.analysis(audio)), audio.shape[1])
-
-    def analysis(self, audio: Tensor) -> Tensor:
-        """(B, N) -> (B, 2, T, F), T = 1 + N // hop_length, F = n_fft / 2 + 1."""
-        n_fft, hop_length = self.config.n_fft, self.config.hop_length
-        spec = torch.stft(audio, n_fft, hop_length, window=self.window, pad_mode="constant", return_complex=True)
-        return torch.view_as_real(spec).permute(0, 3, 2, 1)
-
-    def synthesis(self, spec: Tensor, samples: int) -> Tensor:
-        """The inverse of `analysis`: (B, 2, T, F) -> (B, samples)."""
-        spec = torch.view_as_complex(spec.float().permute(0, 3, 2, 1).contiguous())
-        return torch.istft(spec, self.config.n_fft, self.config.hop_length, window=self.window, length=samples)
 
 
 class QuaternionOffline(Offline):
@@ -191,7 +176,7 @@ class Decoder(nn.Module):
         self.out = real_output(4 * c)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.out(self.up(self.dense(x)).flatten(1, 2))
+        return self.out(self.up(self.dense(x)).flatten(1, -3))
 
 
 def real_output(channels: int) -> nn.Sequential:

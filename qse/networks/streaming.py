@@ -6,13 +6,15 @@ The encoder's first layer treats every one of `ranges` with a kernel of its own:
 above, as hearing does; the decoder's last layer opens all ranges again to single bins.
 """
 
+import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from torch import Tensor, nn
 
 from ..config import require_positive
-from ..nn.band_split import BandMerge, BandSplit
+from ..nn.band_split import BandMerge, BandSplit, ranges_below
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import join
@@ -23,6 +25,8 @@ from .algebra import convert_
 from .bottleneck import BRANCHES, Bottleneck, DualPathBlock
 from .dense_block import CausalUnit, ConvUnit, DenseBlock
 from .time_mixers import BAND_ATTENTION, TIME_MIXERS
+
+REFERENCE_RATE = 16000  # Hz: at other rates the features are scaled to the magnitudes of this one
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,17 @@ class StreamingConfig:
         branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
         if unknown := set(self.pruned) - set(branches):
             raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
+
+    def at(self, sample_rate: int) -> "StreamingConfig":
+        """Return the same windows in seconds at a lower sample rate, without the bands above half of it.
+
+        Raises ValueError for a higher rate, and for one at which windows or bands are no whole numbers.
+        """
+        sizes = {name: getattr(self, name) * sample_rate for name in ("n_fft", "hop_length", "overlap")}
+        if sample_rate > self.sample_rate or any(size % self.sample_rate for size in sizes.values()):
+            raise ValueError(f"sample_rate {sample_rate}: not a rate of a network for {self.sample_rate} Hz")
+        sizes = {name: size // self.sample_rate for name, size in sizes.items()}
+        return replace(self, sample_rate=sample_rate, ranges=ranges_below(self.ranges, sizes["n_fft"] // 2), **sizes)
 
 
 class Fuse(ConvUnit):
@@ -124,19 +139,44 @@ class Decoder(Stateful):
 
 
 class StreamingEnhancer(Stateful):
-    """(B, T * hop_length) noisy samples -> (B, T * hop_length) enhanced samples, `latency` samples later."""
+    """(B, T * hop_length) noisy samples -> (B, T * hop_length) enhanced samples, `latency` samples later.
+
+    One set of weights serves every sample rate whose bins and hops last as long: see `at`.
+    """
 
     def __init__(self, config: StreamingConfig):
         super().__init__()
         self.config = config
-        self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
-        self.features = QuaternionFeatures(config.power, config.n_fft // 2)
         self.encoder = Encoder(config)
         self.bottleneck = Bottleneck(_blocks(config))
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()
-        self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
+        self._set_rate(config)
         convert_(self, config.algebra, config.phm_n)
+
+    def _set_rate(self, config: StreamingConfig) -> None:
+        """Build the parts without weights, which depend on the sample rate."""
+        self.config = config
+        self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
+        self.features = QuaternionFeatures(config.power, config.n_fft // 2, REFERENCE_RATE / config.sample_rate)
+        self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
+
+    def at(self, sample_rate: int) -> "StreamingEnhancer":
+        """Return this network at a lower sample rate: the same weights, shared, without the bands above half of it.
+
+        The state of one rate does not fit another. Raises ValueError as `StreamingConfig.at` does.
+        """
+        if sample_rate == self.config.sample_rate:
+            return self
+        config = self.config.at(sample_rate)
+        bins = config.n_fft // 2
+        narrow = _with_parts(
+            self,
+            encoder=_with_parts(self.encoder, split=self.encoder.split.below(bins)),
+            decoder=_with_parts(self.decoder, join=self.decoder.join.below(bins)),
+        )
+        narrow._set_rate(config)
+        return narrow
 
     @property
     def latency(self) -> int:
@@ -152,6 +192,13 @@ class StreamingEnhancer(Stateful):
         o, after["decoder"] = self.decoder((x0, x1, x2), state.get("decoder"))  # B, 3, T, F
         enhanced, after["synthesis"] = self.synthesis(self.mask(spec, o), state.get("synthesis"))
         return enhanced, after
+
+
+def _with_parts(module: Any, **parts: nn.Module) -> Any:
+    """Return a copy of `module` that shares all weights and has `parts` in the place of its own children."""
+    module = copy.copy(module)
+    module._modules = {**module._modules, **parts}
+    return module
 
 
 def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:

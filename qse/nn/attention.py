@@ -25,7 +25,7 @@ class Projections(nn.Module):
         super().__init__()
         if channels % heads:
             raise ValueError(f"{heads} heads do not divide {channels} quaternion channels")
-        self.heads = heads
+        self.heads, self.qk_norm = heads, qk_norm
         self.linear = QuaternionLinear(channels, 3 * channels)
         self.norm_q = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
         self.norm_k = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()

@@ -9,14 +9,15 @@ class QuaternionFeatures(nn.Module):
 
     `power` p = 1 is the main paper's (0, |X|, Re X, Im X); p = 0.3 tames the dynamic range of speech and keeps the
     phase. m is held above 1e-5, so silence gives zeros in Re and Im and a finite |X|. `bins`: only the first ones.
+    `gain` scales the spectrum first: a window of the same duration sums more samples at a higher sample rate.
     """
 
-    def __init__(self, power: float = 0.3, bins: int | None = None):
+    def __init__(self, power: float = 0.3, bins: int | None = None, gain: float = 1.0):
         super().__init__()
-        self.power, self.bins = power, bins
+        self.power, self.bins, self.gain = power, bins, gain
 
     def forward(self, spec: Tensor) -> Tensor:
-        spec = spec[..., : self.bins]
+        spec = spec[..., : self.bins] * self.gain if self.gain != 1 else spec[..., : self.bins]
         power = spec.square().sum(1, keepdim=True).clamp_min(1e-10)  # m^2: B, 1, T, F
         mag, scale = power ** (self.power / 2), power ** ((self.power - 1) / 2)
         return torch.cat([torch.zeros_like(power), mag, spec * scale], dim=1)[:, :, None]

@@ -1,9 +1,10 @@
-"""How features (B, 4, C, T, F) lie in memory: F innermost, as torch makes them, or components and channels innermost.
+"""Memory order of features (B, 4, C, T, F): F innermost (torch's default), or components and channels innermost.
 
-The second order is the one that matrix units are fed with, and tokens (B, T, F, 4, C) come out of it as a view:
-convolutions in bfloat16 are four times as fast in it. It is a matter of strides only, no shape depends on it. Norms,
-functions of single numbers, and convolutions in bfloat16 keep the order of their input; `join` does where torch.cat
-would not.
+The second order suits matrix units, and gives tokens (B, T, F, 4, C) as a view: convolutions in bfloat16 are four times
+as fast in it. Only strides change, never shapes. Norms, element-wise functions and bfloat16 convolutions keep the
+order of their input; `join` does where torch.cat would not.
+
+Real features (B, C, T, F) and tokens (B, T, F, C), as in an exported network, pass through the same functions.
 """
 
 from typing import Any
@@ -14,40 +15,41 @@ from torch import Tensor
 
 def to_tokens(x: Tensor) -> Tensor:
     """(B, 4, C, T, F) -> (B, T, F, 4, C), a view."""
-    return x.permute(0, 3, 4, 1, 2)
+    return x.movedim((-2, -1), (1, 2))
 
 
 def to_features(x: Tensor) -> Tensor:
     """(B, T, F, 4, C) -> (B, 4, C, T, F), a view."""
-    return x.permute(0, 3, 4, 1, 2)
+    return x.movedim((1, 2), (-2, -1))
 
 
 def channels_innermost(x: Tensor) -> Tensor:
-    """Features with components and channels innermost."""
+    """Copy features so that components and channels lie innermost."""
     return to_features(to_tokens(x).contiguous())
 
 
 def is_channels_innermost(x: Tensor) -> bool:
+    """Return whether quaternion features (five axes) lie so; False for real ones."""
     return x.ndim == 5 and x.stride(2) == 1 and x.stride(1) == x.shape[2]
 
 
 def join(parts: list[Tensor], dim: int) -> Tensor:
-    """torch.cat of features along `dim`, counted from the end; the result has the order of the last part."""
+    """Concatenate features along `dim`, counted from the end; the result has the memory order of the last part."""
     if not is_channels_innermost(parts[-1]):
         return torch.cat(parts, dim)
-    tokens, place = [to_tokens(part) for part in parts], (0, 3, 4, 1, 2).index(dim % 5)
-    return to_features(_Join.apply(place, *tokens) if torch.is_grad_enabled() else torch.cat(tokens, place))
+    tokens, token_dim = [to_tokens(part) for part in parts], (0, 3, 4, 1, 2).index(dim % 5)
+    return to_features(_Join.apply(token_dim, *tokens) if torch.is_grad_enabled() else torch.cat(tokens, token_dim))
 
 
 class _Join(torch.autograd.Function):
-    """torch.cat, but the gradient of a part is a tensor of its own: that of torch.cat is a slice, slow to work on."""
+    """torch.cat whose gradients are separate contiguous tensors; torch.cat's own are slices, slow to compute with."""
 
     @staticmethod
     def forward(ctx: Any, dim: int, *parts: Tensor) -> Tensor:
         ctx.dim, ctx.sizes = dim, [part.shape[dim] for part in parts]
-        wide = _packed(*parts)
-        joined = torch.cat(wide, dim)
-        return joined if wide[0] is parts[0] else joined.view(parts[0].dtype)
+        words = _packed(*parts)
+        joined = torch.cat(words, dim)
+        return joined if words[0] is parts[0] else joined.view(parts[0].dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -56,7 +58,7 @@ class _Join(torch.autograd.Function):
 
 
 def moved(x: Tensor, order: tuple[int, ...]) -> Tensor:
-    """The axes of x in another order, the last one in its place, in memory as well."""
+    """Permute the axes of x, the last one in its place, and copy to contiguous memory when gradients are recorded."""
     return _Move.apply(x, order) if torch.is_grad_enabled() else x.permute(order)
 
 
@@ -64,8 +66,8 @@ class _Move(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, order: tuple[int, ...]) -> Tensor:
         ctx.back = tuple(sorted(range(x.ndim), key=order.__getitem__))
-        (wide,) = _packed(x.permute(order))
-        return wide.clone(memory_format=torch.contiguous_format).view(x.dtype)
+        (words,) = _packed(x.permute(order))
+        return words.clone(memory_format=torch.contiguous_format).view(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
@@ -73,17 +75,17 @@ class _Move(torch.autograd.Function):
 
 
 def _packed(*parts: Tensor) -> list[Tensor]:
-    """The same memory, with neighbours on the last axis taken as one item without a meaning, of up to 16 bytes: to move
-    eight numbers of two bytes at once takes little longer than to move one of them. Parts of several types, or that do
-    not fit, come back as they are.
+    """Reinterpret adjacent values on the last axis as one wider word of up to 16 bytes, which copies faster.
+
+    Parts of several types, or whose offsets and strides are no multiple of the word, come back unchanged.
     """
-    for kind in () if torch.compiler.is_compiling() else (torch.complex128, torch.int64, torch.int32):
-        numbers = kind.itemsize // parts[0].element_size()
-        if numbers and all(part.dtype == parts[0].dtype and _fits(part, numbers) for part in parts):
-            return [part.view(kind) for part in parts]
+    for word in () if torch.compiler.is_compiling() else (torch.complex128, torch.int64, torch.int32):
+        count = word.itemsize // parts[0].element_size()
+        if count and all(part.dtype == parts[0].dtype and _fits(part, count) for part in parts):
+            return [part.view(word) for part in parts]
     return list(parts)
 
 
-def _fits(x: Tensor, numbers: int) -> bool:
-    others = (x.storage_offset(), x.shape[-1], *x.stride()[:-1])
-    return x.stride(-1) == 1 and all(number % numbers == 0 for number in others)
+def _fits(x: Tensor, count: int) -> bool:
+    sizes = (x.storage_offset(), x.shape[-1], *x.stride()[:-1])
+    return x.stride(-1) == 1 and all(size % count == 0 for size in sizes)

@@ -1,7 +1,6 @@
-"""Normalisation that a stream can afford: no statistic over time.
+"""Quaternion layer norms without a statistic over time, so that a stream can use them.
 
-`QuaternionRMSNorm` is Eqs. 17-18 of the main paper; `QuaternionLayerNorm` treats one token, `QuaternionBatchNorm2d`
-uses running statistics and folds into the convolution before it (`fold`).
+`QuaternionRMSNorm` is Eqs. 17-18 of the main paper; `QuaternionLayerNorm` treats one token at a time.
 """
 
 import torch
@@ -41,19 +40,3 @@ class QuaternionLayerNorm(nn.Module):
         x = (x - x.mean(-1, keepdim=True)).flatten(-2)  # ..., 4 C, of mean zero: what is left is its RMS
         y = F.layer_norm(x, x.shape[-1:], self.gain.repeat(4), self.bias.flatten(), self.eps)
         return y.unflatten(-1, (4, -1))
-
-
-def scale_and_shift(norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-    """What a batch norm multiplies every channel by in eval mode, and what it adds then."""
-    scale = norm.weight * torch.rsqrt(norm.get_buffer("running_var") + norm.eps)
-    return scale, norm.bias - norm.get_buffer("running_mean") * scale
-
-
-class QuaternionBatchNorm2d(nn.BatchNorm2d):
-    """(B, 4, C, T, F): batch normalisation of each component of each channel, by running statistics in eval mode."""
-
-    def __init__(self, channels: int):
-        super().__init__(4 * channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x.flatten(1, 2)).unflatten(1, (4, -1))

@@ -1,7 +1,7 @@
 """Quaternion recurrence over time.
 
 x (N, T, 4, C): N independent sequences of T frames. The GRU's gates act on each real component, its matrices are
-quaternion (Parcollet et al., "Quaternion Recurrent Neural Networks", section 2.3, has the RNN; the GRU cell is by analogy).
+quaternion (by analogy with the RNN of Parcollet et al., "Quaternion Recurrent Neural Networks", section 2.3).
 """
 
 import torch

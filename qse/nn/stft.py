@@ -39,8 +39,8 @@ def _trapezium(rise: int, flat: int, fall: int) -> Tensor:
     return torch.cat([up[:rise], torch.ones(flat, dtype=torch.float64), down[fall:]])
 
 
-def _fourier(n_fft: int) -> Tensor:
-    """(2, F, n_fft), float64: rows cos and -sin of the bins 0 .. n_fft / 2."""
+def fourier_basis(n_fft: int) -> Tensor:
+    """Return (2, F, n_fft), float64: rows cos and -sin of the bins 0 .. n_fft / 2."""
     turns = torch.arange(n_fft // 2 + 1)[:, None] * torch.arange(n_fft) % n_fft  # exact
     angle = turns.double() * (2 * math.pi / n_fft)
     return torch.stack([angle.cos(), -angle.sin()])
@@ -65,7 +65,7 @@ class Analysis(Stateful):
     def __init__(self, n_fft: int, hop_length: int, overlap: int = 0):  # 0: a whole hop
         super().__init__()
         self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
-        basis = _fourier(n_fft) * window_pair(n_fft, hop_length, self.overlap)[0]
+        basis = fourier_basis(n_fft) * window_pair(n_fft, hop_length, self.overlap)[0]
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, n_fft
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -91,7 +91,7 @@ class Synthesis(Stateful):
         super().__init__()
         self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
         window = window_pair(n_fft, hop_length, self.overlap)[1]
-        basis = _fourier(n_fft)[..., n_fft - len(window) :] * window * bin_weights(n_fft)[:, None]
+        basis = fourier_basis(n_fft)[..., n_fft - len(window) :] * window * bin_weights(n_fft)[:, None]
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, hop + overlap
 
     def forward(self, spec: Tensor, tail: Tensor | None = None) -> tuple[Tensor, Tensor]:

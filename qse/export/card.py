@@ -1,0 +1,106 @@
+"""Write the card of a model: what it is, what it costs, how it was trained and scored, its known faults."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..machine import processor
+from ..networks import Network
+from ..networks.streaming import StreamingEnhancer
+from ..train.recipe import RunConfig
+from .cost import Cost
+
+SCORES = (("WB-PESQ", "pesq_wb", 3), ("STOI", "stoi", 4), ("SI-SDR dB", "si_sdr", 2))  # title, key, digits
+
+
+@dataclass(frozen=True)
+class CardOptions:
+    """Text for a card that no measurement gives.
+
+    data: a sentence on what the model was trained on; faults: on what it is known to do badly.
+    """
+
+    data: str = ""
+    faults: str = ""
+    licence: str = "Apache-2.0"
+
+
+@dataclass(frozen=True)
+class Card:
+    """Everything that a card is written from.
+
+    header: that of the weights, as the trainer wrote it. scores: means over validation pairs; empty: none are given.
+    """
+
+    name: str
+    network: Network
+    config: RunConfig
+    header: Mapping[str, str]
+    cost: Cost
+    options: CardOptions
+    scores: Mapping[str, str | float] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """Return the card as Markdown."""
+        kind = "Streaming speech" if isinstance(self.network, StreamingEnhancer) else "Speech"
+        lines = [
+            f"# {self.name}",
+            "",
+            f"{kind} enhancement: one channel of noisy speech in, enhanced speech out.",
+            "",
+            "| | |",
+            "|---|---|",
+            *(f"| {key} | {value} |" for key, value in self._rows()),
+        ]
+        for paragraph in self._paragraphs():
+            lines += ["", paragraph]
+        return "\n".join([*lines, ""])
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        cost = self.cost
+        yield "sample rate", f"{self.network.config.sample_rate} Hz"
+        yield "algorithmic latency", self._latency()
+        yield "parameters", f"{cost.params:,}"
+        yield "multiply-accumulates", f"{cost.macs / 1e9:.2f} G per second of audio"
+        if cost.hop:
+            yield "state", f"{cost.hop.state_bytes / 1024:.0f} KiB"
+            yield "time per hop, one thread", f"p50 {1e6 * cost.hop.p50:.0f} µs, p99 {1e6 * cost.hop.p99:.0f} µs"
+        yield "RTF, one thread", f"{cost.rtf:.3f} ({processor()})"
+        yield "training", self._training()
+        yield "licence", self.options.licence
+
+    def _paragraphs(self) -> Iterator[str]:
+        if self.scores:
+            scores = (f"{title} {float(self.scores[key]):.{digits}f}" for title, key, digits in SCORES)
+            yield f"Validation pairs, mean: {', '.join(scores)}"
+        if self.options.data:
+            yield f"Trained on {self.options.data}"
+        if self.options.faults:
+            yield f"Known faults: {self.options.faults}"
+        yield from self._reproduction()
+
+    def _latency(self) -> str:
+        if not isinstance(self.network, StreamingEnhancer):
+            return "whole recordings"
+        config = self.network.config
+        hop, overlap = (1000 * samples / config.sample_rate for samples in (config.hop_length, self.network.latency))
+        return f"{hop + overlap:g} ms (hop {hop:g} ms)"
+
+    def _training(self) -> str:
+        header, origin = self.header, self.header.get("origin")  # hours of the origin are counted too
+        skipped = int(header.get("skipped", 0))  # their gradients were not finite
+        steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
+        steps += f" after those of {origin}, in all " if origin else ", "
+        audio = int(header["heard"]) / self.config.mix.sample_rate
+        hours = f"{float(header['seconds']) / 3600:.1f} h for {audio / 3600:.1f} h of audio"
+        mean = f"; mean with the weights of {header['mean_with']}" if "mean_with" in header else ""
+        return f"{steps}{hours}, seed {self.config.train.seed}{mean}"
+
+    def _reproduction(self) -> Iterator[str]:
+        """Yield a sentence and the command that repeats the last run."""
+        header, origin = self.header, self.header.get("origin")
+        options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
+        command = f"qse train --config config.toml {options} --out RUN" + (f" --from {origin}" if origin else "")
+        again = "Its last run" if origin or "mean_with" in header else "To train it again"
+        again += ", which began with the release before this one" if origin == self.name else ""
+        yield f"{again} (`config.toml` lies beside this card):"
+        yield f"    {command}"

@@ -1,0 +1,61 @@
+"""Measure what a model costs: parameters, multiply-accumulates, real-time factor, time and state per hop."""
+
+import copy
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import torch
+
+from ..networks import Network
+from ..networks.paper_models import macs
+from ..runtime.model import Model
+from ..runtime.timing import GROUP, race, stepper
+from .graph_file import speech_like
+
+
+@dataclass(frozen=True)
+class HopCost:
+    """Cost of one hop of a streaming model: quantiles of the time in seconds on one thread, and the state in bytes."""
+
+    p50: float
+    p99: float
+    state_bytes: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of a model on one thread; rtf = processing time / audio time, macs per second of audio."""
+
+    rtf: float
+    params: int
+    macs: float
+    hop: HopCost | None = None
+
+
+def measure(network: Network, model: Model, seconds: float = 10.0) -> Cost:
+    """Measure a network and its graph on one thread of this machine, over `seconds` of audio."""
+    params = sum(parameter.numel() for parameter in network.parameters())
+    if not model.streams:
+        noisy = speech_like(round(seconds * model.sample_rate), model.sample_rate)
+        times = race({model.name: lambda: _enhance(model, noisy)}, 0.0, least=2)[model.name]
+        return Cost(times.median / seconds, params, macs_per_second(network))
+    engine = model.as_engine()
+    hop, state = engine.hop_length / engine.sample_rate, engine.initial_state()
+    times = race({engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP))[engine.name]
+    per_hop = HopCost(times.median, times.quantile(0.99), sum(array.nbytes for array in state.values()))
+    return Cost(times.mean / hop, params, macs_per_second(network), per_hop)
+
+
+def macs_per_second(network: Network) -> int:
+    """Count the multiply-accumulates of a network in one second of audio."""
+    config = network.config
+    network = copy.deepcopy(network).double().eval()  # in float32 an LSTM is one operator that is not counted
+    second = config.sample_rate // config.hop_length * config.hop_length
+    return macs(network, torch.zeros(1, second, dtype=torch.float64))
+
+
+def _enhance(model: Model, noisy: np.ndarray) -> None:
+    channel = model.open_channel()
+    channel.process(noisy)
+    channel.finish()

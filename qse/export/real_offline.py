@@ -1,0 +1,20 @@
+"""Real forms of the parts of an offline network that are neither basic layers nor attention."""
+
+from torch import nn
+
+from ..networks.offline import Decoder
+from ..nn.features import QuaternionFeatures
+from .real_form import interleave, real_form, with_real_children
+
+
+@real_form.register
+def _features(features: QuaternionFeatures) -> nn.Sequential:
+    """One quaternion channel becomes four real ones: (B, 2, T, F) -> (B, 4, T, F)."""
+    return nn.Sequential(features, nn.Flatten(1, 2))
+
+
+@real_form.register
+def _decoder(decoder: Decoder) -> Decoder:
+    first = next(layer for layer in decoder.out if isinstance(layer, nn.Conv2d))  # it reads quaternions as reals
+    first.weight = nn.Parameter(interleave(first.weight, 1))
+    return with_real_children(decoder)

@@ -1,0 +1,53 @@
+"""Real forms of features and mask, on a spectrum in the order of the factored transform (fourier.py)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.features import QuaternionFeatures
+from .fourier import bins_by_place
+
+
+class RealFeatures(nn.Module):
+    """`QuaternionFeatures` of `bins`, from a spectrum by places: (B, T, R, 2, J) -> (B, 3, T, len(bins)).
+
+    The real part of these quaternions is zero and left out.
+    """
+
+    index: Tensor
+
+    def __init__(self, features: QuaternionFeatures, n_fft: int, bins: Tensor):
+        super().__init__()
+        self.power = features.power
+        places = bins_by_place(n_fft)
+        place = (places.flatten() == bins[:, None]).int().argmax(1)  # the first one of each bin
+        re = place + place // places.shape[1] * places.shape[1]  # among (r, part, m)
+        self.register_buffer("index", torch.cat([re, re + places.shape[1]]).int())
+
+    def forward(self, spec: Tensor) -> Tensor:
+        spec = spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)  # B, 2, T, bins
+        mag = torch.linalg.vector_norm(spec, dim=1, keepdim=True).clamp_min(1e-5)
+        return torch.cat([mag, spec], 1) * mag ** (self.power - 1)
+
+
+class RealMask(nn.Module):
+    """`MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products (B, T, R, 2, 2, J).
+
+    The 1 of 1 + o1 is in o already; the 2 of 2 sigmoid(o0) and the sum of the products are left to the synthesis.
+    """
+
+    index: Tensor
+
+    def __init__(self, n_fft: int, bins: int):
+        super().__init__()
+        places = bins_by_place(n_fft).clamp_max(bins - 1)  # R, J
+        self.register_buffer("index", torch.stack([places, places + bins], 1).flatten().int())
+        self.rows = len(places)
+
+    def forward(self, spec: Tensor, o: Tensor) -> Tensor:
+        gain, turn = o.split([1, 2], 1)
+        length = torch.linalg.vector_norm(turn, dim=1, keepdim=True).clamp_min(math.sqrt(1e-7))
+        turn = turn * (torch.sigmoid(gain) / length)
+        turn = turn.transpose(1, 2).flatten(2).index_select(2, self.index).unflatten(2, (self.rows, 1, 2, -1))
+        return spec[:, :, :, :, None] * turn

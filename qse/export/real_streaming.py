@@ -1,0 +1,103 @@
+"""Real forms of the parts of a streaming network: larger and fewer operators for one frame at a time."""
+
+from itertools import chain
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..networks.bottleneck import DualPathBlock
+from ..networks.dense_block import CausalUnit
+from ..networks.streaming import Decoder, StreamingEnhancer
+from ..nn.band_split import BandMerge, BandSplit
+from ..nn.state import Stateful, delay
+from .fourier import FactoredAnalysis, FactoredSynthesis
+from .real_form import interleave, real_form, with_children, with_real_children
+from .real_layers import real_conv
+from .real_spectrum import RealFeatures, RealMask
+
+
+class RealBandSplit(nn.Module):
+    """`BandSplit` of (B, 3, T, bins): the bins of every range, side by side, without the real part, which is zero."""
+
+    def __init__(self, split: BandSplit):
+        super().__init__()
+        seen, self.padding = split.receptive_fields()
+        self.sizes, self.act = [last - first for first, last in seen], split.act
+        convs = [real_conv(conv, split.norm) for conv in split.convs]
+        for conv in convs:
+            conv.weight = nn.Parameter(conv.weight[:, 1:].contiguous())
+        self.convs = nn.ModuleList(convs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = zip(self.convs, x.split(self.sizes, 3), self.padding, strict=True)
+        return torch.cat([self.act(conv(F.pad(part, padding))) for conv, part, padding in parts], 3)
+
+
+class DelayedConv(Stateful):
+    """`CausalUnit` with two taps in time: convolution, batch norm and activation.
+
+    Both taps are applied to the newest frame; the older tap's result waits in the state for `dilation` frames. The
+    output has fewer channels than the input, so this state is the smaller one. State: (B, C', dilation, F').
+    """
+
+    def __init__(self, unit: CausalUnit):
+        super().__init__()
+        conv = unit.conv.conv
+        real = real_conv(conv, unit.norm)
+        (older, newer), bias = real.weight.unbind(2), real.get_parameter("bias")
+        self.dilation, self.act = conv.dilation[0], unit.act
+        self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), conv.stride, conv.padding)
+        self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
+        self.taps.bias = nn.Parameter(torch.cat([bias, torch.zeros_like(bias)]))
+
+    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        newer, older = self.taps(x).chunk(2, 1)
+        if past is None:
+            past = older.new_zeros(*older.shape[:2], self.dilation, older.shape[3])
+        due, past = delay(older, past, dim=2)
+        return self.act(newer + due), past
+
+
+real_form.register(BandSplit, RealBandSplit)
+real_form.register(CausalUnit, DelayedConv)
+
+
+@real_form.register
+def _band_merge(merge: BandMerge) -> BandMerge:
+    """The activation comes before the bins are reordered, where it fuses with the convolution."""
+    for up in merge.ups:
+        with_children(up, conv=nn.Sequential(real_conv(up.conv), merge.act))
+    return with_children(merge, act=nn.Identity())
+
+
+@real_form.register
+def _block(block: DualPathBlock) -> DualPathBlock:
+    if block.band is not None:
+        block.band = nn.Parameter(block.band.mT.flatten(1))  # bands, C
+    return with_real_children(block)
+
+
+@real_form.register
+def _decoder(decoder: Decoder) -> Decoder:
+    decoder.head.weight = nn.Parameter(interleave(decoder.head.weight, 1))
+    decoder.head.get_parameter("bias")[1] += 1  # of 1 + o1 + i o2, see RealMask
+    return with_real_children(decoder)
+
+
+@real_form.register
+def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
+    n_fft, (seen, _) = network.config.n_fft, network.encoder.split.receptive_fields()
+    bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
+    synthesis = FactoredSynthesis(network.synthesis)
+    synthesis.window *= 2  # of 2 sigmoid(o0), see RealMask
+    return with_children(
+        network,
+        analysis=FactoredAnalysis(network.analysis),
+        features=RealFeatures(network.features, n_fft, bins),
+        encoder=real_form(network.encoder),
+        bottleneck=real_form(network.bottleneck),
+        decoder=real_form(network.decoder),
+        mask=RealMask(n_fft, n_fft // 2),
+        synthesis=synthesis,
+    )

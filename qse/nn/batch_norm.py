@@ -1,0 +1,25 @@
+"""Batch normalisation of quaternion features, and its folding into the convolution before it.
+
+In eval mode a batch norm is a fixed scale and shift per channel, so it costs nothing once it is part of the weights:
+training code folds on the fly (`networks.dilated_densenet`), export folds once (`export.real_layers`).
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class QuaternionBatchNorm2d(nn.BatchNorm2d):
+    """(B, 4, C, T, F): batch normalisation of each component of each channel, by running statistics in eval mode."""
+
+    def __init__(self, channels: int):
+        super().__init__(4 * channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.flatten(1, 2)).unflatten(1, (4, -1))
+
+
+def fold_batch_norm(weight: Tensor, bias: Tensor | None, norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
+    """Return the real kernel (out, in, kt, kf) and bias (out,) of a convolution followed by `norm` in eval mode."""
+    scale = norm.weight * torch.rsqrt(norm.get_buffer("running_var") + norm.eps)
+    mean = norm.get_buffer("running_mean")
+    return weight * scale[:, None, None, None], norm.bias + scale * (-mean if bias is None else bias - mean)
