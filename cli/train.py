@@ -11,7 +11,7 @@ from .options import NOISE, RECIPE, SPEECH, Change, number
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from qse.train.recipe import TrainConfig
+    from qse.train.train_config import TrainConfig
 
 
 def train(
@@ -36,7 +36,7 @@ def train(
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
     from qse.errors import UsageError
     from qse.networks import weights
-    from qse.train.preflight import Job
+    from qse.train.job import Job
     from qse.train.recipe import find_recipe, read_config
     from qse.train.run import train as run
 

@@ -29,7 +29,7 @@ from ..networks.time_mixers import TIME_MIXERS
 from ..runtime.engine import Engine
 from ..runtime.timing import GROUP, race, stepper
 from ..train.recipe import RunConfig, find_recipe, read_config
-from ..train.stateful_training import loss_of
+from ..train.stateful_training import training_loss
 from ..train.trainer import Trainer
 from ..train.validation import METRICS, Utterance, find_pairs, read_pairs, validate
 from .results import Row, write_table
@@ -97,10 +97,10 @@ class Mixers:
         mixer = NoiseMixer(config.mix, *self._corpora, seed, device)
         plan = replace(config.train, seed=seed).counted(mixer.segments, 1)
         network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
-        trainer = Trainer(network, loss_of(config.loss, plan.carry_state_probability), batches, plan, device)
+        trainer = Trainer(network, training_loss(config.loss, plan.carry_state_probability), batches, plan, device)
         while trainer.done < plan.steps:
             trainer.step()
-        return validate(trainer.average.module, self._pairs, device)
+        return validate(trainer.ema.network, self._pairs, device)
 
     @cached_property
     def _corpora(self) -> tuple[Corpus, Corpus]:

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
-from ..audio.atomic_write import whole
+from ..audio.atomic_write import atomic_path
 from ..errors import QseError
 from .muon import QuaternionMuon
 
@@ -23,7 +23,7 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
     """Writes `path` atomically. Raises QseError when there is no writing it: what was there before is still there."""
     try:
         held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        with whole(path) as beside:
+        with atomic_path(path) as beside:
             beside.write_bytes(serialized(held, dict(header)))  # save_file would leave it to its owner alone
     except (OSError, SafetensorError) as error:
         raise QseError(f"{path}: cannot write the checkpoint ({error}); make room or name another folder") from error

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from ..audio.atomic_write import whole
+from ..audio.atomic_write import atomic_path
 
 
 class MetricsLog:
@@ -40,7 +40,7 @@ class MetricsLog:
             path.unlink(missing_ok=True)
             return
         columns = dict.fromkeys(name for row in rows for name in row)
-        with whole(path) as beside, beside.open("w", newline="") as file:
+        with atomic_path(path) as beside, beside.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(columns), restval="nan")
             writer.writeheader()
             writer.writerows({name: _text(value) for name, value in row.items()} for row in rows)

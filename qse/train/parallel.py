@@ -19,7 +19,7 @@ from torch import distributed as dist
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
 from ..errors import QseError
-from ..stop_signals import heard_by
+from ..stop_signals import handled_by
 
 
 def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
@@ -61,7 +61,7 @@ def _signals_passed_on() -> Iterator[tuple[list[BaseProcess], list[int]]]:
             for process in crew:
                 process.terminate()
 
-    with heard_by(hear):
+    with handled_by(hear):
         yield crew, heard
 
 

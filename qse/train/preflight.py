@@ -1,7 +1,6 @@
-"""What is asked of a training run, and whether it can be done."""
+"""Check whether a training run can be done, before anything is written and any audio is read."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -11,89 +10,92 @@ from ..data.datasets import SAMPLE_RATE
 from ..errors import QseError, UsageError
 from ..extras import need
 from ..losses.composite import composite
-from ..networks import build_network, weights
+from ..networks import Network, build_network, weights
+from .job import Job
 from .optimizers import optimizers
 from .recipe import RunConfig
-from .stateful_training import compared
+from .stateful_training import compared_samples
 from .validation import find_pairs
 from .warm_start import start_from
 
-
-@dataclass(frozen=True)
-class Job:
-    """Where a run reads and writes, and how long it may take.
-
-    speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
-    start: the model, by name or folder, or the folder of the run whose weights are the first ones.
-    """
-
-    speech: Path | None
-    noise: Path | None
-    out: Path
-    valid: Path | None = None
-    hours: float | None = None
-    processes: int = 1
-    device: str = "cpu"
-    resume: bool = False
-    data: Path | None = None
-    start: str | Path | None = None
-
-    def again(self) -> str:
-        """The options of `qse train` that the result hangs on, beside its configuration and what it began with."""
-        options = "--data DATA" if self.data else "--speech SPEECH --noise NOISE"
-        options += " --valid VALID" if self.valid else ""
-        return options + (f" --processes {self.processes}" if self.processes > 1 else "")
+RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")  # of a run, complete or not
 
 
-REMAINS = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")  # of a run, whole or not
+class Start(NamedTuple):
+    """The network that a run trains, and the header of the file that its weights come from; {} of new weights."""
+
+    network: Network
+    header: dict[str, str]
 
 
-def check(config: RunConfig, job: Job) -> None:
-    """Raises QseError for what would go wrong later: before anything is written, and any audio read."""
-    last = job.out / "checkpoint.safetensors"
-    if not job.resume and any((job.out / name).exists() for name in REMAINS):
+def prepare(config: RunConfig, job: Job) -> Start:
+    """Build the network of a run. Raises QseError or UsageError for anything that would fail later."""
+    _check_folder(job)
+    _check_sources(config, job)
+    _check_device(job)
+    start = _start(config, job)
+    _check_rates(config, job, start.network.config.sample_rate)
+    _check_segment(config, start.network)
+    optimizers(start.network, config.train.optimizer, config.train.betas, config.train.weight_decay)
+    _check_validation(config, job)
+    return start
+
+
+def _check_folder(job: Job) -> None:
+    if not job.resume and any((job.out / name).exists() for name in RUN_FILES):
         raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
-    if job.resume and not last.exists():
-        raise QseError(f"{last}: no checkpoint to resume from")
+    if job.resume and not job.checkpoint.exists():
+        raise QseError(f"{job.checkpoint}: no checkpoint to resume from")
+
+
+def _check_sources(config: RunConfig, job: Job) -> None:
     if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
         raise UsageError("say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe")
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
     if job.start and job.resume:
-        raise UsageError("--resume goes on with a run, --from begins one: leave one of them out")
+        raise UsageError("--resume continues a run, --from starts one: leave one of them out")
+
+
+def _check_device(job: Job) -> None:
     if job.device not in ("cpu", "cuda"):
         raise UsageError(f"--device {job.device}: choose cpu or cuda")
     if job.device == "cuda" and job.processes > 1:
         raise UsageError(f"--processes {job.processes}: they would share one GPU; leave it out with --device cuda")
     if job.device == "cuda" and not torch.cuda.is_available():
         raise UsageError("--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out")
+
+
+def _start(config: RunConfig, job: Job) -> Start:
+    """Build the network, by the seed of the run, with the weights to start from; check that a checkpoint fits."""
+    torch.manual_seed(config.train.seed)
     network = build_network(config.model)
-    if job.start:
-        start_from(network, job.start)
     if job.resume:
-        _fits(network, last)
-    rate = network.config.sample_rate
+        tensors, _ = weights.load(job.checkpoint)
+        try:
+            network.load_state_dict(weights.pick(tensors, "model"))
+        except RuntimeError as error:
+            path = job.checkpoint
+            raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
+    return Start(network, start_from(network, job.start) if job.start else {})
+
+
+def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
+    """Raise QseError where corpus, model, mixing, and losses have different sample rates."""
     if job.data and rate != SAMPLE_RATE:
         raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
     if rate != config.mix.sample_rate:
         raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
     if rate != SAMPLE_RATE and (config.loss.pesq or config.loss.stoi):
         raise QseError(
-            f"the losses pesq and stoi hear {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
+            f"the losses pesq and stoi need {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
         )
-    _heard(config, network)
-    optimizers(network, config.train.optimizer, config.train.betas, config.train.weight_decay)
-    if job.valid or (job.data and sources.validates(config.dataset)):
-        for package in ("pesq", "pystoi", "matplotlib"):  # which score and draw at the first validation
-            need(package, "train")
-    if job.valid:
-        find_pairs(job.valid, rate)
 
 
-def _heard(config: RunConfig, network: nn.Module) -> None:
-    """Raises QseError when a segment is too short for the losses: each reads whole frames, and STOI 30 of them."""
-    samples = compared(network, config.mix.samples, config.train.carry_state_probability)
+def _check_segment(config: RunConfig, network: nn.Module) -> None:
+    """Raise QseError where a segment is too short for the losses: they read whole frames, and STOI 30 of them."""
+    samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)
     signal = torch.zeros(1, max(1, samples))
     try:
         composite(config.loss, clean=signal, enhanced=signal)
@@ -104,10 +106,9 @@ def _heard(config: RunConfig, network: nn.Module) -> None:
         raise QseError(f"mix.segment is {config.mix.segment:g} s, too short for the losses: make it longer")
 
 
-def _fits(network: nn.Module, path: Path) -> None:
-    """Raises QseError when the checkpoint at `path` is of another model."""
-    tensors, _ = weights.load(path)
-    try:
-        network.load_state_dict(weights.pick(tensors, "model"))
-    except RuntimeError as error:
-        raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
+def _check_validation(config: RunConfig, job: Job) -> None:
+    if job.valid or (job.data and sources.validates(config.dataset)):
+        for package in ("pesq", "pystoi", "matplotlib"):  # used at the first validation
+            need(package, "train")
+    if job.valid:
+        find_pairs(job.valid, config.mix.sample_rate)

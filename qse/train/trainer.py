@@ -1,99 +1,39 @@
-"""The training loop. It knows a network, a loss and a source of batches, and nothing of what they are made of; which
-optimiser takes which weight, optimizers.py knows.
+"""Train a network step by step. The trainer knows a network, a loss and a source of batches, not what they consist of;
+optimizers.py assigns weights to optimisers.
 
 A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from (seed, rank, step),
-so a resumed run continues to the same numbers as an uninterrupted one. What `carried` hands from step to step is not in
-it.
+and the states that streams carry from step to step are part of the checkpoint. A resumed run continues to the same
+numbers as an uninterrupted one.
 """
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel
 
 from ..networks import weights
 from . import checkpoint
-from .optimizers import NAMES, optimizers
-from .parallel import average_, count
+from .ema import WeightEMA, copy_
+from .optimizers import optimizers
+from .parallel import average_, count, gather
+from .train_config import TrainConfig
 
-Loss = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]  # network, noisy, clean -> total, terms
-
-
-@dataclass(frozen=True)
-class TrainConfig:
-    """Optimiser, schedule and rhythm. `batch` counts segments per process and step."""
-
-    seed: int = 0
-    batch: int = 2
-    steps: int = 0  # 0: as many as `epochs` take
-    epochs: int = 1  # times that the source's segments are gone through, where `steps` is 0
-    warmup_steps: int = 300  # of linear rise
-    plateau_steps: int = 0  # step at which the cosine decay begins, if after the rise
-    learning_rate: float = 1e-3
-    optimizer: str = "adamw"  # or muon, for the quaternion weights
-    betas: tuple[float, float] = (0.9, 0.99)  # of AdamW
-    weight_decay: float = 0.01
-    clip_norm: float = 1.0  # largest norm of the gradient
-    ema_decay: float = 0.999  # of the exponential moving average of the weights
-    precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
-    carry_state_probability: float = 0.0  # that an item starts from the state after the step before
-    compile: bool = False
-    checkpoint_every: int = 250
-    valid_every: int = 1000
-
-    def __post_init__(self) -> None:
-        if self.precision not in ("float32", "bfloat16"):
-            raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
-        if self.optimizer not in NAMES:
-            raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
-        if not 0 <= self.carry_state_probability <= 1:
-            raise ValueError(f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1")
-        if not self.clip_norm > 0:
-            raise ValueError(f"clip_norm {self.clip_norm}: must be above 0; inf never clips")
-        if not self.weight_decay >= 0:
-            raise ValueError(f"weight_decay {self.weight_decay}: must be at least 0")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate {self.learning_rate}: must be above 0")
-        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
-            raise ValueError(f"betas {list(self.betas)}: two numbers, from 0 to below 1")
-        least = dict.fromkeys(("batch", "epochs", "checkpoint_every", "valid_every"), 1)
-        for name, bound in {**least, "steps": 0, "warmup_steps": 0, "plateau_steps": 0}.items():
-            if getattr(self, name) < bound:
-                raise ValueError(f"{name} {getattr(self, name)}: must be at least {bound}")
-
-    def counted(self, segments: int, processes: int) -> "TrainConfig":
-        """The same with `steps`, where they are not given: `epochs` times the whole batches of `segments`."""
-        steps = self.steps or self.epochs * max(1, segments // (self.batch * processes))
-        return replace(self, steps=steps)
-
-    def rate(self, step: int) -> float:
-        """The learning rate of a step: linear rise, plateau, cosine to zero at `steps`."""
-        start = max(self.plateau_steps, self.warmup_steps)
-        fall = min(max(0.0, (step - start) / max(1, self.steps - start)), 1.0)
-        return self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup_steps)) * 0.5 * (1 + math.cos(math.pi * fall))
-
-
-def moving_average(decay: float) -> Callable[[Sequence[Tensor], Sequence[Tensor], Tensor | int], None]:
-    """An exponential moving average that starts short: after n updates the decay is at most (1 + n) / (10 + n).
-
-    So the first weights are forgotten at once; a constant decay of 0.999 would keep a tenth of them for 2300 steps.
-    """
-
-    @torch.no_grad()
-    def update(averages: Sequence[Tensor], values: Sequence[Tensor], updates: Tensor | int) -> None:
-        share = max(1 - decay, 9 / (10 + int(updates)))
-        for average, value in zip(averages, values, strict=True):
-            average.lerp_(value, share) if average.is_floating_point() else average.copy_(value)
-
-    return update
+Terms = dict[str, Tensor]
+Carried = dict[str, Tensor]  # states at the end of a step, by their path in the network; items first
+Loss = Callable[[nn.Module, Tensor, Tensor, Carried], tuple[Tensor, Terms, Carried]]
+"""(network, noisy, clean, carried) -> (loss, its terms, carried to the next step)."""
 
 
 class Trainer:
-    """One process's part of a run: `step()` trains on one batch, `tensors`, `header` and `restore` carry it over."""
+    """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are for checkpoints.
+
+    batches: the batch (noisy, clean) of a step. done: steps so far; skipped: those of them without an update, because a
+    gradient was not finite. seconds: time spent on steps; heard: samples of noisy in all processes, both over all
+    resumes. origin: name of the model whose weights were the first ones, if any.
+    """
 
     def __init__(
         self,
@@ -106,82 +46,108 @@ class Trainer:
     ):
         self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
         self.network = network.to(device).train()
-        self.average = AveragedModel(self.network, multi_avg_fn=moving_average(config.ema_decay), use_buffers=True)
+        self.ema = WeightEMA(self.network, config.ema_decay)
         if config.compile:
             self.network.compile()  # in place: it keeps its type and its names
         self.optimizers = optimizers(self.network, config.optimizer, config.betas, config.weight_decay)
-        self.done = 0  # steps
-        self.origin = ""  # the model whose weights were the first, if any
-        self.skipped = 0  # of them left out because a gradient was not finite
-        self.seconds = 0.0  # of training, over all resumes
-        self.heard = 0  # samples of noisy, by all processes
-        self._stop = torch.zeros(1, device=device)  # above 0 when any process wants to stop
+        self.carried: Carried = {}
+        self.done = self.skipped = self.heard = 0
+        self.seconds = 0.0
+        self.origin = ""
         kept = self.network.state_dict()
         self._statistics = [b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()]
+        self._statistics_before = [statistic.clone() for statistic in self._statistics]
 
     def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
-        """Trains on the next batch; returns its loss and terms, and whether any process wanted to stop."""
+        """Train on the next batch; return its loss and terms, and whether any process asked to `stop`."""
         began = time.perf_counter()
         torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
-        before = [statistic.clone() for statistic in self._statistics]
+        copy_(self._statistics_before, self._statistics)
         noisy, clean = self.batches(self.done)
         self.heard += noisy.numel() * count()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            total, terms = self.loss(self.network, noisy, clean)
-        self.network.zero_grad(set_to_none=False)
-        total.backward()
-        self._stop.fill_(float(stop))
-        gradients = [p.grad for p in self.network.parameters() if p.grad is not None]
-        average_([*gradients, *self._statistics, self._stop])
-        self._update(before)
-        self.done += 1
-        values = {"loss": total.item(), **{name: term.item() for name, term in terms.items()}}
-        self.seconds += time.perf_counter() - began  # behind the values, for which a GPU is waited
-        return values, bool(self._stop > 0)
-
-    def _update(self, before: list[Tensor]) -> None:
-        """One step of the optimiser; a gradient that is not finite leaves weights and statistics as they were."""
+            total, terms, self.carried = self.loss(self.network, noisy, clean, self.carried)
+        gradients = self._backward(total)
+        stops = torch.full((1,), float(stop), device=self.device if count() > 1 else "cpu")
+        average_([*gradients, *self._statistics, stops])
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
-        if not torch.isfinite(norm):  # the same in every process, for the gradient is
+        values = _read({"loss": total, **terms, "norm": norm})
+        self._update(math.isfinite(values.pop("norm")))
+        self.done += 1
+        self.seconds += time.perf_counter() - began
+        return values, bool(stops > 0)
+
+    def _backward(self, total: Tensor) -> list[Tensor]:
+        """Return the gradients of this loss. Zeros stay where a parameter had no part in it, once it had one."""
+        if old := self._gradients():
+            torch._foreach_zero_(old)
+        total.backward()
+        return self._gradients()
+
+    def _gradients(self) -> list[Tensor]:
+        return [p.grad for p in self.network.parameters() if p.grad is not None]
+
+    def _update(self, finite: bool) -> None:
+        """Take one step of the optimisers; a gradient that is not finite leaves weights and statistics as they were."""
+        if not finite:  # in every process, for they share the gradient
             self.skipped += 1
-            for statistic, value in zip(self._statistics, before, strict=True):
-                statistic.copy_(value)
+            copy_(self._statistics, self._statistics_before)
             return
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = self.config.rate(self.done)
             optimizer.step()
-        self.average.update_parameters(self.network)
+        self.ema.update()
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that a checkpoint holds."""
+        """Return everything that a checkpoint holds. All processes must call it: each has carried states of its own."""
         parts = {
             "model": self.network.state_dict(),
-            "average": self.average.module.state_dict(),
+            "average": self.ema.network.state_dict(),
             "optimizer": checkpoint.optimizer_tensors(self.network, self.optimizers),
         }
+        if self.config.carry_state_probability:
+            carried = {name: state.cpu() for name, state in self.carried.items()}
+            parts |= {f"carried.{rank}": states for rank, states in enumerate(gather([carried]))}
         return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
 
     def header(self) -> dict[str, str]:
+        """Return the numbers of a checkpoint, as text; `steps` are those of the whole run."""
         return {
             "step": str(self.done),
-            "steps": str(self.config.steps),  # of the whole run
+            "steps": str(self.config.steps),
+            "batch": str(self.config.batch),
             "origin": self.origin,
             "skipped": str(self.skipped),
             "seconds": f"{self.seconds:.3f}",
             "heard": str(self.heard),
-            "averaged": str(int(self.average.n_averaged)),
+            "averaged": str(self.ema.updates),
         }
 
     def begin(self, origin: str, header: dict[str, str]) -> None:
-        """Counts what the weights of `origin`, with which the network came, have cost: their file's header."""
+        """Count the training of the weights that the network started from: `header` of the file of model `origin`."""
         self.origin, self.heard, self.seconds = origin, int(header.get("heard", 0)), float(header.get("seconds", 0.0))
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
-        """Continues where the checkpoint was written."""
+        """Continue where the checkpoint was written. Warns where it lacks the carried states of this process."""
         self.network.load_state_dict(weights.pick(tensors, "model"))
-        self.average.module.load_state_dict(weights.pick(tensors, "average"))
+        self.ema.network.load_state_dict(weights.pick(tensors, "average"))
         checkpoint.restore_optimizers(self.network, self.optimizers, weights.pick(tensors, "optimizer"))
-        self.average.n_averaged.fill_(int(header["averaged"]))
+        self.ema.updates = int(header["averaged"])
         self.done, self.skipped, self.heard = (int(header[key]) for key in ("step", "skipped", "heard"))
         self.seconds, self.origin = float(header["seconds"]), header.get("origin", "")
+        if self.config.carry_state_probability:
+            self._restore_carried(weights.pick(tensors, f"carried.{self.rank}"), header)
+
+    def _restore_carried(self, carried: Carried, header: dict[str, str]) -> None:
+        fits = header.get("batch") == str(self.config.batch)
+        if not (carried and fits) and self.done and self.rank == 0:
+            text = "the checkpoint has no carried states of this batch size: the streams of the next step start at zero"
+            warnings.warn(text, stacklevel=3)
+        self.carried = {name: state.to(self.device) for name, state in carried.items()} if fits else {}
+
+
+def _read(values: dict[str, Tensor]) -> dict[str, float]:
+    """Return scalars as numbers, by a single read of the device: each one waits for it."""
+    numbers = torch.stack([value.detach().double() for value in values.values()]).tolist()
+    return dict(zip(values, numbers, strict=True))

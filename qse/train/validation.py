@@ -12,7 +12,7 @@ from torch import nn
 from ..data.datasets import Pair, pair_folders
 from ..errors import QseError
 from ..evaluate.metrics import SAMPLE_RATE, score_pair
-from ..evaluate.runner import read_pair
+from ..evaluate.reading import read_pair
 from ..networks import enhance
 from .parallel import gather
 

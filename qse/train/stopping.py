@@ -1,0 +1,35 @@
+"""Stop a training run on a signal, or at a time limit."""
+
+import time
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+from ..stop_signals import handled_by
+from .parallel import average_
+
+
+class StopRequest:
+    """Whether this process is asked to stop: by a signal within `signals()`, or `hours` after it was made."""
+
+    def __init__(self, hours: float | None = None):
+        self.deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours
+        self.signalled = False
+
+    def signals(self) -> AbstractContextManager[None]:
+        """Take signals as requests to stop; their former handlers return at the end of the context."""
+        return handled_by(self._signal)
+
+    def due(self) -> bool:
+        """Return whether to stop after the next step."""
+        return self.signalled or time.monotonic() > self.deadline
+
+    def signalled_anywhere(self) -> bool:
+        """Return the same answer in every process: a signal may have reached only some of them."""
+        signalled = torch.tensor([float(self.signalled)])
+        average_([signalled])
+        return bool(signalled > 0)
+
+    def _signal(self, *_: Any) -> None:
+        self.signalled = True

@@ -1,0 +1,50 @@
+"""Validate a run at intervals, and remember which weights were the best."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from .parallel import count
+from .trainer import Trainer
+from .validation import Utterance, fingerprint, quality, validate
+
+
+class Validator:
+    """When to validate, and the best score so far, of the averaged weights.
+
+    best: highest quality for these pairs. last: step of the last validation. fingerprint: identifies the pairs, for
+    scores of other pairs are not compared.
+    """
+
+    def __init__(self, pairs: list[Utterance], every: int):
+        self.pairs, self.every = pairs, every
+        self.best, self.last, self.fingerprint = float("-inf"), 0, fingerprint(pairs)
+
+    def due(self, step: int, end: bool = False) -> bool:
+        """Return whether to validate after `step`: at every `every`-th, and at the `end`, once each."""
+        return bool(self.pairs) and self.last < step and (end or step % self.every == 0)
+
+    def validate(self, trainer: Trainer, stopped: Callable[[], bool]) -> dict[str, float]:
+        """Return the mean scores; {} where a process was `stopped` before it had scored its share."""
+        return validate(trainer.ema.network, self.pairs, trainer.device, trainer.rank, count(), stopped)
+
+    def record(self, step: int, scores: dict[str, float]) -> bool:
+        """Remember the scores of `step`; return whether they are the best."""
+        self.last, better = step, quality(scores) > self.best
+        if better:
+            self.best = quality(scores)
+        return better
+
+    def header(self) -> dict[str, str]:
+        """Return what a checkpoint holds of this, as text."""
+        return {"best": str(self.best), "judged_by": self.fingerprint, "validated": str(self.last)}
+
+    def restore(self, header: dict[str, str], best: Path) -> None:
+        """Continue from the header of a checkpoint; the best score counts where it is of these pairs and `best` exists.
+
+        A run without pairs keeps the score of those before.
+        """
+        before = header.get("judged_by", self.fingerprint)
+        self.fingerprint = self.fingerprint if self.pairs else before
+        if before == self.fingerprint and best.exists():
+            self.best = float(header["best"])
+        self.last = int(header.get("validated", header["step"]))
