@@ -1,15 +1,15 @@
-"""Memory layouts: they change where numbers lie, and nothing else."""
+"""Memory layouts: they change strides and nothing else."""
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.nn.conv import FrequencyUpsample
-from qse.nn.layout import channels_innermost, is_channels_innermost, join, moved
+
+from qse.nn.layout import channels_innermost, is_channels_innermost, join, moved, to_features, to_tokens
 
 
 @pytest.mark.parametrize("dim", [-3, -2, -1])
-def test_join_is_cat_forwards_and_backwards(dim):
+def test_join_equals_cat_with_gradients(dim):
     shapes = [[2, 4, 3, 5, 6], [2, 4, 3, 5, 6]]
     shapes[0][dim] = 2
     parts = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
@@ -23,7 +23,7 @@ def test_join_is_cat_forwards_and_backwards(dim):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("widths", [(8, 4), (2, 6), (3, 1), (16, 8, 8)])
-def test_join_moves_many_numbers_at_once_and_changes_none(dtype, widths):
+def test_join_copies_words_bit_exactly(dtype, widths):
     parts = [channels_innermost(torch.randn(2, 4, width, 5, 6, dtype=dtype)).requires_grad_() for width in widths]
     parts[0].data[0, 0, 0, 0] = torch.tensor([float("nan"), float("inf"), -0.0, 1e-30, 1, 2], dtype=dtype)
     joined, expected = join(parts, -3), torch.cat(parts, 2)
@@ -34,13 +34,13 @@ def test_join_moves_many_numbers_at_once_and_changes_none(dtype, widths):
     assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
 
 
-def test_what_moves_can_be_differentiated_twice():
+def test_join_and_moved_have_second_derivatives():
     x, y = (torch.randn(1, 4, width, 2, 2, dtype=torch.float64, requires_grad=True) for width in (2, 4))
     assert torch.autograd.gradgradcheck(lambda *parts: join([channels_innermost(p) for p in parts], -3) ** 2, (x, y))
     assert torch.autograd.gradgradcheck(lambda part: moved(part, (2, 0, 3, 1, 4)) ** 2, (x,))
 
 
-def test_join_of_two_types_is_of_the_finer_one():
+def test_join_promotes_types():
     x, y = (channels_innermost(torch.randn(2, 4, 8, 5, 6, dtype=dtype)) for dtype in (torch.bfloat16, torch.float32))
     assert torch.equal(join([x, y], -3), torch.cat([x, y], 2)) and torch.equal(join([y, x], -2), torch.cat([y, x], 3))
 
@@ -48,7 +48,7 @@ def test_join_of_two_types_is_of_the_finer_one():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("last", [1, 2, 3, 4, 8, 12])
 @pytest.mark.parametrize("offset", [0, 1])
-def test_moved_is_permute_forwards_and_backwards(dtype, last, offset):
+def test_moved_equals_permute_with_gradients(dtype, last, offset):
     x = torch.randn(offset + 2 * 3 * 5 * last, dtype=dtype)[offset:].view(2, 3, 5, last).requires_grad_()
     found, expected = moved(x, (2, 0, 1, 3)), x.permute(2, 0, 1, 3)
     assert found.is_contiguous() and torch.equal(found, expected)
@@ -58,23 +58,21 @@ def test_moved_is_permute_forwards_and_backwards(dtype, last, offset):
         assert torch.equal(moved(x, (2, 0, 1, 3)), expected)
 
 
-def test_join_puts_channels_beside_each_other():
+def test_join_along_channels():
     x, y = torch.randn(2, 4, 3, 5, 6), channels_innermost(torch.randn(2, 4, 2, 5, 6))
     torch.testing.assert_close(join([x, y], -3), torch.cat([x, y], dim=2), rtol=0, atol=0)
 
 
-def test_join_follows_its_last_part():
+def test_join_keeps_the_layout_of_the_last_part():
     first, last = torch.randn(2, 4, 3, 1, 6), torch.randn(2, 4, 3, 5, 6)
     assert join([first, last], -2).is_contiguous()
     joined = join([first, channels_innermost(last)], -2)
     assert is_channels_innermost(joined) and torch.equal(joined, torch.cat([first, last], 3))
 
 
-def test_upsampling_keeps_the_layout():
-    up, x = FrequencyUpsample(3, 2, factor=5).double(), torch.randn(2, 4, 3, 4, 6, dtype=torch.float64)
-    torch.nn.init.normal_(up.conv.bias)
-    y = up(channels_innermost(x))
-    assert is_channels_innermost(y)
-    torch.testing.assert_close(y, up(x))
-    got, want = (torch.autograd.grad(z.square().sum(), list(up.parameters())) for z in (y, up(x)))
-    torch.testing.assert_close(got, want)
+def test_layout_functions_on_real_features():
+    """Without the quaternion axis they permute the same axes, and join is torch.cat."""
+    x = torch.randn(2, 12, 5, 6)
+    assert torch.equal(to_tokens(x), x.permute(0, 2, 3, 1)) and torch.equal(to_features(to_tokens(x)), x)
+    assert not is_channels_innermost(channels_innermost(x)) and torch.equal(channels_innermost(x), x)
+    assert torch.equal(join([x, x], -3), torch.cat([x, x], 1))

@@ -1,4 +1,4 @@
-"""State trees, and the streaming contract itself, which an honest layer passes and every cheat fails."""
+"""State trees, the delay line, and the streaming contract, which an honest layer passes and every cheat fails."""
 
 import pytest
 
@@ -6,11 +6,11 @@ torch = pytest.importorskip("torch")
 
 import contract
 
-from qse.nn.state import Stateful, flatten_state, unflatten_state
+from qse.nn.state import Stateful, delay, flatten_state, unflatten_state
 
 
 class Difference(Stateful):
-    """x[t] - x[t - 1], for (B, C, T); state: the last frame. The honest layer that the cheats are made from."""
+    """Compute x[t] - x[t - 1], for (B, C, T); state: the last frame. The honest layer that the cheats are made from."""
 
     def forward(self, x, past=None):
         past = x.new_zeros(*x.shape[:2], 1) if past is None else past
@@ -99,30 +99,30 @@ def x():
     return torch.randn(2, 3, 23, dtype=torch.float64)
 
 
-def test_an_honest_layer_keeps_the_law(x):
+def test_contract_passes_an_honest_layer(x):
     contract.verify_stream(Difference(), x, dim=2)
 
 
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
-def test_a_cheat_is_caught(cheat, x):
+def test_contract_catches_every_cheat(cheat, x):
     with pytest.raises(AssertionError):
         contract.verify_stream(cheat(), x, dim=2)
 
 
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
-def test_the_check_that_is_meant_for_a_cheat_catches_it_alone(cheat, x):
+def test_contract_check_catches_its_cheat_alone(cheat, x):
     case = contract.Case(cheat(), x, 2, 1, 2)
     with pytest.raises(AssertionError):
         CHEATS[cheat](case)
 
 
-def test_only_a_second_stream_shows_hidden_memory(x):
+def test_contract_hidden_state_needs_a_second_stream(x):
     case = contract.Case(HiddenMemory(), x, 2, 1, 2)
     for check in set(contract.CHECKS) - {contract.check_strangers}:
         check(case)
 
 
-def test_state_flat_and_back():
+def test_flatten_state_and_back():
     a, b, c = torch.zeros(1), torch.ones(2), torch.ones(3)
     tree = {"encoder": {"dense": {"layer0": a, "layer1": b}}, "tail": c}
     flat = flatten_state(tree)
@@ -130,3 +130,12 @@ def test_state_flat_and_back():
     back = unflatten_state(flat)
     assert back["encoder"]["dense"]["layer1"] is b and back["tail"] is c
     assert list(flatten_state(back)) == list(flat)
+
+
+@pytest.mark.parametrize("kept", [1, 2, 5])
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8])
+def test_delay_equals_splitting_the_line(steps, kept):
+    x, past = torch.randn(2, steps, 3), torch.randn(2, kept, 3)
+    line = torch.cat([past, x], 1)
+    due, waiting = delay(x, past, 1)
+    assert torch.equal(due, line[:, :steps]) and torch.equal(waiting, line[:, steps:])

@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+
 from qse.nn.conv import CausalConv2d, QuaternionConv2d
 from qse.nn.init import quaternion_init_, sigma
 from qse.nn.linear import QuaternionLinear
@@ -17,7 +18,7 @@ each_criterion = pytest.mark.parametrize("criterion", ["glorot", "he"])
 
 
 def weights(criterion="glorot", shape=(OUT, INTO)) -> torch.Tensor:
-    """(4, n), float64: about 50 000 quaternions, of which a mean of squares is sure to half a per cent."""
+    """Return (4, n), float64: about 50 000 quaternions, so that a mean of squares is known to half a per cent."""
     torch.manual_seed(0)
     return quaternion_init_(torch.empty(4, *shape, dtype=torch.float64), criterion).flatten(1)
 
@@ -27,42 +28,42 @@ def test_sigma_of_both_criteria():
     assert sigma(12, 20, "he") == pytest.approx(1 / math.sqrt(2 * 12))  # Eq. 24
 
 
-def test_an_unknown_criterion_names_the_known_ones():
+def test_quaternion_init_refuses_unknown_criteria():
     with pytest.raises(ValueError, match=r"lecun.*glorot, he"):
         quaternion_init_(torch.empty(4, 1, 1), "lecun")
 
 
 @each_criterion
-def test_mean_squared_modulus_is_four_sigma_squared(criterion):  # Eq. 22
+def test_quaternion_init_mean_squared_modulus(criterion):  # Eq. 22
     found = modulus(weights(criterion), 0).square().mean()
     assert found / (4 * sigma(INTO, OUT, criterion) ** 2) == pytest.approx(1, abs=0.02)
 
 
-def test_fans_count_the_positions_of_a_kernel():
+def test_quaternion_init_counts_kernel_positions():
     found = modulus(weights(shape=(40, 60, 2, 9)), 0).square().mean()
     assert found / (4 * sigma(60 * 18, 40 * 18) ** 2) == pytest.approx(1, abs=0.02)
 
 
-def test_modulus_follows_the_chi_distribution_with_four_degrees():  # Eqs. 34-35, by the Kolmogorov-Smirnov distance
+def test_quaternion_init_modulus_is_chi_distributed():  # Eqs. 34-35, by the Kolmogorov-Smirnov distance
     x = modulus(weights(), 0).sort().values / sigma(INTO, OUT)
     expected = 1 - (1 + x**2 / 2) * torch.exp(-(x**2) / 2)
     found = torch.arange(1, len(x) + 1) / len(x)
     assert (found - expected).abs().max() < 1.63 / math.sqrt(len(x))  # exceeded by one seed of a hundred
 
 
-def test_angle_is_uniform():
+def test_quaternion_init_angle_is_uniform():
     w = weights()
     theta = torch.atan2(torch.linalg.vector_norm(w[1:], dim=0), w[0]).sort().values  # folded to [0, pi]
     found = torch.arange(1, len(theta) + 1) / len(theta)
     assert (found - theta / math.pi).abs().max() < 1.63 / math.sqrt(len(theta))
 
 
-def test_polar_form_gives_the_real_part_half_of_the_power():
+def test_quaternion_init_real_part_has_half_the_power():
     power = weights().square().mean(1) / sigma(INTO, OUT) ** 2
     assert power.tolist() == pytest.approx([2, 2 / 3, 2 / 3, 2 / 3], rel=0.03)
 
 
-def test_the_imaginary_axis_favours_no_octant():
+def test_quaternion_init_axis_favours_no_octant():
     w = weights()
     octant = ((w[1:] > 0).T.long() * torch.tensor([1, 2, 4])).sum(1)
     share = torch.bincount(octant, minlength=8) / w.shape[1]
@@ -70,14 +71,14 @@ def test_the_imaginary_axis_favours_no_octant():
     assert (w.mean(1).abs() < 5 * sigma(INTO, OUT) * math.sqrt(2 / w.shape[1])).all()
 
 
-def test_real_matrix_has_the_variance_of_real_glorot():
+def test_quaternion_init_variance_is_that_of_glorot():
     torch.manual_seed(0)
     matrix = hamilton_matrix(quaternion_init_(torch.empty(4, OUT, INTO)))
     assert matrix.var().item() == pytest.approx(2 / (4 * OUT + 4 * INTO), rel=0.02)
 
 
 @pytest.mark.parametrize("criterion, act", [("glorot", torch.nn.Identity()), ("he", torch.nn.ReLU())])
-def test_signal_keeps_its_power_through_many_layers(criterion, act):
+def test_quaternion_init_keeps_power_through_layers(criterion, act):
     torch.manual_seed(0)
     x = torch.randn(64, 4 * 128)
     for _ in range(8):
@@ -85,7 +86,7 @@ def test_signal_keeps_its_power_through_many_layers(criterion, act):
     assert x.square().mean().item() == pytest.approx(1, rel=0.3)
 
 
-def test_filling_returns_the_weight_itself_and_no_graph():
+def test_quaternion_init_returns_the_weight():
     weight = torch.nn.Parameter(torch.empty(4, 2, 2))
     assert quaternion_init_(weight) is weight
     assert weight.requires_grad and weight.grad_fn is None
@@ -102,7 +103,7 @@ def test_filling_returns_the_weight_itself_and_no_graph():
     ],
     ids=["linear", "conv2d", "causal2d", "gru input", "gru hidden"],
 )
-def test_layers_begin_with_these_weights(make, expected):
+def test_layers_use_quaternion_init(make, expected):
     torch.manual_seed(0)
     weight = make().detach()
     assert modulus(weight, 0).square().mean().item() == pytest.approx(4 * expected**2, rel=0.06)

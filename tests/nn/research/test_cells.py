@@ -1,21 +1,14 @@
-"""Quaternion RNN and LSTM: the streaming law, the written-out steps, and the gradients that Parcollet et al. derive."""
+"""Quaternion RNN and LSTM against their equations, and the gradients that Parcollet et al. derive."""
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import contract
+from tensors import close, draw
 
 from qse.nn.quaternion import conjugate, hamilton_product
 from qse.nn.research.cells import QuaternionLSTM, QuaternionRNN
-
-
-def draw(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def close(found, expected):
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-11)
 
 
 def times(w: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -26,19 +19,19 @@ def times(w: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("layer", [
     QuaternionRNN(3, 5), QuaternionRNN(3, 5, "relu"), QuaternionRNN(3, 5, "linear"), QuaternionLSTM(3, 5),
 ], ids=["tanh", "relu", "linear", "lstm"])  # fmt: skip
-def test_cells_keep_the_streaming_law(layer):
+def test_cells_stream(layer):
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.copy_(0.3 * draw(*parameter.shape))
     contract.verify_stream(layer, draw(2, 23, 4, 3), dim=1)
 
 
-def test_an_unknown_activation_names_the_known_ones():
+def test_quaternion_rnn_refuses_unknown_activations():
     with pytest.raises(ValueError, match=r"gelu.*tanh, relu, linear"):
         QuaternionRNN(1, 1, "gelu")
 
 
-def test_lstm_is_its_equations():
+def test_quaternion_lstm_is_its_equations():
     torch.manual_seed(0)
     layer = QuaternionLSTM(3, 5).double()
     x, hidden, cell = draw(2, 6, 4, 3), torch.zeros(2, 4, 5).double(), torch.zeros(2, 4, 5).double()
@@ -60,8 +53,8 @@ def test_lstm_is_its_equations():
 class Paper:
     """The network of Eqs. 6-8 in the paper's order W (x) h, with a linear output, and its closed gradients.
 
-    E = sum over t of |p_t - y_t|^2 / 2. Read so that the equations hold: the derivative of the activation also applies
-    to the first delta, and delta_n is already the product that Eqs. 14-15 write as one.
+    E = sum over t of |p_t - y_t|^2 / 2. For the equations to hold, the derivative of the activation also applies to
+    the first delta, and delta_n is already the product that Eqs. 14-15 write as one.
     """
 
     def __init__(self, layer: QuaternionRNN, output: torch.Tensor):
@@ -98,8 +91,8 @@ def outer(delta: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return hamilton_product(delta[..., None], conjugate(x, 1)[..., None, :], 1).sum(0)
 
 
-def test_rnn_and_its_gradients_are_the_closed_forms():
-    """Conjugated weights and inputs carry the paper's order over to ours; tanh is odd, so it lets a conjugate pass."""
+def test_quaternion_rnn_gradients_are_the_closed_forms():
+    """Conjugated weights and inputs convert the paper's order to ours; tanh is odd, so it commutes with conjugation."""
     torch.manual_seed(0)
     layer, output = QuaternionRNN(3, 5).double(), 0.5 * draw(4, 2, 5, seed=1)
     with torch.no_grad():

@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import contract
+from tensors import close, count, draw
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from qse.nn.conv import QuaternionConv2d
@@ -20,32 +21,20 @@ from qse.nn.research.hypercomplex import (
 )
 
 
-def draw(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def close(found, expected):
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-11)
-
-
-def count(module: torch.nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
-
-
 @pytest.mark.parametrize("n, out, into", [(1, 3, 5), (2, 6, 4), (3, 9, 6), (5, 10, 15), (8, 16, 8)])
-def test_matrix_is_the_sum_of_kronecker_products(n, out, into):  # Eq. 5
+def test_hypercomplex_matrix_sums_kronecker_products(n, out, into):  # Eq. 5
     rule, weight = draw(n, n, n), draw(n, out // n, into // n, seed=1)
     close(hypercomplex_matrix(rule, weight), sum(torch.kron(a, s) for a, s in zip(rule, weight, strict=True)))
 
 
-def test_matrix_of_a_kernel_is_one_matrix_per_position():
+def test_hypercomplex_matrix_of_a_kernel():
     rule, weight = draw(2, 2, 2), draw(2, 3, 2, 2, 4, seed=1)
     whole = hypercomplex_matrix(rule, weight)
     assert whole.shape == (6, 4, 2, 4)
     close(whole[..., 1, 2], hypercomplex_matrix(rule, weight[..., 1, 2]))
 
 
-def test_nothing_larger_than_the_matrix_comes_into_being():
+def test_hypercomplex_matrix_needs_no_larger_tensor():
     class Largest(TorchDispatchMode):
         size = 0
 
@@ -60,7 +49,7 @@ def test_nothing_larger_than_the_matrix_comes_into_being():
     assert largest.size == 8 * 16 * 8 * 24
 
 
-def test_n_of_one_is_the_real_layer():
+def test_hypercomplex_linear_n_1_is_the_real_layer():
     x, layer, real = draw(3, 5), HypercomplexLinear(1, 5, 7).double(), torch.nn.Linear(5, 7).double()
     assert count(layer) == count(real)
     with torch.no_grad():
@@ -69,7 +58,7 @@ def test_n_of_one_is_the_real_layer():
     close(layer(x), real(x))
 
 
-def test_hamilton_rule_makes_the_quaternion_linear_layer():  # Eqs. 6-7
+def test_hamilton_rule_gives_quaternion_linear():  # Eqs. 6-7
     x, quaternion = draw(3, 4, 5), QuaternionLinear(5, 7).double()
     layer = HypercomplexLinear(4, 20, 28, rule=hamilton_rule()).double()
     assert count(layer) == count(quaternion)
@@ -79,7 +68,7 @@ def test_hamilton_rule_makes_the_quaternion_linear_layer():  # Eqs. 6-7
     close(layer(x.flatten(1)).view(3, 4, 7), quaternion(x))
 
 
-def test_hamilton_rule_makes_the_quaternion_convolution():
+def test_hamilton_rule_gives_quaternion_conv2d():
     x = draw(2, 4, 2, 6, 9)
     quaternion = QuaternionConv2d(2, 3, (2, 3), stride=(1, 2), padding=(0, 1)).double()
     layer = HypercomplexConv(4, 8, 12, (2, 3), stride=(1, 2), padding=(0, 1), rule=hamilton_rule()).double()
@@ -88,14 +77,14 @@ def test_hamilton_rule_makes_the_quaternion_convolution():
     close(layer(x.flatten(1, 2)).unflatten(1, (4, -1)), quaternion(x))
 
 
-def test_convolution_along_one_axis_is_a_matrix_per_tap():
+def test_hypercomplex_conv_along_one_axis():
     layer, x = HypercomplexConv(3, 6, 9, (2,)).double(), draw(2, 6, 5)
     matrix = layer.weight()
     expected = [matrix[..., 0] @ x[..., t, None] + matrix[..., 1] @ x[..., t + 1, None] for t in range(4)]
     close(layer(x), torch.cat(expected, -1))
 
 
-def test_hamilton_rule_makes_the_quaternion_lstm():
+def test_hamilton_rule_gives_quaternion_lstm():
     x, quaternion = draw(2, 6, 4, 3), QuaternionLSTM(3, 5).double()
     layer = HypercomplexLSTM(4, 12, 20, rule=hamilton_rule()).double()
     with torch.no_grad():
@@ -105,17 +94,17 @@ def test_hamilton_rule_makes_the_quaternion_lstm():
     close(layer(x.flatten(2))[0].unflatten(-1, (4, -1)), quaternion(x)[0])
 
 
-def test_lstm_keeps_the_streaming_law():
+def test_hypercomplex_lstm_streams():
     torch.manual_seed(0)
     contract.verify_stream(HypercomplexLSTM(5, 10, 15), draw(2, 23, 10), dim=1)
 
 
 @pytest.mark.parametrize("n, thousands", [(1, 721), (2, 361), (5, 146), (10, 81)])
-def test_lstm_has_the_parameters_of_table_1(n, thousands):
+def test_hypercomplex_lstm_parameters_of_table_1(n, thousands):
     assert count(HypercomplexLSTM(n, 300, 300)) // 1000 == thousands
 
 
-def test_a_rule_is_learned_unless_it_is_given():
+def test_hypercomplex_linear_learns_its_rule():
     learned, given = HypercomplexLinear(4, 8, 8), HypercomplexLinear(4, 8, 8, rule=hamilton_rule())
     assert count(learned) - count(given) == 4 * 4 * 4
     assert torch.autograd.gradcheck(
@@ -124,12 +113,12 @@ def test_a_rule_is_learned_unless_it_is_given():
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_initial_matrix_has_the_variance_of_real_glorot(n):
+def test_hypercomplex_weight_variance_is_that_of_glorot(n):
     torch.manual_seed(0)
     variance = torch.stack([HypercomplexWeight(n, 100, 50)().var() for _ in range(20)]).mean()
     assert variance.item() == pytest.approx(2 / 150, rel=0.1)
 
 
-def test_an_n_that_does_not_divide_says_so():
+def test_hypercomplex_linear_refuses_n_that_does_not_divide():
     with pytest.raises(ValueError, match="n = 3 does not divide the 6 inputs and 8 outputs"):
         HypercomplexLinear(3, 6, 8)

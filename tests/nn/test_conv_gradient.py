@@ -1,8 +1,9 @@
-"""The convolution that trains faster, against torch's own: the same numbers, and the same gradients."""
+"""The faster convolution gradient against torch's own: equal values and gradients."""
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
 from torch.nn import functional as F
 
 from qse.networks.dilated_densenet import DilatedDense
@@ -25,9 +26,18 @@ CASES = [  # channels in, out, kernel, stride, padding, dilation
 ]
 
 
+class Counted:
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return self.function(*arguments)
+
+
 @pytest.mark.parametrize("sliced", [False, True])
 @pytest.mark.parametrize(("inputs", "outputs", "kernel", "stride", "padding", "dilation"), CASES)
-def test_gradients_are_those_of_torch(monkeypatch, inputs, outputs, kernel, stride, padding, dilation, sliced):
+def test_conv2d_gradients_equal_torch(monkeypatch, inputs, outputs, kernel, stride, padding, dilation, sliced):
     torch.manual_seed(0)
     x = torch.randn(2, 11, 22, inputs, dtype=torch.float64).permute(0, 3, 1, 2)
     x = (x[..., 3:16] if sliced else x).requires_grad_()
@@ -44,29 +54,20 @@ def test_gradients_are_those_of_torch(monkeypatch, inputs, outputs, kernel, stri
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other)
     plain = (kernel, stride, padding) == ((1, 1), (1, 1), (0, 0))
-    assert counted.calls == by_weight.calls == (not plain)  # it was this one, and not torch's again
+    assert counted.calls == by_weight.calls == (not plain)  # this gradient, and not torch's
     conv_gradient.conv2d(x.detach(), weight, None, stride, padding, dilation).sum().backward()
     expected = F.conv2d(x.detach(), weight, None, stride, padding, dilation).sum()
     torch.testing.assert_close(weight.grad, torch.autograd.grad(expected, weight)[0])
 
 
-class Counted:
-    def __init__(self, function):
-        self.function, self.calls = function, 0
-
-    def __call__(self, *arguments):
-        self.calls += 1
-        return self.function(*arguments)
-
-
-def test_the_papers_dense_block_trains_by_it(monkeypatch):
+def test_conv2d_trains_the_dense_block(monkeypatch):
     monkeypatch.setattr(conv_gradient, "_by_weight", by_weight := Counted(conv_gradient._by_weight))
     block = DilatedDense(4, 4, dilations=(1, 2, 4), dropout=0.0, stride=2)
     block(to_features(torch.randn(1, 12, 9, 4, 4))).sum().backward()
     assert by_weight.calls == 3  # the 3 x 3 convolution of each layer; torch's takes eight times as long
 
 
-def test_what_is_not_for_it_is_left_to_torch(monkeypatch):
+def test_conv2d_leaves_other_cases_to_torch(monkeypatch):
     def never(*_):
         raise AssertionError
 
