@@ -1,0 +1,101 @@
+"""qse clean: enhance all recordings of a NeMo manifest, resumable and in shards."""
+
+import os
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qse.errors import UsageError
+
+from .options import Model, Strength
+
+if TYPE_CHECKING:
+    from qse.corpus_cleaning.journal import Journal
+    from qse.corpus_cleaning.manifest import Recording
+    from qse.runtime.batch import Outcome
+    from qse.runtime.model import Model as LoadedModel
+
+
+def clean(
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="JSON Lines with audio_filepath, as NeMo's.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the enhanced files.")],
+    out: Annotated[Path, typer.Option("--manifest", metavar="OUT", help="Manifest of the enhanced files to write.")],
+    shard: Annotated[str | None, typer.Option(metavar="I/N", help="Only part I of N; parts may run at once.")] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder whose tree is repeated in -o. [default: that of MANIFEST]"),
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", metavar="SUFFIX", help="Write wav, flac, ... [default: as the source]")
+    ] = None,
+    model: Model = "live-base",
+    strength: Strength = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files in DIR at the first run.")] = False,
+) -> None:
+    """Enhance all recordings of a manifest; a second run continues where the first one ended.
+
+    Each line of MANIFEST becomes a line of OUT with all its keys, the path of the enhanced file, and the key qse with
+    state, error, model and settings. Finished lines are skipped, failed ones are tried again. Shard 2/8 writes
+    OUT.2-of-8.jsonl.
+    """
+    from qse.corpus_cleaning.clean import check_free
+    from qse.corpus_cleaning.clean import shard as select
+    from qse.corpus_cleaning.journal import Journal, sharded
+    from qse.corpus_cleaning.manifest import recordings
+    from qse.corpus_cleaning.settings import Settings
+    from qse.machine import cores
+    from qse.runtime.zoo import load
+
+    chosen, number, of = select(recordings(manifest, output, root, format_), shard)
+    path = sharded(out, number, of)
+    if path.resolve() == manifest.resolve():
+        raise UsageError(f"--manifest {path} is the input itself: name another output")
+    if not path.exists() and not overwrite:
+        check_free(chosen)
+    loaded = load(model, flush_to_zero=True)
+    at_once = (threads or cores()) if loaded.streams else 1  # an offline model takes gigabytes per file
+    with Journal(path, Settings.of(loaded, strength, format_)) as journal:
+        _run(chosen, loaded, journal, at_once)
+
+
+def _run(chosen: "list[Recording]", model: "LoadedModel", journal: "Journal", threads: int) -> None:
+    """Enhance what is not finished and say how it went; a signal to end gives up the unfinished files."""
+    from qse.audio.atomic_write import discard_unfinished
+    from qse.corpus_cleaning.clean import clean as enhance
+    from qse.stop_signals import collected
+
+    from .bars import progress
+
+    def give_up(number: int) -> None:
+        discard_unfinished()
+        os._exit(128 + number)  # a regular exit would abort while threads are inside the model
+
+    begin, left = perf_counter(), journal.pending(chosen)
+    outcomes = []
+    with collected(give_up) as signals, progress() as advance:
+        for outcome in enhance(left, model, journal, threads, lambda: bool(signals)):
+            outcomes.append(outcome)
+            if outcome.error:
+                print(f"qse: {outcome.error}", file=sys.stderr)
+            if sys.stderr.isatty():
+                advance("recordings", len(outcomes), len(left))
+    print(_summary(journal, outcomes, len(chosen) - len(left), perf_counter() - begin, threads), file=sys.stderr)
+    if signals:
+        print(f"qse: interrupted, {len(left) - len(outcomes)} recordings left: run it again", file=sys.stderr)
+        raise typer.Exit(128 + signals[0])
+    if any(outcome.error for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _summary(journal: "Journal", outcomes: "list[Outcome]", before: int, spent: float, threads: int) -> str:
+    audio, failed = sum(outcome.seconds for outcome in outcomes), sum(bool(outcome.error) for outcome in outcomes)
+    said = f"{journal.path}: {len(outcomes) - failed} enhanced, {failed} failed, {before} finished before"
+    if audio:
+        said += f"; {audio / 3600:.2f} h of audio in {spent:.0f} s: {audio / spent / threads:.1f} h per hour and thread"
+    return said

@@ -1,0 +1,72 @@
+"""Enhance the recordings of a manifest that are not finished, several at a time with one model."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from ..errors import UsageError
+from ..runtime.batch import Cancelled, Options, Outcome, run
+from ..runtime.batch_plan import Job
+from ..runtime.model import Model
+from .journal import Journal
+from .manifest import Recording
+
+
+def clean(
+    recordings: list[Recording],
+    model: Model,
+    journal: Journal,
+    threads: int = 1,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Outcome]:
+    """Enhance `recordings`, `threads` at a time, with the settings of `journal`, which records each as it ends.
+
+    Yield the outcomes in the order in which the recordings end. When `cancelled` returns true, unfinished files are
+    given up; they are neither recorded nor yielded.
+    """
+    options = Options(journal.settings.strength, overwrite=True)
+    stopped = False
+
+    def do(recording: Recording) -> Outcome:
+        job = Job(recording.source, recording.target)
+        return next(run([job], model, options, cancelled=lambda: stopped or cancelled()))
+
+    with ThreadPoolExecutor(threads) as pool:
+        futures = {pool.submit(do, recording): recording for recording in recordings}
+        try:
+            for future in as_completed(list(futures)):
+                recording, outcome = futures.pop(future), future.result()
+                if isinstance(outcome.error, Cancelled):
+                    continue
+                _record(journal, recording, outcome)
+                yield outcome
+        finally:
+            stopped = True
+
+
+def check_free(recordings: list[Recording]) -> None:
+    """Raise UsageError if the file of one of the `recordings` exists already."""
+    taken = [recording.target for recording in recordings if recording.target.exists()]
+    if taken:
+        others = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+        raise UsageError(f"{taken[0]}{others} exist already: name another folder by -o, or ask for --overwrite")
+
+
+def shard(recordings: list[Recording], text: str | None) -> tuple[list[Recording], int, int]:
+    """Return the recordings of the shard that `text` ("I/N", I from 1 to N) names, I and N; without it, all, 1 and 1.
+
+    Raises UsageError for another text.
+    """
+    number, _, of = (text or "1/1").partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise UsageError(f"--shard {text}: write I/N, with I from 1 to N, as in --shard 2/8")
+    return recordings[int(number) - 1 :: int(of)], int(number), int(of)
+
+
+def _record(journal: Journal, recording: Recording, outcome: Outcome) -> None:
+    if outcome.error:
+        journal.add(recording, error=str(outcome.error))
+        return
+    with recording.target.open("rb") as file:
+        os.fsync(file.fileno())  # the samples are on the disk before the line that says so
+    journal.add(recording, seconds=outcome.seconds)

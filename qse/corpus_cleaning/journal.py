@@ -1,0 +1,135 @@
+"""The output manifest of one shard. It is also the record from which an interrupted run is resumed.
+
+Each line is an entry of the input manifest with `audio_filepath` replaced, and an object under the key `qse`: `state`
+("done" or "failed"), `error` (a sentence or null), `source` (the recording's path in the input manifest), the settings
+and their fingerprint. All lines of a recording are appended in one write and synchronised to the disk.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from ..audio.atomic_write import atomic_path
+from ..errors import QseError, UsageError
+from .manifest import PATH, Entry, Recording, dump, parse
+from .settings import Settings
+
+KEY, DONE, FAILED = "qse", "done", "failed"
+
+
+def sharded(path: Path, number: int, of: int) -> Path:
+    """Return the path of one shard's output manifest: out.jsonl -> out.2-of-8.jsonl; `path` itself for one shard."""
+    return path if of == 1 else path.with_name(f"{path.stem}.{number}-of-{of}{path.suffix}")
+
+
+class Journal:
+    """The output manifest at `path`, open for appending by one process; a context manager."""
+
+    def __init__(self, path: Path, settings: Settings):
+        """Lock the file, drop a last line that was half written, the lines of failed recordings, and incomplete groups.
+
+        Raises UsageError if another process has it open, if it holds lines of other settings, or lines that
+        `qse clean` did not write; QseError if it cannot be written.
+        """
+        self.path, self.settings = path, settings
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(path)
+            entries = self._load()
+            self._done = Counter(entry[KEY]["source"] for entry in entries)
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise QseError(f"{path} cannot be written: {error.strerror}; name another --manifest") from error
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._file.close()
+        self._lock.close()
+
+    def pending(self, recordings: Iterable[Recording]) -> list[Recording]:
+        """Return the recordings that are not finished, or whose enhanced file is gone; forget these."""
+        left = [recording for recording in recordings if not self._finished(recording)]
+        again = {name for recording in left for name in _names(recording) if self._done.pop(name, 0)}
+        if again:
+            self._rewrite([entry for entry in self._load() if entry[KEY]["source"] not in again])
+        return left
+
+    def add(self, recording: Recording, seconds: float | None = None, error: str | None = None) -> None:
+        """Append the recording's entries: with its length in `seconds` once its file is written, else the `error`."""
+        lines = [dump(self._entry(entry, recording, seconds, error)) for entry in recording.entries]
+        self._file.write(b"".join(lines))
+        os.fsync(self._file.fileno())
+
+    def _entry(self, entry: Entry, recording: Recording, seconds: float | None, error: str | None) -> Entry:
+        state = {"state": FAILED if error else DONE, "error": error, "source": entry[PATH]}
+        state |= asdict(self.settings) | {"fingerprint": self.settings.fingerprint}
+        if error:
+            return entry | {KEY: state}
+        return {"duration": seconds} | entry | {PATH: str(recording.target), KEY: state}
+
+    def _finished(self, recording: Recording) -> bool:
+        wanted = Counter(entry[PATH] for entry in recording.entries)
+        return all(self._done[name] == count for name, count in wanted.items()) and recording.target.is_file()
+
+    def _load(self) -> list[Entry]:
+        """Return the entries of finished recordings; if the file holds anything else, rewrite it without that."""
+        if not self.path.exists():
+            return []
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        entries = [self._checked(line, number) for number, line in enumerate(lines, 1) if line.endswith(b"\n")]
+        kept = [entry for entry in entries if entry[KEY]["state"] == DONE]
+        if len(kept) < len(lines):
+            self._rewrite(kept)
+        return kept
+
+    def _checked(self, line: bytes, number: int) -> Entry:
+        entry = parse(line)
+        if entry is None or not isinstance(entry.get(KEY), dict) or "fingerprint" not in entry[KEY]:
+            raise UsageError(f"{self.path}, line {number}: not written by qse clean; name another --manifest")
+        state = entry[KEY]
+        if state["fingerprint"] != self.settings.fingerprint:
+            former = Settings(*(state.get(key) for key in asdict(self.settings)))
+            raise UsageError(
+                f"{self.path} was begun with other settings ({former}, now {self.settings}):"
+                " use those again, or name another --manifest and -o"
+            )
+        return entry
+
+    def _rewrite(self, entries: list[Entry]) -> None:
+        with atomic_path(self.path) as part, part.open("wb") as file:
+            file.writelines(map(dump, entries))
+            file.flush()
+            os.fsync(file.fileno())
+        if hasattr(self, "_file"):
+            self._file.close()
+            self._file = self.path.open("ab", buffering=0)
+
+
+def _names(recording: Recording) -> set[str]:
+    return {entry[PATH] for entry in recording.entries}
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """Return a file beside `path` that this process has locked until it is closed or the process ends."""
+    file = path.with_name(f".{path.name}.lock").open("ab")
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise UsageError(
+            f"{path} is in use by another qse clean: wait for its end, or name another --manifest"
+        ) from error
+    return file

@@ -1,0 +1,112 @@
+"""Read a NeMo manifest: JSON Lines with `audio_filepath`, `duration`, and any other keys.
+
+Several lines may name one recording (`offset` and `duration` select a part of it); it is enhanced once.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..audio.formats import FORMATS, format_of
+from ..errors import QseError, UsageError
+
+PATH = "audio_filepath"
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One audio file, the file to write, and the manifest's entries that name it, in their order."""
+
+    source: Path
+    target: Path
+    entries: list[Entry]
+
+
+def recordings(manifest: Path, folder: Path, root: Path | None = None, suffix: str | None = None) -> list[Recording]:
+    """Return the recordings of `manifest`, in the order in which it names them.
+
+    Relative paths count from the manifest's folder. A file below `root` (default: the manifest's folder) keeps its
+    place below `folder`; another file gets its absolute path below `folder`. `suffix` (as "flac") changes the format.
+
+    Raises QseError if the manifest cannot be read, UsageError for a line that is no entry, a target that two
+    recordings share, or one that would replace a recording.
+    """
+    manifest = Path(os.path.abspath(manifest))
+    root = Path(os.path.abspath(root)) if root else manifest.parent
+    found: dict[Path, Recording] = {}
+    for entry in read_entries(manifest):
+        source = source_of(entry, manifest)
+        if source not in found:
+            target = _target(source, root, Path(os.path.abspath(folder)), suffix)
+            found[source] = Recording(source, target, [])
+        found[source].entries.append(entry)
+    _check_targets(list(found.values()))
+    return list(found.values())
+
+
+def read_entries(manifest: Path) -> list[Entry]:
+    """Return the entries of `manifest`; blank lines are skipped. Raises QseError, or UsageError with the line."""
+    try:
+        lines = manifest.read_bytes().splitlines()
+    except OSError as error:
+        raise QseError(f"{manifest} cannot be read: {error.strerror}") from error
+    entries = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        entry = parse(line)
+        if entry is None:
+            raise UsageError(f'{manifest}, line {number}: not a JSON object with the key "{PATH}"; correct the line')
+        entries.append(entry)
+    if not entries:
+        raise UsageError(f"{manifest} names no recording: a manifest has one JSON object a line")
+    return entries
+
+
+def parse(line: bytes) -> Entry | None:
+    """Return the entry of one line, None if it is no JSON object that names an audio file."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH] else None
+
+
+def dump(entry: Entry) -> bytes:
+    """Return the line of an entry, in UTF-8, with its newline."""
+    try:
+        return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:  # a path whose bytes are not UTF-8
+        return json.dumps(entry).encode() + b"\n"
+
+
+def source_of(entry: Entry, manifest: Path) -> Path:
+    """Return the absolute path of the audio file that an entry of `manifest` names."""
+    return Path(os.path.abspath(manifest.parent / entry[PATH]))
+
+
+def _target(source: Path, root: Path, folder: Path, suffix: str | None) -> Path:
+    inside = source.is_relative_to(root)
+    target = folder / (source.relative_to(root) if inside else source.relative_to(source.anchor))
+    if suffix is None:  # libsndfile does not write what only ffmpeg reads
+        return target if format_of(target) else target.with_suffix(".wav")
+    if suffix.lower() not in FORMATS:
+        raise UsageError(f"--format {suffix}: no audio format has this suffix; known are {', '.join(FORMATS)}")
+    return target.with_suffix(f".{suffix}")
+
+
+def _check_targets(found: list[Recording]) -> None:
+    sources = {recording.source for recording in found}
+    first: dict[Path, Path] = {}
+    for recording in found:
+        source, target = recording.source, recording.target
+        if target in sources:
+            raise UsageError(
+                f"{target} is a recording of the manifest and would be replaced: name another folder by -o"
+            )
+        if first.setdefault(target, source) != source:
+            raise UsageError(f"{source} and {first[target]} would both be written to {target}: clean them separately")

@@ -1,0 +1,35 @@
+"""What determines the samples of an enhanced file: the model, its settings, and this library's version."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+from .. import __version__
+from ..runtime.model import Model
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Recorded with every finished file; `strength` is the attenuation limit in dB, `format` a suffix or None."""
+
+    model: str
+    model_sha256: str
+    strength: float | None
+    format: str | None
+    version: str = __version__
+
+    @classmethod
+    def of(cls, model: Model, strength: float | None = None, format: str | None = None) -> "Settings":
+        """Return the settings of a loaded model; its checksum is that of the graph's file."""
+        return cls(model.name, hashlib.sha256(model.path.read_bytes()).hexdigest(), strength, format)
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that differ between different settings; the model's name does not count."""
+        values = {key: value for key, value in asdict(self).items() if key != "model"}
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        limit = "no attenuation limit" if self.strength is None else f"attenuation limit {self.strength:g} dB"
+        form = f", format {self.format}" if self.format else ""
+        return f"model {self.model} ({self.model_sha256[:8]}), {limit}{form}, qse {self.version}"

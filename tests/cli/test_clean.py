@@ -1,0 +1,242 @@
+"""qse clean: manifests, resuming, shards, and the same samples as qse denoise."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import soundfile
+from waiting import until
+
+MODEL = "recurrent"  # its output depends on every earlier sample
+
+
+@pytest.fixture
+def corpus(models, tmp_path, monkeypatch):
+    """A folder, the current one, with ten noises in `a/` and `b/` and a manifest of them."""
+    monkeypatch.chdir(tmp_path)
+    return make_corpus(tmp_path, 10, 0.5)
+
+
+def make_corpus(folder, count, seconds):
+    rng, lines = np.random.default_rng(0), []
+    for n in range(count):
+        path = folder / "ab"[n % 2] / f"{n}.wav"
+        path.parent.mkdir(exist_ok=True)
+        soundfile.write(path, 0.1 * rng.standard_normal(int(seconds * 16000)), 16000)
+        lines.append({"audio_filepath": f"{'ab'[n % 2]}/{n}.wav", "duration": seconds, "text": f"größer {n}"})
+    write_lines(folder / "in.jsonl", lines)
+    return folder
+
+
+def write_lines(path, lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def clean(command):
+    """Call qse clean in.jsonl -o out --manifest out.jsonl with more options: (exit status, stderr)."""
+
+    def call(*options, manifest="in.jsonl", model=MODEL):
+        paths = [manifest, "-o", "out", "--manifest", "out.jsonl", "--model", model]
+        status, _, err = command("clean", *paths, *options)
+        return status, err
+
+    return call
+
+
+def test_clean_writes_samples_of_denoise(corpus, clean, command):
+    assert clean()[0] == 0
+    assert command("denoise", "a", "b", "-o", "reference", "--model", MODEL)[0] == 0
+    for n in range(10):
+        (reference,) = corpus.glob(f"reference/**/{n}.wav")
+        assert (corpus / "out" / "ab"[n % 2] / f"{n}.wav").read_bytes() == reference.read_bytes()
+
+
+def test_clean_manifest_keeps_keys_and_records_model(corpus, clean):
+    clean("--strength", "12")
+    lines = read_lines(corpus / "out.jsonl")
+    by_source = {line["qse"]["source"]: line for line in lines}
+    for entry in read_lines(corpus / "in.jsonl"):
+        line = by_source.pop(entry["audio_filepath"])
+        assert line["audio_filepath"] == str(corpus / "out" / entry["audio_filepath"])
+        assert (line["text"], line["duration"]) == (entry["text"], entry["duration"])
+        assert line["qse"]["state"] == "done" and line["qse"]["error"] is None
+        assert line["qse"]["strength"] == 12 and len(line["qse"]["model_sha256"]) == 64
+    assert not by_source
+
+
+def test_clean_skips_finished_recordings(corpus, clean):
+    clean()
+    before = (corpus / "out.jsonl").read_bytes()
+    times = {path: path.stat().st_mtime_ns for path in corpus.glob("out/*/*.wav")}
+    status, err = clean()
+    assert status == 0 and "0 enhanced" in err and "10 finished before" in err
+    assert (corpus / "out.jsonl").read_bytes() == before
+    assert {path: path.stat().st_mtime_ns for path in corpus.glob("out/*/*.wav")} == times
+
+
+def test_clean_enhances_again_what_is_gone(corpus, clean):
+    clean()
+    (corpus / "out/a/0.wav").unlink()
+    assert "1 enhanced" in clean()[1]
+    assert (corpus / "out/a/0.wav").is_file() and len(read_lines(corpus / "out.jsonl")) == 10
+
+
+def test_clean_retries_failed_recordings(corpus, clean):
+    sound = (corpus / "a/0.wav").read_bytes()
+    (corpus / "a/0.wav").write_bytes(b"no sound")
+    status, err = clean()
+    assert status == 1 and "9 enhanced, 1 failed" in err
+    (failed,) = [line for line in read_lines(corpus / "out.jsonl") if line["qse"]["state"] == "failed"]
+    assert failed["audio_filepath"] == "a/0.wav" and "not an audio file" in failed["qse"]["error"]
+    (corpus / "a/0.wav").write_bytes(sound)
+    assert clean()[0] == 0
+    lines = read_lines(corpus / "out.jsonl")
+    assert len(lines) == 10 and all(line["qse"]["state"] == "done" for line in lines)
+
+
+@pytest.mark.parametrize("change", [["--strength", "6"], ["--format", "flac"]])
+def test_clean_refuses_other_settings(corpus, clean, change):
+    clean()
+    before = (corpus / "out.jsonl").read_bytes()
+    status, err = clean(*change)
+    assert status == 2 and "other settings" in err and err.count("\n") == 1
+    assert (corpus / "out.jsonl").read_bytes() == before
+
+
+def test_clean_refuses_other_model(corpus, clean):
+    clean()
+    status, err = clean(model="live-base")
+    assert status == 2 and "recurrent" in err and "live-base" in err
+
+
+def test_clean_repairs_half_written_line(corpus, clean):
+    clean()
+    manifest = corpus / "out.jsonl"
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    assert "1 enhanced, 0 failed, 9 finished before" in clean()[1]
+    assert len(read_lines(manifest)) == 10
+
+
+def test_clean_refuses_manifest_of_another_program(corpus, clean):
+    write_lines(corpus / "out.jsonl", [{"audio_filepath": "x.wav", "text": "y"}])
+    status, err = clean()
+    assert status == 2 and "not written by qse clean" in err
+    assert len(read_lines(corpus / "out.jsonl")) == 1
+
+
+def test_clean_refuses_existing_files_at_first_run(corpus, clean):
+    (corpus / "out/a").mkdir(parents=True)
+    (corpus / "out/a/0.wav").write_bytes(b"mine")
+    status, err = clean()
+    assert status == 2 and "exist" in err and not (corpus / "out.jsonl").exists()
+    assert (corpus / "out/a/0.wav").read_bytes() == b"mine"
+    assert clean("--overwrite")[0] == 0
+
+
+def test_clean_shards_divide_the_manifest(corpus, clean):
+    for number in (1, 2, 3):
+        assert clean("--shard", f"{number}/3")[0] == 0
+    found = [read_lines(corpus / f"out.{number}-of-3.jsonl") for number in (1, 2, 3)]
+    assert [len(lines) for lines in found] == [4, 3, 3]
+    assert len({line["qse"]["source"] for lines in found for line in lines}) == 10
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b", "-1/2"])
+def test_clean_refuses_malformed_shard(corpus, clean, shard):
+    status, err = clean("--shard", shard)
+    assert status == 2 and "I/N" in err
+
+
+def test_clean_refuses_shard_in_use(corpus, clean):
+    from qse.corpus_cleaning.journal import Journal
+    from qse.corpus_cleaning.settings import Settings
+    from qse.runtime.zoo import load
+
+    with Journal(corpus / "out.jsonl", Settings.of(load(MODEL))):
+        status, err = clean()
+    assert status == 2 and "in use" in err
+    assert clean()[0] == 0
+
+
+def test_clean_enhances_a_recording_with_offsets_once(corpus, clean):
+    parts = [{"audio_filepath": "a/0.wav", "offset": start, "duration": 0.1} for start in (0.0, 0.2, 0.3)]
+    write_lines(corpus / "parts.jsonl", parts)
+    status, err = clean(manifest="parts.jsonl")
+    assert status == 0 and "1 enhanced" in err
+    lines = read_lines(corpus / "out.jsonl")
+    assert [(line["offset"], line["duration"]) for line in lines] == [(0.0, 0.1), (0.2, 0.1), (0.3, 0.1)]
+    (corpus / "out.jsonl").write_bytes(b"".join((corpus / "out.jsonl").read_bytes().splitlines(keepends=True)[:2]))
+    clean(manifest="parts.jsonl")
+    assert len(read_lines(corpus / "out.jsonl")) == 3
+
+
+@pytest.mark.parametrize("line", ['{"duration": 1}', "[1]", '{"audio_filepath": 3}', "{", '{"audio_filepath": ""}'])
+def test_clean_names_malformed_line(corpus, clean, line):
+    with (corpus / "in.jsonl").open("a") as file:
+        file.write(line + "\n")
+    status, err = clean()
+    assert status == 2 and "line 11" in err and not (corpus / "out").exists()
+
+
+def test_clean_refuses_to_replace_recordings(corpus, command):
+    status, _, err = command("clean", "in.jsonl", "-o", ".", "--manifest", "out.jsonl", "--model", MODEL)
+    assert status == 2 and "would be replaced" in err
+
+
+def test_clean_refuses_input_as_output(corpus, command):
+    status, _, err = command("clean", "in.jsonl", "-o", "out", "--manifest", "in.jsonl", "--model", MODEL)
+    assert status == 2 and "input itself" in err
+
+
+def test_clean_format_and_root(corpus, clean):
+    assert clean("--format", "flac", "--root", corpus / "a")[0] == 0
+    assert soundfile.info(corpus / "out/0.flac").frames == 8000
+    outside = corpus / "out" / (corpus / "b/1.flac").relative_to("/")
+    assert outside.is_file()
+
+
+def test_clean_refuses_two_sources_of_one_target(corpus, clean):
+    soundfile.write(corpus / "a/0.flac", np.zeros(100), 16000)
+    with (corpus / "in.jsonl").open("a") as file:
+        file.write('{"audio_filepath": "a/0.flac"}\n')
+    status, err = clean("--format", "ogg")
+    assert status == 2 and "both be written" in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_clean_resumes_after_signal_in_two_shards(models, tmp_path, number):
+    count = 40
+    make_corpus(tmp_path, count, 10.0)
+    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "clean", "in.jsonl", "-o", "out"]
+    line += ["--manifest", "out.jsonl", "--model", MODEL, "--threads", "1", "--shard"]
+    manifests = [tmp_path / f"out.{shard}-of-2.jsonl" for shard in (1, 2)]
+
+    def start():
+        return [subprocess.Popen([*line, f"{n}/2"], cwd=tmp_path, stderr=subprocess.DEVNULL) for n in (1, 2)]
+
+    processes = start()
+    until(lambda: all(path.is_file() and len(path.read_bytes().splitlines()) >= 2 for path in manifests))
+    for process in processes:
+        process.send_signal(number)
+    assert all(process.wait(60) != 0 for process in processes)
+    done = sum(len(path.read_bytes().splitlines()) for path in manifests)
+    assert 4 <= done < count
+    if number != signal.SIGKILL:
+        assert not list(tmp_path.glob("out/**/.*.part"))
+    assert [process.wait(120) for process in start()] == [0, 0]
+    lines = [line for path in manifests for line in read_lines(path)]
+    assert len(lines) == len({line["qse"]["source"] for line in lines}) == count
+    reference = [*line[:3], "denoise", "a", "-o", "reference", "--model", MODEL, "-q"]
+    subprocess.run(reference, cwd=tmp_path, check=True)
+    for path in (tmp_path / "reference").rglob("*.wav"):
+        assert (tmp_path / "out/a" / path.name).read_bytes() == path.read_bytes()
