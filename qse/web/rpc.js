@@ -12,6 +12,10 @@ export function serve(methods) {
   };
 }
 
+function stopped() {
+  return Object.assign(new Error("stopped"), { kind: "Stopped" });
+}
+
 /** The other side of `serve`: a worker whose functions are called with `call`. */
 export class RemoteWorker {
   constructor(url) {
@@ -28,6 +32,7 @@ export class RemoteWorker {
   /** Return a promise of the result; `progress(value)` is called for each progress message. */
   call(method, values, progress = () => {}) {
     const id = ++this.count;
+    if (this.closed) return Promise.reject(stopped());
     return new Promise((resolve, reject) => {
       this.calls.set(id, { resolve, reject, progress });
       this.worker.postMessage({ id, method, values });
@@ -50,7 +55,8 @@ export class RemoteWorker {
 
   /** End the worker and reject the calls that are open. */
   close() {
+    this.closed = true;
     this.worker.terminate();
-    this.fail(Object.assign(new Error("stopped"), { kind: "Stopped" }));
+    this.fail(stopped());
   }
 }

@@ -97,7 +97,7 @@ export class LiveSession {
 
   connect() {
     const { context } = this;
-    const { buffer = 0.02, play = true, tap = false } = this.options;
+    const { buffer = 0.04, play = true, tap = false } = this.options;
     const processorOptions = {
       rings: this.rings,
       target: Math.round(buffer * context.sampleRate),

@@ -1,0 +1,214 @@
+/** The recordings mode: a list of files, each enhanced in the background, with download and playback. */
+
+import { RemoteWorker } from "../rpc.js";
+import { openRecording } from "./decode.js";
+import { ListenView, clock } from "./listen.js";
+
+const WORKER = new URL("worker.js", import.meta.url);
+const SUFFIX = "-enhanced.wav";
+const $ = (id) => document.getElementById(id);
+
+function element(tag, properties = {}, ...children) {
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+}
+
+/** Offer a Blob as a download. */
+export function download(blob, name) {
+  const url = URL.createObjectURL(blob);
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+}
+
+/** One file of the list; `state` is waiting, working, done or failed. */
+class FileRow {
+  constructor(file, actions) {
+    this.file = file;
+    this.name = file.name;
+    this.state = "waiting";
+    this.text = element("span", { className: "file-state", textContent: "Waiting" });
+    this.progress = element("progress", { max: 1, value: 0 });
+    this.progress.setAttribute("aria-label", `Progress of ${file.name}`);
+    const button = (text, action, properties = {}) => {
+      const node = element("button", { type: "button", textContent: text, ...properties });
+      node.addEventListener("click", () => action(this));
+      return node;
+    };
+    this.listen = button("Listen", actions.listen, { hidden: true });
+    this.download = button("Download", actions.download, { hidden: true, className: "soft" });
+    this.remove = button("×", actions.remove, { className: "icon-button", title: "Remove from the list" });
+    this.remove.setAttribute("aria-label", `Remove ${file.name} from the list`);
+    const buttons = element("span", { className: "file-actions" }, this.listen, this.download, this.remove);
+    this.node = element("li", { className: "file" }, element("span", { className: "file-name", textContent: file.name, title: file.name }), buttons, this.text, this.progress);
+  }
+
+  show(state, text) {
+    this.state = state;
+    this.text.textContent = text;
+    this.progress.hidden = state !== "working";
+    this.listen.hidden = this.download.hidden = state !== "done";
+    this.node.classList.toggle("failed", state === "failed");
+  }
+
+  describe() {
+    const { sampleRate, channels, frames } = this.recording;
+    const layout = channels === 1 ? "mono" : channels === 2 ? "stereo" : `${channels} channels`;
+    return `${clock(frames / sampleRate)} · ${sampleRate / 1000} kHz · ${layout}`;
+  }
+}
+
+export class FilesView {
+  constructor(settings) {
+    this.settings = settings;
+    this.helper = new RemoteWorker(WORKER); // reads, draws and encodes; never loads a model
+    this.idle = [];
+    this.workers = Math.max(1, Math.min(4, Math.floor((navigator.hardwareConcurrency || 2) / 2)));
+    this.rows = [];
+    this.listenView = new ListenView(this.helper, settings);
+    this.connectDrop();
+    $("download-all").addEventListener("click", () => this.downloadAll());
+    settings.addEventListener("change", ({ detail }) => {
+      if (detail === "model") this.enhanceAgain();
+    });
+  }
+
+  connectDrop() {
+    const drop = $("drop");
+    $("choose").addEventListener("click", () => $("file-input").click());
+    $("file-input").addEventListener("change", () => {
+      this.add([...$("file-input").files]);
+      $("file-input").value = "";
+    });
+    addEventListener("dragover", (event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+    addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      drop.classList.remove("over");
+      if (event.dataTransfer.files.length) $("tab-files").click();
+      this.add([...event.dataTransfer.files]);
+    });
+  }
+
+  add(files) {
+    const actions = {
+      listen: (row) => this.listen(row),
+      download: (row) => this.download(row),
+      remove: (row) => this.remove(row),
+    };
+    for (const file of files) {
+      const row = new FileRow(file, actions);
+      this.rows.push(row);
+      $("file-list").append(row.node);
+    }
+    this.refresh();
+    this.work();
+  }
+
+  refresh() {
+    $("results").hidden = !this.rows.length;
+    $("drop").classList.toggle("small", this.rows.length > 0);
+    $("download-all").hidden = this.rows.filter(({ state }) => state === "done").length < 2;
+  }
+
+  /** Start as many waiting rows as there are free workers. */
+  work() {
+    for (const row of this.rows) {
+      if (!this.workers) return;
+      if (row.state === "waiting") this.enhance(row);
+    }
+  }
+
+  async enhance(row) {
+    this.workers--;
+    const worker = (row.worker = this.idle.pop() ?? new RemoteWorker(WORKER));
+    row.show("working", "Reading");
+    try {
+      row.recording ??= await openRecording(row.file, this.helper);
+      await this.run(row, worker);
+      this.idle.push(worker);
+    } catch (error) {
+      if (error.kind !== "Stopped") row.show("failed", failure(row, error));
+      worker.close(); // it may be short of memory: a new one begins afresh
+    }
+    if (row.worker === worker) row.worker = null;
+    this.workers++;
+    this.refresh();
+    this.work();
+  }
+
+  async run(row, worker) {
+    const { model } = this.settings;
+    const { blob, frames, sampleRate } = row.recording;
+    row.progress.removeAttribute("value");
+    row.show("working", `${row.describe()} · loading ${model.name}`);
+    const result = await worker.call("enhanceFile", { blob, model }, ({ done }) => {
+      row.progress.value = done;
+      row.show("working", `${row.describe()} · ${Math.floor(100 * done)} % with ${model.name}`);
+    });
+    row.result = { name: row.name, noisy: blob, enhanced: result.blob, model };
+    const speed = frames / sampleRate / result.seconds;
+    row.show("done", `${row.describe()} · cleaned with ${model.name}, ${speed.toFixed(speed < 10 ? 1 : 0)} times as fast as playback`);
+    if (!this.current || this.current === row) await this.listen(row);
+  }
+
+  async listen(row) {
+    this.current?.node.classList.remove("current");
+    this.current = row;
+    row.node.classList.add("current");
+    await this.listenView.open(row.result);
+  }
+
+  async download(row) {
+    row.download.disabled = true;
+    try {
+      const format = $("format").value || row.recording.format;
+      const { noisy, enhanced } = row.result;
+      const { strength } = this.settings;
+      const blob = await this.helper.call("encodeFile", { noisy, enhanced, strength, format });
+      download(blob, row.name.replace(/\.[^.]*$/, "") + SUFFIX);
+    } catch (error) {
+      row.text.textContent = `The download has failed: ${error.message}`;
+    }
+    row.download.disabled = false;
+  }
+
+  async downloadAll() {
+    for (const row of this.rows) if (row.state === "done") await this.download(row);
+  }
+
+  remove(row) {
+    row.worker?.close();
+    this.rows = this.rows.filter((other) => other !== row);
+    row.node.remove();
+    if (this.current === row) {
+      this.current = null;
+      this.listenView.close();
+      const next = this.rows.find(({ state }) => state === "done");
+      if (next) this.listen(next);
+    }
+    row.state = "removed";
+    this.refresh();
+  }
+
+  /** Enhance all recordings with the model that is now chosen. */
+  enhanceAgain() {
+    for (const row of this.rows) {
+      if (row.state === "failed") continue;
+      row.worker?.close();
+      row.show("waiting", "Waiting");
+    }
+    this.refresh();
+    this.work();
+  }
+}
+
+/** Return one sentence for what went wrong with a row's file. */
+function failure(row, error) {
+  if (error.kind === "FileError" || error.constructor.name === "FileError") return `${row.name} ${error.message}`;
+  if (/memory|allocat/i.test(error.message)) return `${row.name} needs more memory than this browser has. Close other tabs, or convert it to WAV.`;
+  return error.message;
+}

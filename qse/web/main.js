@@ -1,0 +1,106 @@
+/** Start the page: check the browser, list the models, connect the settings with the two modes. */
+
+import { FilesView } from "./files/view.js";
+import { LiveView } from "./live/view.js";
+
+const LARGEST_LIMIT = 41; // of the slider: its last step means no limit
+const DEFAULT_MODEL = "live-base";
+const $ = (id) => document.getElementById(id);
+
+/** Return a sentence for a browser that lacks something, or null. */
+function missing() {
+  if (!isSecureContext) return "This page must be opened over HTTPS or from this computer: browsers allow no sound otherwise.";
+  if (!globalThis.WebAssembly || !globalThis.AudioWorkletNode || !globalThis.DecompressionStream) {
+    return "This browser is too old: it lacks WebAssembly, AudioWorklet or DecompressionStream. Update it.";
+  }
+  return null;
+}
+
+function show(problem) {
+  $("problem").textContent = problem;
+  $("problem").hidden = false;
+}
+
+/** The settings that both modes share; dispatches `change` with the name of what changed. */
+class Settings extends EventTarget {
+  constructor(models) {
+    super();
+    this.models = models.map((model) => ({ ...model, url: new URL(model.url, document.baseURI).href }));
+    const rank = (i) => (i === 0 ? "fastest" : i === models.length - 1 ? "best quality" : "balanced");
+    const text = ({ name }, i) => (models.length > 1 ? `${name} · ${rank(i)}` : name);
+    $("model").replaceChildren(...this.models.map((model, i) => new Option(text(model, i), model.name)));
+    $("model").value = this.models.some(({ name }) => name === DEFAULT_MODEL) ? DEFAULT_MODEL : this.models[0].name;
+    $("model").disabled = false;
+    $("model").addEventListener("change", () => this.announce("model"));
+    $("strength").addEventListener("input", () => this.announce("strength"));
+    this.showStrength();
+  }
+
+  get model() {
+    return this.models.find(({ name }) => name === $("model").value);
+  }
+
+  /** Attenuation limit in dB; null: none. */
+  get strength() {
+    const value = Number($("strength").value);
+    return value >= LARGEST_LIMIT ? null : value;
+  }
+
+  announce(name) {
+    this.showStrength();
+    this.dispatchEvent(new CustomEvent("change", { detail: name }));
+  }
+
+  showStrength() {
+    const text = this.strength === null ? "no limit" : this.strength === 0 ? "0 dB: off" : `${this.strength} dB`;
+    $("strength-text").textContent = text;
+    $("strength").setAttribute("aria-valuetext", text);
+  }
+}
+
+function connectTabs() {
+  const tabs = [$("tab-files"), $("tab-live")];
+  const select = (chosen) => {
+    for (const tab of tabs) {
+      tab.setAttribute("aria-selected", String(tab === chosen));
+      tab.tabIndex = tab === chosen ? 0 : -1;
+      $(tab.getAttribute("aria-controls")).hidden = tab !== chosen;
+    }
+  };
+  tabs.forEach((tab, i) => {
+    tab.addEventListener("click", () => select(tab));
+    tab.addEventListener("keydown", ({ key }) => {
+      if (key !== "ArrowLeft" && key !== "ArrowRight") return;
+      select(tabs[1 - i]);
+      tabs[1 - i].focus();
+    });
+  });
+  select(location.hash === "#microphone" ? tabs[1] : tabs[0]);
+}
+
+async function readManifest() {
+  const response = await fetch("manifest.json");
+  const manifest = await response.json();
+  if (!manifest.models.length) throw new Error("no model");
+  return manifest;
+}
+
+async function start() {
+  connectTabs();
+  const lacking = missing();
+  if (lacking) return show(lacking);
+  let manifest;
+  try {
+    manifest = await readManifest();
+  } catch {
+    return show("The list of models cannot be read: start the page with `qse web`, or export it again.");
+  }
+  const settings = new Settings(manifest.models);
+  new FilesView(settings);
+  new LiveView(settings);
+  $("about").textContent = `qse ${manifest.version}, Apache-2.0. It contains ONNX Runtime (MIT).`;
+  if (manifest.offline) navigator.serviceWorker?.register("sw.js").catch(() => {});
+  document.documentElement.dataset.ready = "true";
+}
+
+start();
