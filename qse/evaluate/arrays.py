@@ -1,13 +1,15 @@
-"""Scores of signals that are in memory already."""
+"""Scores of signals in memory."""
 
 from collections.abc import Iterable
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from .metrics import SAMPLE_RATE, check_names, score_pair
-from .runner import LOST, run_tasks
+from .metrics import SAMPLE_RATE, resolve, score_pair
+from .runner import CRASHED, run_tasks
 from .store import Row
+
+Task = tuple[int, np.ndarray | None, np.ndarray]  # place, clean, enhanced
 
 
 def score(
@@ -17,19 +19,18 @@ def score(
     metrics: Iterable[str] = ("pesq_wb", "stoi", "si_sdr"),
     jobs: int | None = 0,
 ) -> list[Row]:
-    """One row per (clean, enhanced), in their order: {"name": place, metric: value ...}, or "error" where it failed.
+    """Return one row per (clean, enhanced), in their order: {"name": place, metric: value ...}, or "error" on failure.
 
-    Arrays are float (samples,) at 16 kHz, both of one length. jobs = 0 works in this process, None on all cores; the
-    processes take about two seconds to start, and a script that asks for them needs `if __name__ == "__main__"`.
+    Arrays are float (samples,) of one length per pair. jobs = 0 works in this process, None on all cores; processes
+    take about two seconds to start, and a script that asks for them needs `if __name__ == "__main__"`.
     """
-    metrics = tuple(metrics)
-    check_names(metrics)
-    tasks = [(place, clean, enhanced, sample_rate, metrics) for place, (clean, enhanced) in enumerate(pairs)]
-    return sorted(run_tasks(_score_task, tasks, jobs, _lost_task), key=lambda row: row["name"])
+    function = partial(_score_task, sample_rate, tuple(resolve(metrics)))
+    tasks = [(place, clean, enhanced) for place, (clean, enhanced) in enumerate(pairs)]
+    return sorted(run_tasks(function, tasks, jobs, _crashed), key=lambda row: row["name"])
 
 
-def _score_task(task: tuple[Any, ...]) -> Row:
-    place, clean, enhanced, sample_rate, metrics = task
+def _score_task(sample_rate: int, metrics: tuple[str, ...], task: Task) -> Row:
+    place, clean, enhanced = task
     try:
         scores = score_pair(clean=clean, enhanced=enhanced, sample_rate=sample_rate, metrics=metrics)
     except ValueError as reason:
@@ -37,5 +38,5 @@ def _score_task(task: tuple[Any, ...]) -> Row:
     return {"name": place, **scores}
 
 
-def _lost_task(task: tuple[Any, ...]) -> Row:
-    return {"name": task[0], "error": LOST}
+def _crashed(task: Task) -> Row:
+    return {"name": task[0], "error": CRASHED}

@@ -1,7 +1,7 @@
-"""Listening test without a reference: DNSMOS, networks that were trained on human opinions of 9 s of speech.
+"""DNSMOS: mean opinion scores without a reference, by networks trained on human ratings of 9 s of speech.
 
-Reddy, Gopal, Cutler: P.808 (ICASSP 2021) gives one opinion of the whole, P.835 (ICASSP 2022) one each of speech (SIG),
-background (BAK) and the whole (OVRL). The package `speechmos` carries the networks.
+Reddy, Gopal, Cutler: P.808 (ICASSP 2021) rates overall quality, P.835 (ICASSP 2022) speech (SIG), background (BAK) and
+overall quality (OVRL). The package `speechmos` contains the networks.
 """
 
 from functools import lru_cache
@@ -14,18 +14,18 @@ from ..extras import need
 
 
 def dnsmos(*, enhanced: np.ndarray, sample_rate: int) -> dict[str, float]:
-    """dnsmos_ovrl, dnsmos_sig, dnsmos_bak, dnsmos_p808, each 1 to 5, of float (samples,) at 16 kHz.
+    """Return dnsmos_ovrl, dnsmos_sig, dnsmos_bak, dnsmos_p808, each 1 to 5, of float (samples,) at 16 kHz.
 
     Samples beyond +-1 are clipped, as they would be in a file. Less than 9 s is repeated, more is averaged over
     windows of 9 s, one each second: the rule of the challenge's own script.
     """
-    scores = _listener()(np.clip(np.asarray(enhanced, np.float32), -1, 1), sample_rate, False)
+    scores = _scorer()(np.clip(np.asarray(enhanced, np.float32), -1, 1), sample_rate, False)
     return {f"dnsmos_{name}": float(scores[f"{name}_mos"]) for name in ("ovrl", "sig", "bak", "p808")}
 
 
 @lru_cache(maxsize=1)
-def _listener() -> Any:
-    """speechmos' DNSMOS, its sessions on one thread each so that many processes can listen at once."""
+def _scorer() -> Any:
+    """Return speechmos' DNSMOS with sessions on one thread each, for many processes at once."""
     import onnxruntime
 
     package = need("speechmos.dnsmos")
@@ -33,8 +33,8 @@ def _listener() -> Any:
     paths = str(folder / "sig_bak_ovr.onnx"), str(folder / "model_v8.onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    listener = package.DNSMOS.__new__(package.DNSMOS)
+    scorer = package.DNSMOS.__new__(package.DNSMOS)
     sessions = [onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]) for path in paths]
-    listener.primary_model_path = paths[0]
-    listener.onnx_sess, listener.p808_onnx_sess = sessions
-    return listener
+    scorer.primary_model_path = paths[0]
+    scorer.onnx_sess, scorer.p808_onnx_sess = sessions
+    return scorer

@@ -1,6 +1,7 @@
-"""Pictures: spectrograms one above the other in one colour scale (the paper's Figure 5), a histogram per metric.
+"""Plots: spectrograms one above the other in one colour scale (the paper's Figure 5), a histogram per metric.
 
-F bins, T frames; levels in dB against a sine wave of full scale.
+F bins, T frames; levels in dB relative to a sine wave of full scale. Frequencies go up to half the sample rate of the
+file with the highest one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ Signal = tuple[str, np.ndarray, int]  # title, (samples,), sample rate
 
 
 def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
-    """(samples,) -> (F, T) in dB: Hann window of 32 ms every 8 ms, or less often where it is long."""
+    """Return levels (F, T) in dB of (samples,): Hann window of 32 ms every 8 ms, less often for long signals."""
     n_fft = 2 * max(1, round(WINDOW * sample_rate / 2))
     hop_length = max(1, n_fft // 4, len(audio) // MOST_FRAMES)
     window = np.hanning(n_fft + 1)[:-1]
@@ -34,7 +35,7 @@ def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
 
 
 def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
-    """Write a PNG of the signals' spectrograms, first on top, time, frequency and colour on the same scale for all."""
+    """Write a PNG of the signals' spectrograms, the first on top; time, frequency and colour scales are common."""
     figure = _figure(9.0, 0.7 + 2.1 * len(signals))
     axes = figure.subplots(len(signals), sharex=True, sharey=True, squeeze=False)[:, 0]
     image = _spectrograms(axes, signals)
@@ -57,7 +58,7 @@ def plot_grid(rows: Sequence[Sequence[Signal]], path: Path) -> None:
 
 
 def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
-    """One signal per axis, on the same scales; returns the last image."""
+    """Draw one signal per axis on common scales; return the last image."""
     panels = [levels(audio, sample_rate) for _, audio, sample_rate in signals]
     top = max(float(panel.max()) for panel in panels)
     for axis, panel, (title, audio, sample_rate) in zip(axes, panels, signals, strict=True):
@@ -71,7 +72,7 @@ def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
 
 
 def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> None:
-    """Write a PNG: how a metric is spread over utterances, for the system `name` and for the noisy signals."""
+    """Write a PNG of a metric's histogram over utterances, for the system `name` and for the noisy signals."""
     rows = list(rows)
     system = [row[metric] for row in rows if metric in row]
     noisy = [row[f"noisy_{metric}"] for row in rows if f"noisy_{metric}" in row]
@@ -90,7 +91,7 @@ def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> N
 
 
 def _figure(width: float, height: float) -> Any:
-    """A matplotlib figure that belongs to no window and touches no global state."""
+    """Return a matplotlib figure without window and without global state."""
     need("matplotlib")
     from matplotlib.figure import Figure
 

@@ -1,12 +1,13 @@
-"""Pool room: one function over many tasks, on all cores, in processes that may die without harm.
+"""Run one function over many tasks on several processes, and survive processes that crash.
 
-PESQ's reference code ends its process on some recordings (more than about 50 separate stretches of speech). Whatever
-task was running then is tried once more alone; what dies again is handed to `lost`, and the others go on.
+PESQ's reference code ends its process on some recordings (more than about 50 separate stretches of speech). Tasks that
+were running then are tried once more alone; one that crashes again is handed to `crashed`, and the others continue.
 
-This file imports nothing heavy: a worker sets its environment before NumPy comes up.
+This file imports nothing heavy: a worker sets its environment before NumPy is imported.
 """
 
 import os
+import pickle
 import signal
 import sys
 from collections import deque
@@ -18,28 +19,30 @@ from typing import Any
 
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
+_function: Callable  # of a worker process, set once at its start
 
-def spread(function: Callable, tasks: Iterable, jobs: int, lost: Callable[[Any], Any]) -> Iterator[Any]:
-    """Results of function(task) as they come, `jobs` tasks at a time, each process on one thread.
 
-    Function, tasks and results must pickle. An exception of the function ends the run and is raised here; a task that
-    kills its process gives lost(task) instead.
+def spread(function: Callable, tasks: Iterable, jobs: int, crashed: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield function(task) in the order of completion, `jobs` tasks at a time, each process on one thread.
+
+    Function, tasks and results must pickle; the function is sent to each process once. An exception of the function
+    ends the run and is raised here; a task that ends its process gives crashed(task) instead.
     """
     todo = deque(tasks)
     while todo:
         running: dict[Future, Any] = {}
         try:
-            with _processes(jobs) as pool:
-                yield from _drain(pool, function, todo, running, 2 * jobs)
+            with _processes(jobs, function) as pool:
+                yield from _drain(pool, todo, running, 2 * jobs)
         except BrokenProcessPool:
-            yield from [_alone(function, task, lost) for task in running.values()]
+            yield from [_alone(function, task, crashed) for task in running.values()]
 
 
-def _drain(pool: ProcessPoolExecutor, function: Callable, todo: deque, running: dict, most: int) -> Iterator[Any]:
+def _drain(pool: ProcessPoolExecutor, todo: deque, running: dict, most: int) -> Iterator[Any]:
     try:
         while todo or running:
             while todo and len(running) < most:
-                future = pool.submit(function, todo[0])
+                future = pool.submit(_call, todo[0])
                 running[future] = todo.popleft()
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 result = future.result()
@@ -49,20 +52,26 @@ def _drain(pool: ProcessPoolExecutor, function: Callable, todo: deque, running: 
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _alone(function: Callable, task: Any, lost: Callable[[Any], Any]) -> Any:
+def _alone(function: Callable, task: Any, crashed: Callable[[Any], Any]) -> Any:
     try:
-        with _processes(1) as pool:
-            return pool.submit(function, task).result()
+        with _processes(1, function) as pool:
+            return pool.submit(_call, task).result()
     except BrokenProcessPool:
-        return lost(task)
+        return crashed(task)
 
 
-def _processes(jobs: int) -> ProcessPoolExecutor:
-    jobs = min(jobs, 61) if sys.platform == "win32" else jobs  # Windows waits for 64 things at most
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_become_worker)
+def _processes(jobs: int, function: Callable) -> ProcessPoolExecutor:
+    jobs = min(jobs, 61) if sys.platform == "win32" else jobs  # the limit of Windows' WaitForMultipleObjects
+    return ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (pickle.dumps(function),))
 
 
-def _become_worker() -> None:
-    """One thread each, and an interruption is the parent's business."""
+def _start_worker(function: bytes) -> None:
+    """Use one thread, leave interruptions to the parent, then unpickle the function, which imports its modules."""
+    global _function
     os.environ.update(dict.fromkeys(SINGLE_THREADED, "1"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _function = pickle.loads(function)
+
+
+def _call(task: Any) -> Any:
+    return _function(task)

@@ -1,9 +1,8 @@
-"""Report room: rows of scores -> means with their 95 % intervals, as a dict and as Markdown tables.
+"""Means of scores with 95 % intervals, as a dict and as Markdown tables.
 
-An interval is the percentile bootstrap over utterances (Efron 1979), seeded, as the paper's Tables 2 and 3 print
-it: the utterances are drawn anew with replacement, many times, and the middle 95 % of the means are kept. The gain is
-enhanced minus noisy of the same utterance: its interval says whether a system helps, which two intervals side by side
-do not.
+An interval is the percentile bootstrap over utterances (Efron 1979) with a fixed seed, as in the paper's Tables 2 and
+3: utterances are resampled with replacement, and the middle 95 % of the means are kept. The gain is enhanced minus
+noisy of the same utterance: its interval shows whether a system helps, which two separate intervals do not.
 """
 
 import csv
@@ -23,20 +22,20 @@ Mean = dict[str, float]
 
 
 def interval(values: Iterable[float]) -> Mean:
-    """{"mean", "low", "high", "n"} of the values of all utterances. ValueError if there are none."""
+    """Return {"mean", "low", "high", "n"} of the values of all utterances. ValueError if there are none."""
     x = np.asarray(list(values), np.float64)
     if not len(x):
-        raise ValueError("no values, no mean")
-    random = np.random.default_rng(SEED)
+        raise ValueError("an interval needs at least one value")
+    rng = np.random.default_rng(SEED)
     most = max(1, CHUNK // len(x))  # resamples at a time
     parts = [min(most, RESAMPLES - start) for start in range(0, RESAMPLES, most)]
-    means = np.concatenate([x[random.integers(len(x), size=(part, len(x)))].mean(1) for part in parts])
+    means = np.concatenate([x[rng.integers(len(x), size=(part, len(x)))].mean(1) for part in parts])
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return {"mean": float(x.mean()), "low": float(low), "high": float(high), "n": len(x)}
 
 
 def summary(rows: Iterable[Row]) -> dict[str, Mean]:
-    """{column: its mean and interval} for the metrics in `rows`, those of the noisy signals included."""
+    """Return {column: mean and interval} for the metrics in `rows`, those of the noisy signals included."""
     rows = list(rows)
     names = [side + name for side in ("", "noisy_") for name in METRICS]
     found = {name: [row[name] for row in rows if name in row] for name in names}
@@ -44,7 +43,7 @@ def summary(rows: Iterable[Row]) -> dict[str, Mean]:
 
 
 def gains(rows: Iterable[Row]) -> dict[str, Mean]:
-    """{metric: mean and interval of enhanced minus noisy, utterance by utterance}."""
+    """Return {metric: mean and interval of enhanced minus noisy, utterance by utterance}."""
     rows = list(rows)
     found = {
         name: [r[name] - r[f"noisy_{name}"] for r in rows if name in r and f"noisy_{name}" in r] for name in METRICS
@@ -53,7 +52,7 @@ def gains(rows: Iterable[Row]) -> dict[str, Mean]:
 
 
 def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None) -> dict[str, Any]:
-    """All that is said of one system, as plain data: enhanced, noisy, gain, RTF, what failed, how it was measured."""
+    """Return the results of one system as plain data: enhanced, noisy, gain, RTF, failures, settings."""
     means = summary(rows)
     noisy = {key.removeprefix("noisy_"): mean for key, mean in means.items() if key.startswith("noisy_")}
     processed = [row for row in rows if "process_s" in row]
@@ -77,20 +76,20 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
 
 
 def table(result: dict[str, Any]) -> str:
-    """The Markdown table of `findings`: noisy, the system, and the gain, in the paper's column order."""
+    """Return `findings` as a Markdown table: noisy, the system, and the gain, in the paper's column order."""
     names = [name for name in METRICS if name in result["enhanced"]]
     speed = [] if result["rtf"] is None else [f"{result['rtf']:.4f}"]
     head = ["system", *(METRICS[name].title for name in names), *(["RTF"] if speed else [])]
-    lines = [_line([result["system"], *(_cell(name, result["enhanced"][name]) for name in names), *speed])]
+    lines = [_line([result["system"], *(_cell(name, result["enhanced"]) for name in names), *speed])]
     if result["noisy"]:
         blank = [""] * len(speed)
-        lines.insert(0, _line(["noisy", *(_cell(name, result["noisy"][name]) for name in names), *blank]))
-        lines.append(_line(["gain", *(_cell(name, result["gain"][name], "+") for name in names), *blank]))
+        lines.insert(0, _line(["noisy", *(_cell(name, result["noisy"]) for name in names), *blank]))
+        lines.append(_line(["gain", *(_cell(name, result["gain"], "+") for name in names), *blank]))
     return "\n".join([_line(head), _rule(len(head)), *lines]) + "\n\n" + _footnote(result) + "\n"
 
 
 def grouped(rows: list[Row], groups: dict[str, str]) -> dict[str, list[Row]]:
-    """{group: its rows}, numbers in order of size, else by the alphabet; rows of no group are left out."""
+    """Return {group: its rows}, numbers in order of size, else alphabetically; rows of no group are left out."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         if row["name"] in groups:
@@ -99,26 +98,26 @@ def grouped(rows: list[Row], groups: dict[str, str]) -> dict[str, list[Row]]:
 
 
 def group_table(rows: list[Row], groups: dict[str, str], column: str) -> str:
-    """A Markdown table with a line per group: the mean of each metric, and its gain with the interval."""
+    """Return a Markdown table with a line per group: the mean of each metric, and its gain with the interval."""
     parts = grouped([row for row in rows if "error" not in row], groups)
     names = [name for name in METRICS if any(name in row for part in parts.values() for row in part)]
     head = [column, "utterances", *(f"{METRICS[name].title}" for name in names)]
     lines = []
     for group, part in parts.items():
         means, better = summary(part), gains(part)
-        cells = [_cell(n, means[n]) if n not in better else _both(n, means[n], better[n]) for n in names]
+        cells = [_both(n, means[n], better) if n in better else _cell(n, means) for n in names]
         lines.append(_line([group, str(len(part)), *cells]))
     return "\n".join([_line(head), _rule(len(head)), *lines]) + "\n"
 
 
 def read_groups(path: Path, column: str) -> dict[str, str]:
-    """{utterance: value of `column`} from a table with tabs whose first column is the utterance's name."""
+    """Return {utterance: value of `column`} from a tab-separated table whose first column names the utterance."""
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *lines = list(csv.reader(file, delimiter="\t"))
     except (OSError, UnicodeDecodeError, ValueError) as reason:
         raise QseError(
-            f"{path} cannot be read as a table: {reason}; give a text file with tabs and a heading"
+            f"{path} cannot be read as a table: {reason}; give a tab-separated text file with a header"
         ) from reason
     if column not in header[1:]:
         raise QseError(f"{path} has no column {column}: there are {', '.join(header[1:]) or 'none'}")
@@ -126,20 +125,23 @@ def read_groups(path: Path, column: str) -> dict[str, str]:
     return {line[0]: line[place] for line in lines if len(line) > place}
 
 
-def _cell(name: str, mean: Mean, sign: str = "") -> str:
-    digits = METRICS[name].digits
+def _cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
+    if name not in means:  # no utterance has a value
+        return "-"
+    digits, mean = METRICS[name].digits, means[name]
     return f"{mean['mean']:{sign}.{digits}f} ({mean['low']:{sign}.{digits}f} to {mean['high']:{sign}.{digits}f})"
 
 
-def _both(name: str, mean: Mean, gain: Mean) -> str:
-    return f"{mean['mean']:.{METRICS[name].digits}f}, {_cell(name, gain, '+')}"
+def _both(name: str, mean: Mean, gains: dict[str, Mean]) -> str:
+    return f"{mean['mean']:.{METRICS[name].digits}f}, {_cell(name, gains, '+')}"
 
 
 def _footnote(result: dict[str, Any]) -> str:
     settings, failed = result["settings"], len(result["failed"])
     text = f"{result['utterances']} utterances, {result['audio_s'] / 60:.1f} minutes"
     text += f"; {failed} failed" if failed else ""
-    text += f"; each heard behind the {settings['lead_in']} before it, as one stream" if "lead_in" in settings else ""
+    text += f"; read at {settings['sample_rate'] / 1000:g} kHz" if "sample_rate" in settings else ""
+    text += f"; each processed after {settings['lead_in']} others, as one stream" if "lead_in" in settings else ""
     text += f"; weights of step {settings['step']}" if "step" in settings else ""
     text += f"; in brackets 95 % bootstrap intervals over utterances ({RESAMPLES} resamples, seed {SEED})"
     if result["rtf"] is not None:

@@ -1,39 +1,64 @@
-"""Runner room: one system over all utterances of a set -> one row each, and what goes wrong with its name.
+"""Score one system on all utterances of a set: one row each; a failure is a row with its error.
 
 Row: name, audio_s, process_s (seconds that the system took, waveform to waveform), one column per metric of the
-enhanced signal, `noisy_` + metric for the noisy one, stamp (of the files that it comes from), error. Everything is
-judged at 16 kHz; files at another rate are converted first.
+enhanced signal, `noisy_` + metric for the noisy one, stamp (of the files that it comes from), error.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from ..data.datasets import SAMPLE_RATE, Pair, length_and_rate, read_mono
-from ..errors import QseError
+from ..data.datasets import SAMPLE_RATE, Pair
 from ..extras import MissingExtra
-from ..runtime.batch import cores
-from .metrics import METRICS, check_names, score_pair
+from ..machine import cores
+from .metrics import METRICS, resolve, score_pair
 from .pool import spread
+from .reading import read_pair
 from .store import Row, Store
-from .systems import System, enhanced_files, forget, opened
+from .systems import Enhancer, System
 
-LOST = "the scoring process died, as PESQ does on recordings with more than about 50 separate stretches of speech"
+CRASHED = "the scoring process died, as PESQ does on recordings with more than about 50 separate stretches of speech"
 
 
-@dataclass(frozen=True)
-class Task:
-    """All that a process needs to score one utterance."""
+@dataclass
+class Scorer:
+    """Return the row of a pair; the system is opened at the first call in each process."""
 
-    pair: Pair
     system: System
     metrics: tuple[str, ...]
-    threads: int = 1
+    sample_rate: int = SAMPLE_RATE
+    _enhance: Enhancer | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_enhance": None}  # another process opens the system for itself
+
+    def open(self) -> Enhancer:
+        """Return the system's function, opened once. QseError if it cannot be opened."""
+        self._enhance = self._enhance or self.system.open(self.sample_rate)
+        return self._enhance
+
+    def __call__(self, pair: Pair) -> Row:
+        try:
+            return self._row(pair)
+        except MissingExtra:
+            raise
+        except Exception as reason:  # files, models and metrics fail in many ways: keep the name, continue
+            return {"name": pair.name, "error": " ".join(str(reason).split()) or type(reason).__name__}
+
+    def _row(self, pair: Pair) -> Row:
+        clean, noisy = read_pair(pair, any(METRICS[name].needs_clean for name in self.metrics), self.sample_rate)
+        enhanced, seconds = self.open()(pair, noisy)
+        row = {"name": pair.name, "audio_s": round(len(noisy) / self.sample_rate, 4)}
+        row |= {} if seconds is None else {"process_s": round(seconds, 6)}
+        sides = {"": enhanced} if self.system.baseline else {"": enhanced, "noisy_": noisy}
+        for side, audio in sides.items():
+            scores = score_pair(
+                clean=clean, enhanced=audio, noisy=noisy, sample_rate=self.sample_rate, metrics=self.metrics
+            )
+            row |= {side + name: value for name, value in scores.items()}
+        return row
 
 
 def evaluate(
@@ -42,31 +67,26 @@ def evaluate(
     out: Path,
     *,
     metrics: Iterable[str],
+    sample_rate: int = SAMPLE_RATE,
     jobs: int | None = None,
-    threads: int = 1,
     settings: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
-    """Rows of all pairs, in their order; written to out/scores.csv as they come, rows found there are not done again.
+    """Return the rows of all pairs, in their order; each is appended to out/scores.csv as it comes.
 
-    `jobs` processes (all cores if None; 0: this process) with `threads` threads each. `settings` says in words what is
-    evaluated. `progress` is called with (done, all). Raises QseError and ValueError before any work is done;
-    later, what goes wrong with an utterance is the `error` of its row.
+    Rows that are in that file already are not computed again. Files are read, and systems run, at `sample_rate`.
+    `jobs` processes, all cores if None; 0: this process. `settings` describes in words what is evaluated. `progress` is
+    called with (done, all). Raises QseError and ValueError before any work; a failure with an utterance is the `error`
+    of its row.
     """
-    metrics = tuple(metrics)
-    check_names(metrics)
-    forget()
-    opened(system, threads)  # a model that cannot be opened shows now, not once per utterance
-    settings = {
-        **(settings or {}),
-        "system": system.name,
-        "metrics": list(metrics),
-    }
+    scorer = Scorer(system, tuple(resolve(metrics)), sample_rate)
+    scorer.open()  # a model that cannot be opened is reported now, not once per utterance
+    settings = {**(settings or {}), "system": system.name, "metrics": list(scorer.metrics)}
+    settings |= {"sample_rate": sample_rate} if sample_rate != SAMPLE_RATE else {}
     stamps = stamps_of(system, pairs)
-    store = Store(Path(out), columns(system, metrics), settings, stamps)
+    store = Store(Path(out), columns(system, scorer.metrics), settings, stamps)
     done = {row["name"] for row in store.rows}
-    tasks = [Task(pair, system, metrics, threads) for pair in pairs if pair.name not in done]
-    for row in run_tasks(score_utterance, tasks, jobs, lost_utterance):
+    for row in run_tasks(scorer, [pair for pair in pairs if pair.name not in done], jobs, crashed):
         store.add({**row, "stamp": stamps[row["name"]]})
         if progress:
             progress(len(store.rows), len(pairs))
@@ -76,23 +96,23 @@ def evaluate(
     return rows
 
 
-def run_tasks(function: Callable, tasks: list, jobs: int | None, lost: Callable) -> Iterable:
-    """Results in the order in which they come: in this process for jobs = 0, else in processes of their own."""
+def run_tasks(function: Callable, tasks: list, jobs: int | None, crashed: Callable) -> Iterable:
+    """Yield function(task) in the order of completion; jobs = 0: in this process, else in separate ones."""
     if jobs == 0:
         return map(function, tasks)
-    return spread(function, tasks, min(jobs or cores(), max(1, len(tasks))), lost)
+    return spread(function, tasks, min(jobs or cores(), max(1, len(tasks))), crashed)
 
 
 def columns(system: System, metrics: Iterable[str]) -> list[str]:
-    """Columns of scores.csv."""
+    """Return the columns of scores.csv."""
     metrics = list(metrics)
-    noisy = [f"noisy_{name}" for name in metrics] if system.kind != "noisy" else []
+    noisy = [] if system.baseline else [f"noisy_{name}" for name in metrics]
     return ["name", "audio_s", "process_s", *metrics, *noisy, "stamp", "error"]
 
 
 def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
-    """{utterance: what tells this state of the model and of the utterance's files from any other}."""
-    fingerprint, outputs = system.fingerprint(), enhanced_files(system.path) if system.kind == "folder" else {}
+    """Return {utterance: hash of the model's file and of the state of the utterance's files}."""
+    fingerprint, outputs = system.fingerprint(), system.outputs()
     stamps = {}
     for pair in pairs:
         files = [path for path in (pair.noisy, pair.clean, outputs.get(pair.name), *pair.lead_in) if path]
@@ -101,75 +121,6 @@ def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
     return stamps
 
 
-def score_utterance(task: Task) -> Row:
-    """The row of one utterance; whatever is wrong with its files is the row's `error`."""
-    try:
-        clean, noisy = read_pair(task.pair, any(METRICS[name].needs_clean for name in task.metrics))
-        enhanced, seconds = enhance(task, noisy)
-        row = {"name": task.pair.name, "audio_s": round(len(noisy) / SAMPLE_RATE, 4)}
-        row |= {} if seconds is None else {"process_s": round(seconds, 6)}
-        sides = {"": enhanced} if task.system.kind == "noisy" else {"": enhanced, "noisy_": noisy}
-        for side, audio in sides.items():
-            scores = score_pair(clean=clean, enhanced=audio, sample_rate=SAMPLE_RATE, metrics=task.metrics)
-            row |= {side + name: value for name, value in scores.items()}
-        return row
-    except MissingExtra:
-        raise
-    except Exception as reason:  # a file, a model or a metric may fail in ways of its own: name the utterance, go on
-        return {"name": task.pair.name, "error": " ".join(str(reason).split()) or type(reason).__name__}
-
-
-def lost_utterance(task: Task) -> Row:
-    """The row of an utterance that killed its process."""
-    return {"name": task.pair.name, "error": LOST}
-
-
-def read_pair(pair: Pair, needs_clean: bool) -> tuple[np.ndarray | None, np.ndarray]:
-    """clean (or None if not needed) and noisy, float64 (samples,) at 16 kHz. QseError if they do not fit together."""
-    noisy, clean = pair.noisy, pair.clean
-    if noisy is None or (clean is None and needs_clean):
-        side = "clean" if noisy else "noisy"
-        raise QseError(f"{noisy or clean}: there is no {side} file of this name")
-    return read_like(clean, noisy) if clean and needs_clean else None, at_16khz(*read_mono(noisy))
-
-
-def read_like(path: Path, other: Path) -> np.ndarray:
-    """The audio of `path` at 16 kHz; QseError unless it is as long as `other` and of the same rate."""
-    (audio, rate), (samples, other_rate) = read_mono(path), length_and_rate(other)
-    if rate != other_rate:
-        raise QseError(f"{path} has {rate} Hz, but {other} has {other_rate} Hz: convert one of them")
-    if len(audio) != samples:
-        raise QseError(
-            f"{path} has {len(audio)} samples, but {other} has {samples}: align and cut them to equal length"
-        )
-    return at_16khz(audio, rate)
-
-
-def enhance(task: Task, noisy: np.ndarray) -> tuple[np.ndarray, float | None]:
-    """The system's output for the noisy signal at 16 kHz, and the seconds it took (None if nothing was computed).
-
-    Of what comes before the utterance neither the output is kept nor the time.
-    """
-    process = opened(task.system, task.threads)
-    if process is None:
-        return noisy if task.system.kind == "noisy" else enhanced_file(task.system, task.pair), None
-    heard = np.concatenate([*(at_16khz(*read_mono(path)) for path in task.pair.lead_in), noisy])
-    start = perf_counter()
-    enhanced = process(heard, SAMPLE_RATE)
-    share = len(noisy) / max(1, len(heard))
-    return enhanced[len(heard) - len(noisy) :], share * (perf_counter() - start)
-
-
-def enhanced_file(system: System, pair: Pair) -> np.ndarray:
-    """What the folder `system` holds for this pair, at 16 kHz."""
-    path = enhanced_files(system.path).get(pair.name)
-    if path is None or pair.noisy is None:
-        raise QseError(f"{system.path} has no file called {pair.name}")
-    return read_like(path, pair.noisy)
-
-
-def at_16khz(audio: np.ndarray, sample_rate: int) -> np.ndarray:
-    """(samples,) at `sample_rate` -> at 16 kHz."""
-    import soxr
-
-    return audio if sample_rate == SAMPLE_RATE else soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ")
+def crashed(pair: Pair) -> Row:
+    """Return the row of an utterance that ended its process."""
+    return {"name": pair.name, "error": CRASHED}

@@ -1,8 +1,8 @@
-"""Store room: an evaluation on disk, written row by row so that an interrupted one goes on where it stopped.
+"""An evaluation on disk, written row by row, so that an interrupted one can continue.
 
-scores.csv     one row per utterance
-settings.json  what was evaluated on what; a folder never mixes two evaluations
-summary.json, summary.md  what became of it
+scores.csv                one row per utterance
+settings.json             what was evaluated on what; a folder never mixes two evaluations
+summary.json, summary.md  means and intervals, written at the end
 """
 
 import csv
@@ -10,18 +10,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..audio.atomic_write import whole, write_whole
+from ..audio.atomic_write import atomic_path, write_text
 from ..errors import QseError
 
 Row = dict[str, Any]
-WORDS = ("name", "stamp", "error")  # columns that are not numbers
+TEXT = ("name", "stamp", "error")  # columns that are not numbers
 
 
 class Store:
     """The rows of one evaluation under `folder`.
 
-    `rows` of an unfinished run are kept where their stamp is still the one that `stamps` has for their name, those with
-    an error excepted; a finished run is written anew. QseError if the folder holds a run with other settings.
+    Rows of an unfinished run are kept if they have no error and their stamp is still the one in `stamps`; a finished
+    run is started again. QseError if the folder holds a run with other settings.
     """
 
     def __init__(self, folder: Path, columns: list[str], settings: dict[str, Any], stamps: dict[str, str]):
@@ -29,7 +29,7 @@ class Store:
         self._table, self._settings = folder / "scores.csv", folder / "settings.json"
         _writable(folder)
         self.rows = self._unfinished(settings, stamps)
-        write_whole(self._settings, json.dumps(settings, indent=2) + "\n")
+        write_text(self._settings, json.dumps(settings, indent=2) + "\n")
         (folder / "summary.json").unlink(missing_ok=True)
         self.write(self.rows)
 
@@ -41,7 +41,7 @@ class Store:
 
     def write(self, rows: list[Row]) -> None:
         """Replace the table by `rows`, at once or not at all."""
-        with whole(self._table) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        with atomic_path(self._table) as beside, beside.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, self.columns)
             writer.writeheader()
             writer.writerows(rows)
@@ -61,12 +61,12 @@ class Store:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The complete rows of a scores.csv, numbers as floats; empty cells are left out."""
+    """Return the complete rows of a scores.csv, numbers as floats; empty cells are left out."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         lines = list(csv.reader(file))
     header, body = lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
     cells = [[(key, value) for key, value in zip(header, line, strict=True) if value] for line in body]
-    return [{key: value if key in WORDS else float(value) for key, value in line} for line in cells]
+    return [{key: value if key in TEXT else float(value) for key, value in line} for line in cells]
 
 
 def _writable(folder: Path) -> None:

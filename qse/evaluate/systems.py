@@ -1,106 +1,172 @@
-"""Systems room: whatever can be judged, found from one word and opened as a function of noisy audio.
+"""Systems that can be evaluated, and how each one turns noisy audio into enhanced audio.
 
-noisy       no processing: the row that every other one is compared with
-model       an installed model's name, an exported .onnx file, or a folder with one
-checkpoint  a folder with config.toml and weights, run by PyTorch: a training run, or a model before its export
-folder      the output of any other system: audio files named like the noisy ones
+NoisySystem       no processing: the baseline that every other system is compared with
+ModelSystem       an installed model's name, an exported .onnx file, or a folder with one
+CheckpointSystem  a folder with config.toml and weights, run by PyTorch: a training run, or a model before its export
+FolderSystem      the output of any other system: audio files named like the noisy ones
 """
 
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from time import perf_counter
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.datasets import by_mark, by_name
+from ..data.datasets import Pair, by_mark, by_name, length_and_rate
 from ..errors import QseError
 from ..extras import need
 from ..model_folder import GRAPH, weights_of
 from ..runtime.zoo import available, find
+from .reading import read_like, read_rate
 
-Enhance = Callable[[np.ndarray, int], np.ndarray]
+Enhanced = tuple[np.ndarray, float | None]  # (samples,), seconds of computation or None
+Enhancer = Callable[[Pair, np.ndarray], Enhanced]  # of a pair, and of its noisy audio (samples,)
+Process = Callable[[np.ndarray, int], np.ndarray]  # noisy (samples,), sample rate -> enhanced (samples,)
 
 
 @dataclass(frozen=True)
 class System:
-    """What is judged. `kind` is one of the four above, `name` its heading in tables, `path` what it is read from."""
+    """A system under test: its heading in tables, the path it is read from, the threads it computes with."""
 
-    kind: str
     name: str
     path: Path = Path()
+    threads: int = 1
+
+    baseline: ClassVar[bool] = False  # it is the noisy signal itself
+    computes: ClassVar[bool] = False  # it enhances audio now: it has a speed, and can process other audio before
 
     def fingerprint(self) -> str:
-        """SHA-256 of the model's file; "" for what has none."""
-        if self.kind not in ("model", "checkpoint"):
-            return ""
-        path = self.path if self.kind == "model" else weights_of(self.path)
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        """Return the SHA-256 of the model's file; "" for a system without one."""
+        return ""
+
+    def outputs(self) -> dict[str, Path]:
+        """Return {utterance: file} of what the system has made already."""
+        return {}
+
+    def supports(self, sample_rate: int) -> bool:
+        """Return whether the system makes audio of this rate without conversion."""
+        return True
+
+    def open(self, sample_rate: int) -> Enhancer:
+        """Return the function that enhances audio of this rate. QseError if the system cannot be opened."""
+        raise NotImplementedError
 
 
-def find_system(word: str) -> System:
-    """The system that `word` means: "noisy", a model's name, or a path. QseError if it means none of them."""
-    path = Path(word)
-    if word == "noisy":
-        return System("noisy", "noisy")
-    if word not in available() and path.is_dir() and not (path / GRAPH).is_file():
-        kind = "checkpoint" if weights_of(path).is_file() else "folder"
-        return System(kind, path.resolve().name, path)
-    graph = find(word)
-    return System("model", graph.parent.name if graph.name == GRAPH else graph.stem, graph)
+class NoisySystem(System):
+    baseline = True
+
+    def open(self, sample_rate: int) -> Enhancer:
+        return lambda pair, noisy: (noisy, None)
 
 
-def opened(system: System, threads: int) -> Enhance | None:
-    """The function that enhances, opened once per process; None for systems that do not process."""
-    return _open(system, threads) if system.kind in ("model", "checkpoint") else None
+class FolderSystem(System):
+    def outputs(self) -> dict[str, Path]:
+        """Return the audio files of the folder by their names and by their marks."""
+        files = by_name(self.path)
+        return files | by_mark(files)
+
+    def supports(self, sample_rate: int) -> bool:
+        return all(length_and_rate(path)[1] == sample_rate for path in by_name(self.path).values())
+
+    def open(self, sample_rate: int) -> Enhancer:
+        files = self.outputs()
+
+        def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
+            path = files.get(pair.name)
+            if path is None or pair.noisy is None:
+                raise QseError(f"{self.path} has no file called {pair.name}")
+            return read_like(path, pair.noisy, sample_rate), None
+
+        return enhance
 
 
-@lru_cache(maxsize=1)
-def _open(system: System, threads: int) -> Enhance:
-    enhance = (open_model if system.kind == "model" else open_checkpoint)(system.path, threads)
-    enhance(np.zeros(16000, np.float32), 16000)  # what a first run costs belongs to no utterance
-    return enhance
+class _ComputingSystem(System):
+    computes = True
+
+    def open(self, sample_rate: int) -> Enhancer:
+        process = self._process(sample_rate)
+        process(np.zeros(sample_rate, np.float32), sample_rate)  # the cost of a first run belongs to no utterance
+
+        def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
+            """Process lead-in and noisy signal as one stream; return the output and the time of the latter."""
+            stream = np.concatenate([*(read_rate(path, sample_rate) for path in pair.lead_in), noisy])
+            start = perf_counter()
+            enhanced = process(stream, sample_rate)
+            share = len(noisy) / max(1, len(stream))
+            return enhanced[len(stream) - len(noisy) :], share * (perf_counter() - start)
+
+        return enhance
+
+    def _process(self, sample_rate: int) -> Process:
+        raise NotImplementedError
 
 
-def open_model(path: Path, threads: int) -> Enhance:
-    """An exported model, run by ONNX Runtime on `threads` threads."""
-    from .. import denoise, load
+class ModelSystem(_ComputingSystem):
+    """An exported model, run by ONNX Runtime; audio of another rate is converted to the model's and back."""
 
-    engine = load(path, threads)
-    return lambda noisy, sample_rate: denoise(noisy.astype(np.float32), sample_rate, engine)
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
+    def supports(self, sample_rate: int) -> bool:
+        return self._engine.sample_rate == sample_rate
 
-def open_checkpoint(path: Path, threads: int) -> Enhance:
-    """A trained network as it is in PyTorch, before any export, on `threads` threads of the CPU.
+    def _process(self, sample_rate: int) -> Process:
+        from .. import denoise
 
-    Of a training run it takes the moving average of the weights, which is what validation judges and what is exported.
-    """
-    torch = need("torch", "train")
-    from .. import networks
-    from ..networks.weights import load_network
+        engine = self._engine
+        return lambda noisy, rate: denoise(noisy.astype(np.float32), rate, engine)
 
-    network, _ = load_network(path / "config.toml", weights_of(path))
-    rate = network.config.sample_rate
-    torch.set_num_threads(threads)
+    @property
+    def _engine(self) -> Any:
+        from .. import load
 
-    def enhance(noisy: np.ndarray, sample_rate: int) -> np.ndarray:
-        if sample_rate != rate:
-            raise QseError(f"{path} works at {rate} Hz, the audio has {sample_rate} Hz: convert it")
-        with torch.no_grad():
-            return networks.enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
-
-    return enhance
+        return load(self.path, self.threads)
 
 
-def forget() -> None:
-    """Whatever was opened is read anew: its file may be another one by now."""
-    _open.cache_clear()
-    enhanced_files.cache_clear()
+class CheckpointSystem(_ComputingSystem):
+    """A trained network before any export, with its averaged weights, on the CPU."""
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(weights_of(self.path).read_bytes()).hexdigest()
+
+    def supports(self, sample_rate: int) -> bool:
+        return self._network.config.sample_rate == sample_rate
+
+    def _process(self, sample_rate: int) -> Process:
+        torch, network = need("torch", "train"), self._network
+        from ..networks import enhance
+
+        if network.config.sample_rate != sample_rate:
+            rate = network.config.sample_rate
+            raise QseError(
+                f"{self.path} works at {rate} Hz, not at {sample_rate} Hz: evaluate with --sample-rate {rate}"
+            )
+
+        def process(noisy: np.ndarray, _: int) -> np.ndarray:
+            torch.set_num_threads(self.threads)
+            with torch.no_grad():
+                return enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+
+        return process
+
+    @property
+    def _network(self) -> Any:
+        need("torch", "train")
+        from ..networks.weights import load_network
+
+        return load_network(self.path / "config.toml", weights_of(self.path))[0]
 
 
-@lru_cache(maxsize=1)
-def enhanced_files(folder: Path) -> dict[str, Path]:
-    """{name: path} of a folder of enhanced files, by their names and by their marks."""
-    files = by_name(folder)
-    return files | by_mark(files)
+def find_system(name: str, threads: int = 1) -> System:
+    """Return the system for "noisy", a model's name, or a path. QseError if it is none of them."""
+    path = Path(name)
+    if name == "noisy":
+        return NoisySystem("noisy")
+    if name not in available() and path.is_dir() and not (path / GRAPH).is_file():
+        kind = CheckpointSystem if weights_of(path).is_file() else FolderSystem
+        return kind(path.resolve().name, path, threads)
+    graph = find(name)
+    return ModelSystem(graph.parent.name if graph.name == GRAPH else graph.stem, graph, threads)

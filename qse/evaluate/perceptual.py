@@ -1,0 +1,40 @@
+"""Perceptual metrics of one channel at 16 kHz from their reference packages: wide-band PESQ, STOI, ESTOI."""
+
+import warnings
+
+import numpy as np
+
+from ..extras import need
+
+
+def pesq_wb(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
+    """Return wide-band PESQ, 1.04 to 4.64 (ITU-T P.862.2, package `pesq`). ValueError where it finds no speech."""
+    pesq = need("pesq")
+    try:
+        return float(pesq.pesq(sample_rate, clean, enhanced, "wb"))
+    except (pesq.NoUtterancesError, pesq.BufferTooShortError) as reason:
+        raise ValueError(f"PESQ has no score: {_sentence(reason)}") from reason
+
+
+def stoi(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
+    """Return short-time objective intelligibility, about 0 to 1 (Taal et al. 2011, package `pystoi`)."""
+    return _intelligibility(clean, enhanced, sample_rate, extended=False)
+
+
+def estoi(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
+    """Return extended STOI, about 0 to 1 (Jensen and Taal 2016, package `pystoi`)."""
+    return _intelligibility(clean, enhanced, sample_rate, extended=True)
+
+
+def _intelligibility(clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, extended: bool) -> float:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Not enough STFT frames", category=RuntimeWarning)
+        try:
+            return float(need("pystoi").stoi(clean, enhanced, sample_rate, extended=extended))
+        except RuntimeWarning as reason:
+            raise ValueError("STOI has no score: less than 0.4 s of speech") from reason
+
+
+def _sentence(reason: Exception) -> str:
+    text = reason.args[0] if reason.args else "no reason given"
+    return (text.decode() if isinstance(text, bytes) else str(text)).rstrip("!. ")

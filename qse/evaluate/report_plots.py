@@ -1,0 +1,40 @@
+"""Plots of one evaluation: a histogram per metric, spectrograms of a typical utterance and of the worst ones."""
+
+from functools import cache
+from pathlib import Path
+
+from ..data.datasets import Pair
+from .plot import Signal, plot_grid, plot_histogram, plot_spectrograms
+from .reading import read_pair
+from .store import Row
+from .systems import System
+
+WORST = 10  # utterances in the picture of a metric: those with the smallest gain
+
+
+def plot_report(
+    out: Path, system: System, pairs: list[Pair], rows: list[Row], metrics: list[str], sample_rate: int
+) -> None:
+    """Write the plots of an evaluation to `out`; spectrograms.png shows the median utterance by the first metric."""
+    pair_of = {pair.name: pair for pair in pairs}
+    enhance = system.open(sample_rate)
+
+    @cache
+    def signals(name: str) -> list[Signal]:
+        """Noisy, enhanced and clean of one utterance, as far as there are any."""
+        pair = pair_of[name]
+        clean, noisy = read_pair(pair, pair.clean is not None, sample_rate)
+        found = [(f"{name}, noisy", noisy)]
+        found += [] if system.baseline else [(f"enhanced by {system.name}", enhance(pair, noisy)[0])]
+        found += [] if clean is None else [("clean", clean)]
+        return [(title, audio, sample_rate) for title, audio in found]
+
+    for metric in metrics:
+        scored = [row for row in rows if metric in row]
+        if scored:
+            plot_histogram(metric, scored, system.name, out / f"histogram-{metric}.png")
+            worst = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[:WORST]
+            plot_grid([signals(row["name"]) for row in worst], out / f"worst-{metric}.png")
+            if metric == metrics[0]:
+                median = sorted(scored, key=lambda row: row[metric])[len(scored) // 2]
+                plot_spectrograms(signals(median["name"]), out / "spectrograms.png")

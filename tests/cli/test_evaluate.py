@@ -1,0 +1,35 @@
+"""qse evaluate: exit status, options."""
+
+import pytest
+import typer
+from evaluation_files import write
+from qse_cli.evaluate import evaluate as command
+from speech import hiss, voice
+from typer.testing import CliRunner
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.command()(command)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """clean/ and noisy/ with three utterances."""
+    for place in range(3):
+        clean = voice(1.0, pitch=100 + 20 * place, start=place + 1)
+        write(tmp_path / "clean" / f"u{place}.wav", clean)
+        write(tmp_path / "noisy" / f"u{place}.wav", clean + 0.05 * hiss(len(clean), 99 + place))
+    return tmp_path
+
+
+def test_evaluate_exit_status(corpus, run):
+    folders = "--clean", corpus / "clean", "--noisy", corpus / "noisy", "--out", corpus / "out"
+    (corpus / "noisy" / "u2.wav").write_bytes(b"no audio")
+    failed = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1)
+    assert failed.exit_code == 1 and "u2" in failed.stderr and "cannot be read" in failed.stderr
+    write(corpus / "noisy" / "u2.wav", voice(1.0) + 0.1 * hiss(16000))
+    fine = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1)
+    assert fine.exit_code == 0 and fine.stdout.startswith("| system | SI-SDR dB |")

@@ -1,0 +1,46 @@
+"""qse plot: files at several rates, channels, errors."""
+
+import numpy as np
+import pytest
+import typer
+from evaluation_files import write
+from qse_cli.plot import plot as command
+from speech import hiss, voice
+from typer.testing import CliRunner
+
+from qse.errors import QseError
+from qse.evaluate.plot import plot_spectrograms
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.command()(command)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
+    write(tmp_path / "high.wav", hiss(48000), 48000)
+    picture = tmp_path / "pictures" / "both.png"
+    result = run(
+        tmp_path / "high.wav", write(tmp_path / "low.wav", voice(1.0)), "-o", picture, "--titles", "noise, voice"
+    )
+    assert result.exit_code == 0 and picture.read_bytes().startswith(b"\x89PNG")
+    drawn = []
+    monkeypatch.setattr("qse.evaluate.plot.plot_spectrograms", lambda signals, path: drawn.extend(signals))
+    two = np.stack([hiss(1600), 0.5 * hiss(1600)], 1)
+    write(tmp_path / "two.wav", two)
+    run(tmp_path / "two.wav", tmp_path / "high.wav", "-o", picture)
+    assert [title for title, *_ in drawn] == ["two.wav, channel 1", "two.wav, channel 2", "high.wav"]
+    np.testing.assert_allclose(drawn[1][1], two[:, 1], atol=1e-4)
+    none = run(tmp_path / "none.wav", "-o", picture)
+    assert str(none.exception) == f"{tmp_path / 'none.wav'}: no such file"
+    plot_spectrograms([("costs $5_0^", hiss(16000), 16000)], picture)  # no formula
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(QseError, match=r"folder.png cannot be written: Is a directory"):
+        plot_spectrograms([("noise", hiss(16000), 16000)], tmp_path / "folder.png")
+    recording = tmp_path / "high.wav"
+    before = recording.read_bytes()
+    with pytest.raises(QseError, match=r"high.wav: a picture is a PNG; name one that ends in .png"):
+        plot_spectrograms([("noise", hiss(16000), 16000)], recording)
+    assert recording.read_bytes() == before

@@ -1,0 +1,67 @@
+"""Energy ratios on constructed signals."""
+
+import numpy as np
+import pytest
+from speech import hiss, voice
+
+from qse.evaluate.energy import band_snr, noise_reduction, si_sdr, speech_loss
+
+CLEAN = voice()
+NOISE = hiss(len(CLEAN), 99)
+
+
+def test_si_sdr_is_projection_over_rest_at_any_scale():
+    rest = NOISE - CLEAN * (NOISE @ CLEAN) / (CLEAN @ CLEAN)  # orthogonal to CLEAN
+    rest *= 0.1 * np.linalg.norm(CLEAN) / np.linalg.norm(rest)
+    for scale in (1.0, 0.01, -3.0):
+        assert si_sdr(clean=CLEAN, enhanced=scale * (CLEAN + rest)) == pytest.approx(20.0, abs=1e-9)
+    assert si_sdr(clean=CLEAN, enhanced=rest) == pytest.approx(-100.0)
+    assert si_sdr(clean=CLEAN, enhanced=CLEAN) == pytest.approx(100.0)
+
+
+RATE = 48000
+TIME = np.arange(RATE) / RATE
+
+
+def tone(frequency: float, gain: float = 1.0) -> np.ndarray:
+    """A tone that covers whole bins' centres, faded in and out."""
+    fade = np.minimum(1, np.minimum(TIME, TIME[::-1]) / 0.05)
+    return gain * fade * np.sin(2 * np.pi * frequency * TIME)
+
+
+def test_band_snr_counts_8_to_20_khz_alone():
+    clean = tone(1000) + tone(12000, 0.1)
+    error = tone(15000, 0.01) + tone(3000, 0.5) + tone(22000, 0.5)
+    assert band_snr(clean=clean, enhanced=clean + error, sample_rate=RATE) == pytest.approx(20.0, abs=0.05)
+    assert np.isnan(band_snr(clean=0 * clean, enhanced=error, sample_rate=RATE))
+    with pytest.raises(ValueError, match="at least 40000 Hz"):
+        band_snr(clean=clean, enhanced=clean, sample_rate=16000)
+
+
+@pytest.mark.parametrize("gain, expected", [(1.0, 0.0), (0.1, 20.0), (2.0, -6.02), (0.0, 100.0)])
+def test_noise_reduction_is_the_gain_of_noise_only_bins(gain, expected):
+    """Speech at 1 kHz is removed as well, which does not count."""
+    speech, noise = tone(1000), tone(5000, 0.2)
+    found = noise_reduction(clean=speech, noisy=speech + noise, enhanced=gain * noise, sample_rate=RATE)
+    assert found == pytest.approx(expected, abs=0.02)
+    assert np.isnan(noise_reduction(clean=speech, noisy=speech, enhanced=speech, sample_rate=RATE))
+
+
+@pytest.mark.parametrize("gain, expected", [(1.0, 0.0), (0.5, 75.0), (2.0, 0.0), (0.0, 100.0)])
+def test_speech_loss_is_the_energy_removed_from_speech_bins(gain, expected):
+    """Noise at 5 kHz is kept, which does not count; amplified speech does not make up for lost speech."""
+    speech, noise = tone(1000), tone(5000, 0.2)
+    found = speech_loss(clean=speech, noisy=speech + noise, enhanced=gain * speech + noise, sample_rate=RATE)
+    assert found == pytest.approx(expected, abs=0.02)
+    two = speech + tone(2000)
+    found = speech_loss(clean=two, noisy=two + noise, enhanced=2 * speech, sample_rate=RATE)
+    assert found == pytest.approx(50.0, abs=0.1)
+    assert np.isnan(speech_loss(clean=0 * speech, noisy=noise, enhanced=noise, sample_rate=RATE))
+
+
+def test_power_spectra_in_parts_change_nothing(monkeypatch):
+    signals = {"clean": CLEAN, "noisy": CLEAN + 0.05 * NOISE, "enhanced": CLEAN + 0.01 * NOISE, "sample_rate": 16000}
+    together = noise_reduction(**signals), speech_loss(**signals)
+    monkeypatch.setattr("qse.evaluate.energy.FRAMES_AT_ONCE", 17)
+    assert (noise_reduction(**signals), speech_loss(**signals)) == pytest.approx(together)
+    assert 10 < together[0] < 14.5 and 0 < together[1] < 1

@@ -1,0 +1,162 @@
+"""Complete evaluations: tables, plots, groups, lead-in, sample rates, requests that are refused."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import graphs
+import numpy as np
+import pytest
+import soxr
+from evaluation_files import write
+from speech import SAMPLE_RATE, hiss, voice
+
+from qse.data import datasets
+from qse.errors import QseError, UsageError
+from qse.evaluate import metrics
+from qse.evaluate.evaluation import EvaluationData, EvaluationRequest, run_evaluation
+from qse.evaluate.store import read_rows
+
+
+def evaluated(model, data, metrics="all", out=None, **options):
+    return run_evaluation(EvaluationRequest(model, data, metrics, out, **options))
+
+
+def test_run_evaluation_writes_tables_and_plots(corpus, models, monkeypatch):
+    monkeypatch.setattr("qse.evaluate.report_plots.WORST", 1)
+    lines = [f"u{n}\tk{n % 2}\t{n // 3}\n" for n in range(5)]
+    (corpus / "by.tsv").write_text("id\tkind\thalf\n" + "".join(lines))
+    data = EvaluationData(noisy=corpus / "noisy", clean=corpus / "clean")
+    options = {"jobs": 0, "groups": corpus / "by.tsv", "by": ("kind", "half"), "plot": True}
+    result = evaluated("live-base", data, "stoi,SI-SDR", corpus / "out", **options)
+    found = json.loads((corpus / "out" / "summary.json").read_text())
+    assert found["utterances"] == 5 and found["rtf"] > 0 and found["settings"]["threads"] == 1
+    assert {key: list(groups) for key, groups in found["groups"].items()} == {"kind": ["k0", "k1"], "half": ["0", "1"]}
+    assert found["gain"]["stoi"]["n"] == 5 and found["groups"]["half"]["0"]["utterances"] == 3
+    assert result.text == (corpus / "out" / "summary.md").read_text()
+    assert "| k1 | 2 |" in result.text and "| 0 | 3 |" in result.text
+    pictures = {f"{kind}-{metric}.png" for kind in ("histogram", "worst") for metric in ("stoi", "si_sdr")}
+    pictures |= {"spectrograms.png"}
+    assert pictures <= {path.name for path in (corpus / "out").iterdir()}
+    with (corpus / "out" / "scores.csv").open() as file:
+        assert next(csv.reader(file))[:4] == ["name", "audio_s", "process_s", "stoi"]
+
+
+def test_lead_in_is_processed_and_not_scored(corpus, models):
+    from qse import denoise, load
+
+    source = EvaluationData(noisy=corpus / "noisy", clean=corpus / "clean")
+    outcome = evaluated("recurrent", source, "si_sdr", corpus / "out", jobs=0, lead_in=2)
+    assert "each processed after 2 others" in outcome.text
+    rows = read_rows(corpus / "out" / "scores.csv")
+    stream = [datasets.read_mono(corpus / "noisy" / f"u{place}.wav")[0] for place in (3, 4, 0)]
+    enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[32000:]
+    clean = datasets.read_mono(corpus / "clean" / "u0.wav")[0]
+    assert rows[0]["si_sdr"] == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
+    whole = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
+    assert [path.stem for path in whole[1].lead_in] == ["u2", "u3", "u4", "u0"]  # all others, and not itself
+    evaluated("recurrent", source, "si_sdr", corpus / "alone", jobs=0)
+    assert read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"] and rows[0]["audio_s"] == 1.0
+    (corpus / "noisy" / "u4.wav").write_bytes(b"no audio")
+    evaluated("recurrent", source, "si_sdr", corpus / "out", jobs=0, lead_in=2)
+    said = [row.get("error", "") for row in read_rows(corpus / "out" / "scores.csv")]
+    assert ["u4.wav cannot be read" in error for error in said] == [True, True, False, False, True]
+    with pytest.raises(UsageError, match="--lead-in needs a model"):
+        evaluated("noisy", source, "si_sdr", lead_in=2)
+
+
+def test_groups_of_other_utterances_are_refused(corpus):
+    (corpus / "by.tsv").write_text("file\tkind\nu0.wav\tk0\n")
+    source = EvaluationData(noisy=corpus / "noisy", clean=corpus / "clean")
+    with pytest.raises(QseError, match=r"by.tsv names none of the utterances: they are called u0 and"):
+        evaluated("noisy", source, "stoi", corpus / "out", jobs=0, groups=corpus / "by.tsv", by=("kind",))
+
+
+@pytest.mark.parametrize(
+    ("source", "metrics", "words"),
+    [
+        ({}, "stoi", "give the test data"),
+        ({"dataset": "timit", "data": Path()}, "stoi", "there are voicebank, dns3"),
+        ({"dataset": "dns3"}, "stoi", "needs --data DIR"),
+        ({"noisy": "noisy"}, "stoi", "stoi needs the clean files"),
+        ({"noisy": "noisy"}, "stio", "no metric called 'stio'; did you mean stoi"),
+    ],
+)
+def test_run_evaluation_refuses_bad_requests(corpus, monkeypatch, source, metrics, words):
+    monkeypatch.chdir(corpus)
+    source = {key: Path(value) if key == "noisy" else value for key, value in source.items()}
+    with pytest.raises(UsageError, match=words):
+        evaluated("noisy", EvaluationData(**source), metrics)
+    assert not (corpus / "runs").exists()
+
+
+@pytest.fixture
+def full_band(tmp_path):
+    """clean/, noisy/ and better/ at 48 kHz, noise above 8 kHz; better/ has a tenth of it."""
+    clean = soxr.resample(voice(1.0), 16000, 48000) + 0.01 * hiss(48000, 3)
+    noise = 0.05 * hiss(48000, 7)
+    for place in range(2):
+        write(tmp_path / "clean" / f"u{place}.wav", clean, 48000)
+        write(tmp_path / "noisy" / f"u{place}.wav", clean + noise, 48000)
+        write(tmp_path / "better" / f"u{place}.wav", clean + 0.1 * noise, 48000)
+    return tmp_path
+
+
+def mean_of(result, metric, side="enhanced"):
+    return json.loads((result.folder / "summary.json").read_text())[side][metric]["mean"]
+
+
+@pytest.mark.parametrize("system, reduction", [("noisy", 0.0), ("better", 20.0)])
+def test_evaluation_at_48_khz_of_files(full_band, monkeypatch, system, reduction):
+    """All files at 48 kHz, and a system that makes such files: judged at 48 kHz without being asked."""
+    monkeypatch.chdir(full_band)
+    data = EvaluationData(Path("noisy"), Path("clean"))
+    result = evaluated(system, data, "si_sdr,stoi,band_snr,noise_reduction", Path("out"), jobs=0)
+    snr = 10 * np.log10(0.01**2 / 0.05**2) + reduction
+    assert "read at 48 kHz" in result.text and mean_of(result, "band_snr") == pytest.approx(snr, abs=1)
+    low = evaluated(system, data, "si_sdr,stoi", Path("low"), sample_rate=16000, jobs=0)
+    assert "kHz" not in low.text.split("\n\n")[1] and mean_of(low, "stoi") == mean_of(result, "stoi")
+    assert mean_of(low, "si_sdr") > mean_of(result, "si_sdr") + 1
+
+
+def test_evaluation_at_48_khz_of_a_model(full_band, monkeypatch, tmp_path):
+    """A model for 48 kHz runs at 48 kHz without being asked; one for 16 kHz only on request."""
+    graphs.delay(tmp_path / "wide" / "model.onnx", sample_rate=48000)
+    graphs.delay(tmp_path / "narrow" / "model.onnx")
+    data = EvaluationData(full_band / "noisy", full_band / "clean")
+    wide = evaluated(str(tmp_path / "wide"), data, "band_snr,si_sdr", tmp_path / "1", jobs=0)
+    assert mean_of(wide, "band_snr") == pytest.approx(mean_of(wide, "band_snr", "noisy"), abs=1e-3)  # a pure delay
+    narrow = evaluated(str(tmp_path / "narrow"), data, "si_sdr", tmp_path / "2", jobs=0)
+    assert "read at 48 kHz" not in narrow.text
+    narrow = evaluated(str(tmp_path / "narrow"), data, "band_snr", tmp_path / "3", sample_rate=48000, jobs=0)
+    assert mean_of(narrow, "band_snr") == pytest.approx(0, abs=0.5)  # nothing above 8 kHz
+
+
+def test_evaluation_refuses_rates_above_the_files(full_band, monkeypatch):
+    data = EvaluationData(full_band / "noisy", full_band / "clean")
+    (full_band / "noisy" / "u0.wav").unlink()
+    for side in ("noisy", "clean"):
+        write(full_band / side / "u0.wav", voice(1.0))
+    mixed = evaluated("noisy", data, "si_sdr", full_band / "mixed", jobs=0)
+    assert not mixed.failed and "read at" not in mixed.text  # rates differ: 16 kHz
+    result = evaluated("noisy", data, "si_sdr", full_band / "out", sample_rate=48000, jobs=0)
+    assert list(result.failed) == ["u0"] and "has 16000 Hz: evaluate with --sample-rate 16000" in result.failed["u0"]
+
+
+def test_evaluation_reads_voicebank_originals_on_request(tmp_path):
+    clean = np.repeat(voice(1.0), 3)
+    for side, audio in (("clean", clean), ("noisy", clean + 0.05 * hiss(48000))):
+        write(tmp_path / f"{side}_testset_wav" / "p232_001.wav", audio, 48000)
+    data = EvaluationData(dataset="voicebank", data=tmp_path)
+    result = evaluated("noisy", data, "band_snr", tmp_path / "out", sample_rate=48000, jobs=0)
+    assert not result.failed and not (tmp_path / "16kHz").exists()
+    assert not evaluated("noisy", data, "si_sdr", tmp_path / "low", jobs=0).failed and (tmp_path / "16kHz").exists()
+    with pytest.raises(UsageError, match="dns3 has 16000 Hz"):
+        EvaluationData(dataset="dns3", data=tmp_path).pairs(48000)
+
+
+def test_evaluation_imports_no_torch():
+    code = "import sys, qse.evaluate.evaluation, qse_cli.evaluate; sys.exit(bool({'torch', 'pesq'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,89 @@
+"""Scores of one utterance: order, aliases, shared computation, sample rates, signals that are refused."""
+
+import numpy as np
+import pytest
+from speech import SAMPLE_RATE, hiss, voice
+
+from qse.evaluate import composite
+from qse.evaluate.metrics import METRICS, pesq_wb, resampled, resolve, score_pair, si_sdr, stoi
+
+CLEAN = voice()
+NOISE = hiss(len(CLEAN), 99)
+
+
+def pair(gain: float) -> dict:
+    return {"clean": CLEAN, "enhanced": CLEAN + gain * NOISE, "sample_rate": SAMPLE_RATE}
+
+
+def test_score_pair_runs_pesq_once(monkeypatch):
+    import pesq
+
+    runs, original = [], pesq.pesq
+    monkeypatch.setattr(pesq, "pesq", lambda *arguments: runs.append(arguments) or original(*arguments))
+    together = score_pair(**pair(0.01), metrics=["pesq_wb", "segmental_snr", "csig", "covl"])
+    assert len(runs) == 1
+    assert together["pesq_wb"] == pesq_wb(**pair(0.01))
+    assert together["segmental_snr"] == composite.segmental_snr(**pair(0.01))
+
+
+def test_score_pair_keeps_the_order_of_metrics():
+    assert list(score_pair(**pair(0.01), metrics=["si_sdr", "segmental_snr"])) == ["si_sdr", "segmental_snr"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"metrics": ["pesk"]}, "no metric called .pesk.; did you mean pesq"),
+        ({"enhanced": CLEAN[:-1]}, "differ in length"),
+        ({"enhanced": np.zeros_like(CLEAN)}, "enhanced signal is silent"),
+        ({"clean": np.zeros_like(CLEAN)}, "clean signal is silent"),
+        ({"clean": None}, "the clean signal is missing"),
+        ({"metrics": ["speech_loss"]}, "the noisy signal is missing"),
+        ({"enhanced": np.where(np.arange(len(CLEAN)) == 5, np.nan, CLEAN)}, "enhanced holds .* not finite"),
+        ({"clean": np.where(np.arange(len(CLEAN)) == 5, np.nan, CLEAN)}, "clean holds .* not finite"),
+        ({"sample_rate": 8000}, "at least 16000 Hz"),
+        ({"metrics": ["band_snr"]}, "at least 40000 Hz"),
+        ({"enhanced": CLEAN[None]}, "one channel"),
+        ({"clean": CLEAN[:3000], "enhanced": CLEAN[:3000], "metrics": ["stoi"]}, "less than 0.4 s"),
+        ({"clean": CLEAN[:3000], "enhanced": CLEAN[:3000], "metrics": ["pesq_wb"]}, "PESQ has no score"),
+    ],
+)
+def test_score_pair_refuses_signals_without_score(changes, message):
+    with pytest.raises(ValueError, match=message):
+        score_pair(**{**pair(0.01), **changes})
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        (["pesq", "SI-SDR"], ["pesq_wb", "si_sdr"]),
+        (["WB-PESQ", "pesq_wb"], ["pesq_wb"]),
+        (["composite", "P.808"], ["csig", "cbak", "covl", "dnsmos_p808"]),
+        (["dnsmos"], ["dnsmos_ovrl", "dnsmos_sig", "dnsmos_bak", "dnsmos_p808"]),
+    ],
+)
+def test_resolve_accepts_aliases(given, expected):
+    assert resolve(given) == expected
+
+
+def test_score_pair_judges_each_metric_at_its_rate():
+    """PESQ and STOI at 16 kHz, SI-SDR at the rate of the signals."""
+    clean, noise = np.repeat(CLEAN, 3), 0.02 * hiss(3 * len(CLEAN), 5)
+    scores = score_pair(clean=clean, enhanced=clean + noise, sample_rate=48000, metrics=["pesq", "stoi", "si_sdr"])
+    low = {"clean": resampled(clean, 48000, 16000), "enhanced": resampled(clean + noise, 48000, 16000)}
+    assert scores["pesq_wb"] == pesq_wb(**low) and scores["stoi"] == stoi(**low)
+    assert scores["si_sdr"] == si_sdr(clean=clean, enhanced=clean + noise) < si_sdr(**low) - 3
+
+
+def test_score_pair_leaves_out_metrics_without_value():
+    """A clean recording has no noise-only bins."""
+    scores = score_pair(clean=CLEAN, enhanced=CLEAN, noisy=CLEAN, metrics=["noise_reduction", "speech_loss"])
+    assert scores == {"speech_loss": 0.0}
+
+
+def test_metrics_on_request_are_not_shared_with_all():
+    from qse.evaluate.evaluation import choose_metrics
+
+    names = choose_metrics("all", has_clean=True)
+    assert "noise_reduction" in names and "band_snr" not in names and "cbak_scaled" not in names
+    assert choose_metrics("all", True, 48000)[-1] == "band_snr" and METRICS["cbak_scaled"].on_request

@@ -1,0 +1,129 @@
+"""Runner: rows, failures of single utterances, interrupted runs, files that changed, lead-in, sample rates."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+import soundfile
+from evaluation_files import FAST, rows_of, write
+from speech import voice
+
+from qse.data import datasets
+from qse.errors import QseError
+from qse.evaluate import metrics, runner
+from qse.evaluate.store import read_rows
+from qse.evaluate.systems import find_system
+
+
+def test_evaluate_rows_hold_the_metrics(corpus):
+    rows = rows_of(corpus)
+    clean, noisy = (datasets.read_mono(corpus / side / "u3.wav")[0] for side in ("clean", "noisy"))
+    assert {name: rows[3][name] for name in FAST} == metrics.score_pair(clean=clean, enhanced=noisy, metrics=FAST)
+    assert [row["name"] for row in rows] == ["u0", "u1", "u2", "u3", "u4"] and rows[0]["audio_s"] == 1.0
+    assert read_rows(corpus / "out" / "scores.csv") == rows
+
+
+def test_evaluate_reports_bad_files_and_continues(corpus):
+    (corpus / "noisy" / "u0.wav").write_bytes(b"no audio")
+    write(corpus / "clean" / "u1.wav", voice(1.0)[:-5])
+    write(corpus / "noisy" / "u2.wav", voice(1.0), 8000)
+    (corpus / "clean" / "u3.wav").unlink()
+    write(corpus / "noisy" / "u5.wav", voice(1.0))
+    write(corpus / "clean" / "u5.wav", np.zeros((16000, 2)))
+    write(corpus / "noisy" / "u6.wav", np.zeros(16000))
+    write(corpus / "clean" / "u6.wav", voice(1.0))
+    write(corpus / "noisy" / "u7.wav", voice(1.0))
+    soundfile.write(corpus / "clean" / "u7.wav", np.append(voice(1.0)[:-1], np.nan), 16000, "FLOAT")
+    errors = {row["name"]: row.get("error") for row in rows_of(corpus)}
+    said = ["cannot be read", "15995 samples", "8000 Hz", "no clean file of this name", None, "2 channels", "silent",
+            "u7.wav holds samples that are NaN"]  # fmt: skip
+    assert list(errors) == [f"u{place}" for place in range(8)]
+    for words, error in zip(said, errors.values(), strict=True):
+        assert error is None if words is None else words in error
+
+
+def test_evaluate_continues_after_interruption(corpus):
+    def interrupt(done, _):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rows_of(corpus, progress=interrupt)
+    table = corpus / "out" / "scores.csv"
+    lines = table.read_text().splitlines()
+    cells = lines[1].split(",")
+    cells[3] = "0.125"  # a value that scoring would never give: it stays only if the row is not done again
+    table.write_text("\n".join([lines[0], ",".join(cells), lines[2], lines[3][:9]]))  # the last row half written
+    counts = []
+    rows = rows_of(corpus, progress=lambda done, total: counts.append((done, total)))
+    assert counts == [(3, 5), (4, 5), (5, 5)]
+    assert rows[0]["stoi"] == 0.125 and rows[2]["stoi"] > 0.5 and len(rows) == 5
+
+
+def test_evaluate_never_mixes_two_evaluations(corpus):
+    (corpus / "noisy" / "u0.wav").rename(corpus / "u0.wav")
+    assert "error" in rows_of(corpus)[0]
+    with pytest.raises(QseError, match=r"something else \(metrics differ\)"):
+        rows_of(corpus, metrics=("si_sdr",))
+    (corpus / "u0.wav").rename(corpus / "noisy" / "u0.wav")
+    assert not any("error" in row for row in rows_of(corpus))  # the failed one is tried again
+    (corpus / "out" / "summary.json").write_text("{}")
+    with pytest.raises(QseError, match=r"something else \(noise differ\)"):
+        rows_of(corpus, settings={"noise": "another"})
+
+
+def test_evaluate_repeats_changed_files_and_models(corpus, models, tmp_path):
+    def done_again(system):
+        counts = []
+        rows_of(corpus, system, progress=lambda done, total: counts.append(done))
+        return len(counts)
+
+    for place in range(5):
+        shutil.copy(corpus / "noisy" / f"u{place}.wav", write(corpus / "better" / f"u{place}.wav", np.zeros(10)))
+    folder, graph = find_system(str(corpus / "better")), tmp_path / "model.onnx"
+    assert [done_again(folder), done_again(folder)] == [5, 0]
+    shutil.copy(corpus / "clean" / "u1.wav", corpus / "better" / "u1.wav")
+    assert done_again(folder) == 1
+    os.utime(corpus / "noisy" / "u2.wav", ns=(0, 0))
+    assert done_again(folder) == 1
+    shutil.rmtree(corpus / "out")
+    for name in ("live-base", "recurrent"):
+        graph.write_bytes((models / name / "model.onnx").read_bytes())
+        assert done_again(find_system(str(graph))) == 5
+
+
+def test_evaluate_scores_model_and_noisy_signal(corpus, models):
+    rows = rows_of(corpus, find_system("live-base"))  # a pure delay, so enhanced equals noisy
+    for row in rows:
+        assert row["stoi"] == pytest.approx(row["noisy_stoi"], abs=1e-5) and row["process_s"] > 0
+    with pytest.raises(QseError, match="no model called live-bass"):
+        find_system("live-bass")
+
+
+def test_evaluate_scores_a_folder_of_files(corpus):
+    for place in range(4):
+        write(corpus / "better" / f"u{place}.flac", datasets.read_mono(corpus / "clean" / f"u{place}.wav")[0])
+    rows = rows_of(corpus, find_system(str(corpus / "better")))
+    assert all(row["si_sdr"] > 60 > row["noisy_si_sdr"] for row in rows[:4])
+    assert "has no file called u4" in rows[4]["error"]
+
+
+def test_evaluate_converts_48_khz_files_to_16_khz(corpus):
+    import soxr
+
+    for side in ("clean", "noisy"):
+        audio = datasets.read_mono(corpus / side / "u2.wav")[0]
+        write(corpus / "high" / side / "u2.wav", soxr.resample(audio, 16000, 48000), 48000)
+    (row,) = rows_of(corpus / "high")
+    assert row["stoi"] == pytest.approx(rows_of(corpus)[2]["stoi"], abs=2e-3) and row["audio_s"] == 1.0
+
+
+def test_evaluate_opens_an_exchanged_model_again(corpus, models, tmp_path):
+    pairs = datasets.pair_folders(corpus / "noisy", corpus / "clean")[:1]
+    found, graph = [], tmp_path / "model.onnx"
+    for name in ("live-base", "recurrent", "live-base"):
+        graph.write_bytes((models / name / "model.onnx").read_bytes())
+        found += runner.evaluate(find_system(str(graph)), pairs, tmp_path / str(len(found)), metrics=["si_sdr"], jobs=0)
+    first, other, again = (row["si_sdr"] for row in found)
+    assert first == again != other

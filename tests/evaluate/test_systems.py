@@ -1,0 +1,49 @@
+"""Systems: how a name is resolved, and what a checkpoint computes."""
+
+import numpy as np
+import pytest
+from speech import SAMPLE_RATE, voice
+
+from qse.data.datasets import Pair
+from qse.errors import QseError
+from qse.evaluate.systems import CheckpointSystem, FolderSystem, ModelSystem, find_system
+
+
+def test_find_system_prefers_model_names(corpus, models, monkeypatch):
+    monkeypatch.chdir(corpus)
+    (corpus / "live-base").mkdir()
+    assert type(find_system("live-base")) is ModelSystem and type(find_system("clean")) is FolderSystem
+
+
+SMALL = {
+    "network": "streaming",
+    "n_fft": 64,
+    "hop_length": 32,
+    "ranges": ((32, 2),),
+    "channels": (2, 2, 4),
+    "growth": 2,
+}
+SMALL |= {"dilations": (1,), "blocks": 1, "heads": 2}
+
+
+def test_checkpoint_system_uses_averaged_weights(tmp_path):
+    torch = pytest.importorskip("torch")
+    from qse.networks import build_network, enhance
+    from qse.train import checkpoint
+    from qse.train.recipe import RunConfig, write_config
+
+    config = RunConfig(SMALL)
+    network = build_network(config.model).eval()
+    average = {f"average.{name}": value for name, value in network.state_dict().items()}
+    others = {f"model.{name}": torch.zeros_like(value) for name, value in network.state_dict().items()}
+    write_config(tmp_path / "config.toml", config, network)
+    checkpoint.save(tmp_path / "best.safetensors", average | others, {})
+    noisy = voice(0.5)
+    with torch.no_grad():
+        expected = enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+    system = find_system(str(tmp_path))
+    enhanced, seconds = system.open(SAMPLE_RATE)(Pair("a", None), noisy)
+    np.testing.assert_allclose(enhanced, expected, atol=1e-6)
+    assert np.abs(expected).max() > 0.01 and seconds > 0 and type(system) is CheckpointSystem
+    with pytest.raises(QseError, match="works at 16000 Hz, not at 48000"):
+        system.open(48000)
