@@ -26,7 +26,7 @@ from qse.data.mix_config import MixConfig
 from qse.data.paired_segments import PairedSegments
 from qse.data.room_simulation import measured_bank
 from qse.errors import QseError, UsageError
-from qse.evaluate.study import Source, study
+from qse.evaluate.evaluation import EvaluationData, EvaluationRequest, run_evaluation
 from qse.export.streaming import speech_like
 from qse.networks import weights
 from qse.train.preflight import Job
@@ -103,7 +103,9 @@ def test_a_recipe_trains_an_epoch_on_its_corpus_resumes_and_is_evaluated(name, s
 
     if sample_rate == 16000:
         metric, count = {"voicebank": ("si_sdr", 2), "dns3": ("dnsmos_ovrl", 3)}[name]
-        outcome = study(str(tmp_path / "whole"), Source(dataset=name, data=data), metric, tmp_path / "scores", jobs=1)
+        files = EvaluationData(dataset=name, data=data)
+        request = EvaluationRequest(str(tmp_path / "whole"), files, metric, tmp_path / "scores", jobs=1)
+        outcome = run_evaluation(request)
         assert f"; weights of step {header['step']};" in outcome.text
         assert not outcome.failed and len((outcome.folder / "scores.csv").read_text().splitlines()) == 1 + count
 
