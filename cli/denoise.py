@@ -1,136 +1,92 @@
-"""qse denoise: noisy files in, enhanced files out; the same for a pipe."""
+"""qse denoise: enhance files, or what comes through a pipe."""
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from shutil import copyfileobj
-from tempfile import TemporaryDirectory
+from contextlib import nullcontext
 from time import perf_counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qse.errors import QseError, UsageError
+from qse.errors import UsageError
 
-from .options import Strength
-from .streams import hush
+from .denoise_report import Report
+from .options import Model, Overwrite, Strength
+from .pipe import deliver, is_pipe, pipe_job, scratch_folder
+from .streams import libraries_silenced
+
+if TYPE_CHECKING:
+    from qse.runtime.batch import Options
+    from qse.runtime.batch_plan import Job
+    from qse.runtime.model import Model as LoadedModel
 
 
 def denoise(
-    inputs: Annotated[list[str], typer.Argument(metavar="IN", help="Audio files, folders, patterns; - is stdin.")],
+    inputs: Annotated[list[str], typer.Argument(metavar="IN", help="Files, folders or patterns; - is stdin.")],
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="PATH", help="Where to: a file, a folder, - for stdout.")
+        str | None, typer.Option("-o", "--output", metavar="PATH", help="Output file or folder; - is stdout.")
     ] = None,
-    model: Annotated[str, typer.Option(help="Name of a model (qse info lists them), or a path.")] = "live-base",
+    model: Model = "live-base",
     strength: Strength = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Files to work on at once; else one per processor core.")
+        int | None, typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist already.")] = False,
+    overwrite: Overwrite = False,
+    skip_existing: Annotated[
+        bool, typer.Option("--skip-existing", help="Leave out files whose output exists.")
+    ] = False,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Read damaged files as far as they go, with a warning.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per file to stdout.")] = False,
 ) -> None:
-    """Enhance audio files: any format that libsndfile reads, any sample rate, any number of channels.
+    """Remove noise from audio files and from the sound of videos.
 
-    Without -o, noisy.wav becomes noisy-enhanced.wav beside it. Format, sample rate and length stay as they are.
-    Folders are searched to the bottom, past what an earlier run made, and a folder as output receives the same tree. A
-    pipe gets WAV.
+    Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate, channels and length stay
+    as they are. Folders are searched to the bottom.
+
+    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. A video
+    keeps its picture and gets the new sound.
     """
-    from qse.runtime.batch import cores, plan, run
-    from qse.runtime.engine import Engine
+    from qse.machine import cores
+    from qse.runtime.batch import Options
+    from qse.runtime.batch_plan import plan
     from qse.runtime.zoo import load
 
-    engine = load(model, flush_to_zero=True)
-    at_once = (threads or cores()) if isinstance(engine, Engine) else 1  # others take gigabytes each
-    with _scratch(wanted="-" in (*inputs, output)) as scratch:
-        jobs, errors = _pipe(inputs, output, scratch, overwrite) if scratch else plan(inputs, output)
-        for error in errors:
-            _say(f"qse: {error}")
-        start, done = perf_counter(), []
-        with _progress(jobs) as progress:
-            for job, result in run(jobs, engine, strength, overwrite, at_once, progress):
-                if isinstance(result, QseError):
-                    _say(f"qse: {result}")
-                    continue
-                done.append(result)
-                _say(f"{job} -> {_deliver(job.target, scratch)}")
-        spent, audio = perf_counter() - start, sum(done)
-    if done:
-        files = "1 file" if len(done) == 1 else f"{len(done)} files"
-        _say(f"{files}, {audio:.1f} s of audio in {spent:.2f} s: RTF {spent / audio:.3f}")
-    if errors or len(done) < len(jobs):
+    if overwrite and skip_existing:
+        raise UsageError("--overwrite and --skip-existing exclude each other: name one of them")
+    piped = is_pipe(inputs, output)
+    if json and piped and output not in (None, os.devnull):
+        raise UsageError("--json writes to standard output: name an output file with -o")
+    loaded = load(model, flush_to_zero=True)
+    at_once = (threads or cores()) if loaded.streams else 1  # an offline model takes gigabytes per file
+    with scratch_folder(wanted=piped) as scratch:
+        jobs, errors = ([pipe_job(inputs, output, scratch, overwrite)], []) if scratch else plan(inputs, output)
+        report = Report(quiet, json, loaded.sample_rate, lambda result: deliver(result, output, scratch))
+        report.refused(errors)
+        if not scratch and not overwrite:
+            jobs = report.without_existing(jobs, skip_existing)
+        _run(jobs, loaded, Options(strength, overwrite, salvage), at_once, report)
+    if report.failed:
         raise typer.Exit(1)
 
 
-@contextmanager
-def _scratch(wanted: bool) -> Iterator[Path | None]:
-    """A folder for what goes through a pipe, gone afterwards."""
-    if not wanted:
-        yield None
-        return
-    try:
-        folder = TemporaryDirectory(prefix="qse-")
-    except OSError as error:
-        raise QseError("a pipe needs a folder for temporary files, and there is none: name one by TMPDIR") from error
-    with folder as name:
-        yield Path(name)
+def _run(jobs: "list[Job]", model: "LoadedModel", options: "Options", at_once: int, report: Report) -> None:
+    """Do the jobs and report each; a signal to end gives up the unfinished ones and sets the exit status."""
+    from qse.audio.atomic_write import discard_unfinished
+    from qse.runtime.batch import run
+    from qse.stop_signals import collected
 
+    def give_up(number: int) -> None:
+        discard_unfinished()
+        os._exit(128 + number)  # a regular exit would abort while threads are inside the model
 
-def _pipe(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> tuple[list, list]:
-    """The one job that reads standard input, writes standard output or both, by way of files in `scratch`."""
-    from qse.audio.formats import named_format
-    from qse.audio.writer import check_target
-    from qse.runtime.batch import Job
-
-    if len(inputs) > 1 or Path(inputs[0]).is_dir():
-        raise UsageError("- stands for one input and one output: name one file beside it")
-    target = Path(output) if output not in (None, "-") else scratch / "out.wav"
-    if target.is_dir() or (output or "").endswith(("/", os.sep)):
-        raise UsageError(f"-o {output}: standard input has no name to be given in a folder; name a file")
-    if target.parent == scratch and sys.stdout.isatty():
-        raise UsageError("standard output is a terminal: send it to a file or a program, or use -o FILE")
-    if inputs[0] != "-":
-        return [Job(Path(inputs[0]), target)], []
-    check_target(target, overwrite)  # before anything is read, for nobody can send it again
-    if target.suffix:
-        named_format(target)
-    try:
-        with (scratch / "in").open("wb") as file:
-            copyfileobj(sys.stdin.buffer, file)
-    except OSError as error:
-        raise QseError(f"standard input cannot be kept in {scratch}: {error.strerror}") from error
-    return [Job(scratch / "in", target, "standard input")], []
-
-
-def _deliver(target: Path, scratch: Path | None) -> str:
-    """Where the result went; what lies in `scratch` goes to standard output now."""
-    if target.parent != scratch:
-        return str(target)
-    try:
-        with target.open("rb") as file:
-            copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        hush()
-        raise QseError(f"standard output cannot be written: {error.strerror}") from error
-    return "standard output"
-
-
-@contextmanager
-def _progress(jobs: list) -> Iterator[Callable[[float], None]]:
-    """A bar on a terminal's standard error, moved on by seconds of audio; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda seconds: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), TextColumn("{task.completed:.0f} of {task.total:.0f} s of audio"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=sum(job.seconds() for job in jobs))
-        yield lambda seconds: progress.advance(task, seconds)
-
-
-def _say(text: str) -> None:
-    with suppress(OSError):  # a log on a full disk: the files matter more
-        print(text, file=sys.stderr)
+    begin = perf_counter()
+    decoder_prints = any(job.source.suffix.lower() == ".mp3" for job in jobs)  # and names no file
+    silenced = libraries_silenced() if decoder_prints else nullcontext()
+    with collected(give_up) as signals, silenced, report.progress(jobs) as progress:
+        report.all(run(jobs, model, options, at_once, progress, lambda: bool(signals)))
+    if signals:
+        report.interrupted(jobs)
+        raise typer.Exit(128 + signals[0])
+    report.summary(perf_counter() - begin)

@@ -1,4 +1,4 @@
-"""qse info: what is there to use, as a table."""
+"""qse info: tables of the installed models, and of the networks of the papers."""
 
 from typing import Annotated
 
@@ -9,12 +9,16 @@ from qse.errors import QseError, UsageError
 
 def info(
     topic: Annotated[
-        str, typer.Argument(help="zoo: trained models; models, language: networks of the papers.")
+        str, typer.Argument(metavar="TOPIC", help="zoo (trained models), models or language (of the papers).")
     ] = "zoo",
 ) -> None:
-    """List the trained models: sample rate, latency, size; or the paper's: size, MACs per second, row in the paper."""
+    """List the installed models, or the papers' networks.
+
+    For each model: sample rate, latency, parameters, size, licence. For the papers' networks: size, MACs per second,
+    row in the paper.
+    """
     if topic not in TOPICS:
-        raise UsageError(f"no topic called {topic}: there is {', '.join(TOPICS)}")
+        raise UsageError(f"no topic called {topic}: there are {', '.join(TOPICS)}")
     TOPICS[topic]()
 
 
@@ -22,28 +26,28 @@ def _zoo() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from qse.runtime.engine import Engine
     from qse.runtime.zoo import available, load
 
     table = Table("model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None)
     damaged = []
     for name in available():
         try:
-            engine = load(name)
+            model = load(name)
         except QseError as error:
             damaged.append(str(error))
             continue
         latency = "whole files"
-        if isinstance(engine, Engine):
+        if model.streams:
+            engine = model.as_engine()
             latency = f"{1000 * (engine.latency + engine.hop_length) / engine.sample_rate:g} ms"
         table.add_row(
             name,
-            engine.version,
-            f"{engine.sample_rate} Hz",
+            model.version,
+            f"{model.sample_rate} Hz",
             latency,
-            engine.metadata.get("params", ""),
-            f"{engine.path.stat().st_size / 1024:.0f} KiB",
-            engine.metadata.get("licence", ""),
+            model.metadata.get("params", ""),
+            f"{model.path.stat().st_size / 1024:.0f} KiB",
+            model.metadata.get("licence", ""),
         )
     Console().print(table)
     if damaged:

@@ -1,6 +1,6 @@
-"""The command line: every command is one file of this folder, holding one function of the same name.
+"""The command line: each command is one file of this folder with one function of the same name.
 
-Such a file imports nothing heavy at its top, so that each command starts fast and works without the extras of others.
+These files import nothing heavy at their top, so that each command starts fast and works without the extras of others.
 """
 
 import errno
@@ -18,15 +18,17 @@ import typer
 
 import qse
 from qse.errors import QseError
-from qse.stop_signals import requests
+from qse.stop_signals import active_signals
 
 from .streams import open_streams
 
-COMMANDS = ("denoise", "live", "info", "train", "mix", "export", "evaluate", "plot", "experiment", "bench", "web")
+COMMANDS = ("denoise", "clean", "live", "service", "info", "train", "mix", "export", "evaluate", "plot", "experiment", "bench", "web")
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+HELP = {"help_option_names": ["-h", "--help"]}
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP)
 for name in COMMANDS:
-    app.command(name)(getattr(import_module(f".{name}", __package__), name))
+    app.command(name, context_settings=HELP)(getattr(import_module(f".{name}", __package__), name))
 
 
 def _version(asked: bool) -> None:
@@ -41,11 +43,11 @@ def _top(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Make noisy speech clean, in real time, with quaternion neural networks."""
+    """Remove background noise from speech: in recordings and in a live microphone signal."""
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End the program, but not out of an import: that may drop the exception and keep a lock, for which others wait."""
+    """End the program, but not during an import: that can drop the exception and keep a lock that others wait for."""
     if any(caller.f_code.co_filename.startswith("<frozen importlib") for caller, _ in walk_stack(frame)):
         again = Timer(0.05, os.kill, (os.getpid(), number))
         again.daemon = True
@@ -54,20 +56,33 @@ def _end(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
+def _working_folder_exists() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
+
+
 def main() -> None:
-    """Run the command that the arguments ask for; a user's error is one sentence and its exit status."""
+    """Run the command in the arguments; print a user's error as one sentence and exit with its status."""
     open_streams()
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be in any encoding
-    for number in requests():
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names may be in any encoding
+    for number in active_signals():
         if number != signal.SIGINT:
             signal.signal(number, _end)
     try:
         app()
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     except QseError as error:
         print(f"qse: {error}", file=sys.stderr)
         sys.exit(error.status)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not error.filename and not _working_folder_exists():
+            print("qse: the working directory no longer exists: change to another one", file=sys.stderr)
+            sys.exit(1)
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
         if not full and not error.filename:
             raise

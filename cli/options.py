@@ -7,14 +7,16 @@ import typer
 
 
 def number(value: float | None) -> float | None:
-    if value is not None and math.isnan(value):  # which is not below any minimum
+    if value is not None and math.isnan(value):  # not below any minimum
         raise typer.BadParameter("nan is no number")
     return value
 
 
+Model = Annotated[str, typer.Option(metavar="NAME", help="Model, by name (see qse info) or path.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 Strength = Annotated[
     float | None,
-    typer.Option(min=0, metavar="DB", callback=number, help="Push noise down by DB at most; else without limit."),
+    typer.Option(min=0, metavar="DB", callback=number, help="Lower noise by DB at most. [default: no limit]"),
 ]
 
 RECIPE = typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")

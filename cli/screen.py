@@ -1,25 +1,27 @@
-"""What qse live shows while it runs: one screen on a terminal, one line a second elsewhere, a summary at the end."""
+"""Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary at the end."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.text import Text
 
+    from qse.live.protocols import AudioSource
     from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
     from qse.live.session import Latency, LiveSession
 
-KEYS = "b: noisy or enhanced   Ctrl-C: quit"
-WIDTH, BAR, ALARMS = 80, 24, ("dropouts", "bypass", "driver", "model", "device", "not recorded")
+KEYS = "b: bypass on or off   Ctrl-C: quit"
+WIDTH, BAR = 80, 24
+ALARMS = ("dropouts", "bypass", "driver", "model", "device", "not recorded")  # shown in yellow
 
 
 class Plain:
-    """A line a second on standard output."""
+    """Print one line a second to standard output."""
 
-    def __init__(self, session: "LiveSession", watch: "Reconnector"):
-        self._session, self._watch, self._next = session, watch, 1.0
+    def __init__(self, session: "LiveSession", reconnector: "Reconnector"):
+        self._session, self._reconnector, self._next = session, reconnector, 1.0
 
     def __enter__(self) -> "Plain":
         return self
@@ -27,39 +29,54 @@ class Plain:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def suspend(self) -> None:
+        """Do nothing before a pause of the process."""
+
+    def restart(self) -> None:
+        """Do nothing after a pause of the process."""
+
     def show(self, seconds: float) -> None:
-        """Print the line, if its second has come."""
+        """Print the line, once a second."""
         if seconds < self._next:
             return
         self._next = max(self._next + 1, int(seconds) + 1.0)
         now = self._session
         levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS, removed {_removed(now):.1f} dB"
-        state = (f"{name} {text}" for name, text in _state(now, self._watch))
+        state = (f"{name} {text}" for name, text in _state(now, self._reconnector))
         try:
             print(", ".join([_clock(seconds), levels, *state]), flush=True)
         except BrokenPipeError:
             raise
-        except OSError:  # a log on a full disk: the sound goes on without
+        except OSError:  # a log on a full disk does not end the session
             pass
 
 
 class Screen:
-    """One screen of 80 columns, drawn again ten times a second."""
+    """Draw a screen of 80 columns, ten times a second."""
 
-    def __init__(self, session: "LiveSession", watch: "Reconnector"):
+    def __init__(self, session: "LiveSession", reconnector: "Reconnector"):
         from rich.console import Console
-        from rich.live import Live
 
-        self._session, self._watch = session, watch
+        self._session, self._reconnector = session, reconnector
         self._console = Console(markup=False)  # names of devices may hold brackets
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "Screen":
-        self._live.start()
+        self.restart()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.suspend()
+
+    def suspend(self) -> None:
+        """Remove the screen from the terminal."""
         self._live.stop()
+
+    def restart(self) -> None:
+        """Draw from here on, below what others have printed during a pause."""
+        from rich.live import Live
+
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live.start()
 
     def show(self, seconds: float) -> None:
         """Draw the screen."""
@@ -71,56 +88,60 @@ class Screen:
 
         now = self._session
         table = Table.grid(padding=(0, 2))
-        table.add_row("input", _bar(now.noisy.dbfs, _name(now.source)))
-        for speaker in now.speakers or (None,):
-            table.add_row("output", _bar(now.enhanced.dbfs, _name(speaker)))
+        table.add_row("input", _bar(now.noisy.dbfs, now.source.name))
+        for name in [speaker.name for speaker in now.speakers] or [""]:
+            table.add_row("output", _bar(now.enhanced.dbfs, name))
         table.add_row("removed", f"{_removed(now):.1f} dB")
-        for name, text in _state(now, self._watch):
+        for name, text in _state(now, self._reconnector):
             table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
         title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
         return Panel(table, title=title, subtitle=KEYS, width=min(WIDTH, self._console.width))
 
 
-def summary(session: "LiveSession", watch: "Reconnector", seconds: float) -> str:
-    """What there is to say at the end."""
+def summary(session: "LiveSession", reconnector: "Reconnector", seconds: float) -> str:
+    """Return the report at the end of a session that took `seconds`."""
     meter = session.meter
     audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}"
     lines = [
         f"{session.engine.name}: {audio}, longest block {1000 * meter.longest:.2f} ms",
-        *(f"{name}: {text}" for name, text in _state(session, watch)),
+        *(f"{name}: {text}" for name, text in _state(session, reconnector)),
     ]
     return "\n".join(lines)
 
 
-def _state(session: "LiveSession", watch: "Reconnector") -> Iterator[tuple[str, str]]:
-    """What there is to say about a session beside its levels: name and text."""
+def _state(session: "LiveSession", reconnector: "Reconnector") -> Iterator[tuple[str, str]]:
+    """Yield name and text of each line about a session, other than its levels."""
     meter, block = session.meter, session.source.blocksize / session.source.sample_rate
     median, p99 = meter.quantile(0.5), meter.quantile(0.99)
-    times = f"{1000 * median:.2f} and {1000 * p99:.2f} of {1000 * block:.1f} ms"
+    times = f"{1000 * median:.2f} and {1000 * p99:.2f} ms per block of {1000 * block:.1f} ms"
     yield "RTF", f"median {median / block:.3f}, p99 {p99 / block:.3f} ({times})"
     yield "latency", _latency(session.latency)
     yield "dropouts", _dropouts(session)
     for speaker in session.speakers:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
+    if session.pauses:
+        yield "pauses", f"{session.pauses}, {session.paused:.0f} s in all"
     if session.recorder:
-        yield _recording(session.recorder, session.engine.sample_rate, session.source, watch)
+        yield _recording(session.recorder, session.engine.sample_rate, session.source, reconnector)
     if session.bypass:
-        yield "bypass", "this is the noisy signal"
+        yield "bypass", "on: this is the noisy signal"
     if session.source.bad:
-        yield "driver", f"{session.source.bad} blocks held samples that were no numbers: silent there"
+        yield "driver", f"{session.source.bad} blocks held samples that were not finite; they are silent"
     if session.resets:
-        yield "model", f"started anew {session.resets} times"
-    if watch.losses:
-        now = watch.message or f"gone and come back: {watch.losses}"
-        yield "device", f"{now}, {watch.away:.0f} s in all"
+        yield "model", f"was reset {session.resets} times, because its output was not finite"
+    if reconnector.losses:
+        now = reconnector.message or f"vanished and came back: {reconnector.losses}"
+        yield "device", f"{now}, {reconnector.away:.0f} s in all"
 
 
-def _recording(recorder: "Recorder", sample_rate: int, source: Any, watch: "Reconnector") -> tuple[str, str]:
+def _recording(
+    recorder: "Recorder", sample_rate: int, source: "AudioSource", reconnector: "Reconnector"
+) -> tuple[str, str]:
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
         return "not recorded", f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}"
-    if watch.message and getattr(source, "lost", False):  # a file goes on
+    if reconnector.message and source.lost:  # a file goes on
         return "not recorded", f"while a device is gone; {recorder.path}"
     return "recording", str(recorder.path)
 
@@ -141,7 +162,7 @@ def _removed(session: "LiveSession") -> float:
 
 
 def _bar(dbfs: float, name: str) -> "Text":
-    """A meter from -60 to 0 dBFS, and whose it is."""
+    """Return a level meter from -60 to 0 dBFS and the name of its device."""
     from rich.text import Text
 
     lit = round(BAR * min(1.0, max(0.0, 1 + dbfs / 60)))
@@ -150,10 +171,6 @@ def _bar(dbfs: float, name: str) -> "Text":
     return Text.assemble(*bar, f" {dbfs:6.1f} dBFS  {name}", no_wrap=True, overflow="ellipsis")
 
 
-def _name(port: Any) -> str:
-    return str(getattr(port, "device", "") or getattr(port, "path", ""))
-
-
 def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+    count = int(seconds)
+    return f"{count // 3600:02}:{count // 60 % 60:02}:{count % 60:02}"

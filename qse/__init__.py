@@ -6,8 +6,8 @@
     stream = qse.Stream(engine, blocksize=480)     block by block: stream.process(block), stream.latency
 
 None of these needs PyTorch. The layers, networks and training live in `qse.nn`, `qse.networks` and `qse.train`.
-Nothing is sent anywhere: `import qse` sets ORT_DISABLE_TELEMETRY, of ONNX Runtime, to 1 where it is not set. Import it
-before onnxruntime, which looks at that once.
+Nothing is sent over the network: `import qse` sets ORT_DISABLE_TELEMETRY to 1 unless it is set. Import it before
+onnxruntime, which reads the variable once.
 """
 
 import os
@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import QseError
+    from .runtime.denoise import denoise
     from .runtime.engine import Engine
-    from .runtime.stream import Stream, denoise
+    from .runtime.stream import Stream
     from .runtime.zoo import available, load
 
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else ONNX Runtime keeps a record of every load and sends it home
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else ONNX Runtime records and sends every load
 
 __version__ = "0.1.0"
 __all__ = ["Engine", "QseError", "Stream", "__version__", "available", "denoise", "load"]
@@ -30,13 +31,13 @@ MODULES = {
     "QseError": "errors",
     "Stream": "runtime.stream",
     "available": "runtime.zoo",
-    "denoise": "runtime.stream",
+    "denoise": "runtime.denoise",
     "load": "runtime.zoo",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Fetch a public name from its room when it is first asked for: `import qse` itself costs nothing."""
+    """Import a public name when it is first used, so that `import qse` itself loads nothing heavy."""
     if name not in MODULES:
         raise AttributeError(f"module 'qse' has no attribute {name!r}")
     return getattr(import_module(f".{MODULES[name]}", __name__), name)

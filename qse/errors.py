@@ -1,13 +1,13 @@
-"""Errors that a user can cause: one sentence that names the file or the argument, and the cure."""
+"""Errors that a user can cause: one sentence that names the file or the argument, the cause and the cure."""
 
 
 class QseError(Exception):
-    """What is wrong and what to do about it, in one sentence; the command line prints it and exits with `status`."""
+    """An error with a message for the user; the command line prints it and exits with `status`."""
 
     status = 1
 
 
 class UsageError(QseError):
-    """The request itself makes no sense, whatever the files hold."""
+    """The request itself is wrong, independent of the files."""
 
     status = 2

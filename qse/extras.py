@@ -1,4 +1,4 @@
-"""One sentence for an optional package that is not there, with the command that brings it."""
+"""Import optional packages; name the command that installs one that is missing."""
 
 from importlib import import_module
 from typing import Any
@@ -7,11 +7,11 @@ from .errors import QseError
 
 
 class MissingExtra(QseError, ImportError):
-    """A package that only some of qse's users need is not installed; the message names the command that brings it."""
+    """An optional package is not installed; the message names the command that installs it."""
 
 
 def need(module: str, extra: str = "evaluate") -> Any:
-    """The module `module`, or say by MissingExtra which extra of qse holds it."""
+    """Import and return `module`. Raises MissingExtra, which names `extra`, if it is not installed."""
     try:
         return import_module(module)
     except ImportError as reason:

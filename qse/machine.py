@@ -1,4 +1,4 @@
-"""The machine that times are from."""
+"""Describe the machine on which times are measured."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ PACKAGES = ("qse-speech", "numpy", "onnxruntime", "torch")
 
 @dataclass(frozen=True)
 class Machine:
-    """Processor and cores, threads that were used, how busy it was (load over a minute), and versions."""
+    """Processor, cores, threads used, load average over a minute, and versions of Python and packages."""
 
     processor: str
     cores: int
@@ -27,14 +27,19 @@ class Machine:
 
 
 def machine(threads: int) -> Machine:
-    """This one, now."""
+    """Return a description of this machine; `threads` is the number that the measurement uses."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     packages = {name: found for name in PACKAGES if (found := _version(name))}
     return Machine(processor(), os.cpu_count() or 1, threads, load, platform.python_version(), packages)
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def processor() -> str:
-    """The name of this machine's processor."""
+    """Return the name of this machine's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))

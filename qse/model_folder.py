@@ -1,4 +1,4 @@
-"""The files in the folder of a model or a training run."""
+"""Names of the files in the folder of a model or a training run."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of
 
 
 def weights_of(folder: Path) -> Path:
-    """Return the preferred file of weights in `folder`; where there is none, the path that is missing."""
+    """Return the preferred weights file in `folder`; if there is none, the path of the least preferred one."""
     return next((folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[-1])

@@ -1,23 +1,39 @@
-"""The polite requests to end a program: Ctrl-C, kill, a terminal that closes."""
+"""Handle the signals that ask a program to end: SIGINT (Ctrl-C), SIGTERM (kill) and SIGHUP (a terminal that closes)."""
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+PATIENCE = 3  # signals after which a program that is still ending is ended at once
 
-def requests() -> list[int]:
-    """Those that this system has and that nobody told this process to ignore, as nohup and a shell's & do."""
+
+def active_signals() -> list[int]:
+    """Return those of them that this system has and that this process does not ignore (nohup and a shell's & do)."""
     known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager
-def heard_by(handler: Callable[[int, Any], object]) -> Iterator[None]:
-    """Each of `requests` goes to `handler`; whoever heard them before does so again afterwards."""
-    before = {number: signal.signal(number, handler) for number in requests()}
+def handled_by(handler: Callable[[int, Any], object]) -> Iterator[None]:
+    """Install `handler` for all active signals; restore the former handlers at the end."""
+    before = {number: signal.signal(number, handler) for number in active_signals()}
     try:
         yield
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+
+@contextmanager
+def collected(give_up: Callable[[int], object]) -> Iterator[list[int]]:
+    """Yield a list to which each active signal adds its number; from the third one on call `give_up(number)` too."""
+    numbers: list[int] = []
+
+    def collect(number: int, frame: object) -> None:
+        numbers.append(number)
+        if len(numbers) >= PATIENCE:
+            give_up(number)
+
+    with handled_by(collect):
+        yield numbers

@@ -13,9 +13,10 @@ import soundfile
 
 from qse.audio import reader
 from qse.audio.formats import Layout, format_of
+from qse.audio import reader
 from qse.audio.reader import BLOCK, Source
 from qse.audio.resample import Resampler
-from qse.audio.writer import keep_header, write
+from qse.audio.writer import update_header, write
 from qse.errors import QseError
 
 KINDS = [
@@ -261,7 +262,7 @@ def test_a_long_wav_with_tags_behind_its_sound_is_read(tmp_path):
 
 def test_a_header_that_is_kept_tells_how_much_is_there_before_the_file_is_closed(tmp_path):
     with soundfile.SoundFile(tmp_path / "a.wav", "w", 16000, 1, "PCM_16") as file:
-        keep_header(file)
+        update_header(file)
         for count in (1, 2, 3):
             file.write(tone(1000))
             assert soundfile.info(tmp_path / "a.wav").frames == 1000 * count
@@ -270,7 +271,7 @@ def test_a_header_that_is_kept_tells_how_much_is_there_before_the_file_is_closed
 @pytest.mark.parametrize("suffix, subtype", KINDS)
 def test_what_cannot_be_had_again_is_written_whole_in_every_format(tmp_path, suffix, subtype):
     layout, blocks = Layout(16000, 1, CONTAINER.get(suffix, suffix.upper()), subtype, "FILE", {}), [tone(500)] * 20
-    assert write(tmp_path / f"a.{suffix}", blocks, layout, keep=True) == 10000
+    assert write(tmp_path / f"a.{suffix}", blocks, layout, keep_partial=True) == 10000
     heard, _ = soundfile.read(tmp_path / f"a.{suffix}", dtype="float32", always_2d=True)
     assert heard.shape == (10000, 1)
     assert np.abs(heard - np.concatenate(blocks)).mean() < 0.05
@@ -463,7 +464,7 @@ def fill_the_disk(path: Path, subtype: str, room: int, keep: bool) -> str:
         noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
         path = Path({str(path)!r})
         layout = Layout(16000, 1, format_of(path), {subtype!r}, "FILE", {{}})
-        write(path, np.split(noise, 60), layout, keep={keep})"""
+        write(path, np.split(noise, 60), layout, keep_partial={keep})"""
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     return process.stderr.splitlines()[-1]
 
@@ -475,7 +476,7 @@ FULL = [("wav", "PCM_16"), ("flac", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS
 @pytest.mark.parametrize("suffix, subtype", FULL)
 @pytest.mark.parametrize("room", [0, 3000])
 def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype, room):
-    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, room, keep=False)
+    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, room, keep_partial=False)
     assert f"a.{suffix} could not be written to its end: is the disk full?" in said
     assert list(tmp_path.iterdir()) == []
 
@@ -483,7 +484,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, suffix, subtype, room):
 @pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
 @pytest.mark.parametrize("suffix, subtype", FULL[:2])
 def test_what_cannot_be_had_again_is_kept_as_far_as_the_disk_has_room(tmp_path, suffix, subtype):
-    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, 20000, keep=True)
+    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, 20000, keep_partial=True)
     assert f"a.{suffix} ends early: is the disk full? What was written so far is kept" in said
     with soundfile.SoundFile(tmp_path / f"a.{suffix}") as file:
         assert len(file.read(4000)) == 4000

@@ -6,7 +6,7 @@ import pytest
 import soxr
 
 from qse import Stream, denoise, load
-from qse.runtime.stream import enhance
+from qse.runtime.denoise import enhance
 
 
 def signal(samples: int, seed: int = 0) -> np.ndarray:

@@ -1,30 +1,58 @@
-"""A file that appears whole or not at all."""
+"""Write files atomically: a file appears under its name when it is complete, or not at all."""
 
+import errno
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_unfinished: set[Path] = set()
+
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Yields a name beside `path` to write to: it takes the place of `path` if all goes well, and goes if not.
+def atomic_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
+    """Yield a temporary path in the folder of `path`; rename it to `path` at the end, remove it on an exception.
 
-    Of a link it takes the place of what that points to; a file that is replaced hands on its permissions.
+    If `path` is a link, the file that it points to is replaced. A replaced file hands on its permissions. Without
+    `overwrite`, raise FileExistsError if `path` exists at the end, also where another process has just made it.
     """
     path = Path(os.path.realpath(path))
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".qse-{secrets.token_hex(4)}.part")  # short: names are limited to 255 bytes
+    _unfinished.add(part)
     try:
-        yield beside
-        with suppress(OSError):  # there is none, or its disk knows no permissions
-            shutil.copymode(path, beside)
-        beside.replace(path)
+        yield part
+        with suppress(OSError):  # there is no such file, or the file system has no permissions
+            shutil.copymode(path, part)
+        if overwrite:
+            part.replace(path)
+        else:
+            _rename_if_free(part, path)
     finally:
-        beside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+        _unfinished.discard(part)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """`text` as a whole file, in UTF-8."""
-    with whole(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` atomically, in UTF-8."""
+    with atomic_path(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def discard_unfinished() -> None:
+    """Remove the temporary files of this process, just before it ends without any cleaning up."""
+    for part in list(_unfinished):
+        with suppress(OSError):
+            part.unlink()
+
+
+def _rename_if_free(part: Path, path: Path) -> None:
+    taken = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    try:
+        os.link(part, path)  # unlike a rename, fails if the name is taken
+        return
+    except OSError:  # it is taken, or the file system has no hard links
+        if path.exists():
+            raise taken from None
+    part.replace(path)  # a link to nowhere may be there

@@ -1,7 +1,6 @@
-"""How long an audio file is by its own account, to tell one that lost its end, or of which libsndfile reads only the
-beginning: it does both without a word.
+"""Read the length that an audio file announces, to detect files that lost their end or that are read only in part.
 
-The rest is told while decoding: a FLAC file breaks off with an error.
+libsndfile accepts both without an error. Other damage shows while decoding: a truncated FLAC file ends with an error.
 """
 
 from __future__ import annotations
@@ -17,19 +16,20 @@ from .formats import frame_bytes
 if TYPE_CHECKING:
     import soundfile
 
-EDGES = (1 << 31, 1 << 32)  # at one of them, or NEAR below, lies the length that a WAV header has from a pipe's writer
+EDGES = (1 << 31, 1 << 32)  # WAV headers written into a pipe announce a length at one of them or up to NEAR below
 NEAR = 1 << 12
 STREAMED = EDGES[0] - NEAR
 MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPEG 2 and 2.5
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 )
-TAGS = 1 << 16  # bytes that may follow upon what a header tells of
-SLOPPY = 64  # bytes by which a header may be wrong for other reasons, such as counting itself
+TAGS = 1 << 16  # most bytes of tags after the announced samples
+SLOPPY = 64  # tolerated error of a header in bytes: some count the header itself
+SIZES = r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)"  # in libsndfile's file description
 
 
 def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
-    """Whether the end is missing, as far as the container tells: lengths in headers, the last page of an Ogg file."""
+    """Return whether the end is missing, by the lengths in the headers or the last page of an Ogg file."""
     if file.format == "OGG":
         return not _ogg_ends(path)
     if file.format == "MP3":
@@ -38,13 +38,26 @@ def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
         return _nist_samples(path) > file.frames
     if "Seems to be a truncated file" in file.extra_info:  # a VOC file
         return True
-    sizes = re.findall(r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)", file.extra_info)
+    sizes = re.findall(SIZES, file.extra_info)
     return any(int(there) + SLOPPY < int(announced) < STREAMED for announced, there in sizes)
 
 
+def announced_frames(path: Path, file: soundfile.SoundFile) -> int | None:
+    """Return the samples per channel that the file announces, None if it does not."""
+    if file.format == "OGG" or not says_length(path, file):
+        return None
+    if file.format == "NIST":
+        return _nist_samples(path)
+    ratios = [int(announced) / max(1, int(there)) for announced, there in re.findall(SIZES, file.extra_info)]
+    return round(file.frames * max(ratios, default=1.0))
+
+
 def has_more(path: Path, file: soundfile.SoundFile) -> bool:
-    """Whether libsndfile stops before the end: of files joined into one, of an MP3 file with a variable rate that does
-    not say how long it is, of a WAV file longer than its header says."""
+    """Return whether libsndfile stops before the end of the file.
+
+    It does so for files joined into one, an MP3 file with a variable bit rate and no length, and a WAV file that is
+    longer than its header says.
+    """
     if file.format == "OGG":
         return _ogg_goes_on(path)
     if file.format in ("WAV", "WAVEX"):
@@ -57,7 +70,7 @@ def has_more(path: Path, file: soundfile.SoundFile) -> bool:
 
 
 def says_length(path: Path, file: soundfile.SoundFile) -> bool:
-    """Whether the length that libsndfile tells is the file's own word: of an MP3 file without that it is a guess."""
+    """Return whether the length is stored in the file; for an MP3 file without it, libsndfile estimates one."""
     if file.format != "MP3":
         return True
     _, header = _mp3_header(path)
@@ -65,14 +78,14 @@ def says_length(path: Path, file: soundfile.SoundFile) -> bool:
 
 
 def _nist_samples(path: Path) -> int:
-    """Samples per channel by the header of a NIST file, 0 if it does not say."""
+    """Return the samples per channel by the header of a NIST file, 0 if it does not say."""
     with path.open("rb") as file:
         said = re.search(rb"^sample_count -i (\d+)", file.read(1024), re.MULTILINE)
     return int(said[1]) if said else 0
 
 
 def _ogg_ends(path: Path) -> bool:
-    """Whether the last page is complete (RFC 3533, section 6). Not all recorders mark it as the last."""
+    """Return whether the last page is complete (RFC 3533, section 6). Not all recorders mark it as the last."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - (1 << 16)))
         tail = file.read()
@@ -82,7 +95,7 @@ def _ogg_ends(path: Path) -> bool:
 
 
 def _ogg_goes_on(path: Path) -> bool:
-    """Whether a stream begins after another one has ended."""
+    """Return whether a stream begins after another one has ended."""
     ended = False
     with path.open("rb") as file:
         while (header := file.read(27))[:4] == b"OggS" and len(header) == 27:
@@ -94,13 +107,13 @@ def _ogg_goes_on(path: Path) -> bool:
 
 
 def _mp3_samples(path: Path, sample_rate: int) -> int:
-    """Samples per channel in all the frames of an MP3 file, by their headers (ISO/IEC 11172-3, 2.4.2.3)."""
+    """Return the samples per channel of all frames of an MP3 file, by their headers (ISO/IEC 11172-3, 2.4.2.3)."""
     at = samples = end = 0
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         while (at := data.find(b"\xff", at)) >= 0:
             size, length = _mp3_frame(data[at : at + 4], sample_rate)
-            behind = at == end and samples  # a frame; else another one has to follow
-            if size and (behind or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
+            follows = at == end and samples  # directly after a frame; elsewhere another one has to follow
+            if size and (follows or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
                 at = end = at + size
                 samples += length
             else:  # a tag, or sound that looks like a header
@@ -109,7 +122,7 @@ def _mp3_samples(path: Path, sample_rate: int) -> int:
 
 
 def _mp3_frame(header: bytes, sample_rate: int) -> tuple[int, int]:
-    """Bytes and samples of the frame of layer III that begins so; 0 and 0 if none does."""
+    """Return bytes and samples of the layer III frame with this header; 0 and 0 if it is no such header."""
     if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2 or header[1] & 0x18 == 0x08:
         return 0, 0
     first = header[1] & 0x18 == 0x18  # MPEG 1; the others have half as many samples
@@ -121,7 +134,7 @@ def _mp3_frame(header: bytes, sample_rate: int) -> tuple[int, int]:
 
 
 def _mp3_size(path: Path) -> int:
-    """The least size in bytes that an MP3 file's own Xing or Info header announces, 0 if it has none."""
+    """Return the least size in bytes that an MP3 file's Xing or Info header announces, 0 if it has none."""
     start, header = _mp3_header(path)
     flags = header[7] if header else 0
     size = 8 + 4 * (flags & 1)
@@ -129,7 +142,7 @@ def _mp3_size(path: Path) -> int:
 
 
 def _mp3_header(path: Path) -> tuple[int, bytes]:
-    """Where the first frame of an MP3 file begins, and its Xing or Info header; empty if it has none."""
+    """Return where the first frame of an MP3 file begins, and its Xing or Info header; empty if it has none."""
     with path.open("rb") as file:
         head = file.read(10)
         start = 0

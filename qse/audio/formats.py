@@ -1,6 +1,6 @@
-"""Formats of audio files, by their suffix and by what libsndfile writes.
+"""Formats of audio files: by suffix, and as libsndfile writes them.
 
-A format is the container (WAV, FLAC, OGG, ...), a subtype what the samples are coded as (PCM_16, VORBIS, ...).
+A format is the container (WAV, FLAC, OGG, ...), a subtype the coding of its samples (PCM_16, VORBIS, ...).
 """
 
 import math
@@ -17,31 +17,33 @@ FORMATS = {
     **{"au": "AU", "snd": "AU", "caf": "CAF", "voc": "VOC", "sph": "NIST", "nist": "NIST"},
 }
 
-FOREIGN = ("m4a", "aac", "wma", "amr", "mka", "weba")  # sound that libsndfile does not read
+VIDEO = {"mp4": "mp4", "m4v": "mp4", "mov": "mov", "mkv": "matroska", "webm": "webm"}  # suffix -> muxer of ffmpeg
+FOREIGN = ("m4a", "m4b", "aac", "wma", "amr", "ac3", "mka", "weba", "3gp", "3ga", *VIDEO)  # read through ffmpeg
 
-BYTES = {"PCM_16": 2, "PCM_24": 3, "PCM_32": 4, "FLOAT": 4, "DOUBLE": 8}  # of a sample; others are smaller
+BYTES = {"PCM_16": 2, "PCM_24": 3, "PCM_32": 4, "FLOAT": 4, "DOUBLE": 8}  # per sample; other subtypes need less
 
 
 def frame_bytes(channels: int, subtype: str) -> int:
-    """Bytes of one sample of every channel; for a subtype that is not in BYTES at most so many."""
+    """Return the bytes of one sample of every channel; for a subtype that is not in BYTES an upper bound."""
     return channels * BYTES.get(subtype, 1)
 
 
+def suffix_of(path: Path) -> str:
+    """Return the path's suffix in lower case, without the dot."""
+    return path.suffix.lower().lstrip(".")
+
+
 def format_of(path: Path) -> str | None:
-    """The format that goes with the path's suffix, None for a suffix that is not in FORMATS."""
-    return FORMATS.get(_suffix(path))
+    """Return the format for the path's suffix, None for a suffix that is not in FORMATS."""
+    return FORMATS.get(suffix_of(path))
 
 
 def named_format(target: Path) -> str:
-    """The same; raises QseError if there is none."""
+    """Return the format for the path's suffix. Raises QseError if there is none."""
     form = format_of(target)
     if form is None:
-        raise QseError(f"{target}: no audio format goes with this suffix; known are {', '.join(FORMATS)}")
+        raise QseError(f"{target}: no audio format has this suffix; known are {', '.join(FORMATS)}")
     return form
-
-
-def _suffix(path: Path) -> str:
-    return path.suffix.lower().lstrip(".")
 
 
 def _raise(error: QseError) -> None:
@@ -51,9 +53,10 @@ def _raise(error: QseError) -> None:
 def audio_below(
     folder: Path, refuse: Callable[[QseError], object] = _raise, suffixes: Collection[str] = FORMATS
 ) -> list[Path]:
-    """The audio files in a folder and below it, known by their `suffixes`, sorted. Hidden files and folders, as macOS
-    lays beside every other, are passed over, links to folders not followed. `refuse` hears of a folder that cannot be
-    read; as it is, it raises.
+    """Return the files in `folder` and below whose suffix is in `suffixes`, sorted.
+
+    Hidden files and folders are skipped (macOS puts a hidden file beside each other file), links to folders are not
+    followed. `refuse` is called with the error for a folder that cannot be read; the default raises it.
     """
 
     def unread(error: OSError) -> None:
@@ -63,35 +66,35 @@ def audio_below(
     for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(place, name) for name in names if not name.startswith(".")]
-    files = [path for path in files if _suffix(path) in suffixes]
-    return sorted(path for path in files if os.path.isfile(path))  # not where it may not be seen
+    files = [path for path in files if suffix_of(path) in suffixes]
+    return sorted(path for path in files if os.path.isfile(path))  # false also where permission is missing
 
 
 def audio_within(folder: Path) -> list[Path]:
-    """The same of a corpus, whose parts may lie on other disks: its sub-folders may be links."""
+    """Return the audio files of a corpus: as `audio_below`, but links to folders in `folder` are followed."""
     links = [place for place in folder.glob("[!.]*") if place.is_symlink() and place.is_dir()]
     return sorted(path for place in (folder, *links) for path in audio_below(place))
 
 
 def subtype_of(target: Path, wanted: str = "") -> str:
-    """How `target`, whose suffix names a format, holds its samples: as `wanted` where it can, else as usual."""
+    """Return the subtype for `target`, whose suffix names a format: `wanted` where it fits, else the default."""
     import soundfile
 
     form = format_of(target)
     if target.suffix.lower() == ".opus":
         return "OPUS"
-    kept = form and not _is_foreign(wanted, form) and soundfile.check_format(form, wanted)
-    return wanted if kept else soundfile.default_subtype(form)
+    fits = form and not _is_foreign(wanted, form) and soundfile.check_format(form, wanted)
+    return wanted if fits else soundfile.default_subtype(form)
 
 
 def _is_foreign(subtype: str, form: str) -> bool:
-    """MP3 in a WAV, say: libsndfile reads it, says that it is allowed, and does not write it."""
+    """Return whether it is MP3 in another container: libsndfile claims to write that and does not."""
     return subtype.startswith("MPEG") and form != "MP3"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What an audio file is beside its samples; `tags` are its title, artist and so on."""
+    """The properties of an audio file beside its samples; `tags` are title, artist and so on."""
 
     sample_rate: int
     channels: int
@@ -102,22 +105,23 @@ class Layout:
 
     @property
     def longest(self) -> float:
-        """Samples per channel that a file may hold: WAV and AIFF count their bytes in 32 bits."""
+        """The most samples per channel that a file can hold: WAV and AIFF count their bytes in 32 bits."""
         if self.format not in ("WAV", "WAVEX", "AIFF"):
             return math.inf
         return ((1 << 32) - (1 << 16)) // frame_bytes(self.channels, self.subtype)
 
     def to(self, target: Path, source: Path) -> "Layout":
-        """The layout to write `target` in: this one where the suffix allows it, otherwise the nearest.
+        """Return the layout for `target`, a file made from `source`: this one, or the nearest that its suffix allows.
 
-        Raises QseError if no format goes with the suffix.
+        Raises QseError if no format has the suffix.
         """
-        if target.suffix.lower() == source.suffix.lower() and not _is_foreign(self.subtype, self.format):
+        same = suffix_of(target) == suffix_of(source) not in FOREIGN
+        if same and not _is_foreign(self.subtype, self.format):
             return self
         form = named_format(target)
         return Layout(self.sample_rate, self.channels, form, subtype_of(target, self.subtype), "FILE", self.tags)
 
 
 def native(path: Path) -> str | bytes:
-    """The path as soundfile takes it: it encodes a str strictly, and names of old disks are not all UTF-8."""
+    """Return the path as soundfile takes it: it encodes str strictly, but names on old disks are not all UTF-8."""
     return str(path) if os.name == "nt" else os.fsencode(path)

@@ -1,43 +1,75 @@
-"""Read audio files in blocks (soundfile, libsndfile).
+"""Read audio files in blocks: with libsndfile, or with ffmpeg for formats that libsndfile does not know.
 
 Blocks are float32 (samples, channels), full scale 1.0.
 """
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ..errors import QseError
 from .containers import has_more, is_cut, says_length
-from .formats import Layout, native
+from .formats import FOREIGN, Layout, native, suffix_of
+from .salvage import is_unfinished_wav, missing_text, open_repaired
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
 BLOCK = 1 << 16
-LOUDEST = 1000.0  # what is above was never divided by its full scale
-LOWEST_RATE = 1000  # Hz; what is below was meant in kHz, or is a damaged header, and would grow without end
-UNKNOWN_LENGTH = 1 << 62  # libsndfile answers more than this when a FLAC file does not say how long it is
+LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full scale
+LOWEST_RATE = 1000  # Hz; a lower rate is one in kHz, or a damaged header, and resampling from it would grow endlessly
+UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
+SALVAGE = "--salvage enhances what is there"
+
+
+class AudioReader(Protocol):
+    """An audio file open for reading; a context manager.
+
+    `samples`: length per channel, None if unknown before the end. `damage`: what is wrong with a salvaged file, in
+    words, once all blocks are read; None if nothing is.
+    """
+
+    layout: Layout
+    samples: int | None
+    damage: str | None
+
+    def __enter__(self) -> "AudioReader": ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield all samples in blocks (samples, channels). Raises QseError for damage and for unusable samples."""
+
+
+def open_audio(path: Path, name: str | None = None, salvage: bool = False) -> AudioReader:
+    """Open `path`, called `name` in messages. Raises QseError if it is not a complete, non-empty audio file.
+
+    salvage: read a damaged file as far as it goes and set `damage`.
+    """
+    if suffix_of(path) in FOREIGN:
+        from .ffmpeg import FfmpegSource
+
+        return FfmpegSource(path, name, salvage)
+    return Source(path, name, salvage)
 
 
 def bad_samples(audio: np.ndarray) -> int:
-    """How many samples are NaN or infinite."""
+    """Return how many samples are NaN or infinite."""
     return audio.size - int(np.count_nonzero(np.isfinite(audio)))
 
 
 class Source:
-    """An audio file open for reading, block by block; a context manager.
+    """An audio file read with libsndfile; see AudioReader."""
 
-    `samples` is the length per channel, None if the file does not say.
-    """
-
-    def __init__(self, path: Path, name: str | None = None):
-        """Open `path`, called `name` in error messages. Raises QseError if it is no complete, non-empty audio file."""
-        self.path, self.name = path, name or str(path)
-        file = self._file = _open(path, self.name)
+    def __init__(self, path: Path, name: str | None = None, salvage: bool = False):
+        """See `open_audio`."""
+        self.path, self.name, self._salvage = path, name or str(path), salvage
+        self.damage: str | None = None
+        file, self._damaged = _open(path, self.name, salvage)
+        self._file = file
         self.layout = Layout(
             file.samplerate, file.channels, file.format, file.subtype, file.endian, file.copy_metadata()
         )
@@ -51,53 +83,85 @@ class Source:
         self._file.close()
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """All samples in turn. Raises QseError at a block with samples that are not finite or above LOUDEST, and where
-        the file breaks off."""
+        """Yield all samples in turn; see AudioReader."""
         read = 0
-        for block in self._read():
-            if bad_samples(block):
-                raise QseError(self._bad(block, read))
-            if (loudest := np.abs(block).max()) > LOUDEST:
-                raise QseError(f"{self.name} has samples of {loudest:.0f}, where full scale is 1: export it again")
-            read += len(block)
-            yield block
-        if self.samples is not None and read < self.samples:
-            raise QseError(f"{self.name} is cut short: {self.samples} samples are announced, {read} are there")
+        try:
+            for block in checked(self._read(), self.name, self.layout.sample_rate):
+                read += len(block)
+                yield block
+        except _Undecodable as error:
+            if not self._salvage:
+                raise QseError(
+                    f"{self.name} is damaged or cut short: it cannot be decoded to its end; {SALVAGE}"
+                ) from error
+            self._damaged = True
+        if self.samples is not None and read < self.samples and not self._salvage:
+            short = f"{self.samples} samples are announced, {read} are there"
+            raise QseError(f"{self.name} is cut short: {short}; {SALVAGE}")
         if not read:
             raise QseError(f"{self.name} holds no samples")
-        self._file.close()  # the result may take its place, which Windows does not allow while it is open
+        if self._damaged or (self.samples is not None and read < self.samples):
+            self.damage = f"{self.name} is damaged: {missing_text(self.path, self._file, read)}"
+        self._file.close()  # the result may replace it, which Windows does not allow while it is open
 
     def _read(self) -> Iterator[np.ndarray]:
         import soundfile
 
+        frames = max(1024, BLOCK // self.layout.channels)  # a request to stop is obeyed between two blocks
         try:
-            frames = max(1024, BLOCK // self.layout.channels)  # between two of them a request to stop is heard
-            while len(block := self._file.read(frames, dtype="float32", always_2d=True)):
+            while len(block := self._file.read(1024 if self._salvage else frames, dtype="float32", always_2d=True)):
                 yield block
         except soundfile.SoundFileError as error:
-            raise QseError(f"{self.name} is damaged or cut short: it cannot be decoded to its end") from error
-
-    def _bad(self, block: np.ndarray, start: int) -> str:
-        sample, channel = np.argwhere(~np.isfinite(block))[0]
-        count = bad_samples(block) + sum(bad_samples(rest) for rest in self._read())
-        where = f"the first at {(start + sample) / self.layout.sample_rate:.3f} s in channel {channel + 1}"
-        return f"{self.name} holds {count} samples that are NaN or infinite, {where}: repair it or export it again"
+            raise _Undecodable from error
 
 
-def _open(path: Path, name: str) -> "SoundFile":
+class _Undecodable(Exception):
+    """The decoder failed before the end of the file."""
+
+
+def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterator[np.ndarray]:
+    """Yield `blocks`. Raises QseError at a block with samples that are not finite or above LOUDEST."""
+    read, rest = 0, iter(blocks)
+    for block in rest:
+        if bad_samples(block):
+            sample, channel = np.argwhere(~np.isfinite(block))[0]
+            count = bad_samples(block) + sum(bad_samples(other) for other in rest)
+            where = f"the first at {(read + sample) / sample_rate:.3f} s in channel {channel + 1}"
+            raise QseError(f"{name} holds {count} samples that are NaN or infinite, {where}: repair or export it again")
+        if (loudest := np.abs(block).max(initial=0)) > LOUDEST:
+            raise QseError(f"{name} has samples of {loudest:.0f}, where full scale is 1: export it again")
+        read += len(block)
+        yield block
+
+
+def check_file(path: Path, name: str) -> None:
+    """Raise QseError, or OSError, unless `path` is a file that can be read and is not empty."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise QseError(f"{name} is a folder, not an audio file")
+    if not stat.S_ISREG(mode):
+        raise QseError(f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE")
+    with path.open("rb") as file:  # the decoders do not say why they cannot open a file
+        if not file.read(1):
+            raise QseError(f"{name} is empty (0 bytes): record or copy it again")
+
+
+def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
+    """Open `path`; return the file and whether it is known to be damaged, which only `salvage` lets pass."""
     import soundfile
 
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise QseError(f"{name} is a folder, not an audio file")
-        if not stat.S_ISREG(mode):
-            raise QseError(f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE")
-        with path.open("rb") as file:  # libsndfile does not say what keeps it from opening a file
-            if not file.read(1):
-                raise QseError(f"{name} is empty (0 bytes): record or copy it again")
+        check_file(path, name)
         file = soundfile.SoundFile(native(path))
-        if fault := _fault(path, file):
+        damage, fault = _damage(path, file), None
+        if damage is None or is_cut(path, file):
+            fault = _fault(path, file)
+        elif salvage:
+            file.close()
+            file = open_repaired(path)
+        if damage and not salvage:
+            fault = f"{damage}; {SALVAGE}"
+        if fault:
             file.close()
             raise QseError(f"{name} {fault}")
     except FileNotFoundError as error:
@@ -107,15 +171,23 @@ def _open(path: Path, name: str) -> "SoundFile":
     except (soundfile.SoundFileError, TypeError) as error:
         reason = "is not an audio file that libsndfile reads, or its beginning is damaged"
         raise QseError(f"{name} {reason}: try ffmpeg -i IN OUT.wav first") from error
-    file.seekable = lambda: False  # soundfile would seek after every block, and an MP3 decoder click
-    return file
+    file.seekable = lambda: False  # soundfile would seek after every block, which causes clicks in MP3
+    return file, damage is not None
+
+
+def _damage(path: Path, file: "SoundFile") -> str | None:
+    """Return what is wrong with a file that can be salvaged."""
+    if is_cut(path, file):
+        return "is cut short: its end is missing; record or copy it again"
+    if is_unfinished_wav(path, file):
+        return "holds more than libsndfile reads of it: its header is unfinished, as after a crash of the recorder"
+    return None
 
 
 def _fault(path: Path, file: "SoundFile") -> str | None:
-    if is_cut(path, file):
-        return "is cut short: its end is missing; record or copy it again"
+    """Return what is wrong with a file that cannot be used at all."""
     if has_more(path, file):
-        return "holds more than libsndfile reads of it: repair its header, convert it to WAV, or take it apart, first"
+        return "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
     if not file.frames:
         return "holds no samples"
     return f"claims {file.samplerate} samples per second: export it again" if file.samplerate < LOWEST_RATE else None

@@ -1,4 +1,4 @@
-"""Write audio files, whole or not at all (soundfile, libsndfile).
+"""Write audio files atomically (soundfile, libsndfile).
 
 Blocks are float32 (samples, channels), full scale 1.0.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import QseError
-from .atomic_write import whole
+from .atomic_write import atomic_path
 from .containers import is_cut
 from .formats import Layout, native
 from .reader import UNKNOWN_LENGTH
@@ -20,31 +20,31 @@ from .reader import UNKNOWN_LENGTH
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
-SYSTEM_ERROR = 2  # libsndfile's code of what the system refused: at the first write most likely for want of room
+SYSTEM_ERROR = 2  # libsndfile's code for an error of the system: at the first write most likely a full disk
+FLAC_FINE, FLAC_MOST = 65535, 655350  # Hz: above the first, FLAC stores a rate in units of 10 Hz; the most it stores
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
-UNCLIPPED = ("PCM", "FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # libsndfile clips PCM, the others have room above
-TOP = 1 - 2**-15  # full scale of the rest, telephone and dictaphone codes, in which what is beyond changes its sign
+UNCLIPPED = ("PCM", "FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # libsndfile clips PCM; the others hold more than 1
+TOP = 1 - 2**-15  # full scale of the others, telephone and dictaphone codes, where larger samples change their sign
 
 
 def write(
-    target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite: bool = False, keep: bool = False
+    target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite: bool = False, keep_partial: bool = False
 ) -> int:
-    """Write the blocks to `target` and return the samples per channel; nothing is there until all of it is.
+    """Write the blocks to `target` and return the samples per channel. The file appears when it is complete.
 
-    keep: for sound that nobody can have again, what a disk has taken until it was full stays; QseError says so.
+    keep_partial: on a full disk, keep what was written, for sound that cannot be recorded again; QseError says so.
 
-    Samples beyond full scale are clipped, where the format has no room for them. Raises QseError if the target exists
-    and `overwrite` is false, or cannot be written; whatever the blocks raise goes through, and leaves nothing behind
-    either.
+    Samples beyond full scale are clipped where the format cannot hold them. Raises QseError if the target exists and
+    `overwrite` is false, or cannot be written. An exception from `blocks` passes through; nothing is left on the disk.
     """
     import soundfile
 
     written, fault = 0, None
-    with _beside(target, overwrite) as part:
+    with atomic_target(target, overwrite) as part:
         try:
             with _create(part, layout, target) as file:
-                if keep:
-                    keep_header(file)
+                if keep_partial:
+                    update_header(file)
                 for block in blocks:
                     written += len(block)
                     if written > layout.longest:
@@ -52,9 +52,9 @@ def write(
                     file.write(block if layout.subtype.startswith(UNCLIPPED) else block.clip(-1, TOP))
         except (soundfile.SoundFileError, AssertionError) as error:
             fault = error
-        held, ends = _held(part)  # what is lost on closing shows only here
+        held, ends = _held(part)  # a failure on closing shows only here
         full = fault or held < written or not ends
-        if full and not (keep and held):
+        if full and not (keep_partial and held):
             raise QseError(_full(target)) from fault
     if full:
         raise QseError(f"{target} ends early: is the disk full? What was written so far is kept") from fault
@@ -62,27 +62,32 @@ def write(
 
 
 def check_target(target: Path, overwrite: bool) -> None:
-    """Raises QseError where something is in the way of `target`: no file, or one that may not be replaced."""
+    """Raise QseError if `target` exists and is not a file, or may not be replaced."""
     if target.exists() and not target.is_file():
         raise QseError(f"{target} is no file that can be replaced: name another output, or -o - for a pipe")
     if target.exists() and not overwrite:
-        raise QseError(f"{target} exists already: name another output or ask for --overwrite")
+        raise QseError(_taken(target))
 
 
-def keep_header(file: "SoundFile") -> None:
-    """Let the header of a soundfile.SoundFile that is being written say after every block how much is there: else a
-    WAV file whose writer is killed counts as empty."""
+def update_header(file: "SoundFile") -> None:
+    """Let libsndfile update the header of `file` after every block.
+
+    Otherwise a WAV file whose writer is killed counts as empty.
+    """
     import soundfile
 
-    if file.subtype == "VORBIS":  # which begins anew at every update, and would hold nothing but headers
+    if file.subtype == "VORBIS":  # it starts again at every update, so the file would hold only headers
         return
-    with suppress(AttributeError):  # the command has no public name in soundfile
+    with suppress(AttributeError):  # soundfile has no public name for this command
         soundfile._snd.sf_command(file._file, UPDATE_HEADER_AUTO, soundfile._ffi.NULL, 1)
 
 
 def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
     import soundfile
 
+    rate = layout.sample_rate
+    if layout.format == "FLAC" and (rate > FLAC_MOST or (rate > FLAC_FINE and rate % 10)):
+        raise QseError(f"{target}: FLAC cannot hold {rate} Hz; name an output that ends in .wav")
     form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format}
     try:
         file = soundfile.SoundFile(native(part), "w", layout.sample_rate, layout.channels, **form)
@@ -93,13 +98,13 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
         raise QseError(f"{target}: libsndfile does not write {what}; name an output that ends in .wav") from error
     for tag, text in layout.tags.items():
         if text:
-            with suppress(soundfile.SoundFileError):  # not every format has room for every tag
+            with suppress(soundfile.SoundFileError):  # not every format stores every tag
                 setattr(file, tag, text)
     return file
 
 
 def _held(path: Path) -> tuple[int, bool]:
-    """Samples per channel that can be read, 0 if it is no audio file any more; and whether its end is there."""
+    """Return the samples per channel that can be read, 0 if it is no audio file, and whether its end is there."""
     import soundfile
 
     try:
@@ -110,19 +115,27 @@ def _held(path: Path) -> tuple[int, bool]:
 
 
 @contextmanager
-def _beside(target: Path, overwrite: bool) -> Iterator[Path]:
-    """A path to write to, beside `target`: renamed to it if all goes well, removed if not."""
+def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
+    """Yield a temporary path beside `target`, as `atomic_path`; make the folder, and turn OSError into QseError."""
     try:
         check_target(target, overwrite)
         Path(os.path.realpath(target)).parent.mkdir(parents=True, exist_ok=True)
-        with whole(target) as part:
+        with atomic_path(target, overwrite) as part:
             part.open("wb").close()
             yield part
+    except FileExistsError as error:
+        if not target.is_file():  # it was about a folder
+            raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error
+        raise QseError(_taken(target)) from error
     except OSError as error:
         raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error
 
 
+def _taken(target: Path) -> str:
+    return f"{target} exists already: name another output or ask for --overwrite"
+
+
 def _full(target: Path) -> str:
     return (
-        f"{target} could not be written to its end: is the disk full? Make room and try again; nothing was left there"
+        f"{target} could not be written to its end: is the disk full? Make room and try again; no partial file was left"
     )

@@ -10,7 +10,7 @@ import torch
 
 from ..errors import QseError
 from .datasets import Progress
-from ..audio.atomic_write import write_whole
+from ..audio.atomic_write import write_text
 from .corpus import Corpus, group_of, read_or_faults, refuse
 
 AT_ONCE = 256  # files in memory while the store is written
@@ -34,7 +34,7 @@ def stored(
             lengths, faults = _write(paths, samples, sample_rate, progress)
             good = [file for path, file in zip(paths, files, strict=True) if path in lengths]
             found = {"sample_rate": sample_rate, "files": good, "lengths": list(lengths.values())}
-            write_whole(index, json.dumps(found))
+            write_text(index, json.dumps(found))
     except OSError as error:
         raise QseError(f"{store.parent}: cannot be written ({error.strerror}); make room there") from error
     refuse(faults)  # once they are removed, the store fits

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..errors import QseError
 from ..audio.formats import FORMATS, audio_within
-from ..audio.atomic_write import whole
+from ..audio.atomic_write import atomic_path
 
 SAMPLE_RATE = 16000  # Hz, of the copies
 CACHE = "16kHz"
@@ -211,7 +211,7 @@ def _copy(path: Path, root: Path) -> Path:
         return path
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        with whole(copy) as beside:
+        with atomic_path(copy) as beside:
             soundfile.write(beside, soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"), SAMPLE_RATE, format="WAV")
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(f"{copy} cannot be written: {reason}; make room there, or give 16 kHz copies") from reason

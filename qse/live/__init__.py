@@ -1,16 +1,16 @@
-"""Live sound: a microphone, made clean, into headphones or into a virtual device that a meeting program can pick.
+"""Live sound: a microphone, enhanced, into headphones or into a virtual device that a meeting program can use.
 
-The way of a sample, a room each, and which thread does the work there:
+The path of a sample, and the thread that does the work:
 
-    ports.py     Microphone: callback -> ring                    PortAudio's thread, which only copies
-    ring.py      the rings between threads
-    drift.py     device's rate -> model's rate                   the worker
-    session.py   hops -> Stream -> enhanced hops                 the worker
-    drift.py     model's rate -> device's rate and clock         the worker
-    player.py    ring -> callback, and what is heard when it is empty
-    ports.py     Loudspeaker: callback                           PortAudio's thread
+    microphone.py    callback -> ring buffer                         PortAudio's thread, which only copies
+    clock_drift.py   device's rate -> model's rate                   the worker
+    session.py       hops -> model -> enhanced hops                  the worker
+    clock_drift.py   model's rate -> device's rate and clock         the worker
+    jitter_buffer.py buffer before the output's callback
+    loudspeaker.py   callback                                        PortAudio's thread
 
-Beside it: files.py (files in place of devices), recorder.py (both sides to disk, a thread of its own), devices.py
-(which devices there are), watch.py (the worker's thread; devices that vanish and return), warmup.py (is the model fast
-enough here), priority.py (whose turn it is).
+Others: protocols.py (interfaces of sources and outputs), ports.py (an open device), file_source.py (a file in place of
+the microphone), recorder.py (both sides to disk, in a thread of its own), devices.py (list of devices), worker.py (the
+worker's thread), reconnect.py (devices that vanish and return), speed_check.py (is the model fast enough), priority.py
+(scheduling).
 """

@@ -1,14 +1,13 @@
-"""Two clocks that never quite agree: a converter whose ratio can be moved by parts per million, and what moves it.
+"""Compensate the drift between the clocks of two sound cards: a resampler with a variable ratio, and its controller.
 
-A sound card's 48000 Hz is its own; that of the next one differs by up to some 200 ppm, a sample every 100 ms. Played
-as they come, the samples between the two would run out, or pile up. So the rate at which samples are made for the
-output follows, slowly, the number that waits there.
+The clocks of two sound cards differ by up to about 200 ppm: one sample every 100 ms. Without compensation the buffer
+between them runs empty or overflows. So the ratio of the resampler slowly follows the fill level of that buffer.
 
-Converter: a sinc windowed by Kaiser (a sum over 2 * half input samples for each output sample), tabulated at
-PHASES places between two samples and interpolated linearly between these: errors stay below -90 dB. It delays by
-`half`, 2 ms at 16 kHz, where soxr, which works on whole Fourier blocks, keeps back up to 58 ms.
-ClockDrift: a proportional-integral controller with both poles at FAST radians per second in the beginning, then ever
-slower down to SLOW, as clocks do not change but the number that waits also trembles for other reasons.
+Converter: a Kaiser-windowed sinc (a sum over 2 * half input samples per output sample), tabulated at PHASES positions
+between two samples, with linear interpolation: errors stay below -90 dB. Its delay is `half`, 2 ms at 16 kHz; soxr,
+which processes Fourier blocks, keeps back up to 58 ms.
+ClockDrift: a proportional-integral controller with both poles at FAST radians per second at first, then ever slower
+down to SLOW: the clocks are stable, but the fill level also varies for other reasons.
 """
 
 from math import ceil
@@ -18,14 +17,14 @@ import numpy as np
 CROSSINGS, BETA, CUTOFF = 32, 8.0, 0.955  # 80 dB; flat to 0.89 of the band, -6 dB at 0.955
 PHASES = 512  # between two samples of the lower rate
 FAST, SLOW, LEARNING = 0.02, 0.004, 200.0  # radians per second, and seconds after which the speed has halved
-LIMIT = 2e-3  # 3.5 cents: nobody hears it
+LIMIT = 2e-3  # 3.5 cents, which is inaudible
 
 
 class Converter:
-    """A stream of samples from one rate to another that answers each block at once.
+    """Convert a stream of samples from one rate to another, with a short delay.
 
-    `delay`: seconds by which the output lags the input. `stretch`: by how much more samples come out than the rates
-    say, as a fraction (1e-6 is one ppm); may be set before any block.
+    `delay`: seconds by which the output lags the input. `stretch`: fraction by which more samples come out than by the
+    ratio of the rates (1e-6 is one ppm); may be set before any block.
     """
 
     def __init__(self, source_rate: float, target_rate: float):
@@ -35,17 +34,17 @@ class Converter:
         self._table = _table(self._half, min(1.0, 1 / self._step), ceil(PHASES / max(1.0, self._step)))
         self._slope = np.diff(self._table, axis=0)
         self._line = np.zeros(2 * self._half, np.float32)  # the samples that are still needed, oldest first
-        self._at = self._half + 0.25  # where in `_line` the next output sample lies: off whole numbers
+        self._at = self._half + 0.25  # position of the next output sample in `_line`; never an integer
         self.delay = (self._half - 0.25) / source_rate
 
     def process(self, block: np.ndarray) -> np.ndarray:
-        """The next input samples (samples,) -> all output samples that they complete, float32."""
+        """Take the next samples (samples,); return all output samples that they complete, float32."""
         line = np.concatenate([self._line, block])
         step = self._step / (1 + self.stretch)
         count = max(0, ceil((len(line) - self._half - self._at) / step))
         at = self._at + step * np.arange(count + 1)
-        whole = at[:count].astype(np.int64)
-        out = self._sum(line, whole - self._half + 1, at[:count] - whole)
+        before = at[:count].astype(np.int64)  # the input sample before each output sample
+        out = self._sum(line, before - self._half + 1, at[:count] - before)
         used = int(at[count]) - self._half + 1
         self._line, self._at = line[used:], at[count] - used
         return out
@@ -63,7 +62,7 @@ class Converter:
 
 
 def _table(half: int, band: float, phases: int) -> np.ndarray:
-    """(phases + 1, 2 * half): weights of the samples around a place that lies row / phases after sample half - 1."""
+    """Return (phases + 1, 2 * half): weights of the samples around a position row / phases after sample half - 1."""
     distance = np.arange(2 * half) - (half - 1) - np.arange(phases + 1)[:, None] / phases
     window = np.i0(BETA * np.sqrt(np.clip(1 - (distance / half) ** 2, 0, None)))
     weights = np.sinc(CUTOFF * band * distance) * window
@@ -71,16 +70,16 @@ def _table(half: int, band: float, phases: int) -> np.ndarray:
 
 
 class ClockDrift:
-    """What `stretch` should be, from how much waits at the output and how much should.
+    """Control `stretch` by the fill level of the buffer at the output.
 
-    `learned`: how much faster the output's clock runs than the input's, as a fraction, as far as it is known yet.
+    `learned`: estimated fraction by which the output's clock runs faster than the input's.
     """
 
     def __init__(self) -> None:
         self.stretch, self.learned, self._age = 0.0, 0.0, 0.0
 
     def update(self, excess: float, elapsed: float) -> float:
-        """`excess`: seconds of sound that wait beyond the aim, `elapsed`: seconds since the last call -> stretch."""
+        """Return the new stretch. `excess`: seconds of sound above the target; `elapsed`: seconds since last call."""
         self._age += elapsed
         omega = max(SLOW, FAST / (1 + self._age / LEARNING))
         self.learned = _clip(self.learned - omega**2 * excess * elapsed)

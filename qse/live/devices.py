@@ -1,14 +1,14 @@
-"""Which sound devices there are, as PortAudio sees them, and which of them is meant by an id or a part of a name.
+"""List the audio devices that PortAudio sees, and find one by its id or a part of its name.
 
 kind: "input" or "output". A device is listed once for every host API (ALSA, Core Audio, WASAPI, ...) that offers it.
-sound: the module `sounddevice`, or whatever answers like it.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from types import ModuleType
+from typing import cast
 
 from ..errors import UsageError
+from .protocols import SoundSystem
 
 LIBRARY = (
     "install PortAudio with `apt install libportaudio2` (Debian, Ubuntu), `dnf install portaudio` (Fedora),"
@@ -22,11 +22,11 @@ SERVER = (
 
 
 class NoSound(UsageError):
-    """Something that live sound needs is missing from the machine, or is not what was asked for."""
+    """A device or library for live sound is missing, or does not fit the request."""
 
 
 class NoDevice(NoSound):
-    """There is no device at all of the kind that is needed."""
+    """The machine has no device of the kind that is needed."""
 
     def __init__(self, what: str):
         super().__init__(f"no {what} is visible on this machine: {SERVER}")
@@ -45,7 +45,7 @@ class Device:
     default_for: tuple[str, ...]
 
     def channels(self, kind: str) -> int:
-        """How many channels it has of a kind."""
+        """Return the number of channels of a kind."""
         return self.inputs if kind == "input" else self.outputs
 
     def __str__(self) -> str:
@@ -53,28 +53,28 @@ class Device:
 
 
 def block_of(size: int | Fraction | None, sample_rate: int) -> int:
-    """Samples of a block: as many as are asked for, or in so many seconds (a Fraction) if whole; else 10 ms."""
+    """Return the samples of a block: `size` samples (int), or `size` seconds (Fraction) if integral; else 10 ms."""
     if isinstance(size, int):
         return size
     samples = sample_rate * (size or Fraction(1, 100))
     return samples.numerator if samples.denominator == 1 else max(1, sample_rate // 100)
 
 
-def sound() -> ModuleType:
-    """The module sounddevice. Raises NoSound if it or PortAudio cannot be loaded."""
+def sound() -> SoundSystem:
+    """Import and return sounddevice. Raises NoSound if it or PortAudio cannot be loaded."""
     try:
         import sounddevice
     except ImportError as error:
         raise NoSound("the Python package sounddevice is missing: `pip install sounddevice`") from error
     except OSError as error:
         raise NoSound(f"the PortAudio library was not found: {LIBRARY}") from error
-    except Exception as error:  # PortAudioError, of the very module that could not be imported
+    except Exception as error:  # PortAudioError, of the module that could not be imported
         raise NoSound(f"PortAudio cannot start: {error}; is a sound server running?") from error
-    return sounddevice
+    return cast(SoundSystem, sounddevice)
 
 
-def devices(sound: ModuleType) -> list[Device]:
-    """All devices, in PortAudio's order, which is that of their ids."""
+def devices(sound: SoundSystem) -> list[Device]:
+    """Return all devices, ordered by their ids."""
     hosts, defaults = sound.query_hostapis(), dict(zip(("input", "output"), sound.default.device, strict=True))
     return [
         Device(
@@ -90,11 +90,11 @@ def devices(sound: ModuleType) -> list[Device]:
     ]
 
 
-def find(sound: ModuleType, kind: str, wanted: str | None = None) -> Device:
-    """The device whose id is `wanted`, or whose "name (host)" contains it in any case; the default one for None.
+def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
+    """Return the device with the id `wanted`, or whose "name (host)" contains it (any case); for None the default.
 
-    A name that is `wanted` and nothing more goes before one that contains it, and then a device of the default
-    device's host before others. Raises NoSound, with the candidates, if none or several are left.
+    An equal name goes before one that contains `wanted`, and a device on the default device's host before others.
+    Raises NoSound, with the candidates, if none or several are left.
     """
     usable = [device for device in devices(sound) if device.channels(kind)]
     if not usable:

@@ -1,10 +1,10 @@
-"""Files in place of devices: the microphone's and the loudspeaker's side of the live path without sound hardware.
+"""A file in place of the microphone, and the alignment of what is written to a file.
 
-A file keeps its channels and is converted by soxr, as `qse denoise` does it, so that what is written is the same,
-sample for sample, without a strength. Paced by the wall clock it delivers a block when a microphone would have.
+A file keeps its channels and is converted by soxr, as in `qse denoise`, so the output is the same, sample for sample
+(without an attenuation limit). Paced by the clock, it delivers each block when a microphone would have.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from threading import Event
@@ -13,31 +13,45 @@ from time import monotonic
 import numpy as np
 
 from ..audio.formats import Layout
-from ..audio.reader import Source
+from ..audio.reader import open_audio
 from ..audio.resample import Resampler
 from .devices import block_of
-from .ports import Microphone
+from .protocols import AudioSource, DevicePort
 
 
 class FileSource:
-    """An audio file that stands in for a microphone. `dropouts` counts blocks that came back too late."""
+    """An AudioSource that reads a file. `dropouts`: blocks that took longer than the clock allows."""
 
-    complaint = "behind the clock"
+    complaint, is_live, lost = "behind the clock", False, False
 
-    def __init__(self, path: Path, block: int | Fraction | None = None, paced: bool = True, cushion: float = 0.01):
-        """`block` as in `block_of`. A block is late if it is not done `cushion` seconds after the next one is there.
-        Raises QseError if the file cannot be used."""
-        with Source(path) as source:
+    def __init__(self, path: Path, block: int | Fraction | None = None, paced: bool = True, buffer: float = 0.01):
+        """`block` as in `block_of`. `paced`: deliver each block when a microphone would have; a block that is not done
+        `buffer` seconds after the next one is due counts as a dropout. Raises QseError if the file cannot be used."""
+        with open_audio(path) as source:
             self.layout: Layout = source.layout
         self.path, self.sample_rate, self.channels = path, self.layout.sample_rate, self.layout.channels
         self.blocksize = block_of(block, self.sample_rate)
         self.samples = self.dropouts = self.bad = 0
         self.latency = 0.0
-        self._paced, self._cushion, self._stopped = paced, cushion, Event()
+        self._paced, self._buffer, self._stopped = paced, buffer, Event()
 
     @property
-    def waits(self) -> float:
-        """Seconds that a sample spends before it reaches the model."""
+    def name(self) -> str:
+        """The path of the file."""
+        return str(self.path)
+
+    @property
+    def devices(self) -> Sequence[DevicePort]:
+        """The devices that may vanish: none."""
+        return ()
+
+    def layout_for(self, target: Path) -> Layout:
+        """Return the layout of a file `target` for the enhanced sound: that of this file, as far as possible."""
+        return self.layout.to(target, self.path)
+
+    @property
+    def buffered(self) -> float:
+        """Seconds that a sample waits before it reaches the model."""
         return self.blocksize / self.sample_rate
 
     def start(self, sample_rate: int) -> None:
@@ -45,8 +59,8 @@ class FileSource:
         self._inward = Resampler(self.sample_rate, sample_rate, self.channels)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Blocks (samples, channels) of the file, each when it is due, until its end or `stop`."""
-        with Source(self.path) as source:
+        """Yield blocks (samples, channels) of the file, each when it is due, until its end or `stop`."""
+        with open_audio(self.path) as source:
             begin = monotonic()
             for block in _cut(source.blocks(), self.blocksize):
                 self.samples += len(block)
@@ -58,50 +72,55 @@ class FileSource:
                 yield block
 
     def convert(self, block: np.ndarray) -> np.ndarray:
-        """A block of the file -> (samples, channels) at the rate given to `start`."""
+        """Return a block as (samples, channels) at the rate given to `start`."""
         return self._inward.process(block)
 
     def rest(self) -> np.ndarray:
-        """The last samples that `convert` has kept back."""
+        """Return the last samples that `convert` kept back."""
         return self._inward.finish()
 
     def stop(self) -> None:
         """Let `blocks` end."""
         self._stopped.set()
 
+    def close(self) -> None:
+        """Do nothing: the file is open only while it is read."""
+
     def _await(self, due: float) -> float:
-        """Sleep until `due`; if that is long gone, count a dropout and return by how much."""
+        """Sleep until `due`; if that is long past, count a dropout and return by how many seconds."""
         behind = monotonic() - due
         if behind < 0:
             self._stopped.wait(-behind)
-        if behind <= self._cushion:
+        if behind <= self._buffer:
             return 0.0
         self.dropouts += 1
         return behind
 
 
 def _cut(blocks: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
-    """The same samples in blocks of `size`, the last one shorter."""
+    """Yield the same samples in blocks of `size`, the last one shorter."""
     rest = None
     for block in blocks:
         rest = block if rest is None or not len(rest) else np.concatenate([rest, block])
-        whole = len(rest) // size * size
-        for start in range(0, whole, size):
+        complete = len(rest) // size * size
+        for start in range(0, complete, size):
             yield rest[start : start + size]
-        rest = rest[whole:]
+        rest = rest[complete:]
     if rest is not None and len(rest):
         yield rest
 
 
-def in_step(
-    enhanced: Iterable[np.ndarray], late: int, sample_rate: int, source: FileSource | Microphone, channels: int
+def aligned(
+    enhanced: Iterable[np.ndarray], latency: int, sample_rate: int, source: AudioSource, channels: int
 ) -> Iterator[np.ndarray]:
-    """Enhanced blocks (samples, channels) at `sample_rate` -> blocks at the source's rate, without the first `late`
-    samples of the input, and in all as long as what the source has delivered (its `samples`)."""
+    """Yield enhanced blocks (samples, channels) at `sample_rate` converted to the source's rate and aligned with it.
+
+    The first `latency` samples are cut off; the output is as long as what the source delivered (its `samples`).
+    """
     outward, written = Resampler(sample_rate, source.sample_rate, channels), 0
     for block in enhanced:
-        cut = min(late, len(block))
-        late -= cut
+        cut = min(latency, len(block))
+        latency -= cut
         block = outward.process(block[cut:])[: source.samples - written]
         written += len(block)
         yield block

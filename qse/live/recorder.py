@@ -1,7 +1,7 @@
-"""A recording of both sides, noisy and enhanced, that never keeps a microphone waiting.
+"""Record both sides, noisy and enhanced, without blocking the live path.
 
-The live path puts blocks into a ring; a thread of its own writes them to disk. What a slow disk cannot take in time is
-left out and counted, unless nothing has to keep pace; a full disk ends the recording, keeps what is there, and says so.
+The live path puts blocks into a ring buffer; a thread writes them to disk. What a slow disk cannot take in time is left
+out and counted, unless the source is not paced. A full disk ends the recording, keeps what is there, and is reported.
 """
 
 import os
@@ -14,41 +14,41 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..audio.formats import Layout, format_of, native, subtype_of
-from ..audio.writer import keep_header
+from ..audio.writer import update_header
 from ..errors import QseError
 from .ring_buffer import RingBuffer
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
-HELD = 10  # seconds that may wait for the disk
-EVERY = 0.1  # seconds between two visits to it
+CAPACITY = 10  # seconds that may wait for the disk
+EVERY = 0.1  # seconds between two writes
 
 
 class Recorder:
-    """`channels` of sound on their way to a file. `lost`: samples per channel that the disk was too slow for;
-    `error`: why nothing is written any more, None while all is well."""
+    """Write sound to a file in a thread. `lost`: samples per channel that the disk was too slow for; `error`: why
+    writing ended early, None while all is well."""
 
     def __init__(self, path: Path, sample_rate: int, channels: int, overwrite: bool = False, paced: bool = True):
-        """`paced`: the sound does not wait for the disk.
+        """`paced`: the sound cannot wait for the disk.
 
-        Raises QseError if `path` exists and `overwrite` is false, or cannot be written or hold so many channels.
-
-        The file is made when there is something to put into it: a session that does not begin leaves nothing behind.
+        The file is created with the first block, so a session that does not start leaves nothing behind.
+        Raises QseError if `path` exists and `overwrite` is false, if its folder does not exist, or if it cannot be
+        written or hold so many channels.
         """
         form = _check(path, overwrite)
         self.path, self.lost = path, 0
         self.error: str | None = None
         self._paced = paced
         self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
-        self._ring, self._closing = RingBuffer(HELD * sample_rate, channels), Event()
+        self._ring, self._closing = RingBuffer(CAPACITY * sample_rate, channels), Event()
         self._try()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
         self._thread.start()
 
     def put(self, block: np.ndarray) -> None:
-        """Take (samples, channels) along; returns at once where sound is `paced`, else when there is room."""
-        while not self._paced and self.error is None and self._ring.room < len(block):
+        """Add (samples, channels); return at once if the sound is `paced`, else when there is space."""
+        while not self._paced and self.error is None and self._ring.free < len(block):
             sleep(EVERY)
         if self.error is None:
             self.lost += len(block) - self._ring.write(block)
@@ -61,7 +61,7 @@ class Recorder:
     def _work(self) -> None:
         import soundfile
 
-        file, written, block = None, 0, np.zeros((self._ring.room, self._ring.channels), np.float32)
+        file, written, block = None, 0, np.zeros((self._ring.free, self._ring.channels), np.float32)
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
@@ -70,10 +70,10 @@ class Recorder:
                         raise QseError(f"a {self._layout.format} file cannot be longer")
                     file.write(np.clip(block[:count], -1, 1))
         except (soundfile.SoundFileError, AssertionError):
-            fate = "is not written any further" if file else "could not be begun"
+            state = "is not written any further" if file else "could not be created"
             kept = " What was written so far is kept" if file else ""
-            self.error = f"{self.path} {fate}: is the disk full?{kept}"
-        except Exception as error:  # whatever it is: the session goes on without
+            self.error = f"{self.path} {state}: is the disk full?{kept}"
+        except Exception as error:  # whatever it is, the session continues without a recording
             self.error = f"{self.path} is not written any further ({error}); what was written so far is kept"
         try:
             if file:
@@ -86,7 +86,7 @@ class Recorder:
 
         form = {"format": self._layout.format, "subtype": self._layout.subtype}
         file = soundfile.SoundFile(to, "w", self._layout.sample_rate, self._layout.channels, **form)
-        keep_header(file)
+        update_header(file)
         return file
 
     def _try(self) -> None:
@@ -96,19 +96,20 @@ class Recorder:
             self._open(BytesIO()).close()
         except soundfile.SoundFileError as error:
             what = f"{self._layout.channels} channels (both sides) at {self._layout.sample_rate} Hz"
-            raise QseError(f"{self.path}: this format has no room for {what}; record to a .wav file") from error
+            raise QseError(f"{self.path}: this format cannot hold {what}; record to a .wav file") from error
 
 
 def _check(path: Path, overwrite: bool) -> str:
-    """The format that goes with the path, if there may be a file."""
+    """Return the format for the path's suffix. Raises QseError if the file cannot or may not be written."""
     form = format_of(path)
     if form is None:
-        raise QseError(f"{path}: no audio format goes with this suffix; name a recording that ends in .wav or .flac")
-    path = Path(os.path.realpath(path))  # where a link leads is where there must be room
+        raise QseError(f"{path}: no audio format has this suffix; name a recording that ends in .wav or .flac")
+    path = Path(os.path.realpath(path))  # the file that a link points to
     if path.exists() and not overwrite:
         raise QseError(f"{path} exists already: name another recording or ask for --overwrite")
+    if not path.parent.exists():
+        raise QseError(f"{path}: the folder {path.parent} does not exist; make it first, or name another recording")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise OSError
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Between two threads: a ring of samples that neither side ever waits for, and a bell that wakes the one who may.
+"""Pass samples between two threads: a ring buffer without locks, and a signal that wakes the reading thread.
 
-One thread writes and one reads. Each moves only its own counter, after the samples are in place; storing an integer is
-a single step for the interpreter, so no lock is needed. Nothing is allocated after the beginning.
+One thread writes and one reads. Each changes only its own counter, after the samples are in place; storing an integer
+is atomic in the interpreter, so no lock is needed. Nothing is allocated after the construction.
 """
 
 from threading import Lock
@@ -10,11 +10,11 @@ import numpy as np
 
 
 class RingBuffer:
-    """At most `capacity` samples of `channels` on their way from one thread to another, oldest first."""
+    """A first-in, first-out buffer for at most `capacity` samples of `channels`."""
 
     def __init__(self, capacity: int, channels: int):
         self.channels, self._samples = channels, np.zeros((capacity, channels), np.float32)
-        self._written = self._read = 0  # since the beginning; they only grow
+        self._written = self._read = 0  # samples in all; they only grow
 
     @property
     def waiting(self) -> int:
@@ -22,13 +22,13 @@ class RingBuffer:
         return self._written - self._read
 
     @property
-    def room(self) -> int:
+    def free(self) -> int:
         """Samples per channel that can be written now."""
         return len(self._samples) - self.waiting
 
     def write(self, block: np.ndarray) -> int:
-        """Append as much of `block` (samples, channels) as there is room for, and return how much that was."""
-        count = min(len(block), self.room)
+        """Append as much of `block` (samples, channels) as fits, and return how many samples that were."""
+        count = min(len(block), self.free)
         at, first = self._cut(self._written, count)
         self._samples[at : at + first] = block[:first]
         self._samples[: count - first] = block[first:count]
@@ -45,30 +45,30 @@ class RingBuffer:
         return count
 
     def skip(self, count: int) -> None:
-        """Throw the oldest `count` samples away, or as many as there are; the reader's call."""
+        """Drop the oldest `count` samples, or as many as there are; only the reading thread may call it."""
         self._read += min(count, self.waiting)
 
     def _cut(self, counter: int, count: int) -> tuple[int, int]:
-        """Where in memory a counter points, and how many of the next `count` samples lie before memory's end."""
+        """Return the index for a counter, and how many of the next `count` samples lie before the array's end."""
         at = counter % len(self._samples)
         return at, min(count, len(self._samples) - at)
 
 
 class WakeSignal:
-    """`ring` never waits and never fails; `wait` sleeps until it has rung since the last time."""
+    """An event for one waiting thread: `set` never blocks; `wait` blocks until it was set since the last time."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._lock.acquire()
 
-    def ring(self) -> None:
+    def set(self) -> None:
         """Wake the thread that waits."""
         if self._lock.locked():
             try:
                 self._lock.release()
-            except RuntimeError:  # another thread rang at the same moment
+            except RuntimeError:  # another thread set it at the same moment
                 return
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until the bell rings, `seconds` at most; whether it rang."""
+        """Sleep until it is set, `seconds` at most; return whether it was set."""
         return self._lock.acquire(timeout=seconds)

@@ -1,4 +1,4 @@
-"""Before the sound starts: is this machine fast enough for the model, and if not, for which one is it?"""
+"""Check before a session whether this machine is fast enough for the model, and if not, for which one it is."""
 
 from time import perf_counter
 
@@ -8,14 +8,14 @@ from ..errors import QseError
 from ..runtime.engine import Engine
 from ..runtime.meter import Meter
 from ..runtime.stream import Stream
-from ..runtime.zoo import available, load, streaming
+from ..runtime.zoo import available, load
 
-TRIAL = 0.5  # seconds of sound, and at most some of processing
-ENOUGH = 0.7  # the median RTF above which blocks will come late
+TRIAL = 0.5  # seconds of sound; processing stops after twice that time
+ENOUGH = 0.7  # median RTF above which dropouts are expected
 
 
 def speed(engine: Engine) -> float:
-    """Median RTF of the model on this machine, measured on noise for a moment."""
+    """Return the median RTF of the model on this machine, measured on noise for half a second."""
     hop = 0.1 * np.random.default_rng(0).standard_normal(engine.hop_length).astype(np.float32)
     stream, meter, begin = Stream(engine, len(hop)), Meter(engine.sample_rate), perf_counter()
     while meter.samples < TRIAL * engine.sample_rate and perf_counter() - begin < 2 * TRIAL:
@@ -26,23 +26,21 @@ def speed(engine: Engine) -> float:
 
 
 def advice(engine: Engine, threads: int = 1) -> str | None:
-    """A sentence that says that the model is too slow here and which one is not; None if it is fast enough."""
+    """Return a warning that the model is too slow here and names one that is not; None if it is fast enough."""
     rtf = speed(engine)
     if rtf <= ENOUGH:
         return None
     others = {name: _speed_of(name, threads) for name in available() if name != engine.name}
     fitting = {name: other for name, other in others.items() if other <= ENOUGH}
-    text = (
-        f"{engine.name} is too slow for this machine: a second of sound takes it {rtf:.2f} s, and blocks will be late"
-    )
+    text = f"{engine.name} is too slow for this machine: it takes {rtf:.2f} s for a second of sound, so expect dropouts"
     if not fitting:
-        return f"{text}; no installed model is faster enough, so close other programs or use a faster machine"
+        return f"{text}; no installed model is fast enough, so close other programs or use a faster machine"
     best = max(fitting, key=lambda name: fitting[name])
     return f"{text}; --model {best} would fit ({fitting[best]:.2f} s)"
 
 
 def _speed_of(name: str, threads: int) -> float:
     try:
-        return speed(streaming(load(name, threads)))
+        return speed(load(name, threads).as_engine())
     except QseError:
         return np.inf

@@ -1,13 +1,28 @@
-"""Strength: how far noise is pushed down."""
+"""The attenuation limit: the largest attenuation of the noise, in dB (option --strength).
+
+With a limit of D dB the output is (1 - g) * enhanced + g * noisy, where g = 10^(-D / 20) is the noisy share.
+"""
+
+from numbers import Real
 
 import numpy as np
 
 
-def kept_share(strength: float | None) -> np.float32:
-    """How much of the noisy signal stays where noise is pushed down by `strength` dB at most; None: nothing.
+def noisy_share(strength: float | None) -> float:
+    """Return the share g of the noisy signal in the output for a limit of `strength` dB; None (no limit) gives 0.
 
-    ValueError if it is not a number from 0 up.
+    Raises TypeError if `strength` is no number, ValueError if it is below 0.
     """
-    if strength is not None and not strength >= 0:
-        raise ValueError(f"strength is a number of dB from 0 up, not {strength}")
-    return np.float32(0 if strength is None else 10 ** (-strength / 20))
+    if strength is None:
+        return 0.0
+    if not isinstance(strength, Real):
+        raise TypeError(f"strength must be a number of dB or None, not {type(strength).__name__}")
+    if not strength >= 0:
+        raise ValueError(f"strength must be a number of dB from 0 up, not {strength}")
+    return float(10 ** (-float(strength) / 20))
+
+
+def mixed(enhanced: np.ndarray, noisy: np.ndarray, share: float) -> np.ndarray:
+    """Return `enhanced` with the share `share` of `noisy`, both aligned and of equal shape; float32."""
+    kept = np.float32(share)
+    return enhanced if not kept else (1 - kept) * enhanced + kept * noisy

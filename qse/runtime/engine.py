@@ -1,17 +1,20 @@
-"""An exported model: one hop of samples in, one hop of samples out, the state beside it (ONNX Runtime).
+"""Run a streaming model: one hop of samples and a state in, one enhanced hop and the next state out (ONNX Runtime).
 
-The graph says everything itself: its inputs are `audio` (1, hop_length) and `state.<path>`, its outputs `enhanced`
-(1, hop_length) and `next.<path>` in the same order; sample rate, latency, name and version are its metadata. STFT and
-inverse STFT are inside. An all-zero state is the beginning.
+Interface of the graph: inputs `audio` (1, hop_length) and `state.<path>`; outputs `enhanced` (1, hop_length) and
+`next.<path>` in the same order; sample rate, hop length, latency, name and version in the metadata. STFT and inverse
+STFT are inside the graph. The initial state is all zero.
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import QseError
+
+if TYPE_CHECKING:
+    from .stream import Stream
 
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
 
@@ -19,22 +22,24 @@ State = dict[str, np.ndarray]
 
 
 class NotStreaming(QseError):
-    """The file is no streaming model; it may be another one."""
+    """The file is not a streaming model; it may be an offline model."""
 
 
 class Engine:
-    """A loaded model. It holds no state, so that one engine serves any number of streams and threads at once.
+    """A loaded streaming model. It holds no state, so one engine serves any number of streams and threads at once.
 
     Attributes: `name`, `version`, `sample_rate` in Hz, `hop_length` in samples, `latency` in samples (by which
     `enhanced` lags `audio` when fed hop by hop), `metadata` (all of the graph's metadata, as strings).
     """
 
+    streams = True
+
     def __init__(self, path: str | Path, threads: int = 1, flush_to_zero: bool = False):
         """Load `path`, an exported .onnx file; `threads` is per step, and 1 is the fastest for models of this size.
 
-        flush_to_zero: numbers below 1e-38 count as 0, which keeps a memory that fades in long silence as fast as ever.
-        It holds for this thread and all that it starts later, whatever they compute, so that a program decides it for
-        itself; only the first model that a process loads can ask for it.
+        flush_to_zero: flush denormals (below 1e-38) to zero, so that decaying state in long silence does not slow the
+        model. This sets the mode of the calling thread and of all threads that it starts later, for all their
+        computations. Only the first model that a process loads can set it.
 
         Raises QseError if the file is missing, damaged, or not a model exported by this library.
         """
@@ -62,21 +67,31 @@ class Engine:
         return Engine, self._loaded  # another process loads the file for itself
 
     def initial_state(self) -> State:
-        """The state before the first sample: zeros."""
+        """Return the state before the first sample: zeros."""
         return {name: np.zeros(shape, np.float32) for name, shape in self._shapes.items()}
 
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
-        """`hop` (hop_length,) float32 in [-1, 1] and the state before it -> enhanced (hop_length,), state after it."""
+        """Enhance `hop` (hop_length,), float32 in [-1, 1]: return enhanced (hop_length,) and the next state."""
         enhanced, *after = self._session.run(None, {"audio": hop[None], **state})
         return enhanced[0], dict(zip(state, after, strict=True))
 
+    def as_engine(self) -> "Engine":
+        """Return the engine itself; see Model."""
+        return self
+
+    def open_channel(self) -> "Stream":
+        """Return a Stream for blocks of any length."""
+        from .stream import Stream
+
+        return Stream(self)
+
     def session(self) -> "EngineSession":
-        """A fresh walk along one signal, which keeps the state itself: the same numbers as `step`, in less time."""
+        """Return a session for one signal, which keeps the state: the same output as `step`, in less time."""
         return EngineSession(self._session, self.initial_state(), self.initial_state(), self.hop_length)
 
 
 class EngineSession:
-    """One signal's way through an engine: two sets of state buffers, read and written in turn, nothing copied."""
+    """Run an engine along one signal. Two sets of state buffers alternate as input and output; nothing is copied."""
 
     def __init__(self, session: Any, before: State, after: State, hop_length: int):
         from onnxruntime import OrtValue
@@ -86,7 +101,7 @@ class EngineSession:
         self._audio = np.zeros((1, hop_length), np.float32)
         self._enhanced = np.zeros((1, hop_length), np.float32)
         self._value = OrtValue.ortvalue_from_numpy  # shares the array's memory
-        self._there, self._back = self._bind(before, after), self._bind(after, before)
+        self._binding, self._other = self._bind(before, after), self._bind(after, before)
 
     def _bind(self, before: State, after: State) -> Any:
         binding = self._session.io_binding()
@@ -98,21 +113,21 @@ class EngineSession:
         return binding
 
     def step(self, hop: np.ndarray) -> np.ndarray:
-        """`hop` (hop_length,) -> enhanced (hop_length,), a buffer that the next step overwrites."""
+        """Enhance `hop` (hop_length,): return (hop_length,), a buffer that the next step overwrites."""
         self._audio[0] = hop
-        self._session.run_with_iobinding(self._there)
-        self._there, self._back = self._back, self._there
+        self._session.run_with_iobinding(self._binding)
+        self._binding, self._other = self._other, self._binding
         return self._enhanced[0]
 
     def reset(self) -> None:
-        """Forget everything: back to the beginning."""
+        """Set the state to zero."""
         for state in self._state:
             for array in state.values():
                 array.fill(0)
 
 
 def described(metadata: Mapping[str, str], keys: Iterable[str]) -> bool:
-    """Whether a graph says all of `keys`: name, version, and what are whole numbers."""
+    """Return whether `metadata` holds all of `keys`; those other than name and version must be integers."""
     return all(key in metadata and (key in ("name", "version") or metadata[key].isdecimal()) for key in keys)
 
 
@@ -121,7 +136,7 @@ def _after(name: str) -> str:
 
 
 def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: bool = False) -> Any:
-    """The graph at `path`, ready to run; `reuse` memory among its tensors, at the price of 5 to 10 % of the time.
+    """Open the graph at `path`; `reuse` lets tensors share memory, which takes 5 to 10 % more time.
 
     Raises QseError if it is missing or damaged.
     """

@@ -1,8 +1,8 @@
-"""The trained models: a name, or a path, to the exported graph on disk, checked against its checksum.
+"""Find and load trained models by name or path, and check their checksums.
 
-A model is a folder `NAME/model.onnx`. The registry is the folders themselves: those in `QSE_MODELS` (several are
-separated as in PATH), then the package `qse_models` that is installed with this one. A folder may hold `SHA256SUMS`, a
-text of lines "<sha256>  <file name>" as `sha256sum` writes it; then a file that does not agree is refused.
+A model is a folder `NAME/model.onnx`. Folders are searched in this order: those in `QSE_MODELS` (separated as in PATH),
+then the installed package `qse_models`. A model's folder may hold `SHA256SUMS`, with lines "<sha256>  <file name>" as
+`sha256sum` writes them; a file that does not agree is refused.
 """
 
 import hashlib
@@ -15,21 +15,22 @@ import qse_models
 from ..errors import QseError
 from ..model_folder import CHECKSUMS, GRAPH
 from .engine import Engine, NotStreaming
-from .offline import Model, OfflineModel
+from .model import Model
+from .offline import OfflineModel
 
 DEFAULT_MODEL = "live-base"
 
 
 def available() -> list[str]:
-    """Names of the models that `load` knows, sorted."""
+    """Return the names of the installed models, sorted."""
     return sorted(_models())
 
 
 def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: bool = False) -> Model:
-    """An Engine from a name of `available()`, the path of a model's folder, or that of an .onnx file.
+    """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx file.
 
-    An OfflineModel if it needs whole recordings: `denoise` takes either, a Stream does not.
-    `threads` and `flush_to_zero` are those of Engine.
+    Return an Engine, or an OfflineModel for a graph that needs whole recordings: `denoise` takes either, Stream only an
+    Engine. `threads` and `flush_to_zero` are those of Engine.
     Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum.
     """
     path = find(model)
@@ -40,15 +41,17 @@ def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: boo
         return OfflineModel(path, threads)
 
 
-def streaming(model: Model) -> Engine:
-    """The model itself. Raises QseError for one that needs whole recordings."""
-    if isinstance(model, OfflineModel):
-        raise QseError(f"{model.name} needs whole recordings and cannot stream; choose another model")
+def resolve(model: str | Path | Model) -> Model:
+    """Load `model` if it is a name or a path; return what `load` returned as it is. TypeError for anything else."""
+    if isinstance(model, str | Path):
+        return load(model)
+    if not hasattr(model, "open_channel"):
+        raise TypeError(f"model must be a name, a path or what qse.load returns, not {type(model).__name__}")
     return model
 
 
 def find(model: str | Path) -> Path:
-    """The path of the exported graph of `model` (see `load`); a name goes before a path."""
+    """Return the path of the graph of `model` (see `load`); a name is looked up before a path."""
     models, path = _models(), Path(model)
     if str(model) in models:
         return models[str(model)]
@@ -58,11 +61,11 @@ def find(model: str | Path) -> Path:
         if (path / GRAPH).is_file():
             return path / GRAPH
     names = ", ".join(sorted(models)) or "none"
-    raise QseError(f"no model called {model}: the installed ones are {names}; a path to an .onnx file works too")
+    raise QseError(f"no model called {model}: the installed ones are {names}; the path of an .onnx file works too")
 
 
 def seal(folder: str | Path) -> None:
-    """Write `SHA256SUMS` into a model's folder, for the graph in it."""
+    """Write `SHA256SUMS` for the graph in a model's folder."""
     folder = Path(folder)
     (folder / CHECKSUMS).write_text(f"{_sha256(folder / GRAPH)}  {GRAPH}\n", encoding="utf-8")
 
@@ -89,7 +92,7 @@ def _verify(path: Path) -> None:
         raise QseError(f"{error.filename} cannot be read: {error.strerror}") from error
     if damaged:
         raise QseError(
-            f"{path} is damaged (its checksum is not the one in {CHECKSUMS}): install qse again or copy it anew"
+            f"{path} is damaged (its checksum is not the one in {CHECKSUMS}): install qse again or copy it again"
         )
 
 

@@ -16,9 +16,11 @@ from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
 import qse
 from qse.errors import QseError, UsageError
-from qse.runtime.batch import Job, plan
+from qse.runtime import batch
+from qse.runtime.batch import Options, enhance_file
 from qse.runtime.batch import run as run_jobs
-from qse.stop_signals import requests
+from qse.runtime.batch_plan import Job, plan
+from qse.stop_signals import active_signals
 
 
 def speech(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
@@ -298,12 +300,12 @@ def test_what_is_too_long_for_wav_is_told_at_once(here, command):
 
 
 def test_only_a_pipe_needs_a_temporary_folder(here, command, monkeypatch):
-    import qse_cli.denoise
+    import qse_cli.pipe
 
     def none(**_):
         raise FileNotFoundError("No usable temporary directory found")
 
-    monkeypatch.setattr(qse_cli.denoise, "TemporaryDirectory", none)
+    monkeypatch.setattr(qse_cli.pipe, "TemporaryDirectory", none)
     make(here / "a.wav")
     assert command("denoise", "a.wav")[0] == 0
     status, _, err = command("denoise", "-", "-o", "b.wav")

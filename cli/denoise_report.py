@@ -1,0 +1,137 @@
+"""Report what qse denoise does: messages on standard error, a progress bar, JSON on standard output."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .streams import say
+
+if TYPE_CHECKING:
+    from qse.errors import QseError
+    from qse.runtime.batch import Outcome
+    from qse.runtime.batch_plan import Job
+
+NAMED = 5  # written files that the message of an interruption names
+
+
+class Report:
+    """`failed`: whether the exit status has to be 1."""
+
+    def __init__(self, quiet: bool, json: bool, model_rate: int, deliver: Callable[[Path], str]):
+        """`deliver`: called with the path of each result; returns the name of where it went.
+
+        `model_rate`: sample rate of the model, in Hz.
+        """
+        self._quiet, self._json, self._deliver = quiet, json, deliver
+        self._model_rate, self._warned = model_rate, False
+        self._written: list[Outcome] = []
+        self.failed = False
+
+    def refused(self, errors: "Iterable[QseError]") -> None:
+        """Report inputs for which there is no job."""
+        for error in errors:
+            self._fail(str(error), input=None, output=None)
+
+    def without_existing(self, jobs: "list[Job]", skip: bool) -> "list[Job]":
+        """Return the jobs whose output does not exist; report the others as skipped, or as one error.
+
+        A single existing output, without `skip`, is left to the job itself.
+        """
+        existing = [job for job in jobs if job.target.is_file()]
+        if not existing or (len(existing) == 1 and not skip):
+            return jobs
+        if skip:
+            self._note(f"skipped, because their output exists: {len(existing)} of {len(jobs)}")
+        else:
+            self.failed = True
+            cure = "--overwrite replaces them, --skip-existing leaves these files out"
+            say(f"qse: {len(existing)} outputs exist already, the first is {existing[0].target}: {cure}")
+        for job in existing:
+            self._object(status="skipped" if skip else "failed", **_paths(job), error=None if skip else "output exists")
+        return [job for job in jobs if job not in existing]
+
+    def all(self, outcomes: "Iterable[Outcome]") -> None:
+        """Report each outcome as it comes."""
+        from qse.runtime.batch import Cancelled
+
+        for outcome in outcomes:
+            if isinstance(outcome.error, Cancelled):
+                self._object(status="interrupted", **_paths(outcome.job))
+            elif outcome.error:
+                self._fail(str(outcome.error), **_paths(outcome.job))
+            else:
+                self._success(outcome)
+
+    def interrupted(self, jobs: "list[Job]") -> None:
+        """Report how many files were written before a signal came."""
+        names = [str(outcome.job.target) for outcome in self._written]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        done = f", {', '.join(names[:NAMED])}{more}" if names else ""
+        say(f"qse: interrupted: {len(names)} of {len(jobs)} written{done}")
+
+    def summary(self, spent: float) -> None:
+        """Report the number of files, their duration, and the real-time factor for `spent` seconds."""
+        if self._written:
+            audio = sum(outcome.seconds for outcome in self._written)
+            files = "1 file" if len(self._written) == 1 else f"{len(self._written)} files"
+            self._note(f"{files}, {audio:.1f} s of audio in {spent:.2f} s: RTF {spent / audio:.3f}")
+
+    @contextmanager
+    def progress(self, jobs: "list[Job]") -> "Iterator[Callable[[float], object]]":
+        """Show a bar on a terminal's standard error; yield the function that advances it by seconds of audio."""
+        if self._quiet or not sys.stderr.isatty():
+            yield lambda seconds: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from qse.runtime.batch import sound_seconds
+
+        text = TextColumn("{task.completed:.0f} of {task.total:.0f} s of audio")
+        with Progress(
+            BarColumn(), text, TimeRemainingColumn(), console=Console(stderr=True), transient=True
+        ) as progress:
+            task = progress.add_task("", total=sum(sound_seconds(job.source) for job in jobs))
+            yield lambda seconds: progress.advance(task, seconds)
+
+    def _success(self, outcome: "Outcome") -> None:
+        job = outcome.job
+        self._written.append(outcome)
+        self._warn_of_bandwidth(outcome)
+        if outcome.damage:
+            say(f"qse: warning: {outcome.damage}")
+        self._note(f"{job} -> {self._deliver(job.target)}")
+        self._object(
+            status="written",
+            **_paths(job),
+            seconds=round(outcome.seconds, 6),
+            sample_rate=outcome.sample_rate,
+            channels=outcome.channels,
+            warning=outcome.damage,
+        )
+
+    def _warn_of_bandwidth(self, outcome: "Outcome") -> None:
+        if outcome.sample_rate > self._model_rate and not self._warned:
+            self._warned = True
+            band = f"{self._model_rate / 2000:g} kHz bandwidth"
+            say(f"qse: output is limited to {band}: {outcome.job} has a sample rate of {outcome.sample_rate} Hz")
+
+    def _fail(self, error: str, **fields: Any) -> None:
+        self.failed = True
+        say(f"qse: {error}")
+        self._object(status="failed", **fields, error=error)
+
+    def _note(self, text: str) -> None:
+        if not self._quiet and not self._json:
+            say(text)
+
+    def _object(self, **fields: Any) -> None:
+        if self._json:
+            print(dumps(fields), flush=True)
+
+
+def _paths(job: "Job") -> dict[str, str]:
+    return {"input": str(job), "output": str(job.target)}

@@ -1,0 +1,94 @@
+"""Standard input, standard output and devices in place of files, for qse denoise: by way of temporary files."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from qse.errors import QseError, UsageError
+
+from .streams import abandon_stdout
+
+if TYPE_CHECKING:
+    from qse.runtime.batch_plan import Job
+
+STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def is_pipe(inputs: list[str], output: str | None) -> bool:
+    """Return whether the input is standard input, or the output standard output or a device such as /dev/null."""
+    return any(text in STDIN for text in inputs) or output in STDOUT or _is_device(output)
+
+
+@contextmanager
+def scratch_folder(wanted: bool) -> Iterator[Path | None]:
+    """Yield a temporary folder if it is `wanted`, else None."""
+    if not wanted:
+        yield None
+        return
+    try:
+        folder = TemporaryDirectory(prefix="qse-")
+    except OSError as error:
+        raise QseError("a pipe needs a folder for temporary files, and there is none: name one by TMPDIR") from error
+    with folder as name:
+        yield Path(name)
+
+
+def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "Job":
+    """Return the job that reads standard input, writes standard output or a device, or both, through `scratch`."""
+    from qse.audio.formats import named_format
+    from qse.audio.writer import check_target
+    from qse.runtime.batch_plan import Job
+
+    if len(inputs) > 1 or Path(inputs[0]).is_dir():
+        raise UsageError("a pipe or device has one input and one output: name one file beside it")
+    to_stream = output is None or output in STDOUT or _is_device(output)
+    target = scratch / "out.wav" if to_stream else Path(output or "")
+    if target.is_dir() or (output or "").endswith(("/", os.sep)):
+        raise UsageError(f"-o {output}: standard input has no name to be given in a folder; name a file")
+    if to_stream and not _is_device(output) and sys.stdout.isatty():
+        raise UsageError("standard output is a terminal: send it to a file or a program, or use -o FILE")
+    if inputs[0] not in STDIN:
+        return Job(Path(inputs[0]), target)
+    check_target(target, overwrite)  # before reading: nobody can send the input a second time
+    if target.suffix:
+        named_format(target)
+    try:
+        with (scratch / "in").open("wb") as file:
+            copyfileobj(sys.stdin.buffer, file)
+    except OSError as error:
+        raise QseError(f"standard input cannot be kept in {scratch}: {error.strerror}") from error
+    return Job(scratch / "in", target, "standard input")
+
+
+def deliver(result: Path, output: str | None, scratch: Path | None) -> str:
+    """Copy a result in `scratch` to standard output or to the device `output`; return the name of where it is."""
+    if result.parent != scratch:
+        return str(result)
+    device = None if output is None or output in STDOUT else output
+    try:
+        with result.open("rb") as file:
+            if device:
+                with open(device, "wb") as to:
+                    copyfileobj(file, to)
+            else:
+                copyfileobj(file, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+    except OSError as error:
+        if not device:
+            abandon_stdout()
+        raise QseError(f"{device or 'standard output'} cannot be written: {error.strerror}") from error
+    return device or "standard output"
+
+
+def _is_device(output: str | None) -> bool:
+    try:
+        return bool(output) and stat.S_ISCHR(os.stat(output or "").st_mode)
+    except OSError:
+        return False

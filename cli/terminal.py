@@ -1,0 +1,108 @@
+"""Keys of a terminal, and pauses of the process by Ctrl-Z."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+
+class Keys:
+    """Read single keys from the terminal, without Enter. A context manager that restores the terminal's mode."""
+
+    def __init__(self) -> None:
+        self._number = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
+        self._before: Any = None
+
+    def __enter__(self) -> "Keys":
+        self.begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def begin(self) -> None:
+        """Switch the terminal to single keys, if this process is in its foreground."""
+        if self._number is None or sys.platform == "win32" or not self._foreground():
+            return
+        import termios
+        import tty
+
+        self._before = termios.tcgetattr(self._number)
+        tty.setcbreak(self._number)
+
+    def end(self) -> None:
+        """Restore the terminal's mode."""
+        if self._before is not None and self._number is not None and self._foreground():
+            import termios
+
+            termios.tcsetattr(self._number, termios.TCSADRAIN, self._before)
+        self._before = None
+
+    def read(self) -> str | None:
+        """Return the key pressed since the last call, None if there is none."""
+        if self._number is None:
+            return None
+        if sys.platform == "win32":
+            import msvcrt
+
+            return msvcrt.getwch() if msvcrt.kbhit() else None
+        from select import select
+
+        ready = self._before is not None and self._foreground() and select([self._number], [], [], 0)[0]
+        return os.read(self._number, 1).decode(errors="ignore") if ready else None
+
+    def _foreground(self) -> bool:
+        """Return whether this process may use the terminal: a background job that touches it is stopped."""
+        try:
+            return os.tcgetpgrp(self._number or 0) == os.getpgrp()
+        except OSError:  # a terminal that controls other jobs, or none
+            return True
+
+
+class Pauses:
+    """Notice Ctrl-Z (SIGTSTP) and the continuation after it (SIGCONT)."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._seen = monotonic()
+        self._continued = False
+
+    @contextmanager
+    def watched(self) -> Iterator["Pauses"]:
+        """Install the signal handlers, where the system has these signals."""
+        handlers = {"SIGTSTP": self._ask, "SIGCONT": self._continue}
+        numbers = {getattr(signal, name): handler for name, handler in handlers.items() if hasattr(signal, name)}
+        before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
+        try:
+            yield self
+        finally:
+            for number, earlier in before.items():
+                signal.signal(number, earlier)
+
+    def stop(self) -> None:
+        """Stop this process as Ctrl-Z does, until it is continued."""
+        self.asked = False
+        handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, handler)
+
+    def ended(self) -> float | None:
+        """Return the seconds that the process was stopped if it was continued since the last call, else None.
+
+        Call this several times a second.
+        """
+        now, before = monotonic(), self._seen
+        self._seen = now
+        if not self._continued:
+            return None
+        self._continued = False
+        return now - before
+
+    def _ask(self, number: int, frame: object) -> None:
+        self.asked = True
+
+    def _continue(self, number: int, frame: object) -> None:
+        self._continued = True

@@ -1,0 +1,96 @@
+"""Read damaged audio files as far as they go: WAV headers that were never finished, and the amount that is missing."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .containers import announced_frames, has_more
+
+if TYPE_CHECKING:
+    import soundfile
+
+MOST = 0xFFFFFFFF - 0x1000  # bytes of sound that a repaired header announces at most
+UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
+
+
+class RepairedWav(io.RawIOBase):
+    """A WAV file, read with a header whose sizes reach to the end of the file. The file itself is not changed."""
+
+    def __init__(self, path: Path, data: int):
+        """`data`: offset of the samples in the file."""
+        self._file = path.open("rb")
+        size = self._file.seek(0, io.SEEK_END)
+        self._file.seek(0)
+        header = bytearray(self._file.read(data))
+        header[4:8] = struct.pack("<I", min(MOST, size - 8))
+        header[data - 4 : data] = struct.pack("<I", min(MOST, size - data))
+        self._header = bytes(header)
+        self._file.seek(0)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        at = self._file.tell()
+        count = self._file.readinto(buffer)
+        part = self._header[at : at + count]
+        memoryview(buffer)[: len(part)] = part
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def samples_offset(path: Path) -> int | None:
+    """Return where the samples of a WAV file (RIFF) begin, None if it has no data chunk."""
+    with path.open("rb") as file:
+        start = file.read(12)
+        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
+            return None
+        while len(chunk := file.read(8)) == 8:
+            if chunk[:4] == b"data":
+                return file.tell()
+            length = struct.unpack("<I", chunk[4:])[0]
+            file.seek(length + length % 2, io.SEEK_CUR)
+    return None
+
+
+def is_unfinished_wav(path: Path, file: soundfile.SoundFile) -> bool:
+    """Return whether it is a WAV file whose header announces less sound than is there, as a crashed recorder leaves."""
+    if file.format not in ("WAV", "WAVEX"):
+        return False
+    at = samples_offset(path)
+    empty = file.frames == 0 and at is not None and path.stat().st_size - at > UNFINISHED
+    return empty or has_more(path, file)
+
+
+def open_repaired(path: Path) -> soundfile.SoundFile:
+    """Open a WAV file for which `is_unfinished_wav` holds with a header that reaches to its end."""
+    import soundfile
+
+    at = samples_offset(path)
+    if at is None:
+        raise soundfile.LibsndfileError(1)
+    return soundfile.SoundFile(RepairedWav(path, at))
+
+
+def missing_text(path: Path, file: soundfile.SoundFile, read: int) -> str:
+    """Return in words how much of a damaged file was `read` (samples per channel) and how much is missing."""
+    announced = announced_frames(path, file)
+    seconds = f"{read / file.samplerate:.2f} s were read"
+    if announced is None or announced <= read:
+        return f"{seconds}; the file does not say how much is missing"
+    return f"{seconds}, {(announced - read) / file.samplerate:.2f} s are missing"

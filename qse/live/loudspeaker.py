@@ -1,0 +1,93 @@
+"""The loudspeaker: the model's sample rate -> the device's rate and clock -> jitter buffer -> PortAudio's callback."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .clock_drift import ClockDrift, Converter
+from .jitter_buffer import WIDEST, JitterBuffer
+from .ports import Port
+from .protocols import SoundSystem
+
+TOLERATED = 3  # underruns of the sound card after which it gets a larger buffer
+
+
+class Loudspeaker(Port):
+    """An AudioOutput on a device: headphones, or a virtual device. It plays one channel on the first two.
+
+    `starved`: how often the sound card reported an underrun of its own.
+    """
+
+    kind = "output"
+
+    def __init__(self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float):
+        """See Port; `buffer` is also the least target of the jitter buffer."""
+        super().__init__(sound, wanted, block, buffer)
+        self.buffer = JitterBuffer(self.sample_rate, buffer, self.blocksize)
+        self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), ClockDrift()
+        self.starved, self._starving, self._tolerated = 0, False, TOLERATED
+        self._converter: Converter
+
+    def start(self, sample_rate: int, burst: float) -> None:
+        """Open the device for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
+        self.buffer = JitterBuffer(self.sample_rate, self._buffer + burst, self.blocksize)
+        self._converter = Converter(sample_rate, self.sample_rate)
+        self.open()
+
+    def open(self) -> None:
+        """Start the device, with nothing to play yet."""
+        self.buffer.clear()
+        super().open()
+
+    def write(self, enhanced: np.ndarray, seconds: float) -> None:
+        """Play (samples, channels), which last `seconds`, after what was written before."""
+        if self.buffer.playing:
+            self._converter.stretch = self._drift.update(self.buffer.excess / self.sample_rate, seconds)
+        samples = self._converter.process(enhanced.mean(axis=1))
+        self.buffer.ring.write(np.clip(samples, -1, 1)[:, None])
+
+    def relieve(self) -> None:
+        """Open a device that has starved a few times again with twice the buffer. Raises NoSound if that fails."""
+        if self.starved >= self._tolerated and self._buffer < WIDEST:
+            self._tolerated = self.starved + TOLERATED
+            self._buffer = min(WIDEST, 2 * self._buffer)
+            self.close()
+            self.open()
+
+    def finish(self) -> None:
+        """Play what is there to its end; no more is coming."""
+        self.buffer.draining = True
+
+    @property
+    def done(self) -> bool:
+        """Whether everything was played after `finish`."""
+        return self.lost or not (self.buffer.playing or self.buffer.ring.waiting)
+
+    @property
+    def underruns(self) -> int:
+        """How often the jitter buffer was empty."""
+        return self.buffer.underruns
+
+    @property
+    def skips(self) -> int:
+        """How often so much had piled up that some was left out."""
+        return self.buffer.skips
+
+    @property
+    def drift(self) -> float:
+        """Clock drift: by which fraction this device's clock runs faster than the source's, as far as known."""
+        return self._drift.learned
+
+    @property
+    def buffered(self) -> float:
+        """Seconds that a sample waits between model and callback, on average."""
+        held = (self.buffer.target + self.buffer.excess + self.blocksize / 2) / self.sample_rate
+        return held + (self._converter.delay if self._opened else 0.0)
+
+    def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
+        self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
+        before, self._starving = self._starving, bool(flags.output_underflow)
+        self.starved += self._starving and not before and self.buffer.playing
+        self.buffer.read(self._out[:count])
+        samples[:] = self._out[:count]

@@ -1,0 +1,137 @@
+"""Interfaces of what a live session reads from and plays on, and of the module that opens audio devices."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..audio.formats import Layout
+
+
+class SoundSystem(Protocol):
+    """The module `sounddevice`, or anything that offers the same functions."""
+
+    PortAudioError: type[Exception]
+    InputStream: Any
+    OutputStream: Any
+    default: Any
+    query_devices: Any
+    query_hostapis: Any
+    _initialize: Any
+    _terminate: Any
+
+
+class DevicePort(Protocol):
+    """An audio device that can be opened again after it vanished. `lost`: whether it, once opened, no longer runs."""
+
+    @property
+    def device(self) -> object: ...
+
+    @property
+    def lost(self) -> bool: ...
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def touch(self) -> None:
+        """Count the device as running now, after a pause of this process."""
+
+
+class AudioSource(Protocol):
+    """What gives noisy sound: Microphone, FileSource.
+
+    `samples`: delivered so far, per channel. `dropouts`: interruptions, which `complaint` describes. `bad`: blocks with
+    samples that were not finite. `is_live`: the sound cannot be had a second time.
+    """
+
+    sample_rate: int
+    channels: int
+    blocksize: int
+    samples: int
+    dropouts: int
+    bad: int
+    complaint: str
+    is_live: bool
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def devices(self) -> Sequence[DevicePort]: ...
+
+    @property
+    def lost(self) -> bool: ...
+
+    @property
+    def latency(self) -> float:
+        """Seconds from the sound to the delivery of its first sample."""
+
+    @property
+    def buffered(self) -> float:
+        """Seconds that a sample waits between delivery and model."""
+
+    def layout_for(self, target: Path) -> Layout:
+        """Return the layout of a file `target` for the enhanced sound."""
+
+    def start(self, sample_rate: int) -> None:
+        """Begin; `convert` will convert to `sample_rate`."""
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield blocks (samples, channels) as they come, until the end or `stop`; the array may be used again."""
+
+    def convert(self, block: np.ndarray) -> np.ndarray:
+        """Return a block at the rate given to `start`, (samples, channels)."""
+
+    def rest(self) -> np.ndarray:
+        """Return the last samples that `convert` kept back."""
+
+    def stop(self) -> None:
+        """Let `blocks` end."""
+
+    def close(self) -> None: ...
+
+
+class AudioOutput(DevicePort, Protocol):
+    """What plays enhanced sound: Loudspeaker. Its dropouts are `underruns`, `skips` and `starved`."""
+
+    @property
+    def underruns(self) -> int: ...
+
+    @property
+    def skips(self) -> int: ...
+
+    @property
+    def starved(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def done(self) -> bool:
+        """Whether everything was played after `finish`."""
+
+    @property
+    def drift(self) -> float:
+        """Clock drift: by which fraction the output's clock runs faster than the input's, as far as known."""
+
+    @property
+    def latency(self) -> float:
+        """Seconds from the callback to the sound."""
+
+    @property
+    def buffered(self) -> float:
+        """Seconds that a sample waits between model and callback, on average."""
+
+    def start(self, sample_rate: int, burst: float) -> None:
+        """Open for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
+
+    def write(self, enhanced: np.ndarray, seconds: float) -> None:
+        """Play (samples, channels), which last `seconds`, after what was written before."""
+
+    def relieve(self) -> None:
+        """Open the device again with a larger buffer if it has starved a few times."""
+
+    def finish(self) -> None:
+        """Play what is there to its end; no more is coming."""

@@ -1,0 +1,56 @@
+"""Run a live session in a thread, and write its output to a file."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+
+from ..audio.writer import write
+from ..errors import QseError
+from .file_source import aligned
+from .session import LiveSession
+
+
+class Worker(Thread):
+    """Run a session to its end. `error`: the exception that ended it, None for a regular end."""
+
+    def __init__(self, session: LiveSession, to: Path | None = None, overwrite: bool = False):
+        """`to`: a file for the enhanced signal, aligned with the source and of its rate.
+
+        It appears at the end, and on an error not at all, except on a full disk with a live source: then what was
+        written is kept.
+        """
+        super().__init__(name="qse live", daemon=True)
+        self.session = session
+        self.error: BaseException | None = None
+        self._to, self._overwrite = to, overwrite
+
+    def run(self) -> None:
+        """Do the thread's work."""
+        try:
+            if self._to is None:
+                for _ in self.session.run():
+                    pass
+            else:
+                self._write(self._to)
+        except BaseException as error:
+            self.error = error
+
+    def _write(self, to: Path) -> None:
+        session, source = self.session, self.session.source
+        layout = replace(source.layout_for(to), channels=session.channels)
+        blocks = aligned(session.run(), session.engine.latency, session.engine.sample_rate, source, session.channels)
+        if write(to, _first(blocks, layout.longest), layout, self._overwrite, source.is_live) == layout.longest:
+            raise QseError(f"{to}: the session ended, for a {layout.format} file cannot be longer; name a .rf64 file")
+
+
+def _first(blocks: Iterable[np.ndarray], samples: float) -> Iterator[np.ndarray]:
+    """Yield the first `samples` of the blocks."""
+    for block in blocks:
+        if len(block) >= samples:
+            yield block[: int(samples)]
+            return
+        samples -= len(block)
+        yield block

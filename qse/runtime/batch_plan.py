@@ -1,0 +1,144 @@
+"""Decide which files to enhance and where their results go."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from glob import glob
+from os.path import abspath, realpath
+from pathlib import Path
+
+from ..audio.formats import FOREIGN, FORMATS, VIDEO, audio_below, format_of, suffix_of
+from ..errors import QseError, UsageError
+
+SUFFIX = "-enhanced"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to enhance; `name` is what messages call it, its path if None."""
+
+    source: Path
+    target: Path
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.name or str(self.source)
+
+    @property
+    def is_video(self) -> bool:
+        """Whether the target is a video: the picture of the source with the enhanced sound."""
+        return suffix_of(self.source) in VIDEO and suffix_of(self.target) in VIDEO
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A file to enhance, and the folder from which its place in an output folder counts."""
+
+    path: Path
+    root: Path
+
+
+def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[QseError]]:
+    """Return jobs for `inputs` (files, folders with all below them, glob patterns), and the errors of the others.
+
+    Without `output`, the target of a file is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may
+    name a file; otherwise it is a folder, in which the tree below an input folder is repeated. A sound file that only
+    ffmpeg reads becomes a .wav file, a video stays one.
+
+    Results of an earlier run among the inputs are skipped, and so is everything in an output folder below an input
+    folder, unless it is named itself. Raises UsageError if `output` is a file and there are several inputs, or if an
+    input or `output` is empty, as an unset variable of a shell is: it would mean the current folder.
+    """
+    if "" in (*inputs, output):
+        raise UsageError("an input or output without a name: is a variable empty? For this folder write .")
+    found, errors = _collect(inputs)
+    if not found:
+        return [], errors
+    single = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
+    folder = _output_folder(output, single) if output else None
+    earlier = _earlier_results(found, folder, inputs)
+    jobs: dict[str, Job] = {}
+    for entry in found.values():
+        if abspath(entry.path) in earlier:
+            continue
+        target = _target(entry, output, folder)
+        first = jobs.setdefault(realpath(target), Job(entry.path, target))
+        if first.source != entry.path:
+            clash = f"{entry.path} would be written to {target}, as {first} is"
+            errors.append(QseError(f"{clash}: enhance it in a run of its own"))
+    if not jobs and not errors:
+        errors.append(QseError(f"{', '.join(inputs)}: nothing to do, all files there are results of an earlier run"))
+    return list(jobs.values()), errors
+
+
+def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
+    """Return the files that `inputs` mean by their real paths, each once, and errors for the inputs that mean none."""
+    found: dict[str, _Input] = {}
+    errors: list[QseError] = []
+    for text in inputs:
+        try:
+            for entry in _matches(text, errors.append):
+                real = realpath(entry.path)
+                if real not in found or found[real].path.is_symlink():  # a file goes before a link to it
+                    found[real] = entry
+        except QseError as error:
+            errors.append(error)
+        except OSError as error:
+            errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
+    return found, errors
+
+
+def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
+    path = Path(text)
+    if path.exists() or not any(sign in text for sign in "*?["):
+        found = _below(path, refuse)
+        if not found:
+            raise QseError(f"{text} holds no audio file (known by their suffix: {', '.join((*FORMATS, *FOREIGN))})")
+        return found
+    found = [entry for match in sorted(glob(text, recursive=True)) for entry in _below(Path(match), refuse)]
+    if not found:
+        raise QseError(f"{text}: no file matches this pattern")
+    return found
+
+
+def _below(path: Path, refuse: Callable[[QseError], object]) -> list[_Input]:
+    """Return the audio and video files in a folder and below it; for a file the file itself, whatever its suffix."""
+    if path.is_dir():
+        return [_Input(file, path) for file in audio_below(path, refuse, (*FORMATS, *FOREIGN))]
+    return [_Input(path, path.parent)]
+
+
+def _output_folder(output: str, single: bool) -> Path | None:
+    """Return the folder that `output` means, None if it means a file."""
+    path = Path(output)
+    is_folder = path.is_dir() or output.endswith(("/", os.sep)) or not path.suffix
+    if not is_folder and not single and (path.exists() or format_of(path) or suffix_of(path) in VIDEO):
+        raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
+    return None if single and not is_folder else path
+
+
+def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list[str]) -> set[str]:
+    """Return the absolute paths of those inputs that an earlier run has written."""
+    earlier = {abspath(_enhanced(entry.path)) for entry in found.values()}
+    if folder is None:
+        return earlier
+    place = Path(realpath(folder))
+    if any(Path(realpath(root)) in place.parents for root in {entry.root for entry in found.values()}):
+        earlier |= {abspath(entry.path) for real, entry in found.items() if place in Path(real).parents}
+    return earlier - {abspath(text) for text in inputs}  # a result that is named itself is an input
+
+
+def _target(entry: _Input, output: str | None, folder: Path | None) -> Path:
+    if folder:
+        return _readable(folder / entry.path.relative_to(entry.root))
+    return Path(output) if output else _enhanced(entry.path)
+
+
+def _enhanced(path: Path) -> Path:
+    return _readable(path.with_stem(path.stem + SUFFIX))
+
+
+def _readable(target: Path) -> Path:
+    """Return `target`, with the suffix .wav in place of one for sound that can be read and not written."""
+    suffix = suffix_of(target)
+    return target.with_suffix(".wav") if suffix in FOREIGN and suffix not in VIDEO else target

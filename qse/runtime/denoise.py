@@ -1,0 +1,112 @@
+"""Enhance whole signals: an array at once, or blocks from a file.
+
+A whole signal is a stream with its latency cut off, so both are bit-equal at every block size.
+"""
+
+from collections.abc import Iterable, Iterator
+from math import inf
+from numbers import Real
+from pathlib import Path
+
+import numpy as np
+
+from ..audio.reader import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
+from ..audio.resample import Resampler, spare
+from .attenuation import mixed, noisy_share
+from .model import Model
+from .stream import float_array
+from .zoo import DEFAULT_MODEL, resolve
+
+CHANNELS = 64  # most channels of an array: more are samples, in the wrong axis
+
+
+def denoise(
+    audio: np.ndarray,
+    sample_rate: float,
+    model: str | Path | Model = DEFAULT_MODEL,
+    strength: float | None = None,
+) -> np.ndarray:
+    """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape and dtype.
+
+    `sample_rate` in Hz, at least LOWEST_RATE. `model` is a name of `available()` or a path, which each call loads
+    again, or what `load` returns. `strength` limits the attenuation in dB (None: no limit; 0: output = input). Each
+    channel is enhanced by itself. Frequencies above half the model's sample rate are removed, as noise is.
+
+    Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for another shape, no
+    channels or more than CHANNELS, a sample rate or strength out of range, samples that are not finite or above
+    LOUDEST.
+    """
+    if not isinstance(sample_rate, Real):
+        kind = type(sample_rate).__name__
+        raise TypeError(f"sample_rate must be a number in Hz, not {kind}; the call is denoise(audio, sample_rate)")
+    if not LOWEST_RATE <= sample_rate < inf:
+        raise ValueError(f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}")
+    audio = _checked(float_array("audio", audio))
+    noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
+    blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
+    enhanced = [noisy[:0], *enhance(blocks, sample_rate, resolve(model), strength)]
+    return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
+
+
+def enhance(
+    blocks: Iterable[np.ndarray], sample_rate: float, model: Model, strength: float | None = None
+) -> Iterator[np.ndarray]:
+    """Enhance blocks (samples, channels) of one signal; together the output is as long as the input and aligned to it.
+
+    Each channel is a stream of its own. Memory does not grow with the signal. With a `strength`, the noisy share is
+    taken at `sample_rate`, so it holds the frequencies above the band of the model too.
+    """
+    share, path = noisy_share(strength), None
+    for block in blocks:
+        if path is None:
+            path = _SignalPath(model, sample_rate, block.shape[1])
+            noisy = block[:0]  # the samples whose enhanced ones are not out yet
+        enhanced, noisy = path.process(block), np.concatenate([noisy, block])
+        yield mixed(enhanced, noisy[: len(enhanced)], share)
+        noisy = noisy[len(enhanced) :]
+    if path:
+        yield mixed(path.finish()[: len(noisy)], noisy, share)
+
+
+class _SignalPath:
+    """Resample to the model's sample rate, enhance each channel, resample back, cut off the latency."""
+
+    def __init__(self, model: Model, sample_rate: float, channels: int):
+        self._inward = Resampler(sample_rate, model.sample_rate, channels)
+        self._outward = Resampler(model.sample_rate, sample_rate, channels)
+        self._channels = [model.open_channel() for _ in range(channels)]
+        self._uncut = self._channels[0].latency  # samples still to be cut off
+        self._spare = spare(model.sample_rate, sample_rate)
+
+    def process(self, block: np.ndarray) -> np.ndarray:
+        """Take (samples, channels); return the enhanced samples that are ready, (0 or more, channels)."""
+        return self._outward.process(self._enhanced(self._inward.process(block)))
+
+    def finish(self) -> np.ndarray:
+        """Flush with zeros: return the samples that are still inside, and a few more."""
+        silence = np.zeros((self._spare, len(self._channels)), np.float32)
+        rest = self._outward.process(self._enhanced(np.concatenate([self._inward.finish(), silence])))
+        last = self._outward.process(self._cut([channel.finish() for channel in self._channels]))
+        return np.concatenate([rest, last, self._outward.finish()])
+
+    def _enhanced(self, noisy: np.ndarray) -> np.ndarray:
+        return self._cut([channel.process(noisy[:, c]) for c, channel in enumerate(self._channels)])
+
+    def _cut(self, channels: list[np.ndarray]) -> np.ndarray:
+        """Stack the channels to (samples, channels), without the latency at the beginning."""
+        enhanced = np.stack(channels, axis=1)
+        cut = min(self._uncut, len(enhanced))
+        self._uncut -= cut
+        return enhanced[cut:]
+
+
+def _checked(audio: np.ndarray) -> np.ndarray:
+    if audio.ndim not in (1, 2):
+        raise ValueError(f"audio must have the shape (samples,) or (samples, channels), not {audio.shape}")
+    if audio.ndim == 2 and not 0 < audio.shape[1] <= CHANNELS:
+        raise ValueError(f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, samples)?")
+    if count := bad_samples(audio):
+        raise ValueError(f"audio holds {count} samples that are NaN or infinite")
+    if (loudest := np.abs(audio).max(initial=0)) > LOUDEST:
+        raise ValueError(f"audio has samples of {loudest:.0f}, where full scale is 1: divide PCM by its full scale")
+    return audio

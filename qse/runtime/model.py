@@ -1,0 +1,40 @@
+"""The interface of a loaded model, which Engine (streaming) and OfflineModel (whole recordings) fulfil."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+class Channel(Protocol):
+    """One channel of sound on its way through a model."""
+
+    @property
+    def latency(self) -> int:
+        """Samples by which the output lags the input."""
+
+    def process(self, block: np.ndarray) -> np.ndarray:
+        """Take the next samples (samples,); return the enhanced samples that are ready, (0 or more,)."""
+
+    def finish(self) -> np.ndarray:
+        """Return the samples that are still inside."""
+
+
+class Model(Protocol):
+    """What `load` returns. `streams`: it works hop by hop; if not, it needs whole recordings and much memory."""
+
+    path: Path
+    name: str
+    version: str
+    sample_rate: int
+    metadata: dict[str, str]
+    streams: bool
+
+    def open_channel(self) -> Channel:
+        """Return a fresh channel, for one signal at `sample_rate`."""
+
+    def as_engine(self) -> "Engine":
+        """Return the model itself if it streams. Raises QseError for one that needs whole recordings."""
