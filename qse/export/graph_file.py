@@ -58,10 +58,12 @@ def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:
 
 
 def _describe(path: Path, properties: Mapping[str, object]) -> None:
-    """Write the metadata of the graph, and remove what the exporter recorded of the machine that it ran on."""
+    """Write the metadata of the graph, store its quaternion weights once, and remove the exporter's own records."""
     import onnx
 
-    model = onnx.load(path)
+    from .compact_weights import compact
+
+    model = compact(onnx.load(path))
     for part in (*model.graph.node, *model.graph.value_info, *model.graph.initializer, model.graph):
         part.ClearField("metadata_props")
     onnx.helper.set_model_props(model, {key: str(value) for key, value in properties.items()})

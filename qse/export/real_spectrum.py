@@ -19,7 +19,7 @@ class RealFeatures(nn.Module):
 
     def __init__(self, features: QuaternionFeatures, n_fft: int, bins: Tensor):
         super().__init__()
-        self.power = features.power
+        self.power, self.gain = features.power, features.gain
         places = bins_by_place(n_fft)
         place = (places.flatten() == bins[:, None]).int().argmax(1)  # the first one of each bin
         re = place + place // places.shape[1] * places.shape[1]  # among (r, part, m)
@@ -27,6 +27,8 @@ class RealFeatures(nn.Module):
 
     def forward(self, spec: Tensor) -> Tensor:
         spec = spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)  # B, 2, T, bins
+        if self.gain != 1:
+            spec = spec * self.gain
         mag = torch.linalg.vector_norm(spec, dim=1, keepdim=True).clamp_min(1e-5)
         return torch.cat([mag, spec], 1) * mag ** (self.power - 1)
 
