@@ -1,4 +1,4 @@
-"""qse bench: how fast this machine is at it, as a table and as JSON."""
+"""qse bench: speed on this machine, as a table and as JSON."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from qse.bench.table import Table as Results
 
-WIDE = 200  # characters: more than any table has
+WIDE = 200  # characters, more than any table needs
 
 
 def bench(
@@ -21,21 +21,21 @@ def bench(
         list[str] | None,
         typer.Argument(metavar="MODEL...", help="Names, paths and recipes; for offline and train: networks."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="How long to measure every row.")] = 3.0,
-    threads: Annotated[int, typer.Option(min=1, help="Of one computation.")] = 1,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the numbers there as well.")] = None,
+    seconds: Annotated[float, typer.Option(help="Measuring time of every row.")] = 3.0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of one computation.")] = 1,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the numbers to this file as well.")] = None,
 ) -> None:
     """Measure speed: streaming, attention, quaternion layers, whole files, training."""
     from qse.bench import Request, topics
     from qse.errors import QseError, UsageError
 
-    rooms = topics()
-    if topic not in rooms:
-        raise UsageError(f"no topic called {topic}: there is {', '.join(rooms)}")
+    functions = topics()
+    if topic not in functions:
+        raise UsageError(f"no topic called {topic}: there are {', '.join(functions)}")
     if json and not json.parent.is_dir():
         raise UsageError(f"{json}: there is no folder {json.parent}; make it first")
-    table = rooms[topic](Request(tuple(models or ()), seconds, threads))
-    _print(table)
+    table = functions[topic](Request(tuple(models or ()), seconds, threads))
+    print_table(table)
     if json:
         from json import dumps
 
@@ -45,15 +45,16 @@ def bench(
             raise QseError(f"{json} cannot be written: {error.strerror}") from error
 
 
-def _print(table: "Results") -> None:
-    """On a terminal that is too narrow for it, and wide enough for that, the table is turned: a line per column."""
+def print_table(table: "Results") -> None:
+    """Print the table; transposed, with a line per column, on a terminal that is too narrow otherwise."""
     from rich.console import Console
 
     lines = [[column.heading for column in table.columns], *table.cells()]
-    wide, turned = _grid(lines), _grid(list(zip(*lines, strict=True)))
-    room = Console().width if sys.stdout.isatty() else WIDE
+    wide, transposed = _grid(lines), _grid(list(zip(*lines, strict=True)))
+    width = Console().width if sys.stdout.isatty() else WIDE
     console = Console(width=WIDE, soft_wrap=True)
-    shown = turned if console.measure(wide).maximum > room >= console.measure(turned).maximum else wide
+    narrow = console.measure(wide).maximum > width >= console.measure(transposed).maximum
+    shown = transposed if narrow else wide
     if table.machine:
         console.print(str(table.machine), highlight=False)
     console.print(shown)
@@ -62,7 +63,7 @@ def _print(table: "Results") -> None:
 
 
 def _grid(lines: Sequence[Sequence[str]]) -> "Table":
-    """A table of `lines` of text, the first one its head; words to the left, numbers to the right."""
+    """Return a table of `lines` of text with the first one as header; text to the left, numbers to the right."""
     from rich.table import Table
 
     shown = Table(box=None)

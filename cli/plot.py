@@ -5,21 +5,28 @@ from typing import Annotated
 
 import typer
 
+from .options import Overwrite
+
 
 def plot(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Audio files, from top to bottom, and so are channels.")
+        list[Path], typer.Argument(metavar="FILE", help="Audio files, from top to bottom, one panel per channel.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="PNG", help="The picture.")] = Path(
         "spectrograms.png"
     ),
-    titles: Annotated[str | None, typer.Option(help="Comma-separated; else the files' names.")] = None,
+    titles: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Comma-separated titles. [default: file names]")
+    ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
-    """Draw the spectrograms of audio files, to see what was noise and what is left of it."""
+    """Draw the spectrograms of audio files one above the other, up to half their sample rate."""
+    from qse.audio.writer import check_target
     from qse.data.datasets import read_channels
     from qse.errors import UsageError
     from qse.evaluate.plot import plot_spectrograms
 
+    check_target(output, overwrite)
     names = titles.split(",") if titles else [file.name for file in files]
     if len(names) != len(files):
         raise UsageError(f"{len(names)} titles for {len(files)} files: give one for each")

@@ -1,9 +1,9 @@
-"""Speed, measured or counted: one room per topic, each a function that returns a `Table`.
+"""Benchmarks of speed and cost: one module per topic, each with a function that returns a `Table`.
 
     table = topics()["attention"](Request(seconds=2.0))
 
-What is compared runs in turn in one process, so that whatever else the machine does meets all alike; what a first run
-costs is left out. Times are of this machine at this moment: compare within a table, not between tables.
+Compared calls run in turn in one process, so that other load on the machine affects all of them alike; first runs are
+not counted. Times hold for one machine at one moment: compare within a table, not between tables.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ WITHOUT_MODELS = ("attention", "layers")
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure: models by name or path where a topic takes some, seconds for every row, threads."""
+    """What to measure: models by name or path (for topics that take some), seconds per row, threads."""
 
     models: tuple[str, ...] = ()
     seconds: float = 3.0
@@ -28,7 +28,7 @@ class Request:
 
 
 def topics() -> dict[str, Callable[[Request], Table]]:
-    """Every topic's function, by name; its room is imported when it is called."""
+    """Return the function of every topic by name; its module is imported when it is called."""
     return {name: partial(_bench, name) for name in TOPICS}
 
 

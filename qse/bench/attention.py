@@ -1,7 +1,7 @@
-"""Shared-score attention against Hamilton attention (main paper, Table 9): d_model 64 quaternions, 8 heads, batch 1.
+"""Speed of shared-score and Hamilton attention (main paper, Table 9): d_model 64 quaternions, 8 heads, batch 1.
 
-Each in its best form and as its equations are written, in torch on the CPU and on a GPU if there is one, and in ONNX
-Runtime. MACs are those of the products that the equations name.
+Each in its fastest form and as its equations are written, in torch on the CPU and on a GPU if there is one, and in ONNX
+Runtime. MACs are those of the products in the equations.
 """
 
 import gc
@@ -40,7 +40,7 @@ COLUMNS = (
 
 
 def bench(request: Request, tokens: tuple[int, ...] = TOKENS) -> Table:
-    """All forms for every number of tokens; `request.seconds` for each form."""
+    """Time all forms for every number of tokens; `request.seconds` for each form."""
     threads = torch.get_num_threads()
     torch.set_num_threads(request.threads)
     try:
@@ -49,7 +49,7 @@ def bench(request: Request, tokens: tuple[int, ...] = TOKENS) -> Table:
         torch.set_num_threads(threads)
     notes = (
         "paper: Hamilton / shared score, both as the paper computes them, on an A100 GPU (Table 9).",
-        "peak MB: what is alive at once beside q, k and v; only torch tells.",
+        "peak MB: memory of results that exist at the same time, beside q, k and v; measured in torch only.",
     )
     return Table("attention", COLUMNS, rows, machine(request.threads), notes)
 
@@ -62,7 +62,7 @@ def _rows(tokens: int, request: Request) -> list[dict]:
     for engine, calls in runners.items():
         with torch.inference_mode():
             times = race(calls, request.seconds)
-            peaks = {form: _peak(call, engine) for form, call in calls.items()}
+            peaks = {form: _peak_memory(call, engine) for form, call in calls.items()}
         best = times["shared, fused"].median
         rows += [_row(tokens, engine, form, times[form], best) | {"memory_bytes": peaks[form]} for form in calls]
     return rows
@@ -73,7 +73,7 @@ def _row(tokens: int, engine: str, form: str, times: Times, best: float) -> dict
         "tokens": tokens,
         "engine": engine,
         "form": form,
-        "macs": _macs(form, tokens),
+        "macs": count_macs(form, tokens),
         "median": times.median,
         "p99": times.quantile(0.99),
         "slower": times.median / best,
@@ -81,8 +81,8 @@ def _row(tokens: int, engine: str, form: str, times: Times, best: float) -> dict
     }
 
 
-def _macs(form: str, tokens: int) -> int:
-    """Shared: 4 products for the scores and 4 behind the softmax. Hamilton: 16 and 4."""
+def count_macs(form: str, tokens: int) -> int:
+    """Count 4 products for the scores and 4 after the softmax for shared scores; 16 and 4 for Hamilton attention."""
     return (8 if form.startswith("shared") else 20) * tokens**2 * HEADS * CHANNELS
 
 
@@ -113,11 +113,11 @@ def _onnx_calls(tokens: int, threads: int) -> dict:
     return calls
 
 
-def _peak(call: Callable[[], object], engine: str) -> int | None:
+def _peak_memory(call: Callable[[], object], engine: str) -> int | None:
     if engine == "torch":
-        with Alive() as alive:
+        with PeakMemory() as memory:
             call()
-        return alive.peak
+        return memory.peak
     if engine == "torch, CUDA":
         gc.collect()
         torch.cuda.reset_peak_memory_stats()
@@ -127,13 +127,13 @@ def _peak(call: Callable[[], object], engine: str) -> int | None:
     return None
 
 
-class Alive(TorchDispatchMode):
-    """While it lasts, `peak` is the most bytes that results of operators have held at once."""
+class PeakMemory(TorchDispatchMode):
+    """Record as `peak` the largest number of bytes that results of operators have occupied at the same time."""
 
     def __init__(self) -> None:
         super().__init__()
         self.peak = 0
-        self._held: dict[int, tuple[StorageWeakRef, int]] = {}
+        self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
 
     def __torch_dispatch__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         out = func(*args, **(kwargs or {}))
@@ -141,7 +141,7 @@ class Alive(TorchDispatchMode):
         for leaf in tree_leaves(out):
             if isinstance(leaf, torch.Tensor) and leaf.untyped_storage()._cdata not in given:
                 storage = leaf.untyped_storage()
-                self._held[storage._cdata] = (StorageWeakRef(storage), storage.nbytes())
-        self._held = {key: held for key, held in self._held.items() if not held[0].expired()}
-        self.peak = max(self.peak, sum(size for _, size in self._held.values()))
+                self._storages[storage._cdata] = (StorageWeakRef(storage), storage.nbytes())
+        self._storages = {key: entry for key, entry in self._storages.items() if not entry[0].expired()}
+        self.peak = max(self.peak, sum(size for _, size in self._storages.values()))
         return out

@@ -1,7 +1,6 @@
-"""What a graph costs wherever it runs: operators, multiply-accumulates, state, size. Nothing is timed.
+"""Cost of an exported graph on any machine: operators, multiply-accumulates (MACs), state, file size.
 
-MACs are those that the graph's matrix products and convolutions carry out, with what folding adds or saves; a model
-card counts the network instead.
+MACs are those of the graph's matrix products and convolutions, after folding; a model card counts the network instead.
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from ..extras import need
 
 @dataclass(frozen=True)
 class Cost:
-    """`macs` per second of audio; bytes of all state tensors together, and of the file."""
+    """Operators, MACs per second of audio, bytes of all state tensors, bytes of the file."""
 
     operators: int
     macs: int
@@ -23,7 +22,7 @@ class Cost:
 
 
 def cost(path: Path) -> Cost:
-    """The cost of an exported streaming model. MissingExtra where the package onnx is missing."""
+    """Return the cost of an exported streaming model. MissingExtra if the package onnx is missing."""
     onnx = need("onnx", "train")
     model = onnx.shape_inference.infer_shapes(onnx.load(path))
     graph, metadata = model.graph, {entry.key: entry.value for entry in model.metadata_props}
@@ -33,7 +32,7 @@ def cost(path: Path) -> Cost:
     per_hop = sum(_macs(node, shapes) for node in graph.node)
     state = [shapes[info.name] for info in graph.input if info.name.startswith("state.")]
     return Cost(
-        operators=len(graph.node),
+        operators=_operators(graph),
         macs=round(per_hop * int(metadata["sample_rate"]) / int(metadata["hop_length"])),
         state_bytes=4 * sum(prod(shape) for shape in state),
         model_bytes=Path(path).stat().st_size,
@@ -41,15 +40,26 @@ def cost(path: Path) -> Cost:
 
 
 def _macs(node: Any, shapes: dict[str, tuple[int, ...]]) -> int:
-    if node.op_type == "Conv":  # every output looks through one filter
+    if node.op_type == "Conv":  # one filter per output
         return prod(shapes[node.output[0]]) * prod(shapes[node.input[1]][1:])
-    if node.op_type == "ConvTranspose":  # every input is spread by one filter
+    if node.op_type == "ConvTranspose":  # one filter per input
         return prod(shapes[node.input[0]]) * prod(shapes[node.input[1]][1:])
     if node.op_type in ("Gemm", "MatMul"):
         left = shapes[node.input[0]]
-        turned = any(attribute.name == "transA" and attribute.i for attribute in node.attribute)
-        return prod(shapes[node.output[0]]) * left[-2 if turned else -1]
+        transposed = any(attribute.name == "transA" and attribute.i for attribute in node.attribute)
+        return prod(shapes[node.output[0]]) * left[-2 if transposed else -1]
     if node.op_type in ("GRU", "LSTM"):
         steps, batch, _ = shapes[node.input[0]]
         return steps * batch * (prod(shapes[node.input[1]]) + prod(shapes[node.input[2]]))
     return 0
+
+
+def _operators(graph: Any) -> int:
+    """Count the operators that depend on an input; the others are computed once, when the graph is loaded."""
+    varying = {info.name for info in graph.input}
+    count = 0
+    for node in graph.node:  # in topological order
+        if varying.intersection(node.input):
+            varying.update(node.output)
+            count += 1
+    return count

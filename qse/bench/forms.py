@@ -1,4 +1,4 @@
-"""One attention, computed in different ways: torch forms that the library does not use, and all forms as ONNX graphs.
+"""Attention computed in different ways: torch forms that the library does not use, and all forms as ONNX graphs.
 
 q, k, v (1, H, T, 4, d): heads, tokens, components, quaternion channels of a head. S: scores, A: weights.
 """
@@ -23,12 +23,12 @@ Constant = Callable[[ArrayLike], str]
 
 
 def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """What the library computes (nn.attention): one call of scaled dot-product attention in R^(4d)."""
+    """Shared scores as in nn.attention: one call of scaled dot-product attention in R^(4d)."""
     return F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2)).unflatten(-1, (4, -1))
 
 
 def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Eqs. 9-13 as they are written: one product per component for the scores, one softmax, one per component for y."""
+    """Eqs. 9-13 as written: one product per component for the scores, one softmax, one product per component for y."""
     q, k, v = q.movedim(-2, 0), k.movedim(-2, 0), v.movedim(-2, 0)
     score = reduce(torch.add, (q[c] @ k[c].mT for c in range(4))) / math.sqrt(4 * q.shape[-1])
     weights = score.softmax(-1)
@@ -36,12 +36,12 @@ def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def hamilton_four_calls(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """One call of scaled dot-product attention per component, whose keys are turned and signed (see nn.hamilton)."""
+    """One call of scaled dot-product attention per component, with permuted and signed keys (see nn.hamilton)."""
     y = []
     for component in range(4):
-        turned = k[..., list(PART[component]), :] * k.new_tensor(SIGN[component])[:, None]
+        permuted = k[..., list(PART[component]), :] * k.new_tensor(SIGN[component])[:, None]
         scale = 1 / math.sqrt(q.shape[-1])
-        y.append(F.scaled_dot_product_attention(q.flatten(-2), turned.flatten(-2), v[..., component, :], scale=scale))
+        y.append(F.scaled_dot_product_attention(q.flatten(-2), permuted.flatten(-2), v[..., component, :], scale=scale))
     return torch.stack(y, -2)
 
 
@@ -55,10 +55,9 @@ FORMS: dict[str, Attend] = {
 
 
 def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
-    """The same forms as graphs for ONNX Runtime; inputs q, k, v (4, H, T, d), output y of that shape.
+    """Return one of these forms as a graph for ONNX Runtime; inputs q, k, v (4, H, T, d), output y of that shape.
 
-    A fused form has inputs and output (1, T, H 4d), what its operator wants; folded, those of the four components are
-    heads of their own.
+    Fused and folded forms have inputs and output (1, T, H 4d), the layout of their operator.
     """
     from onnx import NodeProto, TensorProto, helper, numpy_helper
 
@@ -103,7 +102,7 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
 
 
 def _component(op: Op, constant: Constant, a: int, q: list[str], k: list[str], v: list[str], d: int) -> str:
-    """Component a of Eqs. 14-16."""
+    """Add the nodes of component a of Eqs. 14-16; return its output."""
     products = [op("MatMul", q[x], k[PART[a][x]]) for x in range(4)]
     signed = [part if SIGN[a][x] > 0 else op("Neg", part) for x, part in enumerate(products)]
     weights = op("Softmax", op("Mul", op("Sum", *signed), constant(np.float32(d**-0.5))), axis=-1)
@@ -111,7 +110,7 @@ def _component(op: Op, constant: Constant, a: int, q: list[str], k: list[str], v
 
 
 def _folded(op: Op, constant: Constant, heads: int, tokens: int, d: int) -> str:
-    """One fused call with four times the heads; values are filled up with zeros from d to 4d, as in nn.hamilton."""
+    """Add one fused call with four times the heads, values padded with zeros from d to 4d, as in nn.hamilton."""
 
     def reshape(x: str, *shape: int) -> str:
         return op("Reshape", x, constant(np.array(shape, np.int64)))

@@ -1,4 +1,4 @@
-"""What the graphs of models cost wherever they run. Nothing is timed: the same numbers on every machine."""
+"""Cost of the graphs of models: the same numbers on every machine."""
 
 from dataclasses import asdict
 
@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def bench(request: Request) -> Table:
-    """Every model of the request, or all trained ones."""
+    """Count the models of the request, or all trained ones."""
     with graphs(chosen(request.models)) as paths:
         rows = [{"model": name, **asdict(cost(path))} for name, path in paths.items()]
     return Table("graphs", COLUMNS, rows)

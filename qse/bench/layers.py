@@ -1,6 +1,6 @@
-"""A quaternion layer computed in four ways: by the real matrix of Eq. 28, by 16 real products, by 8, and folded.
+"""Speed of a quaternion layer computed in four ways: real matrix of Eq. 28, 16 real products, 8 products, folded.
 
-The first is what the library does in training, the last what it does in an exported graph; the other two live here.
+The library uses the first in training and the last in an exported graph; the other two are defined here.
 x (N, 4, C) for a linear layer, (B, 4, C, T, F) for a convolution.
 """
 
@@ -41,20 +41,20 @@ COLUMNS = (
 
 
 def by_matrix(real: Real, x: Tensor, weight: Tensor) -> Tensor:
-    """The weight as the real matrix of Eq. 28, one real layer."""
+    """Expand the weight to the real matrix of Eq. 28; one real layer."""
     y = real(x.flatten(1, 2), hamilton_matrix(weight))
     return y.unflatten(1, (4, -1))
 
 
 def by_16_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
-    """Every entry of Eq. 28 by itself."""
+    """Compute each entry of Eq. 28 separately."""
     parts, zero = x.unbind(1), x.new_zeros(())
     rows = [sum((s * real(parts[n], weight[PART[a][n]]) for n, s in enumerate(SIGN[a])), zero) for a in range(4)]
     return torch.stack(rows, 1)
 
 
 def by_8_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
-    """Eight real products of sums (Howell & Lafon 1975, "The complexity of the quaternion product")."""
+    """Compute eight real products of sums (Howell & Lafon 1975, "The complexity of the quaternion product")."""
     (a, b, c, d), (e, f, g, h) = x.unbind(1), weight.unbind(0)
     s, t = real(b + d, f + g), real(b - d, f - g)
     u, v = real(a + c, e - h), real(a - c, e + h)
@@ -71,19 +71,19 @@ FORMS = {"real matrix": by_matrix, "16 products": by_16_products, "8 products": 
 
 
 def bench(request: Request) -> Table:
-    """All forms of all SIZES, training (forward and backward) and inference; `request.seconds` for each form."""
+    """Time all forms at all SIZES, training (forward and backward) and inference; `request.seconds` for each form."""
     threads = torch.get_num_threads()
     torch.set_num_threads(request.threads)
     try:
         rows = [row for name in SIZES for row in _rows(name, request.seconds / 2)]
     finally:
         torch.set_num_threads(threads)
-    return Table("layers", COLUMNS, rows, machine(request.threads), ("folded: the real matrix made beforehand.",))
+    return Table("layers", COLUMNS, rows, machine(request.threads), ("folded: the real matrix is made in advance.",))
 
 
 def _rows(name: str, seconds: float) -> list[dict]:
     shape, out_channels, kernel = SIZES[name]
-    forms = _calls(shape, out_channels, kernel)
+    forms = layer_calls(shape, out_channels, kernel)
     inference = race({form: _inference(call) for form, (call, _) in forms.items()}, seconds)
     training = race({form: _training(call, leaves) for form, (call, leaves) in forms.items()}, seconds)
     first = next(iter(forms))
@@ -100,8 +100,8 @@ def _rows(name: str, seconds: float) -> list[dict]:
     ]
 
 
-def _calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None) -> dict[str, Call]:
-    """By form: the call, and the tensors that training differentiates by."""
+def layer_calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None) -> dict[str, Call]:
+    """Return for each form the call and the tensors that get a gradient."""
     torch.manual_seed(0)
     if kernel is None:
         weight, real = QuaternionLinear(shape[-1], out_channels, bias=False).weight, F.linear

@@ -1,4 +1,4 @@
-"""What a benchmark's MODEL may be: a trained model by name or path, or the recipe of one that is not trained yet."""
+"""Models of a benchmark: a trained model by name or path, or the recipe of one that is not trained yet."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from ..errors import QseError
 from ..extras import need
-from ..runtime.engine import Engine
-from ..runtime.zoo import available, load, streaming
+from ..runtime.zoo import available, load
 
 if TYPE_CHECKING:
     from ..networks import Network
 
 
 def network(model: str) -> "Network":
-    """A fresh network, the same every time: of a recipe (.toml), or by the name of an architecture."""
+    """Build an untrained network with fixed seed, from a recipe (.toml) or the name of an architecture."""
     torch = need("torch", "train")
     from ..networks import NETWORKS, build_network
 
@@ -32,21 +31,21 @@ def network(model: str) -> "Network":
 
 @contextmanager
 def graphs(models: tuple[str, ...]) -> Iterator[dict[str, Path]]:
-    """Exported graphs by name: those of trained models where they lie, those of recipes for as long as this lasts."""
+    """Yield exported graphs by name; those of recipes are exported to a temporary folder."""
     with TemporaryDirectory() as folder:
         yield {_name(model, models): _graph(model, Path(folder)) for model in models}
 
 
 def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
-    """`models`, or all trained ones that stream. QseError where that leaves none."""
-    models = models or tuple(name for name in available() if isinstance(load(name), Engine))
+    """Return `models`, or all trained ones that stream. QseError if there are none."""
+    models = models or tuple(name for name in available() if load(name).streams)
     if not models:
         raise QseError("no trained model is installed: name one by its path, or a recipe (recipes/live-base.toml)")
     return models
 
 
 def _name(model: str, models: tuple[str, ...]) -> str:
-    """A recipe's stem, or its path where another recipe has the same one."""
+    """Return a recipe's stem, or its path if another recipe has the same stem."""
     if not model.endswith(".toml"):
         return model
     alike = {other for other in models if other.endswith(".toml") and Path(other).stem == Path(model).stem}
@@ -55,7 +54,7 @@ def _name(model: str, models: tuple[str, ...]) -> str:
 
 def _graph(model: str, folder: Path) -> Path:
     if not model.endswith(".toml"):
-        return streaming(load(model)).path
+        return load(model).as_engine().path
     need("torch", "train")
     from .. import __version__
     from ..export.streaming import export_stream

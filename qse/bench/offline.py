@@ -1,5 +1,6 @@
-"""The paper's networks from waveform to waveform (main paper, Table 3, the columns of RTF): shared-score attention
-against Hamilton attention, this one folded into a fused call and as its equations are written.
+"""Speed of the paper's networks from waveform to waveform (main paper, Table 3, columns RTF).
+
+Shared-score attention against Hamilton attention, the latter as one fused call and as its equations are written.
 """
 
 import copy
@@ -21,7 +22,7 @@ from .table import Column, Table
 
 AUDIO = 15.3  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
 STFTS = ((512, 256), (400, 100))
-RUNS = 2  # of every row at least, after one whose memory is measured
+RUNS = 2  # at least, of every row, after one run whose memory is measured
 FORMS = {HamiltonAttention: "hamilton, folded", SharedScoreAttention: "shared, fused"}
 PAPER = {"qconformer": 0.259, "qconformer-hamilton": 0.610, "qtransformer": 0.249, "qtransformer-hamilton": 0.594}
 
@@ -39,9 +40,9 @@ COLUMNS = (
 
 
 def bench(request: Request) -> Table:
-    """qconformer and qconformer-hamilton, or the offline networks of the request, by name.
+    """Time qconformer and qconformer-hamilton, or the offline networks of the request.
 
-    The literal form holds all scores in memory, gigabytes of them: it runs at the wider STFT only.
+    The literal form keeps all scores in memory, gigabytes of them: it runs at the wider STFT only.
     """
     names = request.models or ("qconformer", "qconformer-hamilton")
     threads, rows = torch.get_num_threads(), []
@@ -52,8 +53,8 @@ def bench(request: Request) -> Table:
     finally:
         torch.set_num_threads(threads)
     notes = (
-        "untrained weights; peak MiB: the most memory that the whole process held while this row ran.",
-        "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; it does not say how many threads.",
+        "untrained weights; peak MiB: largest memory of the process while this row ran.",
+        "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; the number of threads is not given.",
     )
     return Table("offline", COLUMNS, rows, machine(request.threads), notes)
 
@@ -83,12 +84,12 @@ def _rows(names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal
 
 
 def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> dict[tuple[str, str], nn.Module]:
-    """By name and form of the attention."""
+    """Return the networks by name and form of the attention."""
     networks: dict[tuple[str, str], nn.Module] = {}
     for name in names:
         network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
         if not isinstance(network, Offline):
-            raise UsageError(f"{name} is no network for whole files: qse bench stream measures it")
+            raise UsageError(f"{name} is not an offline network: measure it with qse bench stream")
         kinds = {type(module) for module in network.modules()}
         form = next((form for kind, form in FORMS.items() if kind in kinds), "-")
         networks[name, form] = network
@@ -98,9 +99,9 @@ def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> d
 
 
 def _peak(call: Callable[[], Tensor]) -> float | None:
-    """Bytes that the process held at most during `call`; None where the system does not tell."""
+    """Return the largest memory of the process during `call` in bytes; None if the system does not report it."""
     try:
-        Path("/proc/self/clear_refs").write_text("5")  # begins the peak anew
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     except OSError:
         call()
         return None

@@ -1,10 +1,10 @@
-"""Fewer bits: a released graph in 32-bit floats against 16-bit weights and 8-bit integers, as ONNX Runtime makes them.
+"""Speed and accuracy of reduced precision: 32-bit floats, 16-bit floats, 8-bit integers, by ONNX Runtime's tools.
 
 float32        as released
 float16        16-bit weights and arithmetic, 32-bit inputs and outputs
-int8 products  8-bit weights of MatMul and Gemm, activations scaled as they come (dynamic)
+int8 products  8-bit weights of MatMul and Gemm, dynamic scales of activations
 int8           the same for convolutions as well
-int8 static    all of them, with scales of activations calibrated on noise
+int8 static    all of them, scales of activations calibrated on noise
 """
 
 import logging
@@ -36,16 +36,16 @@ COMPARED = 200  # hops
 
 
 def bench(request: Request) -> Table:
-    """Every model of the request, or all trained ones, in every precision, in turn."""
+    """Time every model of the request, or all trained ones, in every precision, in turn."""
     rows, level = list[dict](), logging.getLogger().level
-    logging.getLogger().setLevel(logging.ERROR)  # the converters advise to preprocess
+    logging.getLogger().setLevel(logging.ERROR)  # the converters recommend preprocessing
     try:
         with graphs(chosen(request.models)) as paths, TemporaryDirectory() as folder:
             for name, path in paths.items():
                 rows += _rows(name, path, Path(folder), request)
     finally:
         logging.getLogger().setLevel(level)
-    notes = ("SNR is that of the output on noise, the output of float32 taken for the signal.",)
+    notes = ("SNR: output on noise, with the output of float32 as the signal.",)
     return Table("precision", COLUMNS, rows, machine(request.threads), notes)
 
 
@@ -83,7 +83,7 @@ def float16(source: Path, target: Path) -> None:
 
 
 def dynamic(*operators: str) -> Callable[[Path, Path], None]:
-    """8-bit weights of these operators; of all that ONNX Runtime knows if none is named."""
+    """Return a converter to 8-bit weights of these operators; of all that ONNX Runtime supports if none is named."""
 
     def convert(source: Path, target: Path) -> None:
         quantization = need("onnxruntime.quantization")
@@ -93,15 +93,15 @@ def dynamic(*operators: str) -> Callable[[Path, Path], None]:
 
 
 def static(source: Path, target: Path) -> None:
-    """8-bit weights and activations; the scales of the activations from noise and the states that it leads to."""
+    """Convert to 8-bit weights and activations, calibrated on noise and the states that follow from it."""
     need("onnxruntime.quantization")
     from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
     engine = Engine(source)
-    state, random = engine.initial_state(), np.random.default_rng(0)
+    state, rng = engine.initial_state(), np.random.default_rng(0)
     inputs = []
     for _ in range(CALIBRATION):
-        hop = 0.1 * random.standard_normal(engine.hop_length).astype(np.float32)
+        hop = 0.1 * rng.standard_normal(engine.hop_length).astype(np.float32)
         inputs.append({"audio": hop[None], **state})
         _, state = engine.step(hop, state)
 

@@ -1,4 +1,4 @@
-"""Streaming, hop by hop as a live signal comes: what a hop takes, and what the model takes up."""
+"""Speed of streaming, hop by hop, and the memory and operations of a model."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ COLUMNS = (
     *(Column(key, heading, ".0f", 1e6) for key, heading in (("p50", "p50 µs"), ("p90", "p90"), ("p99", "p99"))),
     Column("longest", "max", ".0f", 1e6),
     Column("rtf", "RTF", ".4f"),
-    Column("late", "late hops", ".2%"),
+    Column("deadline_misses", "deadline misses", ".2%"),
     Column("memory_bytes", "memory MB", ".0f", 1e-6),
     Column("state_bytes", "state KiB", ".0f", 1 / 1024),
     Column("params", "params", ",.0f"),
@@ -30,10 +30,10 @@ COLUMNS = (
 
 PEAK = """
 import sys, numpy, qse
-walk = qse.Engine(sys.argv[1]).session()
+session = qse.Engine(sys.argv[1]).session()
 for _ in range(50):
-    walk.step(numpy.zeros(int(sys.argv[2]), numpy.float32))
-if sys.platform == "linux":  # where ru_maxrss remembers what the parent held
+    session.step(numpy.zeros(int(sys.argv[2]), numpy.float32))
+if sys.platform == "linux":  # where ru_maxrss includes the parent's memory
     with open("/proc/self/status") as status:
         print(1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM")))
 else:
@@ -43,14 +43,14 @@ else:
 
 
 def bench(request: Request) -> Table:
-    """Every model of the request (names, paths, recipes), or all trained ones, in turn."""
+    """Time every model of the request (names, paths, recipes), or all trained ones, in turn."""
     with graphs(chosen(request.models)) as paths:
         engines = {name: Engine(path, request.threads) for name, path in paths.items()}
         times = race({name: stepper(engine) for name, engine in engines.items()}, request.seconds, group=GROUP)
         rows = [{"model": name, **_row(engines[name], times[name], path)} for name, path in paths.items()]
     notes = (
-        "RTF is time / audio time of all hops; a hop that takes longer than it lasts is late.",
-        "Memory is the peak of a whole process that imports qse and runs this model.",
+        "RTF: processing time / audio time of all hops. Deadline miss: a hop that takes longer than its duration.",
+        "Memory: peak of a process that imports qse and runs this model.",
     )
     return Table("stream", COLUMNS, rows, machine(request.threads), notes)
 
@@ -59,7 +59,7 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
     hop = engine.hop_length / engine.sample_rate
     try:
         counted = asdict(cost(path))
-    except MissingExtra:  # times are worth having without it
+    except MissingExtra:  # report the times without it
         counted = {}
     return {
         "p50": times.median,
@@ -67,7 +67,7 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
         "p99": times.quantile(0.99),
         "longest": times.longest,
         "rtf": times.mean / hop,
-        "late": float((times.seconds > hop).mean()),
+        "deadline_misses": float((times.seconds > hop).mean()),
         "memory_bytes": _peak_memory(engine),
         "params": int(engine.metadata.get("params", 0)) or None,
         "latency": (engine.latency + engine.hop_length) / engine.sample_rate,
@@ -77,7 +77,7 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
 
 
 def _peak_memory(engine: Engine) -> int | None:
-    """Bytes, or None where the system does not tell."""
+    """Return the peak memory of a fresh process in bytes, or None if the system does not report it."""
     command = [sys.executable, "-c", PEAK, str(engine.path), str(engine.hop_length)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return int(done.stdout) if done.returncode == 0 else None

@@ -1,4 +1,4 @@
-"""What a topic found: rows of numbers, how a person reads them, and the machine that they are from."""
+"""Results of a benchmark: rows of numbers, their columns as text, and the machine that they were measured on."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from ..machine import Machine
 
 @dataclass(frozen=True)
 class Column:
-    """`key` of a row, its heading, and how its values are written: by `unit` times the value in `form`."""
+    """A column: `key` of a row, heading, and format; `unit` times the value is written in `form`."""
 
     key: str
     heading: str
@@ -30,14 +30,14 @@ class Table:
     topic: str
     columns: tuple[Column, ...]
     rows: list[dict[str, Any]]
-    machine: Machine | None = None  # where times are from; counts are the same everywhere
+    machine: Machine | None = None  # None for counts, which are the same everywhere
     notes: tuple[str, ...] = ()
 
     def cells(self) -> list[list[str]]:
-        """The rows as text, in the order of the columns."""
+        """Return the rows as text, in the order of the columns."""
         return [[column.text(row) for column in self.columns] for row in self.rows]
 
     def plain(self) -> dict[str, Any]:
-        """All of it as JSON knows it."""
+        """Return the table as plain data for JSON."""
         machine = {"machine": asdict(self.machine)} if self.machine else {}
         return {"topic": self.topic, **machine, "rows": self.rows, "notes": list(self.notes)}

@@ -1,4 +1,4 @@
-"""Training: seconds of audio per second of forward and backward pass, per network and device."""
+"""Speed of training: seconds of audio per second of forward and backward pass, per network and device."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def bench(request: Request) -> Table:
-    """Networks by name or recipe; without any, the live network as it is by default and qconformer."""
+    """Time networks by name or recipe; by default the streaming network and qconformer."""
     names = request.models or ("streaming", "qconformer")
     threads, rows = torch.get_num_threads(), []
     torch.set_num_threads(request.threads)
@@ -34,7 +34,7 @@ def bench(request: Request) -> Table:
             rows += _rows(names, device, request.seconds)
     finally:
         torch.set_num_threads(threads)
-    notes = (f"Segments of {SEGMENT} s; the squared error stands for the loss; no optimizer, no data.",)
+    notes = (f"Segments of {SEGMENT} s; squared error as the loss; no optimizer, no data.",)
     return Table("train", COLUMNS, rows, machine(request.threads), notes)
 
 
@@ -59,7 +59,7 @@ def _rows(names: tuple[str, ...], device: str, seconds: float) -> list[dict]:
 
 
 def stepper(model: Network, batch: int, precision: str) -> Callable[[], None]:
-    """A call that runs one forward and one backward pass."""
+    """Return a call that runs one forward and one backward pass."""
     device = next(model.parameters()).device
     noisy = 0.1 * torch.randn(batch, round(model.config.sample_rate * SEGMENT), device=device)
     model.train()
