@@ -1,0 +1,100 @@
+"""Shared by the tests of qse web: a server, a headless Chromium with a microphone that plays a file, calls of its page.
+
+Playwright and Chromium are needed; where one is missing, the tests that use them are skipped.
+"""
+
+import base64
+import shutil
+import threading
+from contextlib import contextmanager
+
+import pytest
+import soundfile
+from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, to_base64
+from speech import SAMPLE_RATE
+
+from qse_cli.web import build_site, make_server
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+    "--autoplay-policy=no-user-gesture-required",
+)
+ENHANCE = f"""async ({{ wav, name, strength, format }}) => {{
+  {PAGE_FUNCTIONS}
+  const {{ RemoteWorker }} = await import("/rpc.js");
+  const worker = (globalThis.worker ??= new RemoteWorker("/files/worker.js"));
+  const noisy = fromBase64(wav);
+  const {{ blob: enhanced }} = await worker.call("enhanceFile", {{ blob: noisy, model: await modelOf(name) }});
+  const result = await worker.call("encodeFile", {{ noisy, enhanced, strength, format }});
+  return toBase64(result);
+}}"""
+
+
+def serve(site):
+    """A running server of `site` on a free port."""
+    server = make_server(site, 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@pytest.fixture(scope="session")
+def address():
+    """Where the page with the released models is served."""
+    server = serve(build_site())
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
+    """A headless Chromium whose microphone plays `noisy_voice` over and over."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        pytest.skip("needs Chromium")
+    microphone = tmp_path_factory.mktemp("microphone") / "voice.wav"
+    soundfile.write(microphone, noisy_voice(), SAMPLE_RATE, subtype="PCM_16")
+    with playwright.sync_playwright() as running:
+        capture = f"--use-file-for-fake-audio-capture={microphone}"
+        browser = running.chromium.launch(executable_path=program, args=[*FLAGS, capture])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def checked_page(chromium, address):
+    """The page, opened and ready. Fails at the end on script errors and on requests to another origin."""
+    page = open_page(chromium, address)
+    yield page
+    page.close()
+    assert page.errors == []
+    assert [url for url in page.requests if not url.startswith((address, f"blob:{address}", "data:"))] == []
+
+
+@pytest.fixture
+def page(chromium, address):
+    """A page of its own for each test."""
+    with checked_page(chromium, address) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def shared_page(chromium, address):
+    """A page whose worker keeps its models from test to test."""
+    with checked_page(chromium, address) as page:
+        yield page
+
+
+@pytest.fixture
+def enhance_in_page(shared_page):
+    """Enhance a file in the page's worker: call(wav, model, strength=None, format="float32") -> (samples, rate)."""
+
+    def call(wav: bytes, name: str, strength: float | None = None, form: str = "float32"):
+        values = {"wav": to_base64(wav), "name": name, "strength": strength, "format": form}
+        return from_wav(base64.b64decode(shared_page.evaluate(ENHANCE, values)))
+
+    return call

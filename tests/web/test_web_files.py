@@ -1,0 +1,134 @@
+"""Recordings in the browser: the same samples as `qse.denoise`, at every rate, and one sentence for what is no sound."""
+
+import numpy as np
+import pytest
+import soundfile
+import soxr
+from browser import from_wav, noisy_voice, to_base64, to_wav, wait
+from speech import SAMPLE_RATE
+
+import qse
+
+STEREO = np.stack([noisy_voice(), 0.5 * noisy_voice()[::-1]], axis=1)
+MODELS = ("live-tiny", "live-base", "live-large")
+READ_RECORDING = """async ([name, text]) => {
+  const { RemoteWorker } = await import("/rpc.js");
+  const { openRecording } = await import("/files/decode.js");
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const { sampleRate, channels, frames } = await openRecording(new Blob([bytes]), new RemoteWorker("/files/worker.js"));
+  return [sampleRate, channels, frames];
+}"""
+
+
+def snr(found: np.ndarray, wanted: np.ndarray) -> float:
+    return 10 * np.log10((wanted**2).sum() / ((found - wanted) ** 2).sum())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_file_output_equals_python(enhance_in_page, name):
+    wav = to_wav(noisy_voice(), SAMPLE_RATE)
+    enhanced, rate = enhance_in_page(wav, name)
+    wanted = qse.denoise(from_wav(wav)[0], SAMPLE_RATE, name)
+    assert rate == SAMPLE_RATE and enhanced.shape == wanted.shape
+    np.testing.assert_allclose(enhanced, wanted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("rate, least", [(44100, 50), (48000, 50), (8000, 40), (11025, 40), (44101, 50)])
+def test_file_output_is_aligned_at_other_rates(enhance_in_page, rate, least):
+    """Two resamplers agree in all but the last few per cent of their band."""
+    wav = to_wav(soxr.resample(STEREO, SAMPLE_RATE, rate), rate, "FLOAT")
+    enhanced, found_rate = enhance_in_page(wav, "live-tiny")
+    wanted = qse.denoise(from_wav(wav)[0], rate, "live-tiny")
+    assert found_rate == rate and enhanced.shape == wanted.shape
+    assert snr(enhanced, wanted) > least
+    assert snr(enhanced[1:], wanted[:-1]) < snr(enhanced, wanted) - 10
+
+
+@pytest.mark.parametrize("strength", [0.0, 6.0, 20.0])
+def test_file_strength_mixes_as_python(enhance_in_page, strength):
+    wav = to_wav(STEREO, SAMPLE_RATE, "FLOAT")
+    wanted = qse.denoise(STEREO, SAMPLE_RATE, "live-tiny", strength)
+    np.testing.assert_allclose(enhance_in_page(wav, "live-tiny", strength)[0], wanted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("form, subtype, step", [("pcm16", "PCM_16", 2**-15), ("pcm24", "PCM_24", 2**-23)])
+def test_file_download_formats(enhance_in_page, form, subtype, step):
+    wav = to_wav(STEREO, SAMPLE_RATE, subtype)
+    wanted, _ = enhance_in_page(wav, "live-tiny")
+    found, _ = enhance_in_page(wav, "live-tiny", None, form)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=0.51 * step)
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.0125, 0.5])
+def test_file_output_of_short_recordings(enhance_in_page, seconds):
+    noisy = noisy_voice()[: int(seconds * SAMPLE_RATE)]
+    enhanced, _ = enhance_in_page(to_wav(noisy, SAMPLE_RATE, "FLOAT"), "live-tiny")
+    np.testing.assert_allclose(enhanced, qse.denoise(noisy, SAMPLE_RATE, "live-tiny"), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "form, subtype, rate",
+    [("FLAC", "PCM_16", 44100), ("FLAC", "PCM_24", 96000), ("OGG", "VORBIS", 32000), ("MP3", "MPEG_LAYER_III", 22050)],
+)
+def test_open_recording_keeps_rate_and_channels(page, form, subtype, rate):
+    audio = soxr.resample(STEREO, SAMPLE_RATE, rate)
+    found_rate, channels, frames = page.evaluate(READ_RECORDING, ["x", to_base64(to_wav(audio, rate, subtype, form))])
+    assert (found_rate, channels) == (rate, 2)
+    assert abs(frames - len(audio)) <= (4 * 1152 if form == "MP3" else 0)  # MP3 pads its first and last frames
+
+
+def all_done(page) -> None:
+    wait(page, "[...document.querySelectorAll('.file progress')].every((bar) => bar.hidden)")
+
+
+def test_page_enhances_dropped_files(page, tmp_path):
+    """Two files at once: progress, playback, the switch, a limit, and a download in the original's format."""
+    for number, audio in enumerate((noisy_voice(), STEREO)):
+        soundfile.write(tmp_path / f"voice {number}.wav", audio, SAMPLE_RATE, subtype="PCM_16")
+    page.set_input_files("#file-input", sorted(tmp_path.glob("*.wav")))
+    all_done(page)
+    assert "stereo" in page.locator(".file-state").nth(1).inner_text()
+    assert page.locator("#listen-name").inner_text() == "voice 0.wav"
+    page.click("#play")
+    wait(page, "Number(document.getElementById('seek').value) > 0.3")
+    page.get_by_text("Original", exact=True).first.click()
+    assert page.locator("#picture-noisy").get_attribute("class") == "heard"
+    page.click("#play")
+    page.locator("#strength").fill("12")
+    assert page.locator("#strength-text").inner_text() == "12 dB"
+    with page.expect_download() as download:
+        page.locator(".file").nth(1).get_by_text("Download").click()
+    assert download.value.suggested_filename == "voice 1-enhanced.wav"
+    found = soundfile.read(download.value.path(), dtype="float32")[0]
+    assert soundfile.info(download.value.path()).subtype == "PCM_16"
+    noisy = soundfile.read(tmp_path / "voice 1.wav", dtype="float32")[0]
+    np.testing.assert_allclose(found, qse.denoise(noisy, SAMPLE_RATE, "live-base", 12), rtol=0, atol=0.51 / 32768)
+
+
+def test_page_enhances_again_with_another_model(page, tmp_path):
+    soundfile.write(tmp_path / "voice.wav", noisy_voice(), SAMPLE_RATE)
+    page.set_input_files("#file-input", tmp_path / "voice.wav")
+    page.select_option("#model", "live-tiny")
+    wait(page, "document.querySelector('.file-state').textContent.includes('cleaned with live-tiny')")
+
+
+WRONG = {
+    "empty.wav": (b"", "is empty"),
+    "notes.txt": (b"no sound at all", "is no sound file that this browser can decode"),
+    "cut.wav": (to_wav(noisy_voice(), SAMPLE_RATE)[:-1000], "is cut short"),
+    "silent.wav": (to_wav(noisy_voice()[:0], SAMPLE_RATE), "holds no samples"),
+    "header.wav": (b"RIFF\x24\0\0\0WAVE", "is a damaged WAV file"),
+    "nan.wav": (to_wav(np.full(100, np.nan, np.float32), SAMPLE_RATE, "FLOAT"), "samples that are not numbers"),
+    "integers.wav": (to_wav(np.full(100, 20000, np.float32), SAMPLE_RATE, "FLOAT"), "far above full scale"),
+}
+
+
+def test_page_says_what_is_wrong_with_files(page, tmp_path):
+    for name, (content, _) in WRONG.items():
+        (tmp_path / name).write_bytes(content)
+    page.set_input_files("#file-input", [tmp_path / name for name in WRONG])
+    all_done(page)
+    for place, (name, (_, words)) in enumerate(WRONG.items()):
+        said = page.locator(".file.failed .file-state").nth(place).inner_text()
+        assert said.startswith(name) and words in said
+        assert page.locator(".file").nth(place).get_by_text("Download").is_hidden()

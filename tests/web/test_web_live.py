@@ -1,0 +1,154 @@
+"""The microphone in the browser: what is played equals Python on what the microphone delivered, over both transports."""
+
+import base64
+
+import numpy as np
+import pytest
+from browser import PAGE_FUNCTIONS, from_wav, wait
+from speech import SAMPLE_RATE
+
+import qse
+
+TRANSPORTS = ("shared", "messages")
+FADE = 128  # samples over which playback begins, and passes over skipped samples
+RUN = f"""async ({{ name, seconds, strength = null, ...options }}) => {{
+  {PAGE_FUNCTIONS}
+  const {{ LiveSession }} = await import("/live/session.js");
+  let recording = null;
+  const updates = {{}};
+  const settings = {{ strength, bypass: false }};
+  const session = new LiveSession({{ model: await modelOf(name), settings, tap: true, ...options }}, (update) => {{
+    recording = update.recording ?? recording;
+    Object.assign(updates, update);
+  }});
+  await session.start();
+  session.record();
+  await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+  const taps = await session.stop();
+  const text = async (blocks) => toBase64(new Blob(blocks));
+  return {{
+    input: await text(taps.input), output: await text(taps.output), events: taps.events,
+    recording: await toBase64(recording.blob), sampleRate: session.context.sampleRate,
+    figures: updates.figures, latency: updates.latency, dropouts: updates.dropouts,
+  }};
+}}"""
+
+
+def run(page, name: str, seconds: float = 3, **options) -> dict:
+    """One live session: what the audio thread received and played, its events, the recording."""
+    result = page.evaluate(RUN, {"name": name, "seconds": seconds, **options})
+    for side in ("input", "output"):
+        result[side] = np.frombuffer(base64.b64decode(result[side]), np.float32)
+    result["recording"] = from_wav(base64.b64decode(result["recording"]))
+    return result
+
+
+def played(result: dict, enhanced: np.ndarray):
+    """Pairs of what was played and what should have been, for each stretch without a gap."""
+    events = [*result["events"], [len(result["output"]), None]]
+    for (start, first), (end, _) in zip(events, events[1:], strict=False):
+        if first is not None:
+            length = min(end - start, len(enhanced) - first)
+            yield result["output"][start + FADE : start + length], enhanced[first + FADE : first + length]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("name, strength", [("live-tiny", None), ("live-base", None), ("live-tiny", 6)])
+def test_live_output_equals_python(shared_page, transport, name, strength):
+    """At the model's own rate nothing is resampled: the samples are those of a Stream."""
+    result = run(shared_page, name, sampleRate=SAMPLE_RATE, transport=transport, strength=strength, buffer=0.08)
+    engine = qse.load(name)
+    noisy = result["input"][: len(result["input"]) // engine.hop_length * engine.hop_length]
+    assert np.abs(noisy).max() > 0.01
+    wanted = qse.Stream(engine, engine.hop_length, strength).process(noisy)
+    stretches = list(played(result, wanted))
+    assert sum(len(found) for found, _ in stretches) > SAMPLE_RATE
+    for found, expected in stretches:
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("rate", [44100, 48000])
+def test_live_recording_is_aligned(shared_page, transport, rate):
+    """Noisy left, enhanced right, of the same moments, at the rate of the sound card."""
+    result = run(shared_page, "live-tiny", sampleRate=rate, transport=transport)
+    (recorded, found_rate), received = result["recording"], result["input"]
+    assert found_rate == rate and recorded.shape[1] == 2
+    noisy, enhanced = recorded[rate // 2 :].T
+    energy = np.convolve(received**2, np.ones(4000), "valid")
+    start = int(np.argmin(energy - 2 * np.correlate(received, noisy[:4000], "valid")))  # least squared difference
+    np.testing.assert_allclose(noisy[: len(received) - start], received[start : start + len(noisy)], atol=1e-4)
+    wanted = qse.denoise(noisy, rate, "live-tiny")[rate // 2 :]
+    found, lags = enhanced[rate // 2 :], range(-40, 41)
+    products = [np.dot(found[50:-50], np.roll(wanted, lag)[50:-50]) for lag in lags]
+    assert abs(lags[int(np.argmax(products))]) <= 1
+
+
+def test_live_figures(shared_page):
+    result = run(shared_page, "live-tiny", seconds=2)
+    assert result["figures"]["hop"]["p50"] > 0 and result["figures"]["period"] == 12.5
+    assert -60 < result["figures"]["enhanced"] <= result["figures"]["noisy"] + 1 < 1
+    latency = result["latency"]
+    assert latency["total"] == pytest.approx(sum(latency[part] for part in ("input", "pipeline", "model", "output")))
+    assert set(result["dropouts"]) == {"underruns", "dropped", "skipped"}
+
+
+def test_page_runs_the_microphone(page):
+    """Start, figures, limit, bypass, recording, another model while running, stop."""
+    page.click("#tab-live")
+    page.select_option("#model", "live-tiny")
+    page.click("#live-start")
+    status = "document.getElementById('live-status').textContent"
+    wait(page, f"{status}.includes('Cleaning with live-tiny')")
+    wait(page, "document.getElementById('figure-latency').textContent.endsWith(' ms')")
+    page.click("#record")
+    page.locator("[name=bypass][value=on] + span").click()
+    wait(page, f"{status}.includes('Bypass')")
+    assert page.locator("#bypass-note").is_visible()
+    page.locator("[name=bypass][value=off] + span").click()
+    page.locator("#strength").fill("0")
+    wait(page, f"{status}.includes('0 dB')")
+    page.locator("#strength").fill("41")
+    page.select_option("#model", "live-base")
+    wait(page, f"{status}.includes('Cleaning with live-base')")
+    assert "microphone-1.wav" in page.locator("#recordings").inner_text()
+    page.click("#live-start")
+    wait(page, f"{status} === 'Off.'")
+    assert page.locator("#figure-rtf").inner_text() == "–"
+
+
+def test_page_says_that_the_microphone_is_refused(page):
+    page.evaluate("""() => {
+      navigator.mediaDevices.getUserMedia = async () => { throw new DOMException("", "NotAllowedError"); };
+    }""")
+    page.click("#tab-live")
+    page.click("#live-start")
+    wait(page, "document.getElementById('live-status').textContent.includes('does not allow the microphone')")
+    assert page.locator("#live-start").inner_text() == "Start microphone"
+
+
+def test_page_says_that_the_microphone_is_silent(page):
+    page.evaluate("""() => {
+      navigator.mediaDevices.getUserMedia = async () => new AudioContext().createMediaStreamDestination().stream;
+    }""")
+    page.select_option("#model", "live-tiny")
+    page.click("#tab-live")
+    page.click("#live-start")
+    wait(page, "document.getElementById('live-status').textContent.includes('silence')")
+
+
+def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
+    """When the worker dies nothing is played any more: the noisy signal never passes."""
+    found = shared_page.evaluate(f"""async () => {{
+      {PAGE_FUNCTIONS}
+      const {{ LiveSession }} = await import("/live/session.js");
+      const options = {{ model: await modelOf("live-tiny"), settings: {{ strength: null, bypass: false }}, tap: true }};
+      const session = new LiveSession(options, () => {{}});
+      await session.start();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      session.worker.terminate();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      const taps = await session.stop();
+      return {{ last: Math.max(...taps.output.slice(-200).map((block) => Math.max(...block.map(Math.abs)))) }};
+    }}""")
+    assert found["last"] == 0
