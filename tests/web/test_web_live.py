@@ -152,3 +152,17 @@ def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
       return {{ last: Math.max(...taps.output.slice(-200).map((block) => Math.max(...block.map(Math.abs)))) }};
     }}""")
     assert found["last"] == 0
+
+
+def test_live_failure_is_noticed(shared_page):
+    said = shared_page.evaluate(f"""async () => {{
+      {PAGE_FUNCTIONS}
+      const {{ LiveSession }} = await import("/live/session.js");
+      const options = {{ model: await modelOf("live-tiny"), settings: {{ strength: null, bypass: false }} }};
+      const said = new Promise((resolve) => {{
+        const session = new LiveSession(options, (update) => update.error && resolve([update.error, session.closed]));
+        session.start().then(() => session.worker.terminate());
+      }});
+      return said;
+    }}""")
+    assert "no longer answers" in said[0] and said[1]

@@ -3,6 +3,7 @@
 import "./ring.js";
 
 const CAPACITY = 1 << 16; // samples of a shared ring
+const ANSWER_SECONDS = 5; // without figures of the worker, after which it counts as failed
 const LIMIT_SECONDS = 0.5; // of sound under way, before input is dropped
 
 /** Audio constraints: the browser's own processing would run before the model and change what it gets. */
@@ -89,6 +90,7 @@ export class LiveSession {
           reject(new Error(data.error));
           this.fail(data.error);
         } else this.onUpdate(data);
+        this.answered = performance.now();
         if (data.stopped) this.onStopped?.();
       };
       this.worker.postMessage({ action: "start", ...messages }, transfer);
@@ -106,7 +108,7 @@ export class LiveSession {
       tap,
     };
     this.node = new AudioWorkletNode(context, "qse-live", { outputChannelCount: [2], processorOptions });
-    this.node.port.onmessage = ({ data }) => (data.stopped ? this.onTaps?.(data.stopped) : this.report(data));
+    this.node.port.onmessage = ({ data }) => (data.stopped ? this.onTaps?.(data.stopped) : this.report(data) ?? this.watch());
     this.node.onprocessorerror = () => this.fail("The browser's audio thread has failed. Start again.");
     if (this.port) this.node.port.postMessage({ port: this.port }, [this.port]);
     this.volume = new GainNode(context, { gain: play ? 1 : 0 });
@@ -117,6 +119,12 @@ export class LiveSession {
       if (!this.closed && context.state !== "running") this.onUpdate({ paused: context.state });
       else if (!this.closed) this.onUpdate({ paused: null });
     };
+  }
+
+  /** End the session where the worker no longer answers; called by each report of the audio thread. */
+  watch() {
+    const seconds = (performance.now() - this.answered) / 1000;
+    if (seconds > ANSWER_SECONDS) this.fail("The processing no longer answers. Start again, or choose a faster model.");
   }
 
   report({ underruns, dropped, skipped, playing, delay }) {

@@ -1,0 +1,116 @@
+"""The exported page on a plain static host: without a network after the first visit, refused where files do not agree."""
+
+import functools
+import gzip
+import http.server
+import threading
+
+import pytest
+import soundfile
+from browser import noisy_voice, open_page, wait
+from speech import SAMPLE_RATE
+
+from qse_cli.web import build_site, write_site
+
+STATE = "document.querySelector('.file-state')?.textContent ?? ''"
+
+
+class PlainHandler(http.server.SimpleHTTPRequestHandler):
+    """A static host that sends none of our headers."""
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    path = tmp_path_factory.mktemp("recording") / "voice.wav"
+    soundfile.write(path, noisy_voice(), SAMPLE_RATE)
+    return path
+
+
+@pytest.fixture
+def static_host(tmp_path):
+    """A function that ends the host, and the address of the exported page below a path of it."""
+    write_site(build_site(offline=True), tmp_path / "pages" / "qse")
+    handler = functools.partial(PlainHandler, directory=str(tmp_path / "pages"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def end():
+        server.shutdown()
+        server.server_close()
+
+    yield end, f"http://127.0.0.1:{server.server_port}/qse/"
+    end()
+
+
+def test_export_works_without_the_network(chromium, static_host, recording):
+    end, address = static_host
+    context = chromium.new_context()
+    page = open_page(context, address)
+    assert not page.evaluate("crossOriginIsolated")  # the host sends no headers: messages, and all works
+    page.select_option("#model", "live-tiny")
+    page.set_input_files("#file-input", recording)
+    wait(page, f"{STATE}.includes('cleaned with live-tiny')")
+    wait(page, "navigator.serviceWorker.ready.then((registration) => Boolean(registration.active))")
+    end()
+    context.set_offline(True)
+    page.reload()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.evaluate("crossOriginIsolated")  # the service worker adds the headers
+    for model in ("live-tiny", "live-large"):
+        page.select_option("#model", model)
+        page.set_input_files("#file-input", recording)
+        wait(page, f"{STATE}.includes('cleaned with {model}')")
+    page.click("#tab-live")
+    page.click("#live-start")
+    wait(page, "document.getElementById('live-status').textContent.includes('Cleaning')")
+    context.close()
+
+
+def another_runtime(page):
+    """A WebAssembly file of another version, as a cache between two releases may hold."""
+    content = gzip.decompress(build_site()["vendor/ort-wasm-simd-threaded.wasm.gz"])
+    page.route("**/*.wasm.gz", lambda route: route.fulfill(body=gzip.compress(content + b"\0", 1)))
+
+
+def decompressed_runtime(page):
+    """A host that decompresses .gz files on the way: nothing is wrong then."""
+    content = gzip.decompress(build_site()["vendor/ort-wasm-simd-threaded.wasm.gz"])
+    page.route("**/*.wasm.gz", lambda route: route.fulfill(body=content))
+
+
+def another_model(page):
+    page.route("**/live-tiny.onnx", lambda route: route.fulfill(body=b"\0" * 1000))
+
+
+def missing_model(page):
+    page.route("**/live-tiny.onnx", lambda route: route.fulfill(status=404))
+
+
+def ended_server(page):
+    page.route("**/live-tiny.onnx", lambda route: route.abort())
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (another_runtime, "ONNX Runtime is damaged or of another version"),
+        (another_model, "live-tiny is damaged or of another version"),
+        (missing_model, "is missing (404)"),
+        (ended_server, "is its server still running?"),
+        (decompressed_runtime, "cleaned with live-tiny"),
+    ],
+)
+def test_page_says_which_part_is_wrong(page, recording, change, words):
+    change(page)
+    page.select_option("#model", "live-tiny")
+    page.set_input_files("#file-input", recording)
+    wait(page, f"{STATE}.includes('{words}')")
+    if "cleaned" in words:
+        return
+    page.click("#tab-live")
+    page.click("#live-start")
+    wait(page, f"document.getElementById('live-status').textContent.includes('{words}')")
+    assert page.locator("#live-start").inner_text() == "Start microphone"

@@ -1,0 +1,138 @@
+"""`qse web`: what is served and exported, with which headers, without PyTorch."""
+
+import gzip
+import hashlib
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import qse
+from qse.errors import QseError
+from qse_cli.web import HEADERS, build_site, make_server, write_site
+
+WEB = Path(qse.__file__).parent / "web"
+
+
+@pytest.fixture(scope="module")
+def site():
+    return build_site()
+
+
+def fetch(address: str, path: str, method: str = "GET"):
+    return urllib.request.urlopen(urllib.request.Request(address + path, method=method), timeout=10)
+
+
+@pytest.mark.parametrize(
+    "path, kind",
+    [
+        ("", "text/html; charset=utf-8"),
+        ("index.html?x=1", "text/html; charset=utf-8"),
+        ("main.js", "text/javascript; charset=utf-8"),
+        ("vendor/ort.wasm.bundle.min.mjs", "text/javascript; charset=utf-8"),
+        ("vendor/ort-wasm-simd-threaded.wasm.gz", "application/gzip"),
+        ("models/live-tiny.onnx", "application/octet-stream"),
+        ("manifest.json", "application/json"),
+        ("style.css", "text/css; charset=utf-8"),
+        ("icon.svg", "image/svg+xml"),
+    ],
+)
+def test_server_sends_types_and_headers(address, path, kind):
+    with fetch(address, path) as answer:
+        content = answer.read()
+        assert answer.headers["Content-Type"] == kind and answer.headers["Content-Encoding"] is None
+        assert int(answer.headers["Content-Length"]) == len(content) > 0
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    with fetch(address, path, "HEAD") as answer:
+        assert answer.read() == b"" and int(answer.headers["Content-Length"]) == len(content)
+
+
+def test_server_headers_allow_shared_memory_and_no_other_origin():
+    assert HEADERS["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert HEADERS["Cross-Origin-Embedder-Policy"] == "require-corp"
+    policy = HEADERS["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'") and "http" not in policy and "*" not in policy
+    page = (WEB / "index.html").read_text(encoding="utf-8")
+    without_header_only = policy.replace("; frame-ancestors 'none'", "")  # which a page cannot say of itself
+    assert without_header_only in page
+
+
+@pytest.mark.parametrize("path", ["nothing.js", "../pyproject.toml", "%2e%2e/cli/web.py", "models/", "/etc/passwd"])
+def test_server_serves_nothing_else(address, path):
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        fetch(address, path)
+
+
+def test_server_port_in_use_is_one_sentence(site):
+    with make_server(site, 0) as server, pytest.raises(QseError, match="--port"):
+        make_server(site, server.server_port)
+
+
+def test_site_lists_streaming_models_with_checksums(models):
+    """The installed models, those of QSE_MODELS first; smallest first."""
+    import json
+
+    site = build_site()
+    entries = json.loads(site["manifest.json"])["models"]
+    assert {"live-base", "recurrent", "live-tiny"} <= {entry["name"] for entry in entries}
+    assert [entry["bytes"] for entry in entries] == sorted(entry["bytes"] for entry in entries)
+    for entry in entries:
+        assert entry["sha256"] == hashlib.sha256(site[entry["url"]]).hexdigest()
+    assert site["models/live-base.onnx"] == (models / "live-base" / "model.onnx").read_bytes()
+
+
+def test_export_writes_the_site(site, tmp_path):
+    write_site(build_site(offline=True), tmp_path / "page")
+    write_site(build_site(offline=True), tmp_path / "page")  # again, in place of the first
+    written = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}
+    assert site.keys() <= written
+    worker = (tmp_path / "page" / "sw.js").read_text(encoding="utf-8")
+    assert "@" not in worker and '"models/live-base.onnx"' in worker
+    assert "Cross-Origin-Opener-Policy: same-origin" in (tmp_path / "page" / "_headers").read_text(encoding="utf-8")
+
+
+def test_export_keeps_other_folders(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(QseError, match="other files"):
+        write_site({"index.html": b""}, tmp_path)
+    with pytest.raises(QseError, match="is a file"):
+        write_site({"index.html": b""}, tmp_path / "thesis.txt")
+
+
+def test_export_command_needs_no_extras(tmp_path):
+    code = """
+import sys
+sys.modules.update(dict.fromkeys(("torch", "onnx", "safetensors", "matplotlib", "sounddevice")))
+from qse_cli.main import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, "web", "--export", str(tmp_path / "page")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "files" in done.stdout and (tmp_path / "page" / "index.html").is_file()
+
+
+def test_vendored_runtime_has_its_checksums():
+    vendor = WEB / "vendor"
+    for line in (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
+        wanted, name = line.split()
+        assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == wanted
+    script = (WEB / "model" / "runtime.js").read_text(encoding="utf-8")
+    wasm = gzip.decompress((vendor / "ort-wasm-simd-threaded.wasm.gz").read_bytes())
+    assert hashlib.sha256(wasm).hexdigest() in script
+    version = re.search(r'VERSION = "(.+)"', script)[1]
+    assert f"ONNX Runtime Web v{version}" in (vendor / "ort.wasm.bundle.min.mjs").read_text(encoding="utf-8")[:100]
+    assert "MIT License" in (vendor / "LICENSE.onnxruntime").read_text(encoding="utf-8")
+
+
+def test_page_names_no_other_origin():
+    """No script, style, font or image of another host."""
+    for path in WEB.rglob("*"):
+        if path.suffix in (".html", ".css", ".js") and "vendor" not in path.parts:
+            found = re.findall(r"https?://[^\s\"'`)]+", path.read_text(encoding="utf-8"))
+            assert all("www.w3.org" in url for url in found), (path, found)  # namespaces of SVG
