@@ -1,0 +1,100 @@
+"""The streaming enhancer: the streaming contract, alignment, identity at the start, silence, state."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import contract
+from small_networks import streaming
+
+from qse.networks import build_network, enhance
+from qse.nn.recurrent import QuaternionGRU
+from qse.nn.state import flatten_state
+
+VARIANTS = {
+    "plain": {},
+    "norm of queries and keys": {"qk_norm": True},
+    "asymmetric windows": {"hop_length": 16},
+    "short overlap": {"overlap": 8},
+    "two ranges": {"ranges": ((16, 1), (16, 4))},
+    "two blocks": {"blocks": 2},
+}
+each_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
+
+
+@each_variant
+def test_streaming_enhancer_streams(changes):
+    network = streaming(**changes)
+    hop = network.config.hop_length
+    contract.verify_stream(network, 0.3 * torch.randn(2, 11 * hop), dim=1, unit=hop)
+
+
+@pytest.mark.parametrize("words", [
+    {"time_mixer": ["token"]}, {"time_mixer": ["ssm"], "algebra": "phm", "phm_n": 2},
+    {"time_mixer": ["gru", "token"], "blocks": 2}, {"pruned": ["block0.feed", "block1.time"], "blocks": 2},
+    {"pruned": ["block0.feed", "block0.attention"]},
+])  # fmt: skip
+def test_streaming_enhancer_streams_with_options(words):
+    contract.verify_stream(streaming(**words), torch.randn(1, 10 * 32), dim=1, unit=32)
+
+
+@torch.no_grad()
+def test_streaming_enhancer_streams_in_float32():
+    network, audio, state, parts = streaming(), 0.3 * torch.randn(1, 40 * 32), None, []
+    for hop in audio.split(32, 1):
+        y, state = network(hop, state)
+        parts.append(y)
+    torch.testing.assert_close(torch.cat(parts, 1), network(audio)[0], rtol=0, atol=2e-6)
+
+
+@each_variant
+def test_streaming_enhancer_changes_its_input_moderately(changes):
+    network, audio = streaming(**changes), 0.3 * torch.randn(2, 1280)
+    y = enhance(network, audio)
+    assert 0.005 < (y - audio).square().mean().sqrt() < 1
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("samples", [1, 31, 32, 33, 500])
+@pytest.mark.parametrize("hop", [16, 32])
+def test_enhance_with_a_zero_head_returns_its_input(samples, hop):
+    network, audio = streaming(hop_length=hop), 0.3 * torch.randn(2, samples)
+    network.decoder.head.weight.zero_(), network.decoder.head.bias.zero_()
+    found = enhance(network, audio)
+    assert network.latency == hop and found.shape == audio.shape
+    torch.testing.assert_close(found, audio, rtol=0, atol=2e-6)
+
+
+@each_variant
+def test_streaming_enhancer_silence_stays_silent(changes):
+    network = streaming(**changes).train()
+    y, state = network(torch.zeros(2, 320))
+    (y.sum() + sum(leaf.sum() for leaf in flatten_state(state).values())).backward()
+    assert y.abs().max() == 0
+    assert all(torch.isfinite(leaf).all() for leaf in flatten_state(state).values())
+    assert all(torch.isfinite(p.grad).all() for p in network.parameters() if p.grad is not None)
+
+
+@torch.no_grad()
+def test_streaming_state_is_one_tensor_per_layer():
+    network = streaming()
+    names = set(flatten_state(network(torch.zeros(3, 64))[1]))
+    assert names == {
+        "analysis", "encoder.dense.layer0", "encoder.dense.layer1", "encoder.down2", "bottleneck.block0",
+        "decoder.dense.layer0", "decoder.dense.layer1", "synthesis",
+    }  # fmt: skip
+
+
+def test_streaming_enhancer_trains_every_weight():
+    network = streaming(qk_norm=True).train()
+    network(0.3 * torch.randn(2, 320))[0].square().sum().backward()
+    idle = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
+    assert not idle
+
+
+def test_streaming_config_default_is_the_quaternion_gru():
+    network = build_network({"network": "streaming"})
+    block = network.bottleneck.blocks["block0"]
+    assert type(block.time) is QuaternionGRU and type(block.time_out.weight) is torch.nn.Parameter
+    assert sum(parameter.numel() for parameter in network.parameters()) == 62_435
+    assert {"bottleneck.blocks.block1.time.weight_hidden", "encoder.split.convs.0.weight"} <= set(network.state_dict())
