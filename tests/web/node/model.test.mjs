@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { enhance } from "../../../qse/web/model/enhance.js";
+import { readMetadata } from "../../../qse/web/model/metadata.js";
+import { ModelStream, keptShare, mix } from "../../../qse/web/model/model_stream.js";
+
+const HOP = 200;
+const LATENCY = 120;
+
+/** An engine that only delays. */
+const delay = {
+  sampleRate: 16000,
+  hopLength: HOP,
+  latency: LATENCY,
+  initialState: () => new Float32Array(LATENCY),
+  async step(hop, state) {
+    const both = Float32Array.of(...state, ...hop);
+    return { enhanced: both.slice(0, HOP), state: both.slice(HOP) };
+  },
+};
+
+const noise = (length) => Float32Array.from({ length }, (_, i) => ((i * 7919 + ((i * i) % 104729)) % 1000) / 1000 - 0.5);
+
+function reader(channels, sampleRate) {
+  const read = async (start, count) => channels.map((samples) => samples.slice(start, start + count));
+  return { sampleRate, channels: channels.length, frames: channels[0].length, read };
+}
+
+async function enhanced(channels, sampleRate) {
+  const parts = channels.map(() => []);
+  for await (const block of enhance(reader(channels, sampleRate), delay)) {
+    block.forEach((samples, channel) => parts[channel].push(...samples));
+  }
+  return parts.map((part) => Float32Array.from(part));
+}
+
+test("readMetadata reads what the exporter wrote", () => {
+  for (const name of ["live-tiny", "live-base", "live-large"]) {
+    const bytes = new Uint8Array(readFileSync(new URL(`../../../models/${name}/model.onnx`, import.meta.url)));
+    const { sample_rate, hop_length, latency, ...rest } = readMetadata(bytes);
+    assert.deepEqual([rest.name, sample_rate, hop_length, latency], [name, "16000", "200", "120"]);
+    assert.throws(() => readMetadata(bytes.subarray(0, bytes.length - 3)), /ends early/);
+  }
+});
+
+test("readMetadata refuses what is no protobuf", () => {
+  assert.throws(() => readMetadata(Uint8Array.of(0x0f, 1, 2, 3)), /no ONNX file/);
+});
+
+test("enhance returns the length and the moments of the recording", async () => {
+  for (const length of [1, 119, 200, 32768, 40001]) {
+    const channels = [noise(length), noise(length).reverse()];
+    assert.deepEqual(await enhanced(channels, 16000), channels);
+  }
+});
+
+test("enhance is aligned at other rates", async () => {
+  for (const rate of [8000, 44100, 48000]) {
+    const tone = Float32Array.from({ length: rate }, (_, i) => Math.sin((2 * Math.PI * 1000 * i) / rate) * Math.sin((Math.PI * i) / rate));
+    const [found] = await enhanced([tone], rate);
+    assert.equal(found.length, tone.length);
+    found.forEach((sample, i) => assert.ok(Math.abs(sample - tone[i]) < 2e-4, `${rate}: ${i}`));
+  }
+});
+
+test("ModelStream replaces what is not finite by silence", async () => {
+  const fragile = { ...delay, step: async (hop, state) => ({ enhanced: hop[0] === 1 ? hop.map(() => NaN) : hop.slice(), state }) };
+  const stream = new ModelStream(fragile);
+  const hops = [0.5, 1, 0.25, NaN].map((value) => new Float32Array(HOP).fill(value));
+  const output = [];
+  for (const hop of hops) output.push((await stream.process(hop))[0]);
+  assert.deepEqual(output, [0.5, 0, 0.25, 0]);
+  assert.equal(stream.resets, 1);
+});
+
+test("ModelStream mixes the noisy signal of the same moment", async () => {
+  const noisy = noise(2000);
+  const stream = new ModelStream({ ...delay, step: async (hop, state) => ({ enhanced: new Float32Array(HOP), state }) });
+  const output = await stream.process(noisy, () => 1);
+  assert.deepEqual(output.slice(LATENCY), noisy.slice(0, 2000 - LATENCY));
+});
+
+test("mix and keptShare follow the attenuation limit", () => {
+  assert.equal(keptShare(null), 0);
+  assert.equal(keptShare(0), 1);
+  assert.equal(keptShare(20), Math.fround(0.1));
+  assert.deepEqual(mix(Float32Array.of(1), Float32Array.of(0), 0.25), Float32Array.of(0.75));
+});
