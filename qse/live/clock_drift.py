@@ -27,15 +27,16 @@ class Converter:
     ratio of the rates (1e-6 is one ppm); may be set before any block.
     """
 
-    def __init__(self, source_rate: float, target_rate: float):
+    def __init__(self, source_rate: float, target_rate: float, phase: float = 0.25):
+        """`phase`: position of the first output sample, in input samples; not an integer, where rounding would show."""
         self.stretch = 0.0
         self._step = source_rate / target_rate
         self._half = ceil(CROSSINGS * max(1.0, self._step))
         self._table = _table(self._half, min(1.0, 1 / self._step), ceil(PHASES / max(1.0, self._step)))
         self._slope = np.diff(self._table, axis=0)
         self._line = np.zeros(2 * self._half, np.float32)  # the samples that are still needed, oldest first
-        self._at = self._half + 0.25  # position of the next output sample in `_line`; never an integer
-        self.delay = (self._half - 0.25) / source_rate
+        self._at = self._half + phase  # position of the next output sample in `_line`
+        self.delay = (self._half - phase) / source_rate
 
     def process(self, block: np.ndarray) -> np.ndarray:
         """Take the next samples (samples,); return all output samples that they complete, float32."""

@@ -1,0 +1,120 @@
+"""Enhance live 16-bit PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live adapters."""
+
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+
+from ..live.clock_drift import Converter
+from ..runtime.attenuation import mixed, noisy_share
+from ..runtime.engine import Engine
+from ..runtime.model import Model
+from ..runtime.stream import Stream
+from ..runtime.zoo import DEFAULT_MODEL, resolve
+
+LOWEST_RATE, HIGHEST_RATE = 8000, 48000  # Hz
+FADE = 0.05  # seconds from the noisy to the enhanced signal when the filter is switched
+SPARE = 2  # samples by which two conversions of the sample rate may fall short of the input
+FULL_SCALE = 32768
+
+
+class PcmStream:
+    """Enhance one stream of interleaved 16-bit PCM (native byte order): as many bytes out as in, with a fixed latency.
+
+    Each channel is enhanced by itself. The model's sample rate limits the band of the enhanced signal; the noisy share
+    that an attenuation limit leaves in has the full band. Use a stream in one thread at a time.
+
+    `latency`: samples by which the output lags the input. `enabled`: if false, the output is the input, `latency`
+    samples later, bit for bit; may be set at any time and takes effect within FADE seconds, without a click.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | Model = DEFAULT_MODEL,
+        sample_rate: int = 16000,
+        channels: int = 1,
+        strength: float | None = None,
+    ):
+        """`model` is what `qse.load` returns, or takes. `strength`: attenuation limit in dB; None: no limit.
+
+        Raises ValueError for a sample rate, number of channels or strength out of range, QseError for a model that
+        cannot stream.
+        """
+        if not LOWEST_RATE <= sample_rate <= HIGHEST_RATE or sample_rate % 1:
+            raise ValueError(f"sample_rate must be from {LOWEST_RATE} to {HIGHEST_RATE} Hz, not {sample_rate}")
+        if channels < 1:
+            raise ValueError(f"channels must be at least 1, not {channels}")
+        engine = resolve(model).as_engine()
+        self.sample_rate, self.channels, self.enabled = sample_rate, channels, True
+        self.strength = strength
+        self._paths = [_ChannelPath(engine, sample_rate) for _ in range(channels)]
+        self.latency = self._paths[0].latency
+        self._past = np.zeros((self.latency, channels), np.float32)  # noisy samples that are not in the output yet
+        self._share = self._wanted
+
+    @property
+    def strength(self) -> float | None:
+        """Attenuation limit in dB (0: output = delayed input, None: no limit); may be changed at any time."""
+        return self._strength
+
+    @strength.setter
+    def strength(self, strength: float | None) -> None:
+        self._limit, self._strength = noisy_share(strength), strength
+
+    def process(self, pcm: bytes) -> bytes:
+        """Enhance the next block, of any length. Raises ValueError if it ends inside a sample."""
+        if len(pcm) % (2 * self.channels):
+            raise ValueError(f"{len(pcm)} bytes are no whole number of 16-bit samples in {self.channels} channels")
+        noisy = np.frombuffer(pcm, np.int16).reshape(-1, self.channels).astype(np.float32) / FULL_SCALE
+        enhanced = np.stack([path.process(noisy[:, c]) for c, path in enumerate(self._paths)], axis=1)
+        line = np.concatenate([self._past, noisy])
+        delayed, self._past = line[: len(noisy)], line[len(noisy) :]
+        out = np.rint(FULL_SCALE * self._mixed(enhanced, delayed))
+        return out.clip(-FULL_SCALE, FULL_SCALE - 1).astype(np.int16).tobytes()
+
+    @property
+    def _wanted(self) -> float:
+        return self._limit if self.enabled else 1.0
+
+    def _mixed(self, enhanced: np.ndarray, delayed: np.ndarray) -> np.ndarray:
+        wanted = self._wanted
+        if self._share == wanted:
+            return delayed if wanted == 1 else mixed(enhanced, delayed, wanted)
+        way = np.arange(1, len(delayed) + 1) / (FADE * self.sample_rate)
+        share = self._share + np.clip(wanted - self._share, -way, way)[:, None].astype(np.float32)
+        if len(share):
+            self._share = wanted if way[-1] >= abs(wanted - self._share) else float(share[-1, 0])
+        return enhanced + share * (delayed - enhanced)
+
+
+class _ChannelPath:
+    """One channel: to the model's sample rate, through the model, back; as many samples out as in."""
+
+    def __init__(self, engine: Engine, sample_rate: int):
+        self._stream = Stream(engine)
+        self._inward: Converter | None = None
+        self._outward: Converter | None = None
+        self._ready = np.zeros(0, np.float32)
+        self.latency = self._stream.latency
+        if sample_rate != engine.sample_rate:
+            self._ready = np.zeros(SPARE, np.float32)
+            self._inward = Converter(sample_rate, engine.sample_rate)
+            seconds = self._inward.delay + self._stream.latency / engine.sample_rate
+            self._outward, self.latency = _aligned(engine.sample_rate, sample_rate, seconds)
+            self.latency += SPARE
+
+    def process(self, noisy: np.ndarray) -> np.ndarray:
+        """(samples,) float32 -> enhanced (samples,)."""
+        if self._inward is None or self._outward is None:
+            return self._stream.process(noisy)
+        enhanced = self._outward.process(self._stream.process(self._inward.process(noisy)))
+        ready = np.concatenate([self._ready, enhanced])
+        self._ready = ready[len(noisy) :]
+        return ready[: len(noisy)]
+
+
+def _aligned(source_rate: int, target_rate: int, seconds: float) -> tuple[Converter, int]:
+    """Return a converter to follow a delay of `seconds`, and the delay of both: an integer number of samples."""
+    delay = (seconds + Converter(source_rate, target_rate, 0.0).delay) * target_rate
+    latency = ceil(delay) - 1
+    return Converter(source_rate, target_rate, (delay - latency) * source_rate / target_rate), latency
