@@ -36,6 +36,13 @@ def models(zoo, monkeypatch):
     return zoo
 
 
+@pytest.fixture
+def here(tmp_path, monkeypatch, models):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def delay(zoo):
     return qse.load(zoo / "live-base")
@@ -64,3 +71,37 @@ def command(monkeypatch, capsys):
         return end.value.code or 0, out, err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def training_audio(tmp_path_factory):
+    """Folders of speech, noise and validation pairs, 1.25 s each."""
+    import numpy as np
+    import soundfile
+
+    from qse.export.streaming import speech_like
+
+    folder, rng = tmp_path_factory.mktemp("audio"), np.random.default_rng(0)
+    clean = {name: speech_like(20000, 16000, seed) for seed, name in enumerate(("a/1", "b/1", "p", "q"))}
+    files = {f"speech/{name}": clean[name] for name in ("a/1", "b/1")}
+    files |= {"noise/hiss/1": 0.1 * rng.standard_normal(20000)}
+    files |= {f"valid/clean/{name}": clean[name] for name in ("p", "q")}
+    files |= {f"valid/noisy/{name}": 0.5 * clean[name] + 0.02 * rng.standard_normal(20000) for name in ("p", "q")}
+    for name, samples in files.items():
+        path = folder / f"{name}.wav"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(path, samples, 16000)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished_run(training_audio, tmp_path_factory):
+    """A training run from beginning to end, and what it reported after every step."""
+    import twins
+
+    from qse.train.run import train
+
+    out, reports = tmp_path_factory.mktemp("runs") / "whole", twins.Reports()
+    train(twins.CONFIG, twins.job(training_audio, out), reports)
+    assert reports.closed
+    return out, reports.rows

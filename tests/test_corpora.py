@@ -29,7 +29,7 @@ from qse.errors import QseError, UsageError
 from qse.evaluate.evaluation import EvaluationData, EvaluationRequest, run_evaluation
 from qse.export.streaming import speech_like
 from qse.networks import weights
-from qse.train.preflight import Job
+from qse.train.job import Job
 from qse.train.recipe import find_recipe, read_config
 from qse.train.run import train
 from qse.train.validation import read_pairs

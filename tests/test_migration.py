@@ -79,7 +79,7 @@ def test_migrated_builds_every_released_config(tmp_path, text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         network = build_network(config.model)
-        write_config(new, config)
+        write_config(new, config, network)
         again = read_config(new)
     assert (again.mix, again.loss, again.train) == (config.mix, config.loss, config.train)
     assert build_network(again.model).config == network.config
@@ -115,7 +115,7 @@ def test_renamed_keys_exist_in_the_configurations():
     pytest.importorskip("torch")
     from qse.data.mix_config import MixConfig
     from qse.networks.streaming import StreamingConfig
-    from qse.train.trainer import TrainConfig
+    from qse.train.train_config import TrainConfig
 
     for name, config in {"model": StreamingConfig, "mix": MixConfig, "train": TrainConfig}.items():
         fields = {field.name for field in dataclasses.fields(config)}

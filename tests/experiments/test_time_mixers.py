@@ -63,7 +63,7 @@ def study(tmp_path):
 def test_mixers_train_once_as_the_trainer_does(study, tmp_path, monkeypatch):
     from qse.experiments import time_mixers as mixers
     from qse.networks.weights import load_network
-    from qse.train.preflight import Job
+    from qse.train.job import Job
     from qse.train.recipe import read_config
     from qse.train.run import train
     from qse.train.validation import find_pairs, read_pairs, validate

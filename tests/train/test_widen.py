@@ -1,4 +1,4 @@
-"""A network of more channels computes what the narrow one did, and its twin channels come apart."""
+"""A widened network computes what the narrow one does, and copies of a channel learn different things."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from qse.train.widen import widen
 
 
 def pair(changes=None, **how):
-    """A network whose weights are far from where they began, and one of twice the width and two blocks more."""
+    """A network with weights far from their initial values, and one of twice the width with two blocks more."""
     torch.manual_seed(0)
     small = {**TINY, "window": 5, **how}
     narrow = build_network(small).train()
@@ -41,21 +41,21 @@ MIXERS = [*({"time_mixer": [word]} for word in TIME_MIXERS), {"qk_norm": True},
 
 
 @pytest.mark.parametrize("how", MIXERS)
-def test_twice_the_channels_compute_the_same(how):
+def test_grow_to_twice_the_channels_is_exact(how):
     narrow, wide = pair(**how)
     grow(wide, narrow.state_dict())
     same(narrow, wide)
 
 
 @pytest.mark.parametrize("changes", [{"channels": (3, 5, 4)}, {"growth": 5}, {"channels": (5, 2, 12), "growth": 3}])
-def test_any_number_of_channels_outside_of_the_blocks_computes_the_same(changes):
+def test_grow_to_any_channels_outside_blocks_is_exact(changes):
     narrow, wide = pair(changes)
     grow(wide, narrow.state_dict())
     same(narrow, wide)
 
 
 @pytest.mark.parametrize("how", MIXERS)
-def test_but_for_layer_norms_any_number_of_channels_computes_the_same(how, monkeypatch):
+def test_grow_to_any_channels_is_exact_but_for_layer_norms(how, monkeypatch):
     monkeypatch.setattr(QuaternionLayerNorm, "forward", lambda norm, x: x * norm.gain + norm.bias)
     narrow, wide = pair({"channels": (2, 3, 6)}, **how)
     grow(wide, narrow.state_dict())
@@ -63,7 +63,7 @@ def test_but_for_layer_norms_any_number_of_channels_computes_the_same(how, monke
 
 
 @pytest.mark.parametrize("name", ["qtransformer", "qtn"])
-def test_twice_the_channels_of_an_offline_network_compute_the_same(name):
+def test_widen_offline_networks_to_twice_the_channels(name):
     torch.manual_seed(0)
     small = {"network": name, "channels": 4, "n_fft": 64, "hop_length": 32, "encoder": [1], "decoder": [2], "layers": 1}
     narrow, wide = build_network(small).double().eval(), build_network({**small, "channels": 8}).double().eval()
@@ -76,19 +76,19 @@ def test_twice_the_channels_of_an_offline_network_compute_the_same(name):
 @pytest.mark.parametrize("how, changes", [
     ({"time_mixer": ["attention"]}, {"window": 10}), ({"algebra": "real"}, {"channels": (4, 4, 8), "growth": 4}),
 ])  # fmt: skip
-def test_what_cannot_be_widened_does_not_fit(how, changes):
+def test_grow_refuses_what_it_cannot_widen(how, changes):
     narrow = build_network({**TINY, "window": 5, **how})
     with pytest.raises(RuntimeError):
         grow(build_network({**TINY, "window": 5, **how, **changes}), narrow.state_dict())
 
 
-def test_real_layers_are_not_widened():
+def test_grow_refuses_real_layers():
     small = {"network": "conformer", "channels": 8, "n_fft": 64, "hop_length": 32, "encoder": [1], "decoder": [2]}
     with pytest.raises(RuntimeError):
         grow(build_network({**small, "channels": 16}), build_network(small).state_dict())
 
 
-def test_twins_learn_different_things():
+def test_grow_gives_copies_different_gradients():
     narrow, wide = pair()
     grow(wide, narrow.state_dict())
     wide(0.1 * torch.randn(2, 640))[0].square().sum().backward()
@@ -98,7 +98,7 @@ def test_twins_learn_different_things():
             assert (one - other).abs().max() > 0.1 * one.abs().max(), name
 
 
-def test_branches_that_are_left_out_are_gone_and_all_else_is_as_it_was():
+def test_grow_drops_pruned_branches():
     how = {**TINY, "blocks": 2, "pruned": ["block0.feed", "block1.attention"]}
     torch.manual_seed(0)
     whole, less = build_network({**TINY, "blocks": 2}), build_network(how)

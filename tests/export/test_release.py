@@ -1,0 +1,147 @@
+"""Released model folders: weights, card, and agreement of the graph with the network."""
+
+import shutil
+from dataclasses import replace
+from functools import partial
+
+import graphs
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import soundfile
+from twins import CONFIG, LOSS, PLAN, job, lines
+
+import qse
+from qse.errors import QseError
+from qse.export import release as release_module
+from qse.export.card import CardOptions
+from qse.export.release import release
+from qse.networks import enhance, weights
+from qse.networks.weights import load_network
+from qse.train.run import train
+from qse.train.stateful_training import training_loss
+
+
+@pytest.fixture(autouse=True)
+def short_measurement(monkeypatch):
+    """Time a model for a twentieth of a second of audio instead of ten seconds."""
+    monkeypatch.setattr(release_module, "measure", partial(release_module.measure, seconds=0.05))
+
+
+@pytest.fixture
+def without_export(monkeypatch):
+    """Write a constant graph where a test reads only weights and card: export takes ten seconds."""
+    monkeypatch.setattr(release_module, "export_stream", lambda network, path, **_: graphs.delay(path))
+
+
+def released(run, folder, **how) -> str:
+    """Release a run and return its card."""
+    release(run, folder, CardOptions(faults="It knows two noises."), **how)
+    return (folder / "card.md").read_text()
+
+
+def agrees(folder) -> bool:
+    """Whether ONNX Runtime and PyTorch agree on a released model."""
+    noisy = 0.1 * np.random.default_rng(0).standard_normal(16000).astype(np.float32)
+    network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
+    with torch.no_grad():
+        expected = enhance(network, torch.from_numpy(noisy)[None])[0].numpy()
+    return np.abs(qse.denoise(noisy, 16000, qse.load(folder)) - expected).max() < 1e-5
+
+
+def test_release_writes_the_best_average_and_its_card(finished_run, tmp_path):
+    out, _ = finished_run
+    card = released(out, tmp_path / "tiny")
+    assert agrees(tmp_path / "tiny")
+    _, header = weights.load(out / "best.safetensors")
+    best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
+    assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
+    assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
+    assert "    qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n" in card
+
+
+def test_release_of_an_offline_network(training_audio, tmp_path, command):
+    sizes = {"n_fft": 512, "hop_length": 256, "encoder": [1], "decoder": [2]}
+    config = replace(CONFIG, model={"network": "qdensenet", "channels": 4, **sizes})
+    train(config, job(training_audio, tmp_path / "run", valid=None, hours=0))
+    card = released(tmp_path / "run", tmp_path / "whole")
+    assert agrees(tmp_path / "whole")
+    assert "| algorithmic latency | whole recordings |" in card and "time per hop" not in card
+    with pytest.raises(QseError, match="whole needs whole recordings and cannot stream"):
+        qse.Stream(qse.load(tmp_path / "whole"))
+    noisy = 0.1 * np.random.default_rng(0).standard_normal((12 * 44100, 2))
+    soundfile.write(tmp_path / "noisy.wav", noisy, 44100)
+    arguments = "--model", tmp_path / "whole", "-o", tmp_path / "out.wav"
+    assert command("denoise", tmp_path / "noisy.wav", *arguments)[0] == 0
+    enhanced, rate = soundfile.read(tmp_path / "out.wav")
+    assert (enhanced.shape, rate) == (noisy.shape, 44100)
+    whole = qse.denoise(soundfile.read(tmp_path / "noisy.wav")[0], 44100, tmp_path / "whole")
+    np.testing.assert_allclose(enhanced, whole, atol=1e-4)
+
+
+def test_release_refuses_folders_of_runs(finished_run, tmp_path):
+    before = {path.name: path.read_bytes() for path in finished_run[0].iterdir()}
+    shutil.copytree(finished_run[0], tmp_path / "other")
+    with pytest.raises(QseError, match="other: is a run, which the model would replace"):
+        release(finished_run[0], tmp_path / "other")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()} == before
+    with pytest.raises(QseError, match=r"config.toml: is a file; name a folder for the model"):
+        release(finished_run[0], tmp_path / "other/config.toml")
+    with pytest.raises(QseError, match="in a folder of its own"):
+        release(finished_run[0], finished_run[0] / "../" / finished_run[0].name)
+    assert {path.name: path.read_bytes() for path in finished_run[0].iterdir()} == before
+
+
+def test_release_failing_to_score_writes_nothing(finished_run, training_audio, tmp_path, monkeypatch):
+    with pytest.raises(QseError, match="nothing: no pairs"):
+        release(finished_run[0], tmp_path / "model", valid=tmp_path / "nothing")
+    monkeypatch.setattr("qse.export.release.validate", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        release(finished_run[0], tmp_path / "model", valid=training_audio / "valid")
+    assert not (tmp_path / "model").exists()
+
+
+def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, without_export):
+    fault = iter(["gradient", "", "", "loss", "loss", "loss"])
+
+    def loss(*batch):
+        total, terms, carried = training_loss(LOSS)(*batch)
+        kind = next(fault)
+        if kind == "gradient":  # where the loss is a number all the same
+            total.register_hook(lambda gradient: gradient * np.nan)
+        return total * (np.nan if kind == "loss" else 1), terms, carried
+
+    monkeypatch.setattr("qse.train.run.training_loss", lambda *_: loss)
+    some, none = tmp_path / "some", tmp_path / "none"
+    plan = replace(CONFIG, train=replace(PLAN, steps=3))
+    train(plan, job(training_audio, some, valid=None))
+    (row,) = lines(some / "train.csv")
+    assert float(row["loss"]) < 100 and row["skipped"] == "1"
+    assert "3 steps (1 left out), " in released(some, tmp_path / "some-model")
+    train(plan, job(training_audio, none, valid=None))
+    assert lines(none / "train.csv")[0]["loss"] == "nan"
+    with pytest.raises(QseError, match="none: no step has changed its weights"):
+        released(none, tmp_path / "none-model")
+
+
+def test_release_averages_runs(finished_run, training_audio, tmp_path, without_export):
+    out, _ = finished_run
+    train(CONFIG, job(training_audio, tmp_path / "run", valid=None, hours=0, start=out))
+    card = released(out, tmp_path / "mean", others=[tmp_path / "run"], valid=training_audio / "valid")
+    one, other = (
+        weights.pick(weights.load(path)[0], "average")["decoder.head.weight"]
+        for path in (out / "best.safetensors", tmp_path / "run/checkpoint.safetensors")
+    )
+    mean, _ = weights.load(tmp_path / "mean/weights.safetensors")
+    assert torch.allclose(mean["decoder.head.weight"], (one + other) / 2) and not torch.equal(one, other)
+    assert "; mean with the weights of run |" in card and "Validation pairs, mean: WB-PESQ" in card
+
+
+def test_release_names_the_origin(finished_run, training_audio, tmp_path, without_export):
+    out, _ = finished_run
+    train(CONFIG, job(training_audio, tmp_path / "run", valid=None, hours=0, start=out))
+    cards = [released(tmp_path / "run", tmp_path / name) for name in ("other", out.name)]
+    assert all(f"| training | 1 steps after those of {out.name}, in all" in card for card in cards)
+    assert ["the release before this one" in card for card in cards] == [False, True]

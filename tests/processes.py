@@ -1,0 +1,15 @@
+"""Work of processes that end early. They import little, so that they start fast."""
+
+import os
+import signal
+
+
+def interrupted(rank: int, processes: int) -> None:
+    """Ctrl-C while the corpora are read: the terminal signals all processes."""
+    os.kill(os.getppid(), signal.SIGINT)
+    raise KeyboardInterrupt
+
+
+def killed(rank: int, processes: int) -> None:
+    """End as a process does when the system runs out of memory."""
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,53 @@
+"""Checkpoint files: contents, and what a failing write leaves."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from twins import same
+
+from qse.errors import QseError
+from qse.networks import weights
+from qse.train import checkpoint
+
+
+def test_checkpoint_save_and_load(tmp_path):
+    tensors = {"model.a": torch.randn(3, 2).t(), "model.b": torch.tensor(7), "average.a": torch.ones(1)}
+    checkpoint.save(tmp_path / "c.safetensors", tensors, {"step": "3"})
+    found, header = weights.load(tmp_path / "c.safetensors")
+    same(found, tensors)
+    assert header == {"step": "3"} and os.listdir(tmp_path) == ["c.safetensors"]
+    (tmp_path / "beside").touch()
+    assert (tmp_path / "c.safetensors").stat().st_mode == (tmp_path / "beside").stat().st_mode
+    assert weights.pick(found, "model").keys() == {"a", "b"}
+
+
+@pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt()])
+def test_checkpoint_save_failing_keeps_the_last_one(tmp_path, monkeypatch, error):
+    path = tmp_path / "c.safetensors"
+    checkpoint.save(path, {"a": torch.ones(3)}, {"step": "1"})
+
+    write = Path.write_bytes
+
+    def half(path, data):
+        write(path, data[: len(data) // 2])
+        raise error
+
+    with monkeypatch.context() as patch, pytest.raises((QseError, KeyboardInterrupt)) as raised:
+        patch.setattr(Path, "write_bytes", half)
+        checkpoint.save(path, {"a": torch.zeros(3)}, {"step": "2"})
+    found, header = weights.load(path)
+    assert torch.equal(found["a"], torch.ones(3)) and header == {"step": "1"}
+    if isinstance(error, OSError):
+        assert f"{path}: cannot write the checkpoint (No space left on device)" in str(raised.value)
+        assert os.listdir(tmp_path) == ["c.safetensors"]
+
+
+def test_weights_load_names_damaged_files(tmp_path):
+    (tmp_path / "torn.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{")
+    for name in ("torn.safetensors", "none.safetensors"):
+        with pytest.raises(QseError, match=f"{name}: cannot read the checkpoint"):
+            weights.load(tmp_path / name)

@@ -1,0 +1,75 @@
+"""Which optimiser trains which weight; restoring their states."""
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import twins
+
+from qse.errors import QseError
+from qse.networks import build_network, weights
+from qse.train import checkpoint
+from qse.train.optimizers import optimizers
+
+PLAN = replace(twins.PLAN, optimizer="muon")
+
+
+def test_optimizers_assign_each_parameter_once():
+    network = build_network(twins.TINY)
+    adam, muon = optimizers(network, "muon", (0.9, 0.99), 0.0)
+    of = [[id(p) for group in optimizer.param_groups for p in group["params"]] for optimizer in (adam, muon)]
+    assert sorted(of[0] + of[1]) == sorted(id(p) for p in network.parameters())
+    names = {name for name, p in network.named_parameters() if id(p) in of[1]}
+    assert {name.split(".")[-1] for name in names} == {"weight", "weight_input", "weight_hidden"}
+    assert not any("norm" in name or "head" in name for name in names) and "encoder.down1.conv.weight" in names
+
+
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_optimizers_do_not_decay_gains_and_biases(name):
+    network = build_network(twins.TINY)
+    before = {name: p.detach().clone() for name, p in network.named_parameters()}
+    for p in network.parameters():
+        p.grad = torch.zeros_like(p)
+    for optimizer in optimizers(network, name, (0.9, 0.99), 0.5):
+        for group in optimizer.param_groups:
+            group["lr"] = 0.1
+        optimizer.step()
+    for path, p in network.named_parameters():
+        kind = path.split(".")[-1]
+        decays = kind.startswith("weight") and ".norm" not in path
+        torch.testing.assert_close(p, 0.95 * before[path] if decays else before[path], msg=path)
+
+
+def test_optimizers_restore_to_the_same_numbers(tmp_path):
+    whole = twins.live(PLAN)
+    for _ in range(4):
+        whole.step()
+        if whole.done == 2:
+            checkpoint.save(tmp_path / "checkpoint.safetensors", whole.tensors(), whole.header())
+    rest = twins.live(PLAN)
+    rest.restore(*weights.load(tmp_path / "checkpoint.safetensors"))
+    rest.step()
+    rest.step()
+    twins.same(rest.tensors(), whole.tensors())
+
+
+@pytest.mark.parametrize(("one", "other"), [("adamw", "muon"), ("muon", "adamw")])
+def test_trainer_restore_with_another_optimizer(one, other):
+    before, after = (twins.live(replace(PLAN, optimizer=name)) for name in (one, other))
+    before.step()
+    after.restore(before.tensors(), before.header())
+    kept, had = (
+        {name: value for name, value in run.tensors().items() if name.startswith("optimizer.")}
+        for run in (after, before)
+    )
+    twins.same(kept, {name: had[name] for name in kept})
+    assert "optimizer.exp_avg.decoder.head.weight" in kept and not any("encoder.down1.conv" in name for name in kept)
+    after.step()
+    assert not after.skipped
+
+
+def test_optimizers_refuse_muon_for_real_networks():
+    with pytest.raises(QseError, match="no quaternion weights; choose adamw"):
+        optimizers(build_network({**twins.TINY, "algebra": "real"}), "muon", (0.9, 0.99), 0.0)

@@ -1,0 +1,71 @@
+"""Several processes against one, their signals and their errors."""
+
+import json
+import os
+import signal
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import processes
+import twins
+from twins import same
+
+from qse.errors import QseError
+from qse.networks import weights
+from qse.train import parallel
+
+
+def test_launch_reports_a_killed_process():
+    with pytest.raises(QseError, match=r"signal SIGKILL; where a checkpoint lies, --resume goes on from there$"):
+        parallel.launch(processes.killed, 2)
+
+
+def test_launch_ends_as_interrupted():
+    with pytest.raises(SystemExit) as end:
+        parallel.launch(processes.interrupted, 2)
+    assert end.value.code == 130
+
+
+def test_launch_raises_the_error_of_a_process(two_processes):
+    _, error, (before, after) = two_processes
+    assert error == "this is how it ends" and after == before
+
+
+def test_launch_trains_two_processes_as_one(two_processes):
+    folder, *_ = two_processes
+    (zero, heard), (one, said) = (weights.load(folder / f"{rank}.safetensors") for rank in (0, 1))
+    same(zero, one)  # parameters, statistics, average and optimiser stay in step
+    joined = twins.linear(rank=0, size=8)
+    joined.step()
+    for name, p in joined.network.named_parameters():
+        torch.testing.assert_close(zero[f"gradient.{name}"], p.grad, rtol=1e-5, atol=1e-7)
+    heard, said = (json.loads(header["findings"]) for header in (heard, said))
+    assert heard["terms"] != said["terms"]  # batches of their own
+    assert heard["stops"] == said["stops"] == [True, False]
+    assert heard["skipped"] == said["skipped"] == 1
+    assert heard["samples"] == said["samples"] == joined.heard == 8 * 6
+    assert heard["gathered"] == said["gathered"] == [0, 10, 1, 11]
+
+
+def test_launch_passes_signals_on():
+    class Process:
+        ended = 0
+
+        def terminate(self):
+            self.ended += 1
+
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with parallel._signals_passed_on() as (crew, heard):
+        crew.append(Process())
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)  # which the terminal has sent them itself
+        assert crew[0].ended == 1 and heard == [signal.SIGTERM, signal.SIGINT]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_average_of_one_process():
+    x = torch.tensor([1.0, 2.0])
+    parallel.average_([x])
+    assert x.tolist() == [1, 2] and parallel.gather([3]) == [3]

@@ -1,0 +1,86 @@
+"""Runs that cannot be done are refused before anything is written."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from twins import CONFIG, LOSS, PLAN, TINY, job
+
+from qse.errors import QseError
+from qse.losses.composite import LossConfig
+from qse.train.job import Job
+from qse.train.recipe import RunConfig
+from qse.train.run import train
+
+
+def refused(sentence: str, config: RunConfig, job: Job) -> None:
+    with pytest.raises(QseError, match=sentence):
+        train(config, job)
+
+
+def test_prepare_names_missing_packages(training_audio, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    refused(
+        r"needs the package matplotlib: pip install \"qse-speech\[train\]\"",
+        CONFIG,
+        job(training_audio, tmp_path / "run"),
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_prepare_refuses(finished_run, training_audio, tmp_path):
+    def to(name: str, **how) -> Job:
+        return job(training_audio, tmp_path / name, **how)
+
+    out, _ = finished_run
+    before = (out / "checkpoint.safetensors").read_bytes()
+    refused("whole: holds a run already; continue it with --resume", CONFIG, job(training_audio, out))
+    for name in ("best.safetensors", "train.csv", "valid.csv"):  # of a run that came to no checkpoint
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+        refused("holds a run already; continue it", CONFIG, to(name))
+    refused(
+        r"checkpoint.safetensors: no checkpoint to resume from",
+        CONFIG,
+        to("new", resume=True),
+    )
+    refused("speech: no such folder", CONFIG, job(tmp_path, tmp_path / "new", valid=training_audio / "valid"))
+    refused("gpu: choose cpu or cuda", CONFIG, to("unborn", device="gpu"))
+    refused("2: they would share one GPU", CONFIG, to("unborn", device="cuda", processes=2))
+    refused("nothing: no pairs", CONFIG, to("unborn", valid=tmp_path / "nothing"))
+    assert not (tmp_path / "unborn").exists()
+    refused("unknown key 'size'", replace(CONFIG, model={**TINY, "size": 3}), to("new"))
+    slow = replace(CONFIG, model={**TINY, "sample_rate": 8000})
+    refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, to("new"))
+    slow = replace(slow, mix=replace(slow.mix, sample_rate=8000), loss=LossConfig(pesq=0, stoi=1))
+    refused("pesq and stoi need 16000 Hz, the model works at 8000", slow, to("new", valid=None))
+    for segment, loss, plan in (
+        (0.03, replace(LOSS, mrstft=1.0), PLAN),  # which reads 600 samples
+        (0.1, replace(LOSS, compressed=1.0, n_fft=4096), PLAN),
+        (0.0385, replace(LOSS, mrstft=1.0), replace(PLAN, carry_state_probability=0.5)),  # hops less the latency
+        (0.39, replace(LOSS, stoi=1.0), PLAN),
+        (0.401, replace(LOSS, stoi=1.0), replace(PLAN, carry_state_probability=0.5)),
+        (0.0039, LOSS, replace(PLAN, carry_state_probability=0.5)),  # a single hop
+    ):
+        short = replace(CONFIG, mix=replace(CONFIG.mix, segment=segment), loss=loss, train=plan)
+        refused(f"mix.segment is {segment} s.* make it longer", short, to("new", valid=None))
+    real = replace(CONFIG, model={"network": "conformer"}, train=replace(PLAN, optimizer="muon"))
+    refused("no quaternion weights; choose adamw", real, to("unborn", valid=None))
+    assert not (tmp_path / "unborn").exists()
+    (tmp_path / "file").write_text("in the way")
+    refused("file: cannot write there", CONFIG, to("file"))
+    refused("a: cannot write there", CONFIG, to("file/a"))
+    assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_prepare_names_checkpoints_of_another_model(finished_run, training_audio, tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "checkpoint.safetensors").write_bytes((finished_run[0] / "checkpoint.safetensors").read_bytes())
+    (out / "config.toml").write_text("what the run is")
+    wider = replace(CONFIG, model={**TINY, "growth": 4})
+    refused(r"run/checkpoint.safetensors: not a checkpoint of this model", wider, job(training_audio, out, resume=True))
+    assert (out / "config.toml").read_text() == "what the run is"

@@ -1,0 +1,155 @@
+"""Training runs: the files that they leave, stopping, resuming, and failing."""
+
+import os
+import shutil
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import soundfile
+from twins import CONFIG, CPU, PLAN, TINY, Reports, job, lines, same
+
+from qse.errors import QseError
+from qse.networks import build_network, weights
+from qse.networks.weights import weights_step
+from qse.train.recipe import read_config
+from qse.train.run import train
+from qse.train.validation import METRICS, find_pairs, quality, read_pairs, validate
+
+
+def test_train_writes_its_files(finished_run):
+    out, reports = finished_run
+    assert {path.name for path in out.iterdir()} == {
+        "config.toml", "checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png",
+    }  # fmt: skip
+    assert [row["step"] for row in reports] == [1, 2, 3, 4, 5, 6, 7]
+    assert reports[-1]["audio"] == 7 * 2 * 0.25
+    assert [row["step"] for row in lines(out / "train.csv")] == ["3", "6", "7"]
+    assert [row["step"] for row in lines(out / "valid.csv")] == ["4", "7"]
+    mean = np.mean([row["loss"] for row in reports[3:6]])
+    assert float(lines(out / "train.csv")[1]["loss"]) == pytest.approx(mean, rel=1e-5)
+    config = read_config(out / "config.toml")
+    assert config.train == PLAN and config.mix == CONFIG.mix and config.loss == CONFIG.loss
+
+
+def test_train_keeps_the_best_average(finished_run, training_audio):
+    out, _ = finished_run
+    tensors, header = weights.load(out / "best.safetensors")
+    scores = {row["step"]: float(row["pesq_wb"]) + float(row["si_sdr"]) / 10 for row in lines(out / "valid.csv")}
+    assert float(header["best"]) == pytest.approx(max(scores.values()), rel=1e-5)
+    assert scores[header["step"]] == max(scores.values())
+    net = build_network(read_config(out / "config.toml").model)
+    net.load_state_dict(weights.pick(tensors, "average"))
+    found = validate(net, read_pairs(find_pairs(training_audio / "valid", 16000)), CPU)
+    assert quality(found) == pytest.approx(float(header["best"]))
+
+
+def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_audio, tmp_path):
+    class StopAtThree(Reports):
+        def __call__(self, row, plan):
+            super().__call__(row, plan)
+            if row["step"] == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    out, reports = tmp_path / "parts", StopAtThree()
+    before = signal.getsignal(signal.SIGTERM)
+    train(CONFIG, job(training_audio, out), reports)
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert [row["step"] for row in reports.rows] == [1, 2, 3, 4]  # the step that was asked is the last one
+    assert weights.load(out / "checkpoint.safetensors")[1]["step"] == "4"
+    train(CONFIG, job(training_audio, out, resume=True))
+    for name in ("checkpoint.safetensors", "best.safetensors"):
+        (expected, old), (found, new) = (weights.load(folder / name) for folder in (finished_run[0], out))
+        same(found, expected)
+        assert {**new, "seconds": ""} == {**old, "seconds": ""}
+    for table in ("train", "valid"):
+        expected, found = (lines(folder / f"{table}.csv") for folder in (finished_run[0], out))
+        assert [{**row, "train_hours": ""} for row in found] == [{**row, "train_hours": ""} for row in expected]
+
+
+def test_train_killed_in_validation_validates_on_resume(finished_run, training_audio, tmp_path, monkeypatch):
+    def killed(*_):
+        raise SystemExit(137)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr("qse.train.validator.validate", killed)
+        train(CONFIG, job(training_audio, tmp_path / "run"))
+    train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
+    assert lines(tmp_path / "run" / "valid.csv") == lines(finished_run[0] / "valid.csv")
+
+
+def test_train_stops_during_validation(finished_run, training_audio, tmp_path, monkeypatch):
+    scored = []
+
+    def score(_, pair, __):
+        os.kill(os.getpid(), signal.SIGTERM)
+        scored.append(pair.name)
+        return dict.fromkeys(METRICS, 0.0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("qse.train.validation._score", score)
+        train(CONFIG, job(training_audio, tmp_path / "run"))
+    assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
+    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"  # which was not due
+    train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
+    assert lines(tmp_path / "run/valid.csv") == lines(finished_run[0] / "valid.csv")
+
+
+def test_train_resume_of_a_finished_run_changes_nothing(finished_run, training_audio):
+    out, _ = finished_run
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    train(CONFIG, job(training_audio, out, resume=True))
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_train_time_limit_leaves_a_checkpoint(training_audio, tmp_path):
+    train(CONFIG, job(training_audio, tmp_path / "run", valid=None, hours=0))
+    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
+
+
+def test_train_failing_resume_changes_nothing(finished_run, training_audio, tmp_path):
+    shutil.copytree(finished_run[0], tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    other = replace(CONFIG, train=replace(CONFIG.train, learning_rate=0.5))
+    with pytest.raises(QseError, match="no such folder"):
+        train(other, job(tmp_path / "typo", tmp_path / "run", resume=True, valid=training_audio / "valid"))
+    wider = replace(other, model={**TINY, "blocks": 2})
+    with pytest.raises((QseError, RuntimeError)):
+        train(wider, job(training_audio, tmp_path / "run", resume=True))
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+
+
+def test_train_resume_without_best_keeps_a_new_one(finished_run, training_audio, tmp_path):
+    out = tmp_path / "same"
+    out.mkdir()
+    for name in ("checkpoint.safetensors", "config.toml"):
+        shutil.copyfile(finished_run[0] / name, out / name)
+    steps = CONFIG.train.steps + 1
+    train(replace(CONFIG, train=replace(CONFIG.train, steps=steps)), job(training_audio, out, resume=True))
+    assert weights.load(out / "best.safetensors")[1]["step"] == str(steps)
+
+
+def test_train_resume_ignores_scores_of_other_pairs(finished_run, training_audio, tmp_path):
+    shutil.copytree(finished_run[0], out := tmp_path / "same")
+    shutil.copytree(training_audio / "valid", harder := tmp_path / "harder")
+    for path in (harder / "noisy").iterdir():
+        soundfile.write(path, soundfile.read(path)[0] + 0.3 * np.random.default_rng(0).standard_normal(20000), 16000)
+    one, two = (replace(CONFIG, train=replace(CONFIG.train, steps=CONFIG.train.steps + more)) for more in (1, 2))
+    train(one, job(training_audio, out, resume=True, valid=None))
+    bests = (weights.load(folder / "checkpoint.safetensors")[1]["best"] for folder in (out, finished_run[0]))
+    assert len(set(bests)) == 1
+    train(two, job(training_audio, out, resume=True, valid=harder))
+    assert weights.load(out / "best.safetensors")[1]["step"] == str(two.train.steps)
+
+
+def test_weights_step_names_best_and_last(training_audio, tmp_path):
+    out = tmp_path / "run"
+    train(CONFIG, job(training_audio, out, hours=0))
+    train(CONFIG, job(training_audio, out, resume=True, valid=None))
+    assert weights_step(out) == "1 of 7"
+    (out / "best.safetensors").unlink()
+    assert weights_step(out) == "7"

@@ -1,0 +1,107 @@
+"""Losses of streams that continue from step to step, against one long stream; the state in checkpoints."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import twins
+from twins import PLAN, TINY, same
+
+from qse.losses.composite import LossConfig
+from qse.networks import build_network, enhance, weights
+from qse.train import checkpoint
+from qse.train.stateful_training import training_loss
+
+
+def network():
+    torch.manual_seed(0)
+    net = build_network(TINY).eval()  # with constant statistics
+    torch.nn.init.normal_(net.decoder.head.weight, std=0.3)
+    return net
+
+
+RMS = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
+
+
+@torch.no_grad()
+def test_training_loss_continues_carried_streams():
+    net, parts = network(), [0.1 * torch.randn(4, 1600) for _ in range(3)]
+    stream, carried = enhance(net, torch.cat(parts, 1)), {}
+    loss = training_loss(RMS, carry_state_probability=1.0)
+    for number, part in enumerate(parts):
+        part = torch.nn.functional.pad(part, (0, 7))  # more than whole hops
+        begin, end = number * 1600, (number + 1) * 1600 - net.latency
+        expected = stream[:, begin:end].square().mean(1).sqrt().mean()
+        total, _, carried = loss(net, part, 0 * part, carried)
+        torch.testing.assert_close(total, expected, rtol=0, atol=1e-6)
+
+
+@torch.no_grad()
+def test_training_loss_draws_the_items_that_continue():
+    net, parts = network(), [0.1 * torch.randn(4, 1600) for _ in range(2)]
+    torch.manual_seed(1)
+    of_second = []
+    for probability in (1e-9, 0.5, 1.0):
+        loss = training_loss(RMS, probability)
+        carried = loss(net, parts[0], 0 * parts[0], {})[2]
+        of_second.append(loss(net, parts[1], 0 * parts[1], carried)[0].item())
+    assert len({round(value, 6) for value in of_second}) == 3
+
+    carried = loss(net, parts[0] * float("nan"), 0 * parts[0], {})[2]  # a loss that is not finite leaves zeros
+    assert loss(net, parts[1], 0 * parts[1], carried)[0].item() == pytest.approx(of_second[0], abs=1e-6)
+    assert not any(state.any() for state in carried.values())
+
+
+def test_training_loss_without_states_carries_nothing():
+    noisy = 0.1 * torch.randn(2, 640)
+    assert training_loss(RMS)(network(), noisy, noisy, {})[2] == {}
+    offline = build_network({"network": "qtn", "channels": 4, "n_fft": 64, "hop_length": 32, "encoder": [1],
+                             "decoder": [2], "layers": 1})  # fmt: skip
+    assert training_loss(RMS, 0.5)(offline, noisy, noisy, {})[2] == {}
+
+
+def test_trainer_restore_continues_carried_states(tmp_path):
+    on = twins.carrying(done=2)
+    checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header())
+    rest = twins.carrying()
+    rest.restore(*weights.load(tmp_path / "c.safetensors"))
+    same(rest.carried, on.carried)
+    assert any(state.any() for state in on.carried.values())
+    terms = [[run.step()[0] for _ in range(3)] for run in (on, rest)]
+    assert terms[0] == terms[1]
+    same(rest.tensors(), on.tensors())
+
+    cheat = twins.carrying()  # the test must see a state that is lost
+    cheat.restore(*weights.load(tmp_path / "c.safetensors"))
+    cheat.carried = {}
+    assert [cheat.step()[0] for _ in range(3)] != terms[0]
+
+
+def test_trainer_restore_continues_each_process(two_processes):
+    folder, *_ = two_processes
+    for rank in (0, 1):
+        (on, said), (rest, found) = (weights.load(folder / f"{name}{rank}.safetensors") for name in ("on", "rest"))
+        same(rest, on)
+        assert json.loads(found["terms"]) == json.loads(said["terms"])
+    states = [weights.pick(rest, f"carried.{rank}") for rank in (0, 1)]
+    assert states[0] and states[0].keys() == states[1].keys()
+    assert any(not torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_trainer_restore_without_carried_states_warns():
+    """Checkpoints of earlier versions, and of runs with another batch size."""
+    on = twins.carrying(done=2)
+    tensors, header = on.tensors(), on.header()
+    old = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
+    for found, head in ((old, header), (tensors, {**header, "batch": "3"}), (old, {**header, "batch": "2"})):
+        rest = twins.carrying()
+        with pytest.warns(UserWarning, match="no carried states .* start at zero"):
+            rest.restore(found, head)
+        assert rest.carried == {} and np.isfinite(rest.step()[0]["loss"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        twins.carrying(plan=PLAN).restore(old, header)  # whose items never continue

@@ -1,0 +1,75 @@
+"""Validation scores against the metrics, and pairs that cannot be used."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import soundfile
+from torch import nn
+from twins import CPU, TINY
+
+from qse.errors import QseError
+from qse.evaluate.metrics import score_pair
+from qse.export.streaming import speech_like
+from qse.networks import build_network, enhance
+from qse.train.validation import METRICS, Utterance, find_pairs, read_pairs, validate
+
+
+def write(path, samples, sample_rate=16000):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, samples, sample_rate)
+
+
+def test_validate_is_the_mean_over_pairs(training_audio):
+    torch.manual_seed(0)
+    net, pairs = build_network(TINY).train(), read_pairs(find_pairs(training_audio / "valid", 16000))
+    found = validate(net, pairs, CPU)
+    assert net.training and [pair.name for pair in pairs] == ["p", "q"]
+    rows = []
+    for pair in pairs:
+        with torch.no_grad():
+            enhanced = enhance(net.eval(), torch.from_numpy(pair.noisy)[None])[0].numpy()
+        rows.append(score_pair(clean=pair.clean, enhanced=enhanced, metrics=METRICS))
+    assert found == pytest.approx({metric: (rows[0][metric] + rows[1][metric]) / 2 for metric in METRICS})
+
+
+def test_validate_of_a_silent_network_is_nan():
+    pair = Utterance("p", np.ones(16000, np.float32), speech_like(16000, 16000))
+
+    class Mute(nn.Module):
+        def forward(self, noisy):
+            return 0 * noisy
+
+    assert all(np.isnan(score) for score in validate(Mute(), [pair], CPU).values())
+
+
+def test_read_pairs_names_unusable_pairs(tmp_path):
+    tone = 0.1 * np.sin(np.arange(1600))
+
+    def refused(folder, sentence, sample_rate=16000):
+        with pytest.raises(QseError, match=sentence):
+            read_pairs(find_pairs(tmp_path / folder, sample_rate))
+
+    refused("none", "none: no pairs; put files of equal names into")
+    write(tmp_path / "alone/noisy/a.wav", tone)
+    write(tmp_path / "alone/clean/b.wav", tone)
+    refused("alone", r"alone/noisy/a.wav: there is no clean file of this name")
+    write(tmp_path / "short/noisy/a.wav", tone), write(tmp_path / "short/clean/a.wav", tone[1:])
+    refused("short", r"short/clean/a.wav has 1599 samples, but .*short/noisy/a.wav has 1600")
+    write(tmp_path / "rate/noisy/a.wav", tone, 8000), write(tmp_path / "rate/clean/a.wav", tone)
+    refused("rate", r"rate/clean/a.wav has 16000 Hz, but .*rate/noisy/a.wav has 8000 Hz")
+    refused("rate", "rate: validation works at 16000 Hz, not at 8000", 8000)
+    write(tmp_path / "two/noisy/a.wav", np.stack([tone, tone], 1)), write(tmp_path / "two/clean/a.wav", tone)
+    refused("two", r"two/noisy/a.wav has 2 channels")
+    word = np.pad(speech_like(2400, 16000), (0, 16000))
+    for folder, clean in (
+        ("brief", tone), ("long", np.tile(tone, 400)), ("silent", np.zeros(16000)), ("word", word),
+        ("words", np.tile(np.pad(speech_like(1600, 16000), (0, 14400)), 8)),
+    ):  # fmt: skip
+        write(tmp_path / folder / "noisy/a.wav", clean + 0.01), write(tmp_path / folder / "clean/a.wav", clean)
+    refused("brief", r"brief/clean/a.wav: validation files last 0.5 to 30 s")
+    refused("long", r"long/clean/a.wav: validation files last 0.5 to 30 s")
+    refused("silent", r"silent/clean/a.wav: is silent")
+    refused("word", r"word/clean/a.wav: cannot be judged \(STOI has no score")
+    refused("words", r"words/clean/a.wav: cannot be judged \(PESQ has no score")

@@ -1,0 +1,73 @@
+"""Runs that start from the weights of another run or model."""
+
+import shutil
+from dataclasses import replace
+
+import graphs
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from twins import CONFIG, TINY, job, same
+
+from qse.errors import QseError
+from qse.networks import build_network, enhance, weights
+from qse.train.run import train
+from qse.train.warm_start import start_from
+
+DEEPER = {**TINY, "blocks": 3}
+
+
+def test_start_from_a_run_with_new_blocks(finished_run):
+    """New blocks pass everything on, so that the deeper network computes what the small one does."""
+    out, _ = finished_run
+    small, large = build_network(TINY).eval(), build_network(DEEPER).eval()
+    kept, header = weights.load(out / "best.safetensors")
+    small.load_state_dict(weights.pick(kept, "average"))
+    assert start_from(large, out) == header
+    noisy = 0.1 * torch.randn(1, 1600)
+    with torch.no_grad():
+        assert torch.equal(enhance(large, noisy), enhance(small, noisy))
+
+
+def test_start_from_a_model_by_name(finished_run, tmp_path, monkeypatch):
+    (tmp_path / "first").mkdir()
+    graphs.delay(tmp_path / "first/model.onnx")
+    shutil.copyfile(finished_run[0] / "best.safetensors", tmp_path / "first/weights.safetensors")
+    monkeypatch.setenv("QSE_MODELS", str(tmp_path))
+    network = build_network(TINY)
+    start_from(network, "first")
+    same(network.state_dict(), weights.pick(weights.load(finished_run[0] / "best.safetensors")[0], "average"))
+
+
+def test_train_from_a_run_trains_new_blocks(finished_run, training_audio, tmp_path):
+    out, _ = finished_run
+    header = weights.load_header(out / "best.safetensors")
+    train(replace(CONFIG, model=DEEPER), job(training_audio, tmp_path / "run", valid=None, hours=0, start=out))
+    found, new = weights.load(tmp_path / "run/checkpoint.safetensors")
+    assert (new["step"], new["origin"]) == ("1", out.name)
+    assert int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000
+    block = "model.bottleneck.blocks.block2"  # whose last layers were zero
+    assert found[f"{block}.time_out.weight"].any() and found[f"{block}.feed.2.weight"].any()
+
+
+def test_train_from_refuses_weights_that_do_not_fit(finished_run, training_audio, tmp_path):
+    out, _ = finished_run
+
+    def refused(sentence, model, **how):
+        with pytest.raises(QseError, match=sentence):
+            train(replace(CONFIG, model=model), job(training_audio, tmp_path / "new", **how))
+        assert not (tmp_path / "new").exists()
+
+    (tmp_path / "empty").mkdir()
+    refused("empty: no weights to start from", DEEPER, start=tmp_path / "empty")
+    for other in (
+        {"growth": 1},
+        {"time_mixer": ["lru"]},
+        {"blocks": 0},
+        {"dilations": (1, 2, 4)},
+        {"n_fft": 128, "ranges": ((64, 2),)},
+    ):
+        refused("best.safetensors: these weights do not fit", {**TINY, **other}, start=out)
+    with pytest.raises(QseError, match="leave one of them out"):
+        train(CONFIG, job(training_audio, out, start=out, resume=True))
