@@ -1,9 +1,9 @@
-"""Makes ten sentences in German and the same in English, by four synthetic voices (espeak-ng): FOLDER/de, FOLDER/en.
+"""Synthesise ten sentences in German and in English with four voices of espeak-ng: FOLDER/de, FOLDER/en.
 
     apt-get install espeak-ng
     python assets/languages.py FOLDER
 
-What `qse mix` makes of the two with the same noise tells whether a model serves one language as well as the other.
+Mix both with the same noise (`qse mix`) and evaluate, to compare a model between the two languages.
 """
 
 import subprocess

@@ -1,10 +1,10 @@
-"""Makes assets/clean.wav and assets/noisy.wav: a synthetic voice (flite) in noise that the project generates itself.
+"""Generate assets/clean.wav and assets/noisy.wav: a synthetic voice (flite) in synthetic noise.
 
     apt-get install flite
     python assets/make.py
 
-Nothing in these files was recorded: a female voice speaks, four other voices babble behind her, and coloured noise,
-mains hum and clicks of qse.train.augment are added, 4 dB below her in all.
+The files contain no recordings: one female voice, a babble of four other voices, coloured noise, mains hum and clicks
+of qse.data.augmentation; the SNR is 4 dB.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ import soundfile
 import soxr
 import torch
 
-from qse.train import augment
+from qse.data import augmentation as augment
 
 RATE = 16000
 HERE = Path(__file__).parent
@@ -27,11 +27,11 @@ TEXT = (
 BEHIND = (
     "Two coffees and a glass of water, please. We could take the other road, along the river, before the rain begins."
 )
-BABBLE = ("rms", "awb", "kal16", "kal")  # four voices at once, each beginning at another place of the text
+BABBLE = ("rms", "awb", "kal16", "kal")  # four voices at once, each starting at another position of the text
 
 
 def say(text: str, voice: str) -> np.ndarray:
-    """`text` spoken by a flite voice: float32 (samples,) at 16 kHz, half a second of silence around it."""
+    """Return `text` spoken by a flite voice: float32 (samples,) at 16 kHz, half a second of silence around it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "voice.wav"
         subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(path)], check=True)

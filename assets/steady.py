@@ -1,9 +1,9 @@
-"""What models make of sounds that last three seconds: vowels, which must stay, and tones, which must go.
+"""Measure the gain of models for sustained sounds of three seconds: vowels (to be kept) and tones (to be removed).
 
     python assets/steady.py live-base live-tiny
 
-Prints the level of the output against the input, in dB, in the first and in the last second: in silence, and behind
-white noise 20 dB below. Vowels are the harmonics of a voice, with vibrato, under the formants of an open a.
+Prints the level of the output relative to the input, in dB, in the first and in the last second: in silence, and with
+white noise 20 dB below. Vowels are harmonics with vibrato and the formants of an open a.
 """
 
 import sys
@@ -18,8 +18,8 @@ TIME = np.arange(SECONDS * RATE) / RATE
 
 
 def vowel(pitch: float) -> np.ndarray:
-    turns = np.cumsum(pitch * (1 + 0.02 * np.sin(2 * np.pi * 5.5 * TIME))) / RATE
-    harmonics = [np.sin(2 * np.pi * k * turns) * _loudness(k * pitch) / k for k in range(1, int(7500 / pitch))]
+    phase = np.cumsum(pitch * (1 + 0.02 * np.sin(2 * np.pi * 5.5 * TIME))) / RATE
+    harmonics = [np.sin(2 * np.pi * k * phase) * _loudness(k * pitch) / k for k in range(1, int(7500 / pitch))]
     return np.sum(harmonics, axis=0)
 
 
@@ -39,7 +39,7 @@ SOUNDS = {
 def main(models: list[str]) -> None:
     fade = np.minimum(1, np.minimum(TIME, SECONDS - TIME) / 0.1)
     white = 10 ** ((LEVEL - 20) / 20) * np.random.default_rng(0).standard_normal(len(TIME) + RATE)
-    print("| model | sound | in silence | behind noise |\n|---|---|---|---|")
+    print("| model | sound | in silence | with noise |\n|---|---|---|---|")
     for model in models:
         engine = qse.load(model)
         for name, sound in SOUNDS.items():

@@ -1,7 +1,7 @@
-"""Small experiments, each a file that reads like its paper: the name of an experiment -> its settings, which run it.
+"""Experiments of the papers at a small size, by name.
 
-An experiment is a frozen dataclass of settings with `run(out) -> a line`; it writes tables (CSV) and pictures (PNG)
-into the folder `out`. Its defaults finish on two cores in minutes; FULL holds the settings of the paper.
+An experiment is a frozen dataclass of settings with `run(out) -> summary`; it writes tables (CSV, Markdown) and plots
+(PNG) into the folder `out`. The defaults finish on two cores in minutes; FULL holds the settings of the paper.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,14 @@ EXPERIMENTS = {
     "reasoning": ("reasoning", "Reasoning"),
     "sentiment": ("sentiment", "Sentiment"),
     "pairs": ("pairs", "Pairs"),
+    "gradients": ("gradients", "Gradients"),
     "mixers": ("time_mixers", "Mixers"),
 }
 MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm")
 
 
 def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = False) -> str:
-    """Runs the experiment `name` with "key=value" changes over its settings; returns what it found, as a line.
+    """Run the experiment `name` with "key=value" changes of its settings; return a summary of its results.
 
     Raises QseError for an unknown name or setting, and for a folder that cannot be made.
     """

@@ -1,9 +1,8 @@
-"""The copy task (Parcollet et al. 2019, section 3.1, Figure 1): a quaternion and a real recurrent network of about as
-many parameters remember a random binary sequence over a gap and say it again.
+"""Copy task (Parcollet et al. 2019, section 3.1, Figure 1): repeat a random binary sequence after a gap.
 
-Input: L vectors of bits, B blanks with a delimiter at their end, L blanks. Output: the L vectors, after the delimiter.
-The hidden activation is linear, the output a sigmoid; the loss is the binary cross-entropy of the copied bits alone,
-where a network that remembers nothing stays at log 2.
+Compares a quaternion and a real recurrent network with about the same number of parameters. Input: L vectors of bits,
+B blanks with a delimiter at their end, L blanks. Output: the L vectors, after the delimiter. The hidden activation is
+linear, the output a sigmoid; the loss is the binary cross-entropy of the copied bits, log 2 without any memory.
 """
 
 from dataclasses import dataclass
@@ -37,8 +36,11 @@ class Copier(nn.Module):
 
 @dataclass(frozen=True)
 class CopyTask:
-    """The settings; the paper's in FULL. `hidden` counts the units of the real network; the quaternion network has half
-    as many quaternions, that is twice as many units, and the same number of recurrent weights."""
+    """Settings; FULL holds those of the paper.
+
+    hidden: units of the real network; the quaternion network has half as many quaternions, that is twice as many units,
+    and the same number of recurrent weights.
+    """
 
     hidden: int = 256
     length: int = 10
@@ -64,7 +66,7 @@ class CopyTask:
         return "; ".join(lines)
 
     def sequence(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """x (count, 2 L + B, 12) and the bits to copy, (count, L, BITS)."""
+        """Draw x (count, 2 L + B, 12) and the bits to copy (count, L, BITS)."""
         bits = torch.randint(2, (count, self.length, BITS), generator=generator).float()
         x = torch.zeros(count, 2 * self.length + self.blanks, 12)
         x[:, : self.length, :BITS] = bits
@@ -87,11 +89,13 @@ class CopyTask:
             if loss < self.target:
                 break
         parameters = sum(parameter.numel() for parameter in network.parameters())
-        right = self.accuracy(network, generator)
-        return f"{name} ({parameters:,} parameters): loss {loss.item():.3f} after {step} steps, {right:.2%} of new bits"
+        correct = self.accuracy(network, generator)
+        return (
+            f"{name} ({parameters:,} parameters): loss {loss.item():.3f} after {step} steps, {correct:.2%} of new bits"
+        )
 
     @torch.no_grad()
     def accuracy(self, network: nn.Module, generator: torch.Generator) -> float:
-        """The share of bits copied rightly, of ten sequences that were not trained on."""
+        """Return the share of correct bits in ten sequences that were not trained on."""
         x, bits = self.sequence(10, generator)
         return ((network(x, self.length) > 0) == (bits > 0.5)).float().mean().item()

@@ -1,4 +1,4 @@
-"""PHM learns multiplication (Zhang et al. 2021, Figure 2): a rotation in space, and the rule of Hamilton's product."""
+"""PHM layers learn a rotation in space and the rule of the Hamilton product (Zhang et al. 2021, Figure 2)."""
 
 import math
 from collections.abc import Callable
@@ -17,15 +17,14 @@ Batch = Callable[[], tuple[Tensor, ...]]
 
 
 def rotation(axis: Tensor, angle: float) -> Tensor:
-    """(3, 3): Rodrigues' formula for the unit vector `axis`."""
+    """Return the rotation matrix (3, 3) for the unit vector `axis`, by Rodrigues' formula."""
     x, y, z = axis.tolist()
     cross = torch.tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return torch.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
 
 
 class HypercomplexProduct(nn.Module):
-    """w, x (N, 4) -> (N, 4): Eq. 5 with S_i = w_i, the components of a quaternion that is an input; only the rule is
-    learned."""
+    """Multiply w, x (N, 4) -> (N, 4) by Eq. 5 with S_i = w_i; only the rule is learned."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +36,7 @@ class HypercomplexProduct(nn.Module):
 
 @dataclass(frozen=True)
 class Rotation:
-    """A PHM layer of n = 3 on points in space, against the points turned about a random axis."""
+    """Train a PHM layer with n = 3 to rotate points about a random axis."""
 
     steps: int = 1000
     batch: int = 32
@@ -62,7 +61,7 @@ class Rotation:
 
 @dataclass(frozen=True)
 class HamiltonRule:
-    """Products of random quaternions, x (x) w as in this house; the learned rule is set against Hamilton's."""
+    """Train the rule on products x (x) w of random quaternions, and compare it with Hamilton's."""
 
     steps: int = 1000
     batch: int = 32
@@ -85,7 +84,7 @@ class HamiltonRule:
 
 
 def fit(layer: nn.Module, batch: Batch, steps: int, learning_rate: float, stem: Path) -> float:
-    """Adam on the mean squared error, its rate falling to zero; writes STEM.csv and STEM.png, returns the last loss."""
+    """Minimise the mean squared error with Adam and a cosine schedule; write STEM.csv and .png, return the loss."""
     optimizer, rows = torch.optim.Adam(layer.parameters(), learning_rate), list[Row]()
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     for step in range(1, steps + 1):

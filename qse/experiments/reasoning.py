@@ -1,10 +1,11 @@
-"""Nine reasoning tasks and six architectures ("Q-Jamba", sections 4 and 5, Tables 3 and 4): validation loss and exact
-match. The small setting is about retrieval alone: a pure state space against the same with one layer of attention.
+"""Nine reasoning tasks and six architectures ("Q-Jamba", sections 4 and 5, Tables 3 and 4): loss and exact match.
 
-Bytes of "prompt=answer" and a line feed, zeros behind. The loss is the cross-entropy of every byte after the first; an
-answer matches when every byte of it, line feed included, is the likeliest one, which greedy decoding would write.
-Training and validation are drawn apart, from as many prompts as a task has: logic has twelve, inverse 900, so that
-validation repeats what training showed; copy has 26^10.
+The small setting tests retrieval alone: a pure state space against the same with one layer of attention.
+
+Lines are bytes of "prompt=answer" and a line feed, padded with zeros. The loss is the cross-entropy of every byte after
+the first; an answer matches if every byte of it, line feed included, is the most likely one, as in greedy decoding.
+Training and validation lines are drawn independently. Some tasks have few prompts (logic twelve, inverse 900), so that
+validation repeats training lines; copy has 26^10.
 """
 
 import math
@@ -23,7 +24,7 @@ from .results import Row, plot_curves, write_table
 from .schedule import warmup_cosine
 from .tasks import TABLE_3, TASKS
 
-AT_ONCE = 128  # lines of a validation
+AT_ONCE = 128  # lines per batch of a validation
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ class Reasoning:
                 write_table(out / "reasoning-curves.csv", curves)
         first = [row for row in curves if row["seed"] == self.seeds[0]]
         plot_curves(out / "reasoning.png", first, x="step", y="exact", by="arm")
-        return "; ".join(f"{row['arm']} loss {row['loss']:.3f}, exact {_in_time(row, curves)}" for row in table)
+        return "; ".join(f"{row['arm']} loss {row['loss']:.3f}, exact {_progress(row, curves)}" for row in table)
 
     def network(self, arm: str) -> Language:
-        """An arm at this experiment's width, whole quaternions in every head."""
+        """Build an arm at this experiment's width, with whole quaternions in every head."""
         config = ARMS[arm]
         unit = 8 * config.heads
         dim, feed = (max(unit, round(size * self.width / unit) * unit) for size in (config.dim, config.feed))
@@ -93,7 +94,7 @@ class Reasoning:
         return Language(replace(config, dim=dim, feed=feed, **dropout))
 
     def _train(self, arm: str, seed: int, train: "Corpus", valid: "Corpus", curves: list[Row]) -> Row:
-        """The best validation of a run, by its loss."""
+        """Train an arm; return its validation with the lowest loss."""
         torch.manual_seed(seed)
         network = self.network(arm).to(self.device)
         decay = 0.05 if network.config.scan_dropout else 0.01  # Table 2
@@ -109,7 +110,7 @@ class Reasoning:
             optimizer.step()
             schedule.step()
             if step % max(1, self.steps // self.validations) == 0:
-                found.append(row := judge(network, valid, self.device))
+                found.append(row := validate(network, valid, self.device))
                 curves.append({"arm": arm, "seed": seed, "step": step, "loss": row["loss"], "exact": row["exact"]})
         best = min(found, key=lambda row: (math.isnan(row["loss"]), row["loss"]))
         return {"params": sum(parameter.numel() for parameter in network.parameters())} | best
@@ -117,7 +118,7 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class Corpus:
-    """tokens (N, length), answer (N, length) True at the bytes of the answer, task (N,) by its number in `names`."""
+    """tokens (N, length), answer (N, length) True at the bytes of the answer, task (N,) as index into `names`."""
 
     tokens: Tensor
     answer: Tensor
@@ -125,22 +126,22 @@ class Corpus:
     names: tuple[str, ...]
 
 
-def _in_time(run: Row, curves: list[Row]) -> str:
-    """The exact match of a run, and when it had nearly reached it."""
+def _progress(run: Row, curves: list[Row]) -> str:
+    """Return the exact match of a run, and the step at which it reached nine tenths of it."""
     rows = [row for row in curves if (row["arm"], row["seed"]) == (run["arm"], run["seed"])]
     first = next(row["step"] for row in rows if row["exact"] >= 0.9 * run["exact"])
     return f"{run['exact']:.0%}, nine tenths of it by step {first}" if run["exact"] else "0%"
 
 
 def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Corpus:
-    """So many lines of each task, as wide as the longest; one of more than `length` bytes is drawn anew.
+    """Draw `per_task` lines of each task, padded to the longest; a line of more than `length` bytes is drawn again.
 
-    Raises QseError where a task has no line as short as that.
+    Raises QseError if a task has no line that short.
     """
-    random, rows, long = Random(seed), list[tuple[Tensor, int, int]](), 0
+    rng, rows, long = Random(seed), list[tuple[Tensor, int, int]](), 0
     for number, name in enumerate(names):
         while len(rows) < (number + 1) * per_task:
-            prompt, answer = TASKS[name](random)
+            prompt, answer = TASKS[name](rng)
             line = f"{prompt}={answer}\n".encode("ascii")
             long = long + 1 if len(line) > length else 0
             if long > 1000:
@@ -154,24 +155,24 @@ def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Cor
 
 
 def loss_of(network: nn.Module, tokens: Tensor) -> Tensor:
-    """Mean cross-entropy in nats of every byte after the first, padding left out."""
+    """Return the mean cross-entropy in nats of every byte after the first, padding left out."""
     logits, wanted = network(tokens[:, :-1]), tokens[:, 1:]
     return F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=0)
 
 
 @torch.no_grad()
-def judge(network: nn.Module, valid: Corpus, device: str = "cpu") -> Row:
-    """{"loss", "exact", and the exact match of every task}."""
+def validate(network: nn.Module, valid: Corpus, device: str = "cpu") -> Row:
+    """Return {"loss", "exact", and the exact match of every task}."""
     network.eval()
-    right, losses, sizes = [], [], []
+    matches, losses, sizes = [], [], []
     for tokens, answer in zip(valid.tokens.split(AT_ONCE), valid.answer.split(AT_ONCE), strict=True):
         tokens = tokens.to(device)
         guess = network(tokens[:, :-1]).argmax(-1).cpu()
-        right.append(((guess == tokens[:, 1:].cpu()) | ~answer[:, 1:]).all(1))
+        matches.append(((guess == tokens[:, 1:].cpu()) | ~answer[:, 1:]).all(1))
         losses.append(loss_of(network, tokens).item())
         sizes.append((tokens[:, 1:] != 0).sum().item())
     network.train()
-    exact = torch.cat(right).float()
+    exact = torch.cat(matches).float()
     loss = sum(loss * size for loss, size in zip(losses, sizes, strict=True)) / sum(sizes)
     by_task = {name: exact[valid.task == number].mean().item() for number, name in enumerate(valid.names)}
     return {"loss": loss, "exact": exact.mean().item()} | by_task

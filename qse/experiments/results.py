@@ -1,11 +1,14 @@
 """Tables and curves that experiments write."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..extras import need
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Row = dict[str, Any]
 
@@ -48,4 +51,21 @@ def plot_curves(path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log
     axis.set_ylabel(y)
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False, fontsize=9)
+    figure.savefig(path, dpi=150)
+
+
+def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence[str]) -> None:
+    """Write a PNG of correlation matrices side by side, values in the cells."""
+    need("matplotlib", "train")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2.6 * len(matrices), 2.9), layout="constrained")
+    for axis, (name, matrix) in zip(figure.subplots(1, len(matrices), squeeze=False)[0], matrices.items(), strict=True):
+        axis.imshow(matrix.numpy(), cmap="RdBu_r", vmin=-1, vmax=1)
+        axis.set_title(name, fontsize=9)
+        axis.set_xticks(range(len(labels)), labels)
+        axis.set_yticks(range(len(labels)), labels)
+        for row, values in enumerate(matrix.tolist()):
+            for column, value in enumerate(values):
+                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
     figure.savefig(path, dpi=150)

@@ -1,8 +1,8 @@
-"""Nine byte-level reasoning tasks ("Q-Jamba", Table 3) and one more: every generator draws a prompt and its answer.
+"""Nine byte-level reasoning tasks ("Q-Jamba", Table 3) and `copy`: each generator draws a prompt and its answer.
 
-The paper shows one example of each and keeps its corpus to itself; the generators here are built on the examples.
-`copy` is not in the paper: retrieval and nothing else, at every byte of the answer, so that few steps teach it.
-Questions and answers are written "prompt=answer", one line of ASCII each.
+The paper gives one example of each task and does not publish its corpus; the generators follow the examples. `copy` is
+not in the paper: it tests retrieval alone, at every byte of the answer, and is learned in few steps. Lines are written
+"prompt=answer" in ASCII.
 """
 
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def relations(random: Random) -> tuple[str, str]:
 
 
 def spatial(random: Random) -> tuple[str, str]:
-    """go N,go E -> NE: where a walk of two to four steps ends, seen from its beginning; 0 where it began."""
+    """go N,go E -> NE: direction from start to end after two to four steps; 0 if they are equal."""
     steps = random.choices("NSEW", k=random.randint(2, 4))
     x, y = (sum(COMPASS[step][axis] for step in steps) for axis in range(2))
     where = ("N" if y > 0 else "S" if y < 0 else "") + ("E" if x > 0 else "W" if x < 0 else "")
@@ -73,7 +73,7 @@ def spatial(random: Random) -> tuple[str, str]:
 
 
 def transitivity(random: Random) -> tuple[str, str]:
-    """A->B,B->C;A-> gives C: the end of a chain of two or three links, told in any order."""
+    """A->B,B->C;A-> gives C: the end of a chain of two or three links, given in any order."""
     names = random.sample(LETTERS, random.randint(3, 4))
     links = [f"{a}->{b}" for a, b in pairwise(names)]
     random.shuffle(links)
@@ -87,7 +87,7 @@ def inverse(random: Random) -> tuple[str, str]:
 
 
 def copy(random: Random) -> tuple[str, str]:
-    """KQXBDKRWAM -> KQXBDKRWAM: ten letters, said again."""
+    """KQXBDKRWAM -> KQXBDKRWAM: ten letters, repeated."""
     text = "".join(random.choices(LETTERS, k=10))
     return text, text
 

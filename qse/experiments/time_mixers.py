@@ -1,9 +1,8 @@
-"""The time mixers and algebras of the streaming family side by side: what each costs, and how good it is after the
-same short training.
+"""Compare the time mixers and algebras of the streaming family: cost, and quality after the same short training.
 
-Cost is that of the exported graph, which does not depend on the values of weights. Quality: every network takes as many
-steps of the recipe on the same batches, with every seed; what the averaged weights make of `valid` is kept. All in one
-thread. Graphs and runs that lie in the output folder are not made again: take another folder for another recipe.
+Cost is that of the exported graph, which does not depend on the values of weights. Quality: every network is trained
+for the same steps of the recipe on the same batches, once per seed; its averaged weights are scored on `valid`. All in
+one thread. Graphs and runs in the output folder are reused: give another folder for another recipe.
 """
 
 import csv
@@ -50,8 +49,10 @@ DIGITS = {"pesq_wb": 3, "stoi": 4, "si_sdr": 2}
 
 @dataclass(frozen=True)
 class Mixers:
-    """Every mixer over quaternions, and every other algebra with the mixer of the recipe. Without folders of audio
-    there is no training; `every` = 3 scores a third of the pairs of `valid`."""
+    """Settings: every mixer over quaternions, and every other algebra with the mixer of the recipe.
+
+    Without folders of audio there is no training. every: 3 scores a third of the pairs of `valid`.
+    """
 
     recipe: str = "mixers"
     mixers: tuple[str, ...] = tuple(TIME_MIXERS)
@@ -81,7 +82,7 @@ class Mixers:
         return read_config(find_recipe(self.recipe), list(changes))
 
     def _runs(self, configs: dict[str, RunConfig], path: Path, train: bool) -> list[Row]:
-        """A row for every model and seed: those of the file, and with `train` those that it does not have yet."""
+        """Return a row per model and seed: those of the file, and with `train` those that it lacks."""
         rows = _read(path)
         for seed in self.seeds if train else ():
             for name, config in configs.items():
@@ -91,7 +92,7 @@ class Mixers:
         return rows
 
     def _quality(self, config: RunConfig, seed: int) -> Row:
-        """Trains a network from the beginning; the mean scores of its averaged weights."""
+        """Train a network from scratch; return the mean scores of its averaged weights."""
         torch.manual_seed(seed)
         device = torch.device("cpu")
         mixer = NoiseMixer(config.mix, *self._corpora, seed, device)
@@ -112,7 +113,7 @@ class Mixers:
         return read_pairs(find_pairs(Path(self.valid), self._config().mix.sample_rate)[:: self.every])
 
     def _costs(self, configs: dict[str, RunConfig], out: Path) -> Iterator[Row]:
-        """A row for every model; what is timed takes turns."""
+        """Yield a row per model; timed calls run in turn."""
         networks = {name: build_network(config.model) for name, config in configs.items()}
         paths = {name: _graph(network, name, out) for name, network in networks.items()}
         hops = race({name: stepper(Engine(path)) for name, path in paths.items()}, self.seconds, group=GROUP)
@@ -149,7 +150,7 @@ def _read(path: Path) -> list[Row]:
 
 
 def _summary(model: str, runs: list[Row]) -> Row:
-    """Every metric as the mean over the seeds and, in brackets, its lowest and highest value."""
+    """Return each metric as the mean over the seeds and, in brackets, its lowest and highest value."""
     runs, summary = [row for row in runs if row["model"] == model], Row()
     for metric, digits in DIGITS.items():
         values = [row[metric] for row in runs]

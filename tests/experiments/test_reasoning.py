@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 
 from qse.errors import QseError
 from qse.experiments import experiment
-from qse.experiments.reasoning import Reasoning, corpus, judge, loss_of
+from qse.experiments.reasoning import Reasoning, corpus, loss_of, validate
 
 
 def rows_of(path):
@@ -32,7 +32,7 @@ class Oracle(torch.nn.Module):
 
 def test_exact_match_requires_every_byte():
     found = corpus(("logic", "arithmetic"), 20, 32, seed=0)
-    row = judge(Oracle(found), found)
+    row = validate(Oracle(found), found)
     assert (row["logic"], row["arithmetic"], row["exact"]) == (0.0, 1.0, 0.5)
 
 
@@ -52,7 +52,9 @@ def test_reasoning_runs_every_arm(tmp_path):
 
 
 def test_reasoning_continues_after_divergence(tmp_path, monkeypatch):
-    monkeypatch.setattr("qse.experiments.reasoning.judge", lambda *_: {"loss": float("nan"), "exact": 0.0, "copy": 0.0})
+    monkeypatch.setattr(
+        "qse.experiments.reasoning.validate", lambda *_: {"loss": float("nan"), "exact": 0.0, "copy": 0.0}
+    )
     line = experiment("reasoning", tmp_path, ['arms=["A0","A3"]', "steps=2", "batch=2", "train_per_task=3"])
     assert line == "A0 loss nan, exact 0%; A3 loss nan, exact 0%"
     assert len(rows_of(tmp_path / "reasoning.csv")) == 2

@@ -19,7 +19,7 @@ class FlatQuaternionLinear(QuaternionLinear):
 
 
 def flat_linear(algebra: str, into: int, out: int, bias: bool = True, n: int = 4) -> nn.Module:
-    """The linear layer of an algebra: real, quaternion or phm (with n)."""
+    """Build the linear layer of an algebra: real, quaternion or phm (with n)."""
     if algebra == "real":
         return nn.Linear(into, out, bias)
     if algebra == "quaternion":

@@ -4,9 +4,9 @@ Hybrid State-Space Language Models", section 3 and Table 4).
 Tokens (N, T), hidden vectors (N, T, dim), read as [r; i; j; k] where a layer is quaternion. A layer is a mixer over
 time (A attention, M state space) and a SwiGLU, each behind a norm and beside a residual.
 
-The parameter counts of Table 4 fix what the text leaves open: attention has biases and SwiGLU has none, the head is not
-tied to the embedding, positions have no parameters (here: rotary), the norms of the quaternion arms have a bias beside
-their gain, and the state space has five square projections and a depthwise convolution, all with biases.
+The parameter counts of Table 4 determine what the text leaves open: attention has biases and SwiGLU has none, the head
+is not tied to the embedding, positions have no parameters (here: rotary), the norms of the quaternion arms have a gain
+and a bias, and the state space has five square projections and a depthwise convolution, all with biases.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from .flat import flat_linear
 
 @dataclass(frozen=True)
 class LanguageConfig:
-    """One letter of `pattern` per layer. `dim` and `feed` in reals."""
+    """Sizes and dropout; `pattern` has one letter per layer, `dim` and `feed` count reals."""
 
     pattern: str = "MMAMMA"
     quaternion: bool = True
@@ -58,13 +58,13 @@ TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 8
 
 
 def count(arm: str) -> int:
-    """The parameters of an arm, counted on its network."""
+    """Return the number of parameters of an arm's network."""
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in Language(ARMS[arm]).parameters())
 
 
 class Language(nn.Module):
-    """(N, T) bytes -> (N, T, vocabulary): at every position the logits of the next byte."""
+    """Predict the next byte: (N, T) bytes -> logits (N, T, vocabulary)."""
 
     def __init__(self, config: LanguageConfig):
         super().__init__()
@@ -84,7 +84,7 @@ class Language(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """(..., dim): divided by the RMS of the whole real vector, with a gain and, in quaternion arms, a bias."""
+    """Divide (..., dim) by the RMS of the real vector; gain and, in quaternion arms, bias."""
 
     def __init__(self, dim: int, bias: bool):
         super().__init__()
@@ -122,7 +122,7 @@ class StateSpace(nn.Module):
 
 
 class CausalAttention(nn.Module):
-    """Multi-head attention to all earlier tokens; a head of a quaternion arm holds whole quaternions."""
+    """Causal multi-head attention; a head of a quaternion arm holds whole quaternions."""
 
     def __init__(self, config: LanguageConfig):
         super().__init__()
@@ -138,7 +138,7 @@ class CausalAttention(nn.Module):
 
 
 def rotary(x: Tensor, base: float = 10000.0) -> Tensor:
-    """(N, H, T, D): pairs (i, i + D / 2) turned by the angle t base^(-2 i / D) (Su et al. 2021)."""
+    """Rotate the pairs (i, i + D / 2) of (N, H, T, D) by the angle t base^(-2 i / D) (Su et al. 2021)."""
     half = x.shape[-1] // 2
     rate = base ** (-torch.arange(half, device=x.device, dtype=x.dtype) / half)
     angle = torch.arange(x.shape[-2], device=x.device, dtype=x.dtype)[:, None] * rate  # T, D / 2
