@@ -1,4 +1,4 @@
-"""Real forms of features and mask, on a spectrum in the order of the factored transform (fourier.py)."""
+"""Real forms of features and mask, on a spectrum by the places of the factored transform (fourier.py)."""
 
 import math
 
@@ -36,7 +36,7 @@ class RealFeatures(nn.Module):
 class RealMask(nn.Module):
     """`MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products (B, T, R, 2, 2, J).
 
-    The 1 of 1 + o1 is in o already; the 2 of 2 sigmoid(o0) and the sum of the products are left to the synthesis.
+    The decoder adds the 1 of 1 + o1; the synthesis applies the 2 of 2 sigmoid(o0) and sums the products.
     """
 
     index: Tensor

@@ -1,10 +1,10 @@
-"""An exported graph made smaller: what only changes shapes is left out, or done once, where an operator needs it.
+"""Simplify an exported graph: remove operators that only change shapes, or apply them once, where they are needed.
 
-Every tensor of a wave step has a fixed shape, and most have axes of length one (batch, frame). A tensor that holds the
-numbers of another one in the same order is a view of it and costs nothing until an operator insists on its shape.
-Operators that do not care, element by element or along the last axis, work on what lies under the view.
+Every tensor of a wave step has a fixed shape, and most have axes of length one (batch, frame). A tensor with the values
+of another one in the same order is a view of it and needs no operator until another operator requires its shape.
+Element-wise operators, and those along the last axis, are applied to the tensor under the view.
 
-stored: the shape that a tensor of the new graph has; shape: the one it had in the old graph.
+stored: the shape of a tensor in the new graph; shape: its shape in the old graph.
 """
 
 from math import prod
@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 
 def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same function with the same inputs and outputs, in fewer operators. Every shape must be fixed."""
+    """Return a graph of the same function, inputs and outputs with fewer operators. Every shape must be fixed."""
     rewriter = _Rewriter(onnx.shape_inference.infer_shapes(model, strict_mode=True).graph)
     nodes = rewriter.nodes()
     used = {name for node in nodes for name in node.input}
@@ -35,20 +35,20 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 class _Rewriter:
-    """Walks a graph from its inputs to its outputs and writes the new one behind itself."""
+    """Visits the nodes of a graph in order and writes those of the new graph."""
 
     def __init__(self, graph: onnx.GraphProto):
         self.graph = graph
         self.constants = {weight.name: numpy_helper.to_array(weight) for weight in graph.initializer}
         self.shape = {info.name: _fixed(info) for info in (*graph.input, *graph.value_info, *graph.output)}
         self.shape |= {name: array.shape for name, array in self.constants.items()}
-        self.view = {info.name: info.name for info in graph.input}  # every tensor by the one that holds its numbers
+        self.view = {info.name: info.name for info in graph.input}  # tensor -> tensor of the new graph with its values
         self.stored = {info.name: self.shape[info.name] for info in graph.input}
         self.reshaped: dict[tuple[str, Shape], str] = {}
         self.written: list[onnx.NodeProto] = []
 
     def nodes(self) -> list[onnx.NodeProto]:
-        """The nodes of the new graph, without those that nothing needs."""
+        """Return the nodes of the new graph, without unused ones."""
         for node in self.graph.node:
             if node.op_type == "Constant":
                 self._constant(node.output[0], helper.get_node_attr_value(node, "value"))
@@ -65,10 +65,10 @@ class _Rewriter:
                 kept.append(node)
         return kept[::-1]
 
-    # What a node needs
+    # Requirements of a node
 
     def _only_shapes(self, node: onnx.NodeProto) -> bool:
-        """Whether the output holds the numbers of the first input in their order."""
+        """Return True if the output holds the values of the first input in their order."""
         source = node.input[0] if node.input else ""
         if source in self.constants:
             return False
@@ -76,24 +76,24 @@ class _Rewriter:
             shape = self.shape[source]
             moved = [axis for axis in helper.get_node_attr_value(node, "perm") if shape[axis] != 1]
             return moved == sorted(moved)
-        if node.op_type == "Gather":  # of the only place there is
+        if node.op_type == "Gather":  # from an axis of length one
             return self.constants.get(node.input[1], np.ones(2)).size == 1 and self._all(node)
         if node.op_type == "Slice":
             return (len(node.input) < 5 or (self.constants[node.input[4]] == 1).all()) and self._all(node)
         return node.op_type in SHAPING
 
     def _all(self, node: onnx.NodeProto) -> bool:
-        """Whether no number is left out."""
+        """Return True if no value is left out."""
         return prod(self.shape[node.input[0]]) == prod(self.shape[node.output[0]])
 
     def _last_axis(self, node: onnx.NodeProto) -> bool:
-        """Whether the operator works along the last axis, and what is stored has the same one."""
+        """Return True if the operator works along the last axis, and the stored tensor has the same one."""
         shape, stored = self.shape[node.input[0]], self.stored[self.view[node.input[0]]]
         axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
         return axis in (-1, len(shape) - 1) and stored[-1] == shape[-1]
 
     def _rewrite(self, node: onnx.NodeProto) -> None:
-        """Writes a node on what is stored if its operator allows it, otherwise on the shapes that it knows."""
+        """Write a node on stored tensors if its operator allows it, otherwise on tensors of the old shapes."""
         first = node.input[0]
         if node.op_type in ELEMENTWISE:
             self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
@@ -113,8 +113,8 @@ class _Rewriter:
         shapes = [self.shape[name] for name in node.input]
         if not any(constant) and shapes[0] == shapes[1]:
             both = [self.stored[self.view[name]] for name in node.input]
-            alike = _long(both[0]) == _long(both[1])
-            shape = min(both, key=len) if alike else shapes[0]
+            equal = _long(both[0]) == _long(both[1])
+            shape = min(both, key=len) if equal else shapes[0]
             return self._write(node, [self._shaped(name, shape) for name in node.input], shape)
         if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(self.shape[node.output[0]]):
             name, other = node.input[constant.index(False)], node.input[constant.index(True)]
@@ -124,7 +124,7 @@ class _Rewriter:
         return self._write(node, [self._shaped(name, self.shape[name]) for name in node.input])
 
     def _matmul(self, node: onnx.NodeProto) -> None:
-        """A product with a constant matrix becomes one of matrices."""
+        """Write a product with a constant matrix as one of two matrices."""
         a, b = node.input
         left, right = self.shape[a], self.shape[b]
         if b in self.constants and len(right) == 2:
@@ -133,7 +133,7 @@ class _Rewriter:
         return self._write(node, [self._shaped(a, left), self._shaped(b, right)])
 
     def _transpose(self, node: onnx.NodeProto) -> None:
-        """One that needs another shape anyway is done without the axes of length one."""
+        """Write a transpose that needs a reshape anyway without the axes of length one."""
         shape = self.shape[node.input[0]]
         long = [axis for axis, length in enumerate(shape) if length != 1]
         turned = [axis for axis in helper.get_node_attr_value(node, "perm") if axis in long]
@@ -144,7 +144,7 @@ class _Rewriter:
     # Writing
 
     def _write(self, node: onnx.NodeProto, inputs: list[str], stored: Shape | None = None) -> None:
-        """`stored` is the shape of the output when it is not the old one."""
+        """Write a node; `stored` is the shape of its output where it differs from the old one."""
         new = onnx.NodeProto()
         new.CopyFrom(node)
         del new.input[:]
@@ -158,7 +158,7 @@ class _Rewriter:
         self.written.append(new)
 
     def _shaped(self, name: str, shape: Shape) -> str:
-        """The name of a tensor that has the numbers of `name` and this shape."""
+        """Return the name of a tensor with the values of `name` and this shape."""
         if name in self.constants or not name:
             return name
         source = self.view[name]
@@ -177,7 +177,7 @@ class _Rewriter:
         return name
 
     def _deliver(self, output: str) -> None:
-        """Gives an output of the graph its name and shape."""
+        """Give an output of the graph its name and shape."""
         source = self._shaped(output, self.shape[output])
         fixed = {info.name for info in (*self.graph.input, *self.graph.output)}
         if source == output:
@@ -194,7 +194,7 @@ class _Rewriter:
 
 
 def _long(shape: Shape) -> Shape:
-    """The axes that are longer than one."""
+    """Return the lengths of the axes longer than one."""
     return tuple(length for length in shape if length != 1)
 
 

@@ -1,4 +1,4 @@
-"""Networks by name: which architectures there are, how one is built from a table, how it enhances a whole batch."""
+"""Networks by name: the registry of architectures, building from a table, enhancement of a batch."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,9 +29,9 @@ NETWORKS: dict[str, tuple[type, Callable[[Any], Network]]] = {
 
 
 def build_network(model: Mapping[str, Any]) -> Network:
-    """The network of a `[model]` table: its `network` names the architecture, the other keys are its config.
+    """Build the network of a `[model]` table: `network` names the architecture, the other keys are its config.
 
-    Raises QseError for an unknown network or key, and for sizes that do not go together.
+    Raises QseError for an unknown network or key, and for sizes that do not fit together.
     """
     if not isinstance(model, Mapping):
         raise QseError(f"model = {model!r}: expected a table, with network and the keys of its config")
@@ -47,7 +47,7 @@ def build_network(model: Mapping[str, Any]) -> Network:
 
 
 def enhance(network: nn.Module, noisy: Tensor) -> Tensor:
-    """(B, N) -> (B, N), aligned with the input: the stream's latency cut off, or an offline network as it is."""
+    """Enhance (B, N) -> (B, N), aligned with the input: a stream without its latency, an offline network as it is."""
     if not isinstance(network, StreamingEnhancer):
         return network(noisy)
     samples, latency = noisy.shape[1], network.latency

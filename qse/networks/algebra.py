@@ -1,7 +1,7 @@
-"""The same network over another algebra: every quaternion weight gives way to a real matrix of the same size.
+"""Convert a network to another algebra: every quaternion weight is replaced by a real matrix of the same size.
 
-"quaternion" leaves all as it is, "real" puts a free matrix in its place (four times the weights), "phm" a sum of n
-Kronecker products with a rule that is learned (hypercomplex.py). Norms, biases and products of features stay.
+"quaternion" changes nothing, "real" uses a free matrix (four times the weights), "phm" a sum of n Kronecker products
+with a learned rule (nn/research/hypercomplex.py). Norms, biases and products of features do not change.
 """
 
 from torch import Tensor, nn
@@ -26,7 +26,7 @@ GATES: dict[type[nn.Module], tuple[str, ...]] = dict.fromkeys(
 
 
 def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
-    """Gives `network` new weights of `algebra`, in place. ValueError for an unknown one, or where n does not divide."""
+    """Give `network` new weights of `algebra`, in place. ValueError for an unknown one, or if n does not divide."""
     if algebra not in ALGEBRAS:
         raise ValueError(f"algebra {algebra!r}: choose one of {', '.join(ALGEBRAS)}")
     if algebra == "quaternion":
@@ -39,7 +39,7 @@ def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
 
 
 def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """The quaternion weights of all layers above: those (4, out, in, *kernel), and those (gates, 4, out, in)."""
+    """Return the quaternion weights of WEIGHTS, (4, out, in, *kernel), and of GATES, (gates, 4, out, in)."""
     return _parameters(network, WEIGHTS), _parameters(network, GATES)
 
 
@@ -49,7 +49,7 @@ def _parameters(network: nn.Module, table: dict[type[nn.Module], tuple[str, ...]
 
 
 def _replace(module: nn.Module, name: str, weight: Tensor, n: int) -> None:
-    """For a quaternion weight (gates, 4, out, in, *kernel)."""
+    """Replace a quaternion weight (gates, 4, out, in, *kernel) by a real or PHM one."""
     gates, _, out, into, *kernel = weight.shape
     delattr(module, name)
     setattr(module, name, HypercomplexWeight(n, 4 * out, 4 * into, tuple(kernel), gates))

@@ -24,14 +24,14 @@ ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {
     "convolution": ConvolutionAttention,
 }
 TIME, FREQUENCY = 1, 2  # axes of (B, T, F, ...)
-TILE = 4096  # tokens that go through a block at once outside training
+TILE = 4096  # tokens that a block computes at once outside training
 
 
 class Along(nn.Module):
     """A block (N, L, ...) -> (N, L, ...) along one axis of (B, T, F, ...), where N counts batch and the other axis.
 
-    Sequences do not see each other, so that in eval mode they go through a few at a time: what a block holds between
-    its layers then stays in the processor's cache, and in little memory.
+    Sequences are independent, so in eval mode a few are computed at a time: the intermediate results of a block then
+    stay in the processor's cache and take little memory.
     """
 
     def __init__(self, axis: int, block: nn.Module):
@@ -49,7 +49,7 @@ class Along(nn.Module):
 
 
 class FeedForward(nn.Sequential):
-    """To four times the channels and back."""
+    """Linear layer to four times the channels, activation, linear layer back."""
 
     def __init__(self, channels: int, act: nn.Module, dropout: float):
         super().__init__(
@@ -74,7 +74,7 @@ class ConvModule(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = F.glu(self.widen(x), dim=-1)  # of the 2 C channels the second half gates the first
+        y = F.glu(self.widen(x), dim=-1)  # the second half of the 2 C channels gates the first
         y = to_tokens(self.local(to_features(y[None])))[0]  # the sequences as the rows of one picture
         return self.dropout(self.out(self.act(y)))
 

@@ -1,5 +1,4 @@
-"""The streaming bottleneck: bands of one frame talk to each other by shared-score attention, time passes in a GRU, or
-in other layers of `mixers`.
+"""The streaming bottleneck: attention across the bands of one frame, and a GRU or another time mixer along time.
 
 Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 4, C).
 """
@@ -14,19 +13,18 @@ from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful
 from .time_mixers import BAND_ATTENTION, TIME_MIXERS
 
-BRANCHES = {  # that a block can do without, and what belongs to them
+BRANCHES = {  # branches that can be pruned, and the parts of each
     "attention": ("norm_attention", "band", "attention"),
     "time": ("norm_time", "time", "time_out"),
     "feed": ("norm_feed", "feed"),
 }
-LAST = ("attention.out.", "time_out.", "feed.2.")  # of each branch the layer that ends it
+LAST = ("attention.out.", "time_out.", "feed.2.")  # the last layer of each branch
 
 
 class DualPathBlock(Stateful):
-    """Attention over bands, a mixer over time, feed-forward; each behind a norm and beside a residual, and each can be
-    left out.
+    """Attention over bands, a time mixer, feed-forward; each pre-norm with a residual, and each can be pruned.
 
-    (B, T, F, 4, C) -> (B, T, F, 4, C). State: the mixer's, of the GRU (B * F, 4, C); none without one.
+    (B, T, F, 4, C) -> (B, T, F, 4, C). State: the time mixer's, for the GRU (B * F, 4, C); {} without one.
     """
 
     def __init__(
@@ -38,9 +36,9 @@ class DualPathBlock(Stateful):
         time_mixer: str = "gru",
         window: int = 100,
         attention: str = "shared",
-        without: Collection[str] = (),
+        pruned: Collection[str] = (),
     ):
-        """`without`: the branches to leave out, by their names in BRANCHES."""
+        """`pruned`: the branches to leave out, names in BRANCHES."""
         super().__init__()
         self.band = nn.Parameter(0.02 * torch.randn(bands, 4, channels))
         self.norm_attention = QuaternionLayerNorm(channels)
@@ -54,36 +52,36 @@ class DualPathBlock(Stateful):
             nn.SiLU(),
             QuaternionLinear(2 * channels, channels),
         )
-        for branch in without:
+        for branch in pruned:
             for part in BRANCHES[branch]:
                 setattr(self, part, None)
 
-    def forward(self, x: Tensor, memory: State | None = None) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]
         if self.attention is not None:
             y = (self.norm_attention(x) + self.band[: x.shape[2]]).flatten(0, 1)  # B T, F, 4, C
             x = x + self.attention(y).unflatten(0, batch)
         if self.time is not None:
             y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
-            y, memory = self.time(y, memory)
+            y, state = self.time(y, state)
             x = x + self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2)
         if self.feed is not None:
             x = x + self.feed(self.norm_feed(x))
-        return x, {} if self.time is None else memory
+        return x, {} if self.time is None else state
 
-    def left_out(self) -> list[str]:
-        """The names of all parts that are not there."""
+    def pruned_parts(self) -> list[str]:
+        """Return the names of all parts that are pruned."""
         return [part for parts in BRANCHES.values() for part in parts if getattr(self, part) is None]
 
-    def pass_on_(self) -> None:
-        """Makes the block an identity: the last weights of its three branches are zero, where training can begin."""
+    def make_identity_(self) -> None:
+        """Make the block an identity, from which it can be trained: zero the last weights of its branches."""
         for name, parameter in self.named_parameters():
             if name.startswith(LAST) and not name.endswith("rule"):  # of an algebra that learns its multiplication
                 nn.init.zeros_(parameter)
 
 
 class Bottleneck(Stateful):
-    """Blocks, one after another: (B, 4, C, T, F) -> the same; state: `{block: the memory of its mixer}`."""
+    """Blocks, one after another: (B, 4, C, T, F) -> the same; state: `{block: state of its time mixer}`."""
 
     def __init__(self, blocks: Iterable[DualPathBlock]):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The paper's real-valued Conformer, the yardstick of its quaternion networks (main paper, Tables 2, 3 and 12).
+"""The paper's real-valued Conformer, the baseline of its quaternion networks (main paper, Tables 2, 3 and 12).
 
 The same architecture in real numbers: (|X|, Re X, Im X) are three channels, features (B, C, T, F), tokens (B, T, F, C),
 four dense layers in encoder and decoder, and the Conformer's own depthwise convolution (Gulati et al. 2020).
@@ -58,7 +58,10 @@ class RealCore(nn.Module):
 
 
 class Dense(nn.Module):
-    """(B, C, T, F) -> (B, C, T, F'): each layer sees the input and all before it; the last one, of `stride`, counts."""
+    """(B, C, T, F) -> (B, C, T, F'): every layer sees the input and all before it.
+
+    `stride` is that of the last layer along frequency, whose output is the result.
+    """
 
     def __init__(self, channels: int, dilations: tuple[int, ...], dropout: float, stride: int = 1):
         super().__init__()
@@ -75,7 +78,7 @@ class Dense(nn.Module):
 
 
 class GatedLayer(nn.Module):
-    """1x1 unit to four times the growth, then value and gate of a dilated 3x3 convolution."""
+    """1 x 1 unit to four times the growth, then value and gate of a dilated 3 x 3 convolution."""
 
     def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int):
         super().__init__()

@@ -1,7 +1,7 @@
 """The dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
 
 Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its kernel reaches back
-`dilation` frames. It has no gates (docs/recipe.md, "From the beginning").
+`dilation` frames. It has no gates.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from ..nn.state import Stateful
 
 
 class ConvUnit(nn.Module):
-    """Convolution without memory - batch norm - leaky ReLU."""
+    """Convolution without state - batch norm - leaky ReLU."""
 
     def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1):
         super().__init__()
@@ -51,7 +51,7 @@ class CausalUnit(Stateful):
 
 
 class DenseBlock(Stateful):
-    """(B, 4, C, T, F) -> (B, 4, C, T, F), residual. State: `{layer: its last frames}`."""
+    """(B, 4, C, T, F) -> (B, 4, C, T, F), residual. State: `{layer: last frames of its input}`."""
 
     layers: Any
 

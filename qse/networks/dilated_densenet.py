@@ -16,14 +16,14 @@ from ..nn.init import quaternion_init_
 from ..nn.layout import join, to_features, to_tokens
 from ..nn.quaternion import real_matrix
 
-TILE = 32768  # bins of a stretch of frames that goes through a layer at once outside training
+TILE = 32768  # bins of the frames that a layer computes at once outside training
 
 
 def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training: bool) -> Tensor:
-    """layer(x), where a frame of the result depends on `reach` frames of x before and behind it.
+    """Compute layer(x), where a frame of the result depends on `reach` frames of x on either side.
 
-    Outside training x goes through a stretch of frames at a time, with its neighbours on both sides: the widest
-    features stay in the processor's cache. The result is the same.
+    Outside training x is computed in tiles of frames with `reach` frames on both sides, so that the widest features
+    stay in the processor's cache. The result is the same.
     """
     frames = x.shape[-2]
     tile = max(TILE // x.shape[-1], 8 * reach)
@@ -40,7 +40,7 @@ def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training:
 class NormedConv(nn.Module):
     """Convolution of the same size (a frequency stride apart) and batch norm: (B, 4, C, T, F) -> (B, 4, C', T, F').
 
-    In eval mode the norm is a factor and a shift of the kernel, not a pass over the features.
+    In eval mode the norm is folded into the kernel.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class NormedConv(nn.Module):
         return self._convolve(x, *fold_batch_norm(weight, None, self.batch_norm)).unflatten(1, (4, -1))
 
     def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if weight.shape[2:] == (1, 1):  # a product, without a convolution's copies; of tokens: a graph transposes once
+        if weight.shape[2:] == (1, 1):  # a matrix product needs no copies as a convolution does
             y = F.linear(to_tokens(x).flatten(-2), weight[..., 0, 0], bias)
             return y.permute(0, 3, 1, 2)
         weight = weight.contiguous(memory_format=torch.channels_last)  # decides the layout of the result
@@ -75,9 +75,9 @@ class Unit(nn.Sequential):
 
 class GatedLayer(nn.Module):
     """1x1 convolution - batch norm - leaky ReLU to four times the growth; then a dilated 3x3 convolution - batch norm -
-    PReLU - dropout, times the sigmoid of a second one (WaveNet). Both are one convolution, each has half its channels.
+    PReLU - dropout, times the sigmoid of a second one (WaveNet). Both are one convolution, with half its channels each.
 
-    The leaky ReLU is a PReLU that keeps its first slope, because it can work in place on the widest features.
+    The leaky ReLU is a PReLU with a fixed slope, because it can work in place on the widest features.
     """
 
     def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int = 1):

@@ -1,9 +1,9 @@
-"""The paper's quaternion networks: a whole utterance at once, no streaming (main paper, section 4.2, Appendix D.1).
+"""The paper's quaternion networks, for whole recordings, no streaming (main paper, section 4.2, Appendix D.1).
 
     audio -> STFT -> (0, |X|, Re X, Im X) -> encoder -> bottleneck -> decoder -> gain and angle -> inverse STFT -> audio
 
 An offline network is a plain module from waveform to waveform; inside it, `core` maps spec to spec, (B, 2, T, F).
-Where the text leaves a choice open, docs/paper.md says what was chosen and why.
+Choices that the paper leaves open are listed in docs/papers/shared-score-attention.md.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from .dilated_densenet import DilatedDense, Unit
 
 @dataclass(frozen=True)
 class OfflineConfig:
-    """What all offline networks share: the paper's Table 12 and the STFT of its VoiceBank+DEMAND runs."""
+    """Sizes of all offline networks: the paper's Table 12 and the STFT of its VoiceBank+DEMAND runs."""
 
     sample_rate: int = 16000
     n_fft: int = 400
@@ -42,9 +42,9 @@ class OfflineConfig:
         if not (self.encoder and self.decoder):
             raise ValueError("encoder and decoder: at least one dilation each")
         if not self.kernel % 2:
-            raise ValueError(f"kernel {self.kernel}: an odd number, as it reaches as far back as ahead")
+            raise ValueError(f"kernel {self.kernel}: an odd number, for equal reach in both directions")
         if self.n_fft % self.hop_length or self.n_fft == self.hop_length:
-            raise ValueError(f"hop_length {self.hop_length}: must divide n_fft {self.n_fft} at least in two")
+            raise ValueError(f"hop_length {self.hop_length}: must divide n_fft {self.n_fft} into at least two")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Offline(nn.Module):
 
 
 class QuaternionOffline(Offline):
-    """All of the paper's quaternion networks, by their config."""
+    """Any of the paper's quaternion networks, by its config."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__(config, QuaternionCore(config))
@@ -152,7 +152,7 @@ class Encoder(nn.Sequential):
 
 
 class Bottleneck(nn.Module):
-    """(B, 4, C, T, F) -> the same; its input goes round it and is fused with its output."""
+    """(B, 4, C, T, F) -> the same; its output is fused with its input."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
@@ -180,7 +180,7 @@ class Decoder(nn.Module):
 
 
 def real_output(channels: int) -> nn.Sequential:
-    """(B, channels, T, F) -> (B, 2, T, F): two real convolutions; they begin near zero, that is near no change."""
+    """(B, channels, T, F) -> (B, 2, T, F): two real convolutions, initialised near the identity mask."""
     last = nn.Conv2d(channels, 2, 1)
     nn.init.normal_(last.weight, std=0.01)
     nn.init.zeros_(last.get_parameter("bias"))

@@ -1,4 +1,4 @@
-"""The paper's models in numbers: parameters and multiplications of each, beside its row in the paper."""
+"""Parameters and multiply-accumulates of the paper's models, with their rows in the paper."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from . import build_network
 
 @dataclass(frozen=True)
 class Row:
-    """A model of the paper: what its tables call it, which tables, and its parameters there in millions."""
+    """A model of the paper: its name in the tables, which tables, and its parameters there in millions."""
 
     name: str
     paper: str
@@ -34,9 +34,9 @@ ROWS = (
 
 
 def measure(name: str) -> tuple[int, int]:
-    """(parameters, multiply-accumulates for one second of audio) of a model by name; nothing is computed.
+    """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without computing it.
 
-    Hamilton attention counts as its equations say: the zeros that the fused form adds to the values do not count.
+    Hamilton attention is counted by its equations, without the zeros that the fused form adds to the values.
     """
     with torch.device("meta"):
         network = build_network({"network": name})
@@ -47,9 +47,9 @@ def measure(name: str) -> tuple[int, int]:
 
 @torch.no_grad()
 def macs(function: Callable[..., Tensor], *inputs: Tensor) -> int:
-    """Multiply-accumulates of function(*inputs) in its convolutions and matrix products, as they are carried out.
+    """Count multiply-accumulates of function(*inputs) in its convolutions and matrix products, as executed.
 
-    A quaternion layer counts as the real product that it expands to, and the expansion of its weights with it.
+    A quaternion layer counts as the real product that it expands to, plus the expansion of its weights.
     """
     counter = FlopCounterMode(display=False)
     with sdpa_kernel(SDPBackend.MATH), counter:

@@ -1,9 +1,9 @@
-"""The streaming family: waveform in, waveform out, hop by hop or all at once.
+"""The streaming networks: waveform in, waveform out, hop by hop or all at once.
 
     audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask -> Synthesis -> audio
 
-The encoder's first layer treats every one of `ranges` with a kernel of its own: narrow bands at the bottom, wide ones
-above, as hearing does; the decoder's last layer opens all ranges again to single bins.
+The encoder's first layer splits the spectrum into bands, each of `ranges` with its own kernel: narrow bands at low
+frequencies, wide ones above. The decoder's last layer merges the bands to single bins.
 """
 
 import copy
@@ -211,5 +211,5 @@ def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
             time_mixer=config.time_mixer[n % len(config.time_mixer)],
             window=config.window,
             attention=config.attention,
-            without=[branch for branch in BRANCHES if f"block{n}.{branch}" in config.pruned],
+            pruned=[branch for branch in BRANCHES if f"block{n}.{branch}" in config.pruned],
         )

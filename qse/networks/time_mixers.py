@@ -1,8 +1,7 @@
-"""What passes time, and what the bands tell each other, inside a block of the streaming bottleneck, by its word in a
-configuration.
+"""Time mixers and band attention of the streaming bottleneck, by their names in a configuration.
 
-Every time mixer is a layer (B bands, T, 4, C) -> the same, the bands of a frame following each other in the batch;
-every attention a layer (B T, bands, 4, C) -> the same.
+A time mixer maps (B bands, T, 4, C) to the same shape, the bands of a frame adjacent in the batch; band attention maps
+(B T, bands, 4, C) to the same shape.
 """
 
 from collections.abc import Callable
@@ -33,7 +32,7 @@ TIME_MIXERS: dict[str, Callable[[int, int, int, int], Stateful]] = {  # of bands
 
 
 class NoAttention(nn.Module):
-    """(N, L, 4, C) -> the same: every band for itself, through the layer that is the last one of attention."""
+    """(N, L, 4, C) -> the same: no attention, only its output layer, for every band separately."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool):
         super().__init__()

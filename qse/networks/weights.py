@@ -1,4 +1,4 @@
-"""Read trained weights: the files of a model or a run, their tensors, and the network that they belong to."""
+"""Read trained weights: the files of a model or a run, their tensors, and the network that they fit."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,13 +15,13 @@ from . import Network, build_network
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and header of a checkpoint. Raises QseError naming the file when it is missing or damaged."""
+    """Read tensors and header of a checkpoint. Raises QseError naming the file when it is missing or damaged."""
     with _opened(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
 
 
 def load_header(path: Path) -> dict[str, str]:
-    """The header alone, without reading the tensors; raises as `load` does."""
+    """Read the header alone, without the tensors; raises as `load` does."""
     with _opened(path) as file:
         return file.metadata() or {}
 
@@ -36,12 +36,12 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors under `prefix.`, without it."""
+    """Return the tensors under `prefix.`, without it in their names."""
     return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
 
 
 def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """The averaged weights of a run's checkpoint, or those of a model's file, which has no others."""
+    """Return the averaged weights of a run's checkpoint, or all weights of a model's file."""
     return pick(tensors, "average") or tensors
 
 
@@ -51,7 +51,7 @@ def model_table(path: Path) -> dict[str, Any]:
 
 
 def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
-    """The network of a configuration with averaged weights from a checkpoint, or weights alone; and their header."""
+    """Build the network of a configuration, load averaged or plain weights, and return it with their header."""
     network = build_network(model_table(config))
     tensors, header = load(weights)
     try:
@@ -62,9 +62,9 @@ def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
 
 
 def weights_step(folder: Path) -> str:
-    """Which step the weights of a run or a model are of: "400 of 1000" where the run went on after its best validation.
+    """Return the step of the weights of a run or a model: "400 of 1000" if training went on after the best validation.
 
-    So old ones show, of a run that was resumed without validation.
+    This shows outdated weights of a run that was resumed without validation.
     """
     last = folder / "checkpoint.safetensors"
     steps = [load_header(path).get("step", "?") for path in (weights_of(folder), last) if path.is_file()]

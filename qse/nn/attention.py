@@ -14,8 +14,8 @@ from .linear import QuaternionLinear
 from .norm import QuaternionRMSNorm
 from .state import Stateful
 
-FEW_TOKENS = 64  # as the bands of a frame are; see attend
-FRAMES_AT_ONCE = 128  # scores over time: memory grows with the length of a recording, not with its square
+FEW_TOKENS = 64  # e.g. the bands of a frame; see attend
+FRAMES_AT_ONCE = 128  # so that the memory of scores over time grows linearly with the length of a recording
 
 
 class Projections(nn.Module):
@@ -37,17 +37,17 @@ class Projections(nn.Module):
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """N, H, L, 4d -> N, L, 4, H d."""
+    """Merge heads: (N, H, L, 4d) -> (N, L, 4, H d)."""
     return moved(x.unflatten(-1, (4, -1)), (0, 2, 3, 1, 4)).flatten(-2)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
-    """Scaled dot-product attention, scale 1 / sqrt(width) if None; two detours where torch's own is slow.
+    """Compute scaled dot-product attention, scale 1 / sqrt(width) if None; avoid torch's form where it is slow.
 
-    On a CPU never in bfloat16, where its gradient takes twenty times as long; in training plain products for few
-    tokens, the bands of a frame, where it takes twice as long.
+    On a CPU bfloat16 is computed in float32, because the gradient in bfloat16 takes twenty times as long. In training,
+    few tokens (the bands of a frame) are computed by plain products, which take half as long.
     """
-    if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # q and k may have been raised by a norm
+    if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # a norm may have promoted q and k
         with torch.autocast("cpu", enabled=False):
             return attend(q.float(), k.float(), v.float(), None if mask is None else mask.float(), scale)
     if v.requires_grad and mask is None and k.shape[-2] <= FEW_TOKENS:
@@ -56,7 +56,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: f
 
 
 class SharedScoreAttention(nn.Module):
-    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other; no memory."""
+    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other; no state."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()
@@ -71,7 +71,7 @@ class CausalSharedScoreAttention(Stateful):
     """(N, T, 4, C) -> (N, T, 4, C): a frame attends to itself and to the `window` - 1 frames before it.
 
     Positions are relative: a learned bias per head and distance. State: `keys` and `values` (N, H, window - 1, 4d) of
-    the last frames, and `valid` (N, window - 1), 1 where a frame has been: zeros mean that there is nothing yet.
+    the last frames, and `valid` (N, window - 1), 1 for a frame of the input, 0 before the beginning.
     """
 
     def __init__(self, channels: int, heads: int, window: int, qk_norm: bool = True):
@@ -111,7 +111,7 @@ class CausalSharedScoreAttention(Stateful):
         }
 
     def _mask(self, frames: int, valid: Tensor) -> Tensor:
-        """N, H, T, window - 1 + T: the bias of the distance; -1e4 outside the window and before the beginning."""
+        """Return (N, H, T, window - 1 + T): the bias of the distance; -1e4 outside the window or before the start."""
         now = torch.arange(frames, device=valid.device)[:, None] + self.window - 1
         distance = now - torch.arange(frames + self.window - 1, device=valid.device)  # T, window - 1 + T
         inside = (distance >= 0) & (distance < self.window)

@@ -1,7 +1,7 @@
 """Quaternion convolutions (main paper, Appendix A.2, Eqs. 29-32), and up-sampling along frequency.
 
 Features are (B, 4, C, T, F): batch, component, channels in quaternions, frames, bins. Kernels are (time, frequency).
-The causal layers remember their last frames: a kernel of kt frames, dilated by d, has a history of (kt - 1) d frames.
+Causal layers hold their last frames as state: a kernel of kt frames, dilated by d, needs (kt - 1) d frames.
 """
 
 import torch
@@ -15,7 +15,7 @@ from .state import Stateful
 
 
 class QuaternionConv2d(nn.Module):
-    """(B, 4, C, T, F) -> (B, 4, C', T', F'), both axes zero-padded by `padding` (time, frequency); no memory."""
+    """(B, 4, C, T, F) -> (B, 4, C', T', F'), both axes zero-padded by `padding` (time, frequency); no state."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class QuaternionConv2d(nn.Module):
 
 
 class CausalConv2d(Stateful):
-    """A `QuaternionConv2d` that looks only back in time; F is zero-padded such that F' = F / stride.
+    """A `QuaternionConv2d` that is causal in time; F is zero-padded such that F' = F / stride.
 
     State: the last (kt - 1) * dilation frames of x, (B, 4, C, history, F).
     """
@@ -90,7 +90,7 @@ class FrequencyUpsample(nn.Module):
         return y.movedim(-4, -1).flatten(-2)
 
     def _by_bands(self, x: Tensor) -> Tensor:
-        """The same with `factor` outside of components: what comes out of the convolution need not be moved."""
+        """Compute the same with `factor` outside of components, so that the result needs no copy."""
         weight, bias = (
             part.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)
             for part in (real_matrix(self.conv.weight), self.conv.get_parameter("bias").flatten())

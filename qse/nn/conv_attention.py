@@ -1,7 +1,7 @@
 """Attention on convolutions (QTN, Yang et al. 2023, as the main paper describes it in sections 2 and 4.4).
 
-A quaternion convolution along the sequence produces queries, keys and values, where the paper's own attention has
-quaternion linear layers. The score is the real dot product.
+A quaternion convolution along the sequence computes queries, keys and values, in place of the quaternion linear layers
+of the paper's own attention. The score is the real dot product.
 """
 
 from torch import Tensor, nn

@@ -1,7 +1,7 @@
-"""Convolutions that train faster on a CPU.
+"""Convolution with a faster weight gradient on a CPU.
 
-What torch has there for the gradient by the weight takes 1.5 to 5 times as long as a forward pass when channels lie
-innermost in memory. Here it is one matrix product, of all positions of the kernel at once.
+For channels innermost in memory, torch's weight gradient takes 1.5 to 5 times as long as a forward pass. Here it is one
+matrix product over all positions of the kernel.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ def conv2d(
     padding: Pair = (0, 0),
     dilation: Pair = (1, 1),
 ) -> Tensor:
-    """torch's conv2d, (B, C, T, F) and (C', C, kt, kf) -> (B, C', T', F'); its own gradient is not for bfloat16."""
+    """Compute torch's conv2d, (B, C, T, F) and (C', C, kt, kf) -> (B, C', T', F'); in bfloat16 by torch itself."""
     if not _trains_here(x, weight):
         return F.conv2d(x, weight, bias, stride, padding, dilation)
     if (weight.shape[2:], stride, padding) == ((1, 1), (1, 1), (0, 0)):
@@ -57,7 +57,7 @@ class _Conv2d(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        only_x = [ctx.needs_input_grad[0], False, False]  # that by the bias would bring the one by the weight along
+        only_x = [ctx.needs_input_grad[0], False, False]  # the bias gradient would need the weight gradient
         by_x, *_ = torch.ops.aten.convolution_backward(
             gradient, x, weight, None, *ctx.geometry, False, (0, 0), 1, only_x
         )
@@ -66,7 +66,7 @@ class _Conv2d(torch.autograd.Function):
 
 
 def _by_weight(gradient: Tensor, x: Tensor, shape: torch.Size, stride: Pair, padding: Pair, dilation: Pair) -> Tensor:
-    """Whichever has fewer channels is copied (with a stride always x), once for each position of the kernel."""
+    """Return the weight gradient; the side with fewer channels (with a stride always x) is unfolded."""
     outputs, inputs, *kernel = shape
     if outputs < inputs and stride == (1, 1):
         time, frequency = (d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
@@ -79,7 +79,7 @@ def _by_weight(gradient: Tensor, x: Tensor, shape: torch.Size, stride: Pair, pad
 
 
 def _shifted(x: Tensor, size: torch.Size, kernel: list[int], stride: Pair, padding: Pair, dilation: Pair) -> Tensor:
-    """What each position of the kernel sees: (B, C, T, F) -> (B * size[0] * size[1], kt * kf * C)."""
+    """Unfold the input of each kernel position: (B, C, T, F) -> (B * size[0] * size[1], kt * kf * C)."""
     (time, frequency), (batch, channels) = padding, x.shape[:2]
     x = F.pad(x.permute(0, 2, 3, 1), (0, 0, frequency, frequency, time, time))
     b, t, f, c = x.stride()

@@ -1,8 +1,8 @@
-"""The recurrence of a GRU with a gradient of its own, for training on a CPU.
+"""A GRU recurrence with its own gradient, for training on a CPU.
 
 Autograd records every operation on every frame of torch.gru, and adds up the gradient of the weights frame by frame.
 Here `STRETCH` frames at a time stay in the processor's cache, and each stretch adds one product to the gradient of
-each matrix: 0.8 of the time with 64 units, 0.6 with 32, and the same numbers but for rounding.
+each matrix: 0.8 of the time with 64 units, 0.6 with 32, equal up to rounding.
 
 N sequences, T frames, I inputs, H units; gates in the order r, z, n.
 """
@@ -18,7 +18,7 @@ STRETCH = 16  # frames
 
 @torch.compiler.disable  # a compiler would unroll the frames
 def gru(x: Tensor, hidden: Tensor, weights: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-    """x (N, T, I), hidden (N, H) -> (N, T, H), the hidden units after every frame, as torch.gru computes them.
+    """Compute torch.gru: x (N, T, I), hidden (N, H) -> (N, T, H), the hidden units after every frame.
 
     weights: of the input (3 H, I), of the hidden units (3 H, H), and the biases (3 H,) of both.
     """
@@ -32,7 +32,7 @@ class _GRU(torch.autograd.Function):
     ) -> Tensor:
         (count, frames, _), units = x.shape, hidden.shape[1]
         after = x.new_empty(frames, count, units)
-        gates = x.new_empty(frames, count, 4, units)  # r, z, n, and the share of n that comes from before
+        gates = x.new_empty(frames, count, 4, units)  # r, z, n, and the hidden part of n
         from_input, from_hidden = x.new_empty(2, STRETCH, count, 3 * units)
         states = x.new_empty(STRETCH, count, units)
         into, again = w_input.t().contiguous(), w_hidden.t().contiguous()
@@ -54,7 +54,7 @@ class _GRU(torch.autograd.Function):
             gates[now, :, :3] = from_input[:n].unflatten(-1, (3, -1))
             gates[now, :, 3] = from_hidden[:n, :, 2 * units :]
             after[now] = states[:n]
-            before = after[start + n - 1]  # its place in `states` is written again
+            before = after[start + n - 1]  # its place in `states` is overwritten
         ctx.save_for_backward(x, hidden, w_input, w_hidden, gates, after)
         return after.transpose(0, 1)
 
@@ -79,7 +79,7 @@ class _GRU(torch.autograd.Function):
             n = len(r)
             before = torch.cat([hidden[None], after[: n - 1]]) if start == 0 else after[start - 1 : start + n - 1]
             arriving[:n], keep[:n] = gradient[:, now].transpose(0, 1), z
-            of_new = (1 - z) * (1 - new * new)  # by the state: what one unit of it asks of the argument of tanh
+            of_new = (1 - z) * (1 - new * new)  # derivative by the argument of tanh
             torch.mul(of_new * last_new, r * (1 - r), out=slopes[:n, :, 0])
             torch.mul(before - new, z * (1 - z), out=slopes[:n, :, 1])
             torch.mul(of_new, r, out=slopes[:n, :, 2])
@@ -87,10 +87,10 @@ class _GRU(torch.autograd.Function):
                 torch.add(g, of_hidden, out=d)
                 torch.mul(wide, slope, out=out)
                 torch.mul(d, k, out=of_hidden).addmm_(flat, w_hidden)
-            flat = of_gates[:n].view(-1, 3 * units)  # now by the hidden side of the gates
+            flat = of_gates[:n].view(-1, 3 * units)  # gradient of the hidden side of the gates
             of_w_hidden.addmm_(flat.t(), before.flatten(0, 1))
             of_b_hidden += flat.sum(0)
-            torch.mul(of_state[:n], of_new, out=of_gates[:n, :, 2])  # and by their input side
+            torch.mul(of_state[:n], of_new, out=of_gates[:n, :, 2])  # and of their input side
             of_w_input.addmm_(flat.t(), x[:, now].transpose(0, 1).flatten(0, 1))
             of_b_input += flat.sum(0)
             torch.mm(flat, w_input, out=of_x[now].flatten(0, 1))

@@ -2,9 +2,9 @@
 main paper, Eqs. 14-16): one score matrix and one softmax per component.
 
 Tokens are (N, L, 4, C). Of one head: queries, keys and values (N, H, L, 4, d), scores S_a and weights A_a for the
-component a of the Hamilton product. `component_attention` is the equations as they are written, 16 real products;
+component a of the Hamilton product. `component_attention` follows the equations literally, 16 real products;
 `folded_attention` is the same function in one call: S_a is the dot product in R^(4d) of the query and a signed
-permutation of the key, so that the components are four times as many heads.
+permutation of the key, so the components become four times as many heads.
 """
 
 import math
@@ -20,22 +20,22 @@ from .quaternion import PART, SIGN
 
 
 def component_scores(q: Tensor, k: Tensor) -> Tensor:
-    """(N, H, L, 4, d) twice -> (N, H, 4, L, L): the components of Q (x) K^T / sqrt(d), Eq. 14, as 16 products."""
+    """(N, H, L, 4, d) twice -> (N, H, 4, L, L): Q (x) K^T / sqrt(d) by components, Eq. 14, as 16 products."""
     queries, keys = q.unbind(-2), k.unbind(-2)
     rows = [reduce(torch.add, (SIGN[a][x] * (queries[x] @ keys[PART[a][x]].mT) for x in range(4))) for a in range(4)]
     return torch.stack(rows, 2) / math.sqrt(q.shape[-1])
 
 
 def component_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """(N, H, L, 4, d) each -> the same: Eqs. 14-16 literally; the scores stand in memory."""
+    """(N, H, L, 4, d) each -> the same: compute Eqs. 14-16 literally, with all scores in memory."""
     return (component_scores(q, k).softmax(-1) @ v.movedim(-2, 2)).movedim(2, -2)
 
 
 def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """`component_attention` as one fused call, without scores in memory.
+    """Compute `component_attention` as one fused call, without scores in memory.
 
-    The values fill up with zeros from d to 4d: the fused kernels want heads of one width, and even with four times
-    the products behind the softmax they are the faster way on a CPU.
+    Values are padded with zeros from d to 4d, because fused kernels require heads of one width; even with four times
+    the products after the softmax they are faster on a CPU.
     """
     *_, length, _, d = k.shape
     sign = k.new_tensor(SIGN)[:, None, :, None]  # a, 1, 4, 1
@@ -48,7 +48,7 @@ def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 class HamiltonAttention(nn.Module):
-    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other, each component by weights of its own."""
+    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other, with separate weights per component."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()
@@ -62,7 +62,7 @@ class HamiltonAttention(nn.Module):
 
 
 def written_out_(module: nn.Module) -> nn.Module:
-    """The module itself; its Hamilton attention is now computed as Eqs. 14-16 are written, not in the fused form."""
+    """Switch all Hamilton attention below `module` to the literal form of Eqs. 14-16, and return the module."""
     for part in module.modules():
         if isinstance(part, HamiltonAttention):
             part.attend = component_attention

@@ -2,7 +2,7 @@
 
 A weight is drawn in polar form, w = phi (cos theta + u sin theta): modulus phi, angle theta uniform in [-pi, pi], and
 u a unit imaginary axis. phi follows the chi distribution with four degrees of freedom that Eq. 22 derives, so that
-E|w|^2 = 4 sigma^2; a uniform phi in [-sigma, sigma], as the listing of Algorithm 1 has it, would leave a twelfth of
+E|w|^2 = 4 sigma^2; a uniform phi in [-sigma, sigma], as in the listing of Algorithm 1, would give a twelfth of
 that. The axis is drawn from a symmetric distribution: drawn from [0, 1]^3 it would favour one octant.
 """
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def sigma(fan_in: int, fan_out: int, criterion: str = "glorot") -> float:
-    """The scale of Eqs. 23-24; fans are counted in quaternions, kernel positions included."""
+    """Return the scale of Eqs. 23-24; fans are counted in quaternions, kernel positions included."""
     if criterion == "glorot":
         return 1 / math.sqrt(2 * (fan_in + fan_out))
     if criterion == "he":
@@ -23,7 +23,7 @@ def sigma(fan_in: int, fan_out: int, criterion: str = "glorot") -> float:
 
 @torch.no_grad()
 def quaternion_init_(weight: Tensor, criterion: str = "glorot") -> Tensor:
-    """Fills (4, out, in, *kernel) in polar form with E|w|^2 = 4 sigma^2; returns it."""
+    """Fill (4, out, in, *kernel) in polar form with E|w|^2 = 4 sigma^2; returns it."""
     _, *shape = weight.shape
     out, into, *kernel = shape
     positions = math.prod(kernel)

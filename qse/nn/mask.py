@@ -1,4 +1,4 @@
-"""From the network's output back to a spectrum: magnitude mask and phase correction (main paper, Eqs. 68-69)."""
+"""Magnitude mask and phase correction of a spectrum (main paper, Eqs. 68-69)."""
 
 import torch
 from torch import Tensor, nn
@@ -7,8 +7,8 @@ from torch import Tensor, nn
 class MagnitudePhaseMask(nn.Module):
     """spec (B, 2, T, F), o (B, 3, T, F') -> (B, 2, T, F).
 
-    |S| = 2 sigmoid(o0) |X|, arg S = arg X + arg(1 + o1 + i o2): the correction is a unit phasor, so nothing wraps and
-    no angle is computed. o = 0 leaves the spectrum as it is. With F' = F - 1 the Nyquist bin takes the last gain.
+    |S| = 2 sigmoid(o0) |X|, arg S = arg X + arg(1 + o1 + i o2): the correction is a unit phasor, so no angle is
+    computed or wrapped. o = 0 leaves the spectrum unchanged. With F' = F - 1 the Nyquist bin has the last bin's gain.
     """
 
     def forward(self, spec: Tensor, o: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ class QuaternionRMSNorm(nn.Module):
 
 
 class QuaternionLayerNorm(nn.Module):
-    """(..., 4, C): subtracts the mean quaternion over channels, divides by the RMS modulus / 2 of what remains.
+    """(..., 4, C): subtracts the mean quaternion over channels, divides the rest by half its RMS modulus.
 
     Gain is one real number per channel, bias one quaternion; one scale serves all components, so orientation is kept.
     """
@@ -37,6 +37,6 @@ class QuaternionLayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        x = (x - x.mean(-1, keepdim=True)).flatten(-2)  # ..., 4 C, of mean zero: what is left is its RMS
+        x = (x - x.mean(-1, keepdim=True)).flatten(-2)  # ..., 4 C, of mean zero, so layer_norm divides by the RMS
         y = F.layer_norm(x, x.shape[-1:], self.gain.repeat(4), self.bias.flatten(), self.eps)
         return y.unflatten(-1, (4, -1))

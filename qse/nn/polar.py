@@ -7,8 +7,8 @@ from torch import Tensor, nn
 class PolarMask(nn.Module):
     """spec (B, 2, T, F), o (B, 2, T, F) -> (B, 2, T, F).
 
-    |S| = 2 sigmoid(o0) |X| and arg S = arg X + o1, in radians, as a rotation: no angle of X is computed and nothing
-    wraps. o = 0 leaves the spectrum as it is.
+    |S| = 2 sigmoid(o0) |X| and arg S = arg X + o1, in radians, as a rotation: no angle of X is computed or
+    wrapped. o = 0 leaves the spectrum unchanged.
     """
 
     def forward(self, spec: Tensor, o: Tensor) -> Tensor:

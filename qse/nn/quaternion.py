@@ -5,8 +5,11 @@ q = q0 + q1 i + q2 j + q3 k is four real numbers along one tensor axis of size 4
 
 Layers compute y = x (x) w, as the main paper does: "Quaternion Self-Attention with Shared Scores", Eqs. 4, 21 and 28.
 (Other papers write w (x) x: the same family of maps, up to conjugation.) `hamilton_matrix` is the one place where a
-quaternion weight becomes real. In place of a layer's weight may stand a module of another algebra (hypercomplex.py);
-`real_matrix` asks it.
+quaternion weight becomes real. A layer's weight may be a module of another algebra instead (research/hypercomplex.py);
+`real_matrix` calls it.
+
+`conjugate` and `modulus` are not used by layers; they are building blocks of the paper's equations (Eq. 3), for
+experiments and tests.
 """
 
 from functools import lru_cache
@@ -14,13 +17,13 @@ from functools import lru_cache
 import torch
 from torch import Tensor, nn
 
-# Row y, column x of Eq. 28: which component of w stands there, and with which sign.
+# Row y, column x of Eq. 28: the component of w there, and its sign.
 PART = ((0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0))
 SIGN = ((1, -1, -1, -1), (1, 1, 1, -1), (1, -1, 1, 1), (1, 1, -1, 1))
 
 
 def hamilton_product(p: Tensor, q: Tensor, dim: int = -1) -> Tensor:
-    """p (x) q (Eq. 4) along the component axis `dim`; every other axis broadcasts."""
+    """Compute p (x) q (Eq. 4) along the component axis `dim`; every other axis broadcasts."""
     p0, p1, p2, p3 = p.unbind(dim)
     q0, q1, q2, q3 = q.unbind(dim)
     return torch.stack(
@@ -35,42 +38,42 @@ def hamilton_product(p: Tensor, q: Tensor, dim: int = -1) -> Tensor:
 
 
 def conjugate(q: Tensor, dim: int = -1) -> Tensor:
-    """q* = q0 - q1 i - q2 j - q3 k (Eq. 3)."""
+    """Return q* = q0 - q1 i - q2 j - q3 k (Eq. 3)."""
     shape = [1] * q.dim()
     shape[dim] = 4
     return q * q.new_tensor([1.0, -1.0, -1.0, -1.0]).view(shape)
 
 
 def modulus(q: Tensor, dim: int = -1) -> Tensor:
-    """|q| = sqrt(q (x) q*), with the component axis removed."""
+    """Return |q| = sqrt(q (x) q*), with the component axis removed."""
     return torch.linalg.vector_norm(q, dim=dim)
 
 
 def hamilton_matrix(weight: Tensor) -> Tensor:
-    """The real matrix of x -> x (x) w (Eq. 28): (4, out, in, *kernel) -> (4 out, 4 in, *kernel).
+    """Expand a weight to the real matrix of x -> x (x) w (Eq. 28): (4, out, in, *kernel) -> (4 out, 4 in, *kernel).
 
     Rows and columns run over components first, channels second, as `flatten` of a (4, channels) pair of axes does.
     """
     _, out, into, *kernel = weight.shape
-    basis = _basis if torch.compiler.is_compiling() else _kept_basis  # a tracer's tensors must not be kept
+    basis = _basis if torch.compiler.is_compiling() else _cached_basis  # a tracer's tensors must not be cached
     blocks = basis(weight.device, weight.dtype) @ weight.reshape(4, -1)  # 16, out*in*kernel
     blocks = blocks.view(4, 4, out, into, -1).transpose(1, 2)  # 4, out, 4, in, kernel
     return blocks.reshape(4 * out, 4 * into, *kernel)
 
 
 def real_matrix(weight: Tensor | nn.Module) -> Tensor:
-    """The real matrix (out, in, *kernel) of a layer's weight: a quaternion one, or a module that makes its own."""
+    """Return the real matrix (out, in, *kernel) of a layer's weight: a quaternion one, or a module that returns it."""
     return weight() if isinstance(weight, nn.Module) else hamilton_matrix(weight)
 
 
 @lru_cache
 @torch.inference_mode(False)
-def _kept_basis(device: torch.device, dtype: torch.dtype) -> Tensor:
+def _cached_basis(device: torch.device, dtype: torch.dtype) -> Tensor:
     return _basis(device, dtype)
 
 
 def _basis(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """(16, 4): entry (y, x) of Eq. 28 as a combination of w0..w3."""
+    """Return (16, 4): entry (y, x) of Eq. 28 as a combination of w0..w3."""
     basis = torch.zeros(4, 4, 4, dtype=dtype)
     for y in range(4):
         for x in range(4):

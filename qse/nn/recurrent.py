@@ -34,7 +34,7 @@ class QuaternionGRU(Stateful):
             hidden = x.new_zeros(x.shape[0], *self.bias_hidden.shape[1:])
         kind = self.bias_hidden.dtype
         x, hidden = x.flatten(-2).to(kind), hidden.flatten(-2).to(kind)
-        with torch.autocast(x.device.type, enabled=False):  # products that build upon each other: exact, and no slower
+        with torch.autocast(x.device.type, enabled=False):  # rounding accumulates; float32 is no slower
             matrices = gate_matrix(self.weight_input), gate_matrix(self.weight_hidden)
             weights = *matrices, self.bias_input.flatten(), self.bias_hidden.flatten()
             if self.training and x.device.type == "cpu":
@@ -46,7 +46,7 @@ class QuaternionGRU(Stateful):
 
 
 def gate_matrix(weight: Tensor | nn.Module) -> Tensor:
-    """(gates, 4, out, in) -> (gates * 4 out, 4 in); a module of another algebra makes its own."""
+    """Expand (gates, 4, out, in) to (gates * 4 out, 4 in); a module of another algebra returns its own matrix."""
     if isinstance(weight, nn.Module):
         return weight()
     gates, _, out, _ = weight.shape

@@ -1,11 +1,11 @@
-"""Memory along time: what a streaming layer is, and how its state looks from outside.
+"""Streaming layers and their state.
 
-A layer that remembers time is `Stateful`: `forward(x, state=None) -> (y, state)`. For every split of x along time
+A layer with state along time is `Stateful`: `forward(x, state=None) -> (y, state)`. For every split of x along time
 
     f(x ++ x', s) == (y ++ y', s'')   where   (y, s') = f(x, s)   and   (y', s'') = f(x', s'),
 
 and the all-zero state is the beginning: `f(x) == f(x, zeros)`. State is a value: a tensor, or a dict that mirrors the
-module tree. Nothing is written to `self`. A layer without a memory is a plain `nn.Module`, `x -> y`.
+module tree. Nothing is written to `self`. A layer without state is a plain `nn.Module`, `x -> y`.
 """
 
 from collections.abc import Mapping
@@ -17,23 +17,23 @@ State = Tensor | dict[str, "State"]
 
 
 class Stateful(nn.Module):
-    """A layer with a memory along time: `forward(x, state=None) -> (y, state)`. Zeros are the beginning."""
+    """A layer with state along time: `forward(x, state=None) -> (y, state)`. Zeros are the beginning."""
 
 
 def delay(x: Tensor, past: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """x later by as many steps along `dim` as `past` has -> (as many steps as x, the past of what follows).
+    """Delay x along `dim` by as many steps as `past` has; return the delayed x and the past of the next call.
 
-    The same as cutting `past ++ x` in two, without writing it down in between.
+    Equal to splitting `past ++ x` after as many steps as x has, without concatenating them first.
     """
     steps, kept = x.shape[dim], past.shape[dim]
-    out = min(steps, kept)  # what leaves the past, and what of x does not leave at once
+    out = min(steps, kept)  # steps that leave the past
     due, waiting = _cut(past, out, dim)
     now, later = _cut(x, steps - out, dim)
     return _join(due + now, dim), _join(waiting + later, dim)
 
 
 def _cut(x: Tensor, at: int, dim: int) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """What lies before and behind a place, where there is anything."""
+    """Split x at a position; each side is a tuple of one tensor, or empty."""
     if at in (0, x.shape[dim]):
         return ((x,), ()) if at else ((), (x,))
     before, behind = x.split([at, x.shape[dim] - at], dim)
@@ -45,7 +45,7 @@ def _join(parts: tuple[Tensor, ...], dim: int) -> Tensor:
 
 
 def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:
-    """A state tree as one flat dict; the key of a leaf is the path of its layer, joined by dots."""
+    """Return a state tree as one flat dict; the key of a leaf is the path of its layer, joined by dots."""
     if not isinstance(state, Mapping):
         return {path: state}
     flat = {}
@@ -55,7 +55,7 @@ def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:
 
 
 def unflatten_state(flat: Mapping[str, Tensor]) -> dict:
-    """The inverse of `flatten_state`."""
+    """Return the state tree of a flat dict, the inverse of `flatten_state`."""
     tree: dict = {}
     for path, leaf in flat.items():
         *parents, name = path.split(".")

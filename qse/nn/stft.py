@@ -1,7 +1,7 @@
 """Short-time Fourier analysis and synthesis as streaming layers.
 
-Analysis is a fixed convolution with windowed cosines and sines, synthesis a fixed transposed convolution; overlap-add
-is what the transposed convolution does. Windows: K = n_fft samples of analysis, M + L samples of synthesis at the end
+Analysis is a fixed convolution with windowed cosines and sines, synthesis a fixed transposed convolution, which does
+the overlap-add. Windows: K = n_fft samples of analysis, M + L samples of synthesis at the end
 of it, M = hop_length, L = overlap, at most M. Their product rises and falls as a Hann window of 2 L samples does and
 is one between, so that it adds up to one at hop M: perfect reconstruction. With K = 2 M = 2 L both are the square root
 of a Hann window; with K > M + L the analysis window rises slowly and falls fast (Mauler & Martin, "A low delay,
@@ -19,7 +19,7 @@ from .state import Stateful
 
 
 def window_pair(n_fft: int, hop_length: int, overlap: int) -> tuple[Tensor, Tensor]:
-    """Analysis window (n_fft,), at most 1, and synthesis window (hop_length + overlap,), at most 1.54, float64."""
+    """Return windows of analysis (n_fft,), at most 1, and synthesis (hop_length + overlap,), at most 1.54, float64."""
     size = hop_length + overlap
     if not 0 < overlap <= hop_length:
         raise ValueError(f"windows that overlap by {overlap} samples: at least 1 and at most the hop of {hop_length}")
@@ -34,7 +34,7 @@ def window_pair(n_fft: int, hop_length: int, overlap: int) -> tuple[Tensor, Tens
 
 
 def _trapezium(rise: int, flat: int, fall: int) -> Tensor:
-    """The first half of a Hann window, ones, and the second half of another."""
+    """Return the first half of a Hann window, ones, and the second half of another."""
     up, down = (torch.hann_window(2 * half, dtype=torch.float64) for half in (rise, fall))
     return torch.cat([up[:rise], torch.ones(flat, dtype=torch.float64), down[fall:]])
 
@@ -47,7 +47,7 @@ def fourier_basis(n_fft: int) -> Tensor:
 
 
 def bin_weights(n_fft: int) -> Tensor:
-    """(F,), float64: what each bin weighs in the inverse transform; all but the first and the last stand for a pair."""
+    """Return (F,), float64: weights of bins in the inverse transform; all but the first and last represent a pair."""
     weight = torch.full((n_fft // 2 + 1,), 2.0 / n_fft, dtype=torch.float64)
     weight[0] = weight[-1] = 1.0 / n_fft
     return weight
@@ -56,8 +56,8 @@ def bin_weights(n_fft: int) -> Tensor:
 class Analysis(Stateful):
     """(B, T * hop_length) samples -> (B, 2, T, F) real and imaginary part, F = n_fft / 2 + 1.
 
-    Frame t ends with sample (t + 1) hop_length. State: the last n_fft - hop_length samples. Autocast does not reach
-    it: in bfloat16 the rounding of loud bins would cover quiet ones. ValueError for a part of a hop.
+    Frame t ends with sample (t + 1) hop_length. State: the last n_fft - hop_length samples. Autocast does not
+    apply: in bfloat16 the rounding of loud bins would cover quiet ones. ValueError for a part of a hop.
     """
 
     basis: Tensor
@@ -80,7 +80,7 @@ class Analysis(Stateful):
 
 
 class Synthesis(Stateful):
-    """(B, 2, T, F) -> (B, T * hop_length) samples, `overlap` samples late. State: the samples still to be added to.
+    """(B, 2, T, F) -> (B, T * hop_length) samples, delayed by `overlap` samples. State: the overlapping tail.
 
     Like `Analysis` in full precision under autocast.
     """

@@ -37,11 +37,11 @@ def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Loads `weights`, widened; a block that they lack passes all on. RuntimeError where they do not fit."""
     blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, DualPathBlock)}
     new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
-    left_out = tuple(name + branch for name, block in blocks.items() for branch in block.left_out())
+    left_out = tuple(name + branch for name, block in blocks.items() for branch in block.pruned_parts())
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
     found = network.load_state_dict(widen(network, weights), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
     for block in new.values():
-        block.pass_on_()
+        block.make_identity_()

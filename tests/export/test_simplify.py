@@ -1,4 +1,4 @@
-"""Simplified graphs: the same numbers from fewer operators, on graphs made by hand."""
+"""Simplified graphs: equal outputs from fewer operators, on graphs made by hand."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def draw(*shape):
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-def test_a_token_layer_becomes_plain_matrices():
+def test_simplify_token_layer_to_plain_matrices():
     """Linear on (1, 1, 6, 4) with a bias, a norm, an activation, and a residual that came another way."""
     nodes = [
         ("Reshape", "x wide", "a", {}),
@@ -73,13 +73,13 @@ def test_a_token_layer_becomes_plain_matrices():
     assert simplified(model) == ["MatMul", "Add", "LayerNormalization", "Sigmoid", "Add"]
 
 
-def test_numbers_that_change_places_stay():
+def test_simplify_keeps_real_transposes():
     nodes = [("Transpose", "x", "a", {"perm": [0, 3, 2, 1]}), ("Reshape", "a wide", "y", {})]
     model = graph(nodes, {"x": [1, 6, 1, 4]}, {"y": [1, 1, 6, 4]}, **SHAPE)
     assert simplified(model) == ["Transpose", "Reshape"]
 
 
-def test_a_transpose_that_needs_another_shape_anyway_has_no_axes_of_one():
+def test_simplify_transposes_without_axes_of_one():
     nodes = [
         ("Reshape", "x batch", "a", {}),
         ("Transpose", "a", "b", {"perm": [0, 3, 1, 2]}),
@@ -90,7 +90,7 @@ def test_a_transpose_that_needs_another_shape_anyway_has_no_axes_of_one():
     assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [4, 2, 3]}, **shapes)) == ["Reshape", "Transpose", "Neg"]
 
 
-def test_a_sum_of_different_views_has_the_shape_that_both_stand_for():
+def test_simplify_sum_of_different_views():
     nodes = [
         ("Transpose", "x", "a", {"perm": [0, 2, 1]}),
         ("Reshape", "a wide", "b", {}),
@@ -102,20 +102,20 @@ def test_a_sum_of_different_views_has_the_shape_that_both_stand_for():
     assert simplified(model) == ["Transpose", "Reshape", "Add", "Conv"]
 
 
-def test_a_constant_that_would_meet_other_axes_sees_the_old_ones():
+def test_simplify_reshapes_for_a_broadcast_constant():
     """(6, 1, 2, 2) + (2, 1): under the view lies (6, 4), where the constant would not fit."""
     nodes = [("Reshape", "x deep", "a", {}), ("Mul", "a factor", "y", {})]
     model = graph(nodes, {"x": [6, 4]}, {"y": [6, 1, 2, 2]}, factor=draw(2, 1), **SHAPE)
     assert simplified(model) == ["Reshape", "Mul"]
 
 
-def test_two_tensors_that_broadcast_see_their_own_axes():
+def test_simplify_reshapes_for_broadcasting_tensors():
     nodes = [("Reshape", "x wide", "a", {}), ("Mul", "a z", "y", {})]
     model = graph(nodes, {"x": [6, 4], "z": [3, 1, 1, 4]}, {"y": [3, 1, 6, 4]}, **SHAPE)
     assert simplified(model) == ["Reshape", "Mul"]
 
 
-def test_the_whole_of_an_axis_is_no_slice_and_backwards_is_one():
+def test_simplify_removes_full_slices():
     ends = {"zero": np.array([0]), "six": np.array([6]), "last": np.array([-1]), "before": np.array([-7])}
     nodes = [("Slice", "x zero six zero", "a", {}), ("Neg", "a", "y", {})]
     assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [6, 4]}, **ends)) == ["Neg"]
@@ -123,7 +123,7 @@ def test_the_whole_of_an_axis_is_no_slice_and_backwards_is_one():
     assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [6, 4]}, **ends)) == ["Slice", "Neg"]
 
 
-def test_what_an_operator_needs_twice_is_made_once():
+def test_simplify_reshapes_once_per_shape():
     nodes = [
         ("Neg", "x", "a", {}),
         ("Reshape", "a wide", "b", {}),
@@ -134,7 +134,7 @@ def test_what_an_operator_needs_twice_is_made_once():
     assert simplified(model) == ["Neg", "Reshape", "Softmax", "Softmax"]
 
 
-def test_outputs_keep_names_and_shapes_whatever_they_are():
+def test_simplify_keeps_output_names_and_shapes():
     """A computed one, a view of a computed one, an input handed through, one of two equal ones; a node without use."""
     nodes = [
         ("Neg", "x", "a", {}),
@@ -152,13 +152,13 @@ def test_outputs_keep_names_and_shapes_whatever_they_are():
     assert sorted(found) == ["Abs", "Identity", "Identity", "Identity", "Neg", "Reshape", "Reshape"]
 
 
-def test_a_norm_along_other_axes_sees_them():
+def test_simplify_reshapes_for_other_norm_axes():
     nodes = [("Reshape", "x deep", "a", {}), ("LayerNormalization", "a gain", "y", {"axis": 2})]
     model = graph(nodes, {"x": [6, 4]}, {"y": [6, 1, 2, 2]}, gain=draw(2, 2), **SHAPE)
     assert simplified(model) == ["Reshape", "LayerNormalization"]
 
 
-def test_metadata_and_opset_stay():
+def test_simplify_keeps_metadata_and_opset():
     model = graph([("Neg", "x", "y", {})], {"x": [2]}, {"y": [2]})
     helper.set_model_props(model, {"name": "hand"})
     smaller = simplify(model)

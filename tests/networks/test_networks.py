@@ -26,7 +26,7 @@ def test_build_network_from_a_table():
         ({"network": "streaming", "chanels": [2, 2, 4]}, r"network streaming: unknown key 'chanels'.*channels"),
         ({"network": "streaming", "n_fft": 64}, "ranges must cover the 32 bins of n_fft 64"),
         ({"network": "streaming", "n_fft": 513}, "n_fft 513: an even number"),
-        ({"network": "qconformer", "hop_length": 400}, "hop_length 400: must divide n_fft 400 at least in two"),
+        ({"network": "qconformer", "hop_length": 400}, "hop_length 400: must divide n_fft 400 into at least two"),
         ({"network": "streaming", "ranges": [[255, 1], [1, 1]]}, "multiple of 4 times its bins per band"),
         ({"network": "streaming", "heads": 3}, "3 heads do not divide 16 quaternion channels"),
         ({"network": "streaming", "heads": 0}, "heads = 0: must be above 0"),

@@ -1,8 +1,8 @@
 """Quaternion RNN and LSTM (Parcollet et al. 2019, "Quaternion Recurrent Neural Networks", section 2.3).
 
 x (N, T, 4, C): N independent sequences of T frames. Matrices are quaternion, activations and gates act on each real
-component (split activations, Eq. 7). The paper writes W (x) h; here it is h (x) W, as everywhere in this house: the
-same network with all quaternions conjugated. The GRU is in recurrent.py.
+component (split activations, Eq. 7). The paper writes W (x) h; here it is h (x) W, as in all layers of this library:
+the same network with all quaternions conjugated. The GRU is in nn/recurrent.py.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu"
 
 
 class _Gates(Stateful):
-    """Weights of so many gates, each a quaternion matrix for x, one for h, and a bias."""
+    """Weights of `gates` gates: a quaternion matrix for x, one for h, and a bias each."""
 
     def __init__(self, gates: int, in_channels: int, channels: int):
         super().__init__()
@@ -52,7 +52,7 @@ class QuaternionLSTM(_Gates):
     """(N, T, 4, C) -> (N, T, 4, H); state: {"hidden": h, "cell": c}, both (N, 4, H).
 
     i, f, o = sigma(x (x) W + h (x) U + b) and g = tanh(x (x) W_g + h (x) U_g + b_g) per real component;
-    c' = f * c + i * g, h' = o * tanh(c'). The bias of f begins at 1.
+    c' = f * c + i * g, h' = o * tanh(c'). The bias of f is initialised to 1.
     """
 
     def __init__(self, in_channels: int, channels: int):
@@ -69,11 +69,14 @@ class QuaternionLSTM(_Gates):
 def lstm(
     x: Tensor, state: tuple[Tensor, Tensor] | None, weight_input: Tensor, weight_hidden: Tensor, bias: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """An LSTM of real matrices (4 H, C) and (4 H, H), gates i, f, g, o: x (N, T, C) -> y (N, T, H), hidden, cell."""
+    """Compute an LSTM with real matrices, gates i, f, g, o: x (N, T, C) -> y (N, T, H), hidden, cell.
+
+    weight_input (4 H, C), weight_hidden (4 H, H), bias (4 H,).
+    """
     if state is None:
         state = (x.new_zeros(x.shape[0], weight_hidden.shape[1]),) * 2
-    before = [part[None] for part in state]
+    initial = [part[None] for part in state]
     weights = [weight_input, weight_hidden, bias, torch.zeros_like(bias)]
-    training = torch.is_grad_enabled()  # without it cuDNN keeps nothing for the gradient
-    y, hidden, cell = torch.lstm(x, before, weights, True, 1, 0.0, training, False, True)
+    training = torch.is_grad_enabled()  # if False, cuDNN stores nothing for the gradient
+    y, hidden, cell = torch.lstm(x, initial, weights, True, 1, 0.0, training, False, True)
     return y, hidden[0], cell[0]  # with biases, 1 layer, no dropout, one direction, batch first

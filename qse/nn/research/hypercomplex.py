@@ -5,6 +5,8 @@ y = H x + b, H = sum over i of A_i (kron) S_i. A_i (n, n), the rule; S_i (out / 
 the numbers of H. n = 1 needs no rule and is the real layer, n = 4 with Hamilton's rule is the quaternion layer.
 
 By the paper's parameter counts (Table 1: 361K, 146K and 81K for the LSTM) every gate has a rule of its own.
+`HypercomplexConv` and `HypercomplexLSTM` are the paper's building blocks (docs/papers/phm.md); no network here uses
+them.
 """
 
 import math
@@ -19,9 +21,9 @@ from .cells import lstm
 
 
 def hypercomplex_matrix(rule: Tensor, weight: Tensor) -> Tensor:
-    """H of Eq. 5: rule (n, n, n), one A_i after the other, weight (n, out, in, *kernel) -> (n out, n in, *kernel).
+    """Return H of Eq. 5: rule (n, n, n), the A_i, and weight (n, out, in, *kernel) -> (n out, n in, *kernel).
 
-    The Kronecker products are summed before they are laid out: nothing larger than H comes into being.
+    The Kronecker products are summed before reordering, so no tensor is larger than H.
     """
     n, out, into, *kernel = weight.shape
     blocks = rule.reshape(n, n * n).T @ weight.reshape(n, -1)  # n n, out in kernel
@@ -29,7 +31,7 @@ def hypercomplex_matrix(rule: Tensor, weight: Tensor) -> Tensor:
 
 
 def hamilton_rule() -> Tensor:
-    """(4, 4, 4): the rule with which PHM is x -> x (x) w (main paper, Eq. 28)."""
+    """Return (4, 4, 4), the rule with which PHM is x -> x (x) w (main paper, Eq. 28)."""
     rule = torch.zeros(4, 4, 4)
     for y in range(4):
         for x in range(4):
@@ -38,9 +40,9 @@ def hamilton_rule() -> Tensor:
 
 
 class HypercomplexWeight(nn.Module):
-    """() -> (gates out, in, *kernel): the real matrix of a PHM layer, or of several gates one below the other.
+    """() -> (gates out, in, *kernel): the real matrix of a PHM layer, or of several gates stacked.
 
-    `rule` (n, n, n) is kept as it is; without it every gate learns its own. ValueError where n does not divide.
+    `rule` (n, n, n) is fixed; without it every gate learns its own. ValueError where n does not divide.
     """
 
     rule: Tensor | None
@@ -63,7 +65,7 @@ class HypercomplexWeight(nn.Module):
 
     def forward(self) -> Tensor:
         if self.rule is None:
-            return torch.cat(list(self.weight.flatten(0, 1)))  # not a view, which operator counters take for a constant
+            return torch.cat(list(self.weight.flatten(0, 1)))  # a copy: counters take a view for a constant
         return torch.cat([hypercomplex_matrix(*gate) for gate in zip(self.rule, self.weight, strict=True)])
 
 

@@ -1,5 +1,5 @@
 """Linear recurrent unit (Orvieto et al. 2023, "Resurrecting Recurrent Neural Networks for Long Sequences") in
-quaternions: where the complex unit turns its state by a complex eigenvalue, this one turns it by a quaternion.
+quaternions: the state is multiplied by a quaternion eigenvalue in place of a complex one.
 
 x (N, T, 4, C). lambda = exp(-exp(rate)) (cos |r| + r / |r| sin |r|), one per channel, r a vector of three numbers:
 a rotation of four-dimensional space that shrinks, of modulus below 1 whatever the parameters are.
@@ -15,7 +15,7 @@ from ..linear import QuaternionLinear
 from ..state import Stateful
 from .scan import turn_scan
 
-SLOW, FAST, TURN = 0.99, 0.5, math.pi / 4  # at the beginning |lambda| lies between the first two, its angle below TURN
+SLOW, FAST, TURN = 0.99, 0.5, math.pi / 4  # initial |lambda| lies between the first two, its angle below TURN
 
 
 class QuaternionLRU(Stateful):
@@ -33,7 +33,7 @@ class QuaternionLRU(Stateful):
         self.skip = nn.Parameter(torch.randn(channels))
 
     def eigenvalue(self) -> Tensor:
-        """lambda, (4, C)."""
+        """Return lambda, (4, C)."""
         angle = torch.linalg.vector_norm(self.turn, dim=0)
         versor = torch.cat([angle.cos()[None], self.turn * torch.sinc(angle / math.pi)])
         return torch.exp(-self.rate.exp()) * versor

@@ -15,7 +15,7 @@ from ..quaternion import hamilton_product
 
 
 def align(a: Tensor, b: Tensor, seen_a: Tensor, seen_b: Tensor) -> tuple[Tensor, Tensor]:
-    """B' (N, La, 4, C), what b says to every token of a, and A' (N, Lb, 4, C), what a says to every token of b.
+    """Align two sequences: return B' (N, La, 4, C), b attended by every token of a, and A' (N, Lb, 4, C), vice versa.
 
     E = A (x) B^T, G = softmax over b of every component of E, B' = G_R B_R + G_X B_X i + ..., and the same for E^T.
     """
@@ -26,12 +26,12 @@ def align(a: Tensor, b: Tensor, seen_a: Tensor, seen_b: Tensor) -> tuple[Tensor,
 
 
 def match(x: Tensor, y: Tensor) -> Tensor:
-    """[x; y; x (x) y; x - y] along the channels: (..., 4, C) twice -> (..., 4, 4 C)."""
+    """Concatenate [x; y; x (x) y; x - y] along the channels: (..., 4, C) twice -> (..., 4, 4 C)."""
     return torch.cat([x, y, hamilton_product(x, y, -2), x - y], -1)
 
 
 class PairAttention(nn.Module):
-    """a, b, seen_a, seen_b -> (N, 4, hidden): a quaternion vector for what the sequences have to do with each other.
+    """a, b, seen_a, seen_b -> (N, 4, hidden): a quaternion vector of the relation of two sequences.
 
     C1 = sum over b of QFFN(match(A', b)), C2 = sum over a of QFFN(match(B', a)), Y = QFFN(match(C1, C2)); a QFFN is a
     quaternion linear layer and a ReLU per component.

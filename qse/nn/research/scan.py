@@ -1,7 +1,7 @@
 """Linear recurrences along time, all frames at once: the parallel prefix scan (Blelloch 1990) by doubling.
 
-x (N, T, 4, C), start (N, 4, C), the value before the first frame. In step s every frame takes in what lies 2^s frames
-before it, so that log2(T) steps reach the beginning; one frame takes no step at all and is the recurrence as it stands.
+x (N, T, 4, C), start (N, 4, C), the value before the first frame. Step s combines every frame with the one 2^s frames
+before it, so log2(T) steps reach the beginning; a single frame needs no step and is the plain recurrence.
 """
 
 import torch
@@ -11,7 +11,7 @@ from ..quaternion import hamilton_product
 
 
 def decay_scan(decay: Tensor, x: Tensor, start: Tensor) -> Tensor:
-    """h[t] = decay[t] * h[t - 1] + x[t] for every real component; decay, x and the result are (N, T, 4, C).
+    """Compute h[t] = decay[t] * h[t - 1] + x[t] for every real component; decay, x and the result are (N, T, 4, C).
 
     Two neighbours join as (d1, h1) . (d2, h2) = (d1 d2, d2 h1 + h2) ("Q-Jamba", section 3.2).
     """
@@ -24,7 +24,7 @@ def decay_scan(decay: Tensor, x: Tensor, start: Tensor) -> Tensor:
 
 
 def turn_scan(turn: Tensor, x: Tensor, start: Tensor) -> Tensor:
-    """h[t] = h[t - 1] (x) turn + x[t] for a quaternion per channel that never changes, turn (4, C)."""
+    """Compute h[t] = h[t - 1] (x) turn + x[t] for a constant quaternion per channel, turn (4, C)."""
     x, step = _begin(x, hamilton_product(start, turn, -2)), 1
     while step < x.shape[1]:
         x = torch.cat([x[:, :step], x[:, step:] + hamilton_product(x[:, :-step], turn, -2)], 1)
@@ -33,5 +33,5 @@ def turn_scan(turn: Tensor, x: Tensor, start: Tensor) -> Tensor:
 
 
 def _begin(x: Tensor, first: Tensor) -> Tensor:
-    """`first` added to the first frame."""
+    """Add `first` to the first frame."""
     return torch.cat([x[:, :1] + first[:, None], x[:, 1:]], 1)

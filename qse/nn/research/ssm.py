@@ -2,11 +2,11 @@
 3.2 and Appendix B): the mixer of Q-Mamba.
 
 x (N, T, 4, C). h[t] = decay[t] * h[t - 1] + k[t] (x) v[t] and y[t] = q[t] (x) h[t], quaternion by quaternion; decay,
-k, v and q are computed from the frame and the three before it. decay = exp(-softplus(-g)) = sigmoid(g) stands for every
-real component and begins at sigmoid(2.94) = 0.95.
+k, v and q are computed from the frame and the three before it. decay = exp(-softplus(-g)) = sigmoid(g) is separate for
+every real component and initialised to sigmoid(2.94) = 0.95.
 
 The paper's four scan heads have projections of their own onto a quarter of the state each. As the recurrence never
-mixes channels, they are together one projection onto the whole state, and are written so.
+mixes channels, they equal one projection onto the complete state, which is used here.
 """
 
 import torch
@@ -22,7 +22,7 @@ DECAY_BIAS = 2.94
 
 
 class ShortConv(Stateful):
-    """(N, T, 4, C) -> the same: every real component sees its own last `kernel` frames, by weights of its own.
+    """(N, T, 4, C) -> the same: a depthwise causal convolution over the last `kernel` frames.
 
     State: the last kernel - 1 frames, (N, kernel - 1, 4, C).
     """
@@ -45,7 +45,7 @@ class ShortConv(Stateful):
 class QuaternionSSM(Stateful):
     """(N, T, 4, C) -> the same; state: {"conv": the last three frames, "scan": h, (N, 4, C)}.
 
-    `scan_dropout` acts on h where it is read, `gate_dropout` on what the frame says about its decay, not on the bias.
+    `scan_dropout` applies to h as it is read, `gate_dropout` to the input of the decay gate, not to its bias.
     """
 
     def __init__(self, channels: int, kernel: int = 4, scan_dropout: float = 0.0, gate_dropout: float = 0.0):

@@ -1,7 +1,7 @@
-"""One global token per frame: what all bands have to say in one quaternion vector, remembered over a long window.
+"""One global token per frame: all bands summarised in one quaternion vector, with attention over a long window.
 
-Attention over time for every band costs a cache per band; a token of the whole frame costs one, so that its window may
-be long. Every band then takes from what the token remembers as much as its own gate lets in.
+Attention over time for every band needs a cache per band; a token per frame needs one, so its window may be long. A
+gate per band scales how much of the token's context is added.
 """
 
 import math
