@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "sentiment": ("sentiment", "Sentiment"),
     "pairs": ("pairs", "Pairs"),
     "gradients": ("gradients", "Gradients"),
+    "attention-analysis": ("attention_analysis", "AttentionAnalysis"),
     "mixers": ("time_mixers", "Mixers"),
 }
 MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm")

@@ -49,21 +49,16 @@ class Sentiment:
 
     def __post_init__(self) -> None:
         for arm in self.arms:
-            self._network(arm, 2)
+            self.network(arm, 2)
 
     def run(self, out: Path) -> str:
-        if not (self.train and self.valid):
-            raise UsageError("sentiment needs text: --set train=SST-2/train.tsv --set valid=SST-2/dev.tsv")
-        (texts, labels), (held, held_labels) = (read_sst2(Path(path)) for path in (self.train, self.valid))
-        words = Vocabulary(texts, self.vocabulary)
-        train = ([words.encode(texts, self.length)], torch.tensor(labels))
-        valid = ([words.encode(held, self.length)], torch.tensor(held_labels))
+        words, train, valid = self.examples()
         rows, networks = list[Row](), dict[str, TextClassifier]()
         for seed in self.seeds:
             for arm in self.arms:
                 torch.manual_seed(seed)
-                networks[arm] = self._network(arm, len(words))
-                rows += [{"arm": arm, "seed": seed} | row for row in self._train(networks[arm], train, valid)]
+                networks[arm] = self.network(arm, words)
+                rows += [{"arm": arm, "seed": seed} | row for row in self.fit(networks[arm], train, valid)]
                 write_table(out / "sentiment.csv", rows)
         table = self._summary(rows, networks, valid[0][0][: self.batch])
         write_markdown(out / "sentiment.md", table)
@@ -73,11 +68,23 @@ class Sentiment:
             f"{row['arm']} {row['accuracy %']} % ({row['parameters']:,} parameters without embedding)" for row in table
         )
 
-    def _network(self, arm: str, vocabulary: int) -> TextClassifier:
+    def examples(self) -> tuple[int, Examples, Examples]:
+        """Read the texts; return the number of words, training and validation examples. UsageError without files."""
+        if not (self.train and self.valid):
+            raise UsageError("this needs text: --set train=SST-2/train.tsv --set valid=SST-2/dev.tsv")
+        (texts, labels), (held, held_labels) = (read_sst2(Path(path)) for path in (self.train, self.valid))
+        words = Vocabulary(texts, self.vocabulary)
+        train = ([words.encode(texts, self.length)], torch.tensor(labels))
+        valid = ([words.encode(held, self.length)], torch.tensor(held_labels))
+        return len(words), train, valid
+
+    def network(self, arm: str, vocabulary: int) -> TextClassifier:
+        """Build the untrained network of an arm."""
         config = TextConfig(arm, self.phm_n, self.dim, self.feed, self.heads, self.layers)
         return TextClassifier(config, vocabulary, 2)
 
-    def _train(self, network: TextClassifier, train: Examples, valid: Examples) -> list[Row]:
+    def fit(self, network: TextClassifier, train: Examples, valid: Examples) -> list[Row]:
+        """Train a network; return a row per epoch."""
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
         sizes = {"epochs": self.epochs, "batch": self.batch}
         return train_classifier(network, train, valid, optimizer, warmup=self.warmup, **sizes)

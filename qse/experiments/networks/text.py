@@ -120,7 +120,7 @@ class TextAttention(nn.Module):
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
         q, k, v = self.queries_keys_values(x)
-        y, _ = self.attend(q, k, v, seen)
+        y = self.attend(q, k, v, seen)
         return self.out(y.permute(0, 2, 3, 1, 4).flatten(2))
 
     def queries_keys_values(self, x: Tensor) -> Iterator[Tensor]:
@@ -128,12 +128,19 @@ class TextAttention(nn.Module):
         for part in torch.cat([linear(x) for linear in self.project], -1).chunk(3, -1):
             yield part.unflatten(-1, (self.parts, self.heads, -1)).permute(0, 3, 1, 2, 4)
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the output (N, H, L, parts, d) and the weights (N, H, S, L, L), S = 4 by component, else 1."""
-        bias = (~seen[:, None, None, None, :]).to(q.dtype) * -1e4
-        scores = component_scores(q, k) if self.by_component else dot_product_scores(q, k)
-        weights = (scores + bias).softmax(-1)
-        return (weights @ v.movedim(-2, 2)).movedim(2, -2), weights
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
+        """Return the output (N, H, L, parts, d)."""
+        return weighted_values((component_scores if self.by_component else dot_product_scores)(q, k), v, seen)
+
+
+def attention_weights(scores: Tensor, seen: Tensor) -> Tensor:
+    """Return the softmax over keys that are no padding: scores (N, H, S, L, L), seen (N, L)."""
+    return (scores + (~seen[:, None, None, None, :]).to(scores.dtype) * -1e4).softmax(-1)
+
+
+def weighted_values(scores: Tensor, v: Tensor, seen: Tensor) -> Tensor:
+    """Return the output (N, H, L, parts, d) for scores (N, H, S, L, L), S = 1 or one for each part of v."""
+    return (attention_weights(scores, seen) @ v.movedim(-2, 2)).movedim(2, -2)
 
 
 def dot_product_scores(q: Tensor, k: Tensor) -> Tensor:
