@@ -15,8 +15,8 @@ from .options import Model, Strength
 if TYPE_CHECKING:
     from qse.corpus_cleaning.journal import Journal
     from qse.corpus_cleaning.manifest import Recording
+    from qse.runtime.bands import BandModels
     from qse.runtime.batch import Outcome
-    from qse.runtime.model import Model as LoadedModel
 
 
 def clean(
@@ -50,7 +50,8 @@ def clean(
     from qse.corpus_cleaning.manifest import recordings
     from qse.corpus_cleaning.settings import Settings
     from qse.machine import cores
-    from qse.runtime.zoo import load
+    from qse.runtime.bands import BandModels
+    from qse.runtime.zoo import WIDE_BAND
 
     chosen, number, of = select(recordings(manifest, output, root, format_), shard)
     path = sharded(out, number, of)
@@ -58,13 +59,13 @@ def clean(
         raise UsageError(f"--manifest {path} is the input itself: name another output")
     if not path.exists() and not overwrite:
         check_free(chosen)
-    loaded = load(model, flush_to_zero=True)
-    at_once = (threads or cores()) if loaded.streams else 1  # an offline model takes gigabytes per file
-    with Journal(path, Settings.of(loaded, strength, format_)) as journal:
-        _run(chosen, loaded, journal, at_once)
+    models = BandModels(model, flush_to_zero=True)
+    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1  # an offline model takes gigabytes per file
+    with Journal(path, Settings.of(models, strength, format_)) as journal:
+        _run(chosen, models, journal, at_once)
 
 
-def _run(chosen: "list[Recording]", model: "LoadedModel", journal: "Journal", threads: int) -> None:
+def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", threads: int) -> None:
     """Enhance what is not finished and say how it went; a signal to end gives up the unfinished files."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.corpus_cleaning.clean import clean as enhance
@@ -79,7 +80,7 @@ def _run(chosen: "list[Recording]", model: "LoadedModel", journal: "Journal", th
     begin, left = perf_counter(), journal.pending(chosen)
     outcomes = []
     with collected(give_up) as signals, progress() as advance:
-        for outcome in enhance(left, model, journal, threads, lambda: bool(signals)):
+        for outcome in enhance(left, models, journal, threads, lambda: bool(signals)):
             outcomes.append(outcome)
             if outcome.error:
                 print(f"qse: {outcome.error}", file=sys.stderr)

@@ -10,14 +10,14 @@ import typer
 from qse.errors import UsageError
 
 from .denoise_report import Report
-from .options import Model, Overwrite, Strength
+from .options import Band, Model, Overwrite, Strength
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
 
 if TYPE_CHECKING:
+    from qse.runtime.bands import BandModels
     from qse.runtime.batch import Options
     from qse.runtime.batch_plan import Job
-    from qse.runtime.model import Model as LoadedModel
 
 
 def denoise(
@@ -26,6 +26,7 @@ def denoise(
         str | None, typer.Option("-o", "--output", metavar="PATH", help="Output file or folder; - is stdout.")
     ] = None,
     model: Model = "live-base",
+    band: Band = None,
     strength: Strength = None,
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]")
@@ -49,29 +50,30 @@ def denoise(
     keeps its picture and gets the new sound.
     """
     from qse.machine import cores
+    from qse.runtime.bands import BandModels
     from qse.runtime.batch import Options
     from qse.runtime.batch_plan import plan
-    from qse.runtime.zoo import load
+    from qse.runtime.zoo import WIDE_BAND
 
     if overwrite and skip_existing:
         raise UsageError("--overwrite and --skip-existing exclude each other: name one of them")
     piped = is_pipe(inputs, output)
     if json and piped and output not in (None, os.devnull):
         raise UsageError("--json writes to standard output: name an output file with -o")
-    loaded = load(model, flush_to_zero=True)
-    at_once = (threads or cores()) if loaded.streams else 1  # an offline model takes gigabytes per file
+    models = BandModels(model, band, flush_to_zero=True)
+    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1  # an offline model takes gigabytes per file
     with scratch_folder(wanted=piped) as scratch:
         jobs, errors = ([pipe_job(inputs, output, scratch, overwrite)], []) if scratch else plan(inputs, output)
-        report = Report(quiet, json, loaded.sample_rate, lambda result: deliver(result, output, scratch))
+        report = Report(quiet, json, lambda result: deliver(result, output, scratch))
         report.refused(errors)
         if not scratch and not overwrite:
             jobs = report.without_existing(jobs, skip_existing)
-        _run(jobs, loaded, Options(strength, overwrite, salvage), at_once, report)
+        _run(jobs, models, Options(strength, overwrite, salvage), at_once, report)
     if report.failed:
         raise typer.Exit(1)
 
 
-def _run(jobs: "list[Job]", model: "LoadedModel", options: "Options", at_once: int, report: Report) -> None:
+def _run(jobs: "list[Job]", models: "BandModels", options: "Options", at_once: int, report: Report) -> None:
     """Do the jobs and report each; a signal to end gives up the unfinished ones and sets the exit status."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.runtime.batch import run
@@ -85,7 +87,7 @@ def _run(jobs: "list[Job]", model: "LoadedModel", options: "Options", at_once: i
     decoder_prints = any(job.source.suffix.lower() == ".mp3" for job in jobs)  # and names no file
     silenced = libraries_silenced() if decoder_prints else nullcontext()
     with collected(give_up) as signals, silenced, report.progress(jobs) as progress:
-        report.all(run(jobs, model, options, at_once, progress, lambda: bool(signals)))
+        report.all(run(jobs, models.at, options, at_once, progress, lambda: bool(signals)))
     if signals:
         report.interrupted(jobs)
         raise typer.Exit(128 + signals[0])

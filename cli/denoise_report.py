@@ -20,13 +20,10 @@ NAMED = 5  # written files that the message of an interruption names
 class Report:
     """`failed`: whether the exit status has to be 1."""
 
-    def __init__(self, quiet: bool, json: bool, model_rate: int, deliver: Callable[[Path], str]):
-        """`deliver`: called with the path of each result; returns the name of where it went.
-
-        `model_rate`: sample rate of the model, in Hz.
-        """
+    def __init__(self, quiet: bool, json: bool, deliver: Callable[[Path], str]):
+        """`deliver`: called with the path of each result; returns the name of where it went."""
         self._quiet, self._json, self._deliver = quiet, json, deliver
-        self._model_rate, self._warned = model_rate, False
+        self._warned = False
         self._written: list[Outcome] = []
         self.failed = False
 
@@ -114,9 +111,9 @@ class Report:
         )
 
     def _warn_of_bandwidth(self, outcome: "Outcome") -> None:
-        if outcome.sample_rate > self._model_rate and not self._warned:
+        if outcome.sample_rate / 2 > outcome.bandwidth and not self._warned:
             self._warned = True
-            band = f"{self._model_rate / 2000:g} kHz bandwidth"
+            band = f"{outcome.bandwidth / 1000:g} kHz bandwidth"
             say(f"qse: output is limited to {band}: {outcome.job} has a sample rate of {outcome.sample_rate} Hz")
 
     def _fail(self, error: str, **fields: Any) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .options import Model, Overwrite, Strength
+from .options import Band, Model, Overwrite, Strength
 from .streams import libraries_silenced, say
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def live(
         bool, typer.Option("--as-fast-as-possible", help="From file to file without the pace of a clock.")
     ] = False,
     model: Model = "live-base",
+    band: Band = None,
     strength: Strength = None,
     bypass: Annotated[bool, typer.Option("--bypass", help="Begin with the noisy signal.")] = False,
     monitor: Annotated[
@@ -67,12 +68,15 @@ def live(
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
-    from qse.runtime.zoo import load
+    from qse.runtime.bands import BandModels
+    from qse.runtime.zoo import WIDE_BAND
 
-    engine = load(model, threads, flush_to_zero=True).as_engine()
+    models = BandModels(model, band, threads, flush_to_zero=True)
+    wide = models.at(WIDE_BAND).as_engine()
     seconds = (buffer if cushion is None else cushion) / 1000  # --cushion is the former name
-    block = blocksize or Fraction(engine.hop_length, engine.sample_rate)
+    block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
     sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, seconds)
+    engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
     channels = 2 * (1 if speakers else source.channels)
     recorder = Recorder(record, engine.sample_rate, channels, overwrite, paced=not fast) if record else None
     session = LiveSession(engine, source, speakers, recorder, strength)

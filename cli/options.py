@@ -1,7 +1,7 @@
 """Options that more than one command has."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,10 @@ def number(value: float | None) -> float | None:
 
 
 Model = Annotated[str, typer.Option(metavar="NAME", help="Model, by name (see qse info) or path.")]
+Band = Annotated[
+    Literal["wide", "full"] | None,
+    typer.Option(help="Process up to 8 kHz (wide) or 24 kHz (full). [default: by the sample rate]"),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 Strength = Annotated[
     float | None,

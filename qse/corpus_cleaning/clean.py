@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ..errors import UsageError
+from ..runtime.bands import BandModels
 from ..runtime.batch import Cancelled, Options, Outcome, run
 from ..runtime.batch_plan import Job
-from ..runtime.model import Model
 from .journal import Journal
 from .manifest import Recording
 
 
 def clean(
     recordings: list[Recording],
-    model: Model,
+    models: BandModels,
     journal: Journal,
     threads: int = 1,
     cancelled: Callable[[], bool] = lambda: False,
@@ -29,7 +29,7 @@ def clean(
 
     def do(recording: Recording) -> Outcome:
         job = Job(recording.source, recording.target)
-        return next(run([job], model, options, cancelled=lambda: stopped or cancelled()))
+        return next(run([job], models.at, options, cancelled=lambda: stopped or cancelled()))
 
     with ThreadPoolExecutor(threads) as pool:
         futures = {pool.submit(do, recording): recording for recording in recordings}

@@ -5,7 +5,8 @@ import json
 from dataclasses import asdict, dataclass
 
 from .. import __version__
-from ..runtime.model import Model
+from ..runtime.bands import BandModels
+from ..runtime.zoo import WIDE_BAND
 
 
 @dataclass(frozen=True)
@@ -19,9 +20,12 @@ class Settings:
     version: str = __version__
 
     @classmethod
-    def of(cls, model: Model, strength: float | None = None, format: str | None = None) -> "Settings":
-        """Return the settings of a loaded model; its checksum is that of the graph's file."""
-        return cls(model.name, hashlib.sha256(model.path.read_bytes()).hexdigest(), strength, format)
+    def of(cls, models: BandModels, strength: float | None = None, format: str | None = None) -> "Settings":
+        """Return the settings of a model; its checksum is that of the files of its graphs, one after another."""
+        digest = hashlib.sha256()
+        for path in models.graphs:
+            digest.update(path.read_bytes())
+        return cls(models.at(WIDE_BAND).name, digest.hexdigest(), strength, format)
 
     @property
     def fingerprint(self) -> str:

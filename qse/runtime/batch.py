@@ -41,12 +41,16 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: `seconds` of sound that were written, and what was damaged in the source; or an error."""
+    """What came of a job: `seconds` of sound that were written, and what was damaged in the source; or an error.
+
+    `sample_rate` and `channels` are those of the file, `bandwidth` is the highest frequency of the model, in Hz.
+    """
 
     job: Job
     seconds: float = 0.0
     sample_rate: int = 0
     channels: int = 0
+    bandwidth: float = 0.0
     damage: str | None = None
     error: QseError | None = None
 
@@ -64,33 +68,35 @@ def sound_seconds(path: Path) -> float:
 
 def enhance_file(
     job: Job,
-    model: Model,
+    model_at: Callable[[float], Model],
     options: Options,
     progress: Callable[[float], object] = lambda seconds: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Enhance one file. Raises QseError for what is wrong, Cancelled as soon as `cancelled` returns true.
 
+    `model_at` is called with the sample rate of the file, in Hz, and returns the model for it.
     `progress` is called with the seconds of sound of each block that was read.
     """
     with open_audio(job.source, job.name, options.salvage) as source:
         rate = source.layout.sample_rate
+        model = model_at(rate)
         noisy = _counted(source.blocks(), rate, progress)
         enhanced = _until(cancelled, enhance(_until(cancelled, noisy), rate, model, options.strength))
         to_file = _write_video if job.is_video else _write_audio
         samples = to_file(job, source, enhanced, options.overwrite)
-        return Outcome(job, samples / rate, rate, source.layout.channels, source.damage)
+        return Outcome(job, samples / rate, rate, source.layout.channels, model.sample_rate / 2, source.damage)
 
 
 def run(
     jobs: list[Job],
-    model: Model,
+    model_at: Callable[[float], Model],
     options: Options = DEFAULTS,
     threads: int = 1,
     progress: Callable[[float], object] = lambda seconds: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
-    """Do the jobs, `threads` at a time, and yield their outcomes in order.
+    """Do the jobs, `threads` at a time, and yield their outcomes in order; `model_at` as in `enhance_file`.
 
     When `cancelled` returns true, the caller stops iterating, or is interrupted, the unfinished files are given up and
     their temporary files removed. This returns only when no thread is inside the model any more: an interpreter that
@@ -105,7 +111,7 @@ def run(
         try:
             if given_up():
                 raise Cancelled(f"{job} was not begun")
-            return enhance_file(job, model, options, progress, given_up)
+            return enhance_file(job, model_at, options, progress, given_up)
         except QseError as error:
             return Outcome(job, error=error.with_traceback(None))  # which would keep the file open until the end
         except OSError as error:

@@ -84,6 +84,8 @@ def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
         except QseError as error:
             errors.append(error)
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and not error.filename:  # the working directory is gone
+                raise
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     return found, errors
 

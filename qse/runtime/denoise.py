@@ -28,9 +28,10 @@ def denoise(
 ) -> np.ndarray:
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape and dtype.
 
-    `sample_rate` in Hz, at least LOWEST_RATE. `model` is a name of `available()` or a path, which each call loads
-    again, or what `load` returns. `strength` limits the attenuation in dB (None: no limit; 0: output = input). Each
-    channel is enhanced by itself. Frequencies above half the model's sample rate are removed, as noise is.
+    `sample_rate` in Hz, at least LOWEST_RATE. `model` is a name of `available()` or a path, of which each call loads
+    the graph that fits `sample_rate`, or what `load` returns. `strength` limits the attenuation in dB (None: no limit;
+    0: output = input). Each channel is enhanced by itself. Frequencies above half the model's sample rate are removed,
+    as noise is.
 
     Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for another shape, no
     channels or more than CHANNELS, a sample rate or strength out of range, samples that are not finite or above
@@ -44,7 +45,7 @@ def denoise(
     audio = _checked(float_array("audio", audio))
     noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
-    enhanced = [noisy[:0], *enhance(blocks, sample_rate, resolve(model), strength)]
+    enhanced = [noisy[:0], *enhance(blocks, sample_rate, resolve(model, sample_rate), strength)]
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
 
 

@@ -1,8 +1,9 @@
 """Find and load trained models by name or path, and check their checksums.
 
-A model is a folder `NAME/model.onnx`. Folders are searched in this order: those in `QSE_MODELS` (separated as in PATH),
-then the installed package `qse_models`. A model's folder may hold `SHA256SUMS`, with lines "<sha256>  <file name>" as
-`sha256sum` writes them; a file that does not agree is refused.
+A model is a folder `NAME/model.onnx`, with `model-48k.onnx` beside it for audio above 16 kHz, if there is such a graph.
+Folders are searched in this order: those in `QSE_MODELS` (separated as in PATH), then the installed package
+`qse_models`. A model's folder may hold `SHA256SUMS`, with lines "<sha256>  <file name>" as `sha256sum` writes them; a
+file that does not agree is refused.
 """
 
 import hashlib
@@ -13,12 +14,13 @@ from pathlib import Path
 import qse_models
 
 from ..errors import QseError
-from ..model_folder import CHECKSUMS, GRAPH
+from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH
 from .engine import Engine, NotStreaming
 from .model import Model
 from .offline import OfflineModel
 
 DEFAULT_MODEL = "live-base"
+WIDE_BAND = 16000  # Hz: audio at a higher sample rate is for the full-band graph
 
 
 def available() -> list[str]:
@@ -26,14 +28,20 @@ def available() -> list[str]:
     return sorted(_models())
 
 
-def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: bool = False) -> Model:
+def load(
+    model: str | Path = DEFAULT_MODEL,
+    threads: int = 1,
+    flush_to_zero: bool = False,
+    sample_rate: float | None = None,
+) -> Model:
     """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx file.
 
     Return an Engine, or an OfflineModel for a graph that needs whole recordings: `denoise` takes either, Stream only an
-    Engine. `threads` and `flush_to_zero` are those of Engine.
+    Engine. `threads` and `flush_to_zero` are those of Engine. `sample_rate`: that of the audio, in Hz. Above 16 kHz the
+    model's full-band graph, for 48 kHz, is loaded if there is one; the attribute `sample_rate` of the result tells.
     Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum.
     """
-    path = find(model)
+    path = find(model, sample_rate)
     _verify(path)
     try:
         return Engine(path, threads, flush_to_zero)
@@ -41,33 +49,42 @@ def load(model: str | Path = DEFAULT_MODEL, threads: int = 1, flush_to_zero: boo
         return OfflineModel(path, threads)
 
 
-def resolve(model: str | Path | Model) -> Model:
+def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Model:
     """Load `model` if it is a name or a path; return what `load` returned as it is. TypeError for anything else."""
     if isinstance(model, str | Path):
-        return load(model)
+        return load(model, sample_rate=sample_rate)
     if not hasattr(model, "open_channel"):
         raise TypeError(f"model must be a name, a path or what qse.load returns, not {type(model).__name__}")
     return model
 
 
-def find(model: str | Path) -> Path:
-    """Return the path of the graph of `model` (see `load`); a name is looked up before a path."""
+def find(model: str | Path, sample_rate: float | None = None) -> Path:
+    """Return the path of the graph of `model` for audio at `sample_rate` (see `load`).
+
+    A name is looked up before a path.
+    """
     models, path = _models(), Path(model)
     if str(model) in models:
-        return models[str(model)]
+        return _graph(models[str(model)].parent, sample_rate)
     with suppress(OSError):  # a name that is too long for a path
         if path.is_file():
             return path
         if (path / GRAPH).is_file():
-            return path / GRAPH
+            return _graph(path, sample_rate)
     names = ", ".join(sorted(models)) or "none"
     raise QseError(f"no model called {model}: the installed ones are {names}; the path of an .onnx file works too")
 
 
 def seal(folder: str | Path) -> None:
-    """Write `SHA256SUMS` for the graph in a model's folder."""
-    folder = Path(folder)
-    (folder / CHECKSUMS).write_text(f"{_sha256(folder / GRAPH)}  {GRAPH}\n", encoding="utf-8")
+    """Write `SHA256SUMS` for the graphs in a model's folder."""
+    graphs = [path for name in (GRAPH, FULL_BAND_GRAPH) if (path := Path(folder) / name).is_file()]
+    lines = [f"{_sha256(path)}  {path.name}\n" for path in graphs]
+    (Path(folder) / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def _graph(folder: Path, sample_rate: float | None) -> Path:
+    full_band = folder / FULL_BAND_GRAPH
+    return full_band if (sample_rate or 0) > WIDE_BAND and full_band.is_file() else folder / GRAPH
 
 
 def _models() -> dict[str, Path]:

@@ -159,9 +159,9 @@ def test_clean_refuses_malformed_shard(corpus, clean, shard):
 def test_clean_refuses_shard_in_use(corpus, clean):
     from qse.corpus_cleaning.journal import Journal
     from qse.corpus_cleaning.settings import Settings
-    from qse.runtime.zoo import load
+    from qse.runtime.bands import BandModels
 
-    with Journal(corpus / "out.jsonl", Settings.of(load(MODEL))):
+    with Journal(corpus / "out.jsonl", Settings.of(BandModels(MODEL))):
         status, err = clean()
     assert status == 2 and "in use" in err
     assert clean()[0] == 0

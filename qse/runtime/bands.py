@@ -1,0 +1,45 @@
+"""Choose between the wide-band and the full-band graph of a model."""
+
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from ..errors import QseError
+from .model import Model
+from .zoo import WIDE_BAND, find, load
+
+Band = Literal["wide", "full"]
+FULL_BAND = 48000  # Hz
+
+
+class BandModels:
+    """The graphs of one model, each loaded when it is first needed. Any number of threads may ask."""
+
+    def __init__(self, model: str | Path, band: Band | None = None, threads: int = 1, flush_to_zero: bool = False):
+        """`model`, `threads` and `flush_to_zero` as in `load`. `band`: the graph for all audio; None: by sample rate.
+
+        The graph for WIDE_BAND, or the one of `band`, is loaded at once. Raises QseError as `load` does, and where
+        "full" is asked of a model that has no full-band graph.
+        """
+        self._model, self._band = model, band
+        self._options = {"threads": threads, "flush_to_zero": flush_to_zero}
+        self._loaded: dict[Path, Model] = {}
+        self._lock = Lock()
+        first = self.at(WIDE_BAND)
+        if band == "full" and first.sample_rate <= WIDE_BAND:
+            raise QseError(f"{first.name} has no full-band graph: leave --band out, or choose another model")
+
+    @property
+    def graphs(self) -> list[Path]:
+        """The files that `at` may load."""
+        rates = {"wide": (WIDE_BAND,), "full": (FULL_BAND,), None: (WIDE_BAND, FULL_BAND)}[self._band]
+        return list(dict.fromkeys(find(self._model, rate) for rate in rates))
+
+    def at(self, sample_rate: float) -> Model:
+        """Return the model for audio at `sample_rate` in Hz."""
+        rate = {"wide": WIDE_BAND, "full": FULL_BAND, None: sample_rate}[self._band]
+        path = find(self._model, rate)
+        with self._lock:
+            if path not in self._loaded:
+                self._loaded[path] = load(self._model, sample_rate=rate, **self._options)  # type: ignore[arg-type]
+            return self._loaded[path]
