@@ -1,4 +1,4 @@
-"""Room: PESQ loss. The perceptual model of ITU-T P.862 / P.862.2 (wide band), written so that it can be differentiated.
+"""Compute the PESQ loss: a differentiable form of the perceptual model of ITU-T P.862 / P.862.2 (wide band).
 
 B = batch, N = samples at 16 kHz, T = frames of 32 ms, Z = 49 bands of equal width in Bark; P = power per band, where
 1 is the hearing level of 0 dB; D = disturbance. Kim et al. 2019 (End-to-end multi-task denoising for joint SDR and
@@ -22,17 +22,17 @@ from .stft import QUIETEST, check_waveforms, power_spectrum
 SAMPLE_RATE, N_FFT, HOP_LENGTH, BANDS = 16000, 512, 256, 49
 BAND_WIDTH = 7 * math.asinh(SAMPLE_RATE / 2 / 650) / BANDS  # Bark
 ALIGNED_POWER = 1e7 / 2.0**30  # mean square between 325 and 3250 Hz after level alignment; full scale +-1
-TONE_40_DB = 0.5 * (29.54 / 2.0**15) ** 2  # mean square of the 1 kHz tone that is to be heard at 40 dB, P = 1e4
+TONE_40_DB = 0.5 * (29.54 / 2.0**15) ** 2  # mean square of the 1 kHz tone that is to be perceived at 40 dB, P = 1e4
 SONE = 0.1866  # makes that tone 1 sone loud, about (P.862's constant)
-BAND_POWER_BIAS, FRAME_POWER_BIAS = 1e3, 5e3  # keep quotients of powers at rest where there is nothing to hear
-SILENT_FRAME = 1e7  # audible power of a clean frame below which it has no say in the equalisation
+BAND_POWER_BIAS, FRAME_POWER_BIAS = 1e3, 5e3  # keep quotients of powers near 1 where nothing is audible
+SILENT_FRAME = 1e7  # audible power of a clean frame below which it is left out of the equalisation
 
 
 def pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """How far the raw PESQ score falls below its best, 4.5: at least 0, at most 5.9, mean over the batch.
+    """Return 4.5, the best raw PESQ score, minus the score: at least 0, at most 5.9, mean over the batch.
 
-    Waveforms (B, N) at 16 kHz, N > 256. Raw score = 4.5 - 0.1 D - 0.0309 D_asymmetric; the curve that
-    turns it into a listening score flattens where speech is worst, so the loss goes without it. An item whose clean
+    Waveforms (B, N) at 16 kHz, N > 256. Raw score = 4.5 - 0.1 D - 0.0309 D_asymmetric; the loss does
+    not map it to a listening score, for that curve is flattest where speech is worst. An item whose clean
     signal is silent counts as 0: brought to the level of speech, its residue would sound as bad at any level.
     """
     return (_distance(clean, enhanced) * (clean.square().mean(1) > QUIETEST)).mean()
@@ -78,7 +78,7 @@ def _band_powers(x: Tensor, ear: _Ear) -> Tensor:
 
 
 def _equalised(reference: Tensor, degraded: Tensor, threshold: Tensor) -> tuple[Tensor, Tensor]:
-    """Forgives a constant colouring, which is given to the clean too, and a gain that varies slowly."""
+    """Compensate a constant colouring, by applying it to the clean as well, and a gain that varies slowly."""
     speech = _audible(reference, 100 * threshold) >= SILENT_FRAME  # (B, T)
 
     def average(power: Tensor) -> Tensor:
@@ -94,18 +94,18 @@ def _equalised(reference: Tensor, degraded: Tensor, threshold: Tensor) -> tuple[
 
 
 def _audible(power: Tensor, threshold: Tensor) -> Tensor:
-    """Power of the bands above the threshold: (B, T, Z) -> (B, T)."""
+    """Return the power of the bands above the threshold: (B, T, Z) -> (B, T)."""
     return (power * (power > threshold)).sum(2)
 
 
 def _loudness(power: Tensor, ear: _Ear) -> Tensor:
-    """Zwicker's law: sone per Bark of each band, 0 below the hearing threshold."""
+    """Apply Zwicker's law: sone per Bark of each band, 0 below the hearing threshold."""
     sensation = (0.5 + 0.5 * (power / ear.threshold).clamp_min(1)).pow(ear.exponent) - 1
     return SONE * (2 * ear.threshold).pow(ear.exponent) * sensation
 
 
 def _over_time(disturbance: Tensor) -> Tensor:
-    """(B, T) -> (B,): worst moments of about 320 ms by an L6 mean, the whole by an L2 mean."""
+    """(B, T) -> (B,): L6 mean over parts of about 320 ms, for the worst moments, then L2 mean over the parts."""
     frames = disturbance.shape[1]
     clipped = pad(disturbance.clamp_max(45), (0, max(20 - frames, -frames % 10)))
     parts = vector_norm(clipped.unfold(1, 20, 10), ord=6, dim=2) / 20 ** (1 / 6)  # (B, parts)

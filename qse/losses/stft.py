@@ -1,4 +1,4 @@
-"""Room: spectra. The STFTs that the losses look through.
+"""Compute spectra for the losses.
 
 B = batch, N = samples, F = bins, T = frames. Frames are centred on every hop_length-th sample, ends are reflected,
 windows are periodic Hann: the bins equal those of `torch.stft` with its defaults.

@@ -1,4 +1,4 @@
-"""Room: STOI loss. The short-time objective intelligibility of Taal et al. 2011 (An Algorithm for Intelligibility
+"""Compute the STOI loss: the short-time objective intelligibility of Taal et al. 2011 (An Algorithm for Intelligibility
 Prediction of Time-Frequency Weighted Noisy Speech), written so that it can be differentiated.
 
 B = batch, N = samples at 16 kHz, T = frames of 25.6 ms, Z = 15 third-octave bands from 150 Hz, M = stretches of 30

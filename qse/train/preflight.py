@@ -98,7 +98,7 @@ def _check_segment(config: RunConfig, network: nn.Module) -> None:
     samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)
     signal = torch.zeros(1, max(1, samples))
     try:
-        composite(config.loss, clean=signal, enhanced=signal)
+        composite(config.loss, clean=signal, enhanced=signal, noisy=signal)
         enough = samples >= (0.4 * config.mix.sample_rate if config.loss.stoi else 1)
     except RuntimeError:
         enough = False

@@ -21,13 +21,13 @@ def training_loss(config: LossConfig, carry_state_probability: float = 0.0) -> L
 
     def loss(network: nn.Module, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
         if not carry_state_probability or not isinstance(network, StreamingEnhancer):
-            return *composite(config, clean=clean, enhanced=enhance(network, noisy)), {}
+            return *composite(config, clean=clean, enhanced=enhance(network, noisy), noisy=noisy), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
         begin = {name: _masked(state, kept) for name, state in carried.items()}
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
         enhanced, state = network(noisy[:, : samples + network.latency], unflatten_state(begin) or None)
         enhanced, clean = enhanced[:, network.latency :], clean[:, :samples]
-        total, terms = composite(config, clean=clean, enhanced=enhanced)
+        total, terms = composite(config, clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
         finite = total.isfinite()  # stays on the device: nothing waits for it
         return total, terms, {name: torch.where(finite, s.detach(), 0.0) for name, s in flatten_state(state).items()}
 

@@ -1,0 +1,1 @@
+"""Training data: corpora, sampling, noise mixing, augmentation, official data sets."""

@@ -1,0 +1,49 @@
+"""The weighted sum of losses and its configuration."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from loss_signals import LOSSES
+
+from qse.losses import composite as losses
+
+
+def test_composite_gradient_of_silence_points_to_clean(pair):
+    enhanced = torch.zeros_like(pair[0]).requires_grad_()
+    losses.composite(losses.LossConfig(), clean=pair[0], enhanced=enhanced)[0].backward()
+    assert (enhanced.grad * pair[0]).sum() < 0
+
+
+def test_composite_is_equation_70(pair):
+    clean, enhanced = pair
+    total, values = losses.composite(losses.LossConfig(), clean=clean, enhanced=enhanced)
+    assert set(values) == {"mrstft", "si_sdr", "rms", "complex_l1", "pesq"}
+    expected = {name: LOSSES[name](clean=clean, enhanced=enhanced).item() for name in values}
+    expected["si_sdr"] /= 10
+    assert {name: value.item() for name, value in values.items()} == pytest.approx(expected)
+    by_hand = 3.5 * expected["mrstft"] + 2 * expected["si_sdr"] + expected["rms"] + 2.5 * expected["complex_l1"]
+    assert total.item() == pytest.approx(by_hand + expected["pesq"])
+
+
+def test_composite_leaves_out_terms_of_weight_zero(pair, monkeypatch):
+    monkeypatch.delattr(losses, "pesq")
+    monkeypatch.delattr(losses, "multi_resolution_stft")
+    config = losses.LossConfig(mrstft=0, pesq=0, compressed=2, n_fft=400, hop_length=100)
+    _, values = losses.composite(config, clean=pair[0], enhanced=pair[1])
+    assert set(values) == {"si_sdr", "rms", "complex_l1", "compressed"}
+    fine = losses.complex_l1(clean=pair[0], enhanced=pair[1], n_fft=400, hop_length=100)
+    assert values["complex_l1"].item() == pytest.approx(fine.item())
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"mrstft": 0, "si_sdr": 0, "rms": 0, "complex_l1": 0, "pesq": 0}, "all weights are 0"),
+        ({"si_sdr_unit": 0.0}, "si_sdr_unit = 0.0: must be above 0"),
+        ({"hop_length": 0}, "hop_length = 0: must be above 0"),
+    ],
+)
+def test_loss_config_refuses(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        losses.LossConfig(**wrong)
