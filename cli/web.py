@@ -1,5 +1,6 @@
 """qse web: the browser application, served on this machine or written to a folder for a static host."""
 
+import gzip
 import hashlib
 import json
 import webbrowser
@@ -8,7 +9,7 @@ from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,7 +47,6 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".mjs": "text/javascript; charset=utf-8",
-    ".onnx": "application/octet-stream",
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
@@ -91,9 +91,10 @@ def build_site(offline: bool = False) -> Site:
     site = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
     if not {"index.html", "sw.js"} <= site.keys():
         raise QseError(f"{root} does not hold the page: install qse-speech again")
-    models = _models()
-    site |= {f"models/{name}.onnx": content for name, content in models.items()}
-    manifest = {"version": qse.__version__, "offline": offline, "models": [_entry(*model) for model in models.items()]}
+    models = {f"models/{name}.onnx.gz": (name, content) for name, content in _models().items()}
+    site |= {url: gzip.compress(content, mtime=0) for url, (_, content) in models.items()}
+    entries = [{"name": name, "url": url, "sha256": _sha256(content)} for url, (name, content) in models.items()]
+    manifest = {"version": qse.__version__, "offline": offline, "models": entries}
     site["manifest.json"] = json.dumps(manifest, indent=1).encode()
     build = _sha256(json.dumps({name: _sha256(content) for name, content in site.items()}).encode())
     cached = json.dumps(sorted(name for name in site if name != "sw.js")).encode()
@@ -108,10 +109,6 @@ def _models() -> dict[str, bytes]:
 
     models = {name: find(name).read_bytes() for name in available() if isinstance(load(name), Engine)}
     return dict(sorted(models.items(), key=lambda model: len(model[1])))
-
-
-def _entry(name: str, content: bytes) -> dict[str, str | int]:
-    return {"name": name, "url": f"models/{name}.onnx", "bytes": len(content), "sha256": _sha256(content)}
 
 
 def _sha256(content: bytes) -> str:
@@ -149,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = f"qse/{qse.__version__}"
 
-    def __init__(self, site: Mapping[str, bytes], *arguments):
+    def __init__(self, site: Mapping[str, bytes], *arguments: Any):
         self._site = site
         super().__init__(*arguments)
 

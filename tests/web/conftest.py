@@ -11,9 +11,8 @@ from contextlib import contextmanager
 import pytest
 import soundfile
 from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, to_base64
-from speech import SAMPLE_RATE
-
 from qse_cli.web import build_site, make_server
+from speech import SAMPLE_RATE
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (

@@ -1,4 +1,4 @@
-"""Recordings in the browser: the same samples as `qse.denoise`, at every rate, and one sentence for what is no sound."""
+"""Recordings in the browser: the samples of `qse.denoise` at every rate, one sentence for what is no sound."""
 
 import numpy as np
 import pytest

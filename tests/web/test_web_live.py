@@ -1,6 +1,7 @@
-"""The microphone in the browser: what is played equals Python on what the microphone delivered, over both transports."""
+"""The microphone in the browser: what is played equals Python on what was received, over both transports."""
 
 import base64
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def run(page, name: str, seconds: float = 3, **options) -> dict:
 def played(result: dict, enhanced: np.ndarray):
     """Pairs of what was played and what should have been, for each stretch without a gap."""
     events = [*result["events"], [len(result["output"]), None]]
-    for (start, first), (end, _) in zip(events, events[1:], strict=False):
+    for (start, first), (end, _) in pairwise(events):
         if first is not None:
             length = min(end - start, len(enhanced) - first)
             yield result["output"][start + FADE : start + length], enhanced[first + FADE : first + length]

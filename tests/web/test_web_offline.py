@@ -1,4 +1,4 @@
-"""The exported page on a plain static host: without a network after the first visit, refused where files do not agree."""
+"""The exported page on a plain static host: usable without a network, and refused where its files do not agree."""
 
 import functools
 import gzip
@@ -8,9 +8,8 @@ import threading
 import pytest
 import soundfile
 from browser import noisy_voice, open_page, wait
-from speech import SAMPLE_RATE
-
 from qse_cli.web import build_site, write_site
+from speech import SAMPLE_RATE
 
 STATE = "document.querySelector('.file-state')?.textContent ?? ''"
 
@@ -82,15 +81,15 @@ def decompressed_runtime(page):
 
 
 def another_model(page):
-    page.route("**/live-tiny.onnx", lambda route: route.fulfill(body=b"\0" * 1000))
+    page.route("**/live-tiny.onnx.gz", lambda route: route.fulfill(body=b"\0" * 1000))
 
 
 def missing_model(page):
-    page.route("**/live-tiny.onnx", lambda route: route.fulfill(status=404))
+    page.route("**/live-tiny.onnx.gz", lambda route: route.fulfill(status=404))
 
 
 def ended_server(page):
-    page.route("**/live-tiny.onnx", lambda route: route.abort())
+    page.route("**/live-tiny.onnx.gz", lambda route: route.abort())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import json
 import re
 import subprocess
 import sys
@@ -10,10 +11,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from qse_cli.web import HEADERS, build_site, make_server, write_site
 
 import qse
 from qse.errors import QseError
-from qse_cli.web import HEADERS, build_site, make_server, write_site
 
 WEB = Path(qse.__file__).parent / "web"
 
@@ -35,7 +36,7 @@ def fetch(address: str, path: str, method: str = "GET"):
         ("main.js", "text/javascript; charset=utf-8"),
         ("vendor/ort.wasm.bundle.min.mjs", "text/javascript; charset=utf-8"),
         ("vendor/ort-wasm-simd-threaded.wasm.gz", "application/gzip"),
-        ("models/live-tiny.onnx", "application/octet-stream"),
+        ("models/live-tiny.onnx.gz", "application/gzip"),
         ("manifest.json", "application/json"),
         ("style.css", "text/css; charset=utf-8"),
         ("icon.svg", "image/svg+xml"),
@@ -74,15 +75,14 @@ def test_server_port_in_use_is_one_sentence(site):
 
 def test_site_lists_streaming_models_with_checksums(models):
     """The installed models, those of QSE_MODELS first; smallest first."""
-    import json
-
     site = build_site()
     entries = json.loads(site["manifest.json"])["models"]
     assert {"live-base", "recurrent", "live-tiny"} <= {entry["name"] for entry in entries}
-    assert [entry["bytes"] for entry in entries] == sorted(entry["bytes"] for entry in entries)
+    graphs = {entry["name"]: gzip.decompress(site[entry["url"]]) for entry in entries}
+    assert list(graphs) == sorted(graphs, key=lambda name: len(graphs[name]))
     for entry in entries:
-        assert entry["sha256"] == hashlib.sha256(site[entry["url"]]).hexdigest()
-    assert site["models/live-base.onnx"] == (models / "live-base" / "model.onnx").read_bytes()
+        assert entry["sha256"] == hashlib.sha256(graphs[entry["name"]]).hexdigest()
+    assert graphs["live-base"] == (models / "live-base" / "model.onnx").read_bytes()
 
 
 def test_export_writes_the_site(site, tmp_path):
@@ -91,7 +91,7 @@ def test_export_writes_the_site(site, tmp_path):
     written = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}
     assert site.keys() <= written
     worker = (tmp_path / "page" / "sw.js").read_text(encoding="utf-8")
-    assert "@" not in worker and '"models/live-base.onnx"' in worker
+    assert "@" not in worker and '"models/live-base.onnx.gz"' in worker
     assert "Cross-Origin-Opener-Policy: same-origin" in (tmp_path / "page" / "_headers").read_text(encoding="utf-8")
 
 

@@ -96,11 +96,13 @@ class LiveProcessor extends AudioWorkletProcessor {
 
   /** Fill `output` with enhanced samples, or with silence that begins and ends with a fade. */
   pull(output) {
-    const available = this.output.available;
+    let available = this.output.available;
     const starts = !this.playing && available >= this.target + QUANTUM;
     if (starts) {
       this.playing = true;
+      this.skip(available - this.target - QUANTUM); // nothing is heard yet, so that nothing is lost but latency
       this.note(this.played);
+      available = this.output.available;
     }
     if (!this.playing || available < QUANTUM) {
       if (this.playing) {
@@ -129,10 +131,14 @@ class LiveProcessor extends AudioWorkletProcessor {
     if (surplus < this.batch) return;
     this.output.peek(this.other, surplus - QUANTUM); // the samples before those that follow
     for (let i = 0; i < QUANTUM; i++) output[i] += FADE[i] * (this.other[i] - output[i]);
-    this.output.skip(surplus);
-    this.played += surplus;
+    this.skip(surplus);
     this.skipped++;
     this.note(this.played - QUANTUM);
+  }
+
+  skip(count) {
+    this.output.skip(count);
+    this.played += count;
   }
 
   report() {

@@ -52,7 +52,8 @@ async function start() {
 /** Return the Engine of a model `{name, url, sha256}`. Error with a sentence for the user. */
 export async function loadEngine(model) {
   ready ??= start();
-  const [bytes] = await Promise.all([fetchBytes(model.url), ready]);
+  const [compressed] = await Promise.all([fetchBytes(model.url), ready]);
+  const bytes = await gunzip(compressed);
   if (model.sha256 && (await sha256(bytes)) !== model.sha256) {
     throw new Error(`The model ${model.name} is damaged or of another version than this page. ${RELOAD}`);
   }

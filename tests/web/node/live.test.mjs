@@ -77,7 +77,7 @@ test("LiveProcessor gathers the target, then plays all in order", () => {
 });
 
 test("LiveProcessor fades into and out of a gap and counts it", () => {
-  const { processor, fromWorker } = start();
+  const { processor, fromWorker } = start({ target: 640 });
   for (let i = 0; i < 6; i++) fromWorker.write(block(0.5));
   const outputs = Array.from({ length: 8 }, () => quantum(processor));
   assert.ok(outputs[0][0] < 0.01 && outputs[0][QUANTUM - 1] === 0.5);
@@ -88,13 +88,23 @@ test("LiveProcessor fades into and out of a gap and counts it", () => {
 
 test("LiveProcessor catches up after a gap", () => {
   const { processor, fromWorker } = start();
-  for (let i = 0; i < 30; i++) fromWorker.write(block(0.5));
+  for (let i = 0; i < 5; i++) fromWorker.write(block(0.5));
+  quantum(processor);
+  for (let i = 0; i < 25; i++) fromWorker.write(block(0.5)); // what piled up while the worker was slow
   for (let i = 0; i < 2 * (RATE / QUANTUM); i++) {
     quantum(processor);
     fromWorker.write(block(0.5));
   }
   assert.equal(processor.skipped, 1);
   assert.ok(fromWorker.available <= 512 + 2 * QUANTUM);
+});
+
+test("LiveProcessor begins with no more than the target", () => {
+  const { processor, fromWorker } = start();
+  for (let i = 0; i < 30; i++) fromWorker.write(block(i));
+  assert.equal(quantum(processor)[QUANTUM - 1], 25);
+  assert.equal(fromWorker.available, 512);
+  assert.deepEqual([processor.played, processor.skipped], [26 * QUANTUM, 0]);
 });
 
 test("LiveProcessor averages the microphone's channels and goes on without one", () => {
