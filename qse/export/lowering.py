@@ -1,4 +1,4 @@
-"""Lower a whole network: every layer in its real form (see real_form.py), batch norms folded into convolutions."""
+"""Lower a network: every layer in its real form (see real_form.py), batch norms folded into convolutions."""
 
 import copy
 

@@ -1,7 +1,7 @@
 """Batch normalisation of quaternion features, and its folding into the convolution before it.
 
-In eval mode a batch norm is a fixed scale and shift per channel, so it costs nothing once it is part of the weights:
-training code folds on the fly (`networks.dilated_densenet`), export folds once (`export.real_layers`).
+In eval mode a batch norm is a fixed scale and shift per channel, so it can be folded into the weights:
+`networks.dilated_densenet` does so in every eval forward, `export.real_layers` once.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""One small streaming network, exported once: what its graph says, that it computes what torch does, refusals."""
+"""One small streaming network, exported once: metadata, state, agreement with torch, refusals."""
 
 import copy
 import functools
@@ -64,13 +64,13 @@ def test_export_stream_state_names_mirror_the_module_tree(exported, network):
 @torch.no_grad()
 def test_export_stream_graph_equals_torch(exported, network):
     engine, hops = Engine(exported), 0.3 * np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32)
-    whole, _ = network(torch.from_numpy(hops).view(1, -1))
+    expected, _ = network(torch.from_numpy(hops).view(1, -1))
     _, end = lower(network)(torch.from_numpy(hops).view(1, -1))
     state, found = engine.initial_state(), []
     for hop in hops:
         enhanced, state = engine.step(hop, state)
         found.append(enhanced)
-    assert np.abs(np.concatenate(found) - whole[0].numpy()).max() < 1e-5
+    assert np.abs(np.concatenate(found) - expected[0].numpy()).max() < 1e-5
     assert np.abs(np.concatenate(found)[32:] - hops.ravel()[:-32]).max() > 1e-3  # it does something
     for path, leaf in flatten_state(end).items():
         np.testing.assert_allclose(state[f"state.{path}"], leaf.numpy(), rtol=0, atol=1e-4)

@@ -17,10 +17,10 @@ def test_bottleneck_streams(qk_norm):
     contract.verify_stream(layer, torch.randn(2, 4, 4, 11, 5), dim=3)
 
 
-@pytest.mark.parametrize("word", TIME_MIXERS)
-def test_dual_path_block_streams_with_every_time_mixer(word):
+@pytest.mark.parametrize("name", TIME_MIXERS)
+def test_dual_path_block_streams_with_every_time_mixer(name):
     torch.manual_seed(0)
-    contract.verify_stream(DualPathBlock(3, 4, 2, time_mixer=word, window=5), torch.randn(2, 15, 3, 4, 4), dim=1)
+    contract.verify_stream(DualPathBlock(3, 4, 2, time_mixer=name, window=5), torch.randn(2, 15, 3, 4, 4), dim=1)
 
 
 def test_bottleneck_mixes_bands_by_position():

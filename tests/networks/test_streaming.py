@@ -29,13 +29,13 @@ def test_streaming_enhancer_streams(changes):
     contract.verify_stream(network, 0.3 * torch.randn(2, 11 * hop), dim=1, unit=hop)
 
 
-@pytest.mark.parametrize("words", [
+@pytest.mark.parametrize("changes", [
     {"time_mixer": ["token"]}, {"time_mixer": ["ssm"], "algebra": "phm", "phm_n": 2},
     {"time_mixer": ["gru", "token"], "blocks": 2}, {"pruned": ["block0.feed", "block1.time"], "blocks": 2},
     {"pruned": ["block0.feed", "block0.attention"]},
 ])  # fmt: skip
-def test_streaming_enhancer_streams_with_options(words):
-    contract.verify_stream(streaming(**words), torch.randn(1, 10 * 32), dim=1, unit=32)
+def test_streaming_enhancer_streams_with_options(changes):
+    contract.verify_stream(streaming(**changes), torch.randn(1, 10 * 32), dim=1, unit=32)
 
 
 @torch.no_grad()

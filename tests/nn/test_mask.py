@@ -24,8 +24,8 @@ def test_mask_of_zeros_is_the_identity():
 
 def test_mask_gives_nyquist_the_last_gain():
     spec, o = torch.randn(2, 2, 5, 7), torch.randn(2, 3, 5, 6)
-    whole = torch.cat([o, o[..., -1:]], 3)
-    torch.testing.assert_close(MagnitudePhaseMask()(spec, o), MagnitudePhaseMask()(spec, whole))
+    padded = torch.cat([o, o[..., -1:]], 3)
+    torch.testing.assert_close(MagnitudePhaseMask()(spec, o), MagnitudePhaseMask()(spec, padded))
 
 
 @pytest.mark.parametrize("o1, o2", [(-1.0, 0.0), (-1.0, 1e-12), (0.0, 0.0)])

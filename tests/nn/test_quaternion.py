@@ -88,11 +88,11 @@ def test_hamilton_matrix_is_right_multiplication():
 
 def test_hamilton_matrix_of_a_kernel():
     w = draw(4, 3, 2, 2, 5)
-    whole = hamilton_matrix(w)
-    assert whole.shape == (12, 8, 2, 5)
+    matrix = hamilton_matrix(w)
+    assert matrix.shape == (12, 8, 2, 5)
     for t in range(2):
         for f in range(5):
-            close(whole[..., t, f], hamilton_matrix(w[..., t, f]))
+            close(matrix[..., t, f], hamilton_matrix(w[..., t, f]))
 
 
 def test_hamilton_matrix_of_a_unit_is_a_rotation():

@@ -19,7 +19,7 @@ class Difference(Stateful):
 
 
 class HiddenMemory(Difference):
-    """Keeps its past on itself. It starts anew from silence, so that only a second stream shows it."""
+    """Stores its past in an attribute, and resets it on a zero state: only a second stream reveals it."""
 
     def forward(self, x, past=None):
         fresh = past is None or not past.any()
@@ -28,7 +28,7 @@ class HiddenMemory(Difference):
 
 
 class Forgetful(Difference):
-    """Right on a whole input, but hands on nothing."""
+    """Correct on an input at once, but returns a zero state."""
 
     def forward(self, x, past=None):
         y, past = super().forward(x, past)
@@ -36,7 +36,7 @@ class Forgetful(Difference):
 
 
 class Inexact(Difference):
-    """Right output; its state holds a number that depends on how the input was cut."""
+    """Correct output; its state holds a number that depends on the split."""
 
     def forward(self, x, past=None):
         y, frame = super().forward(x, None if past is None else past["frame"])
@@ -52,7 +52,7 @@ class Growing(Stateful):
 
 
 class TimeMean(Difference):
-    """Subtracts the mean over the frames that came together, as an instance norm does."""
+    """Subtracts the mean over the frames of one call, as an instance norm does."""
 
     def forward(self, x, past=None):
         y, past = super().forward(x, past)
@@ -60,21 +60,21 @@ class TimeMean(Difference):
 
 
 class LookAhead(Stateful):
-    """Knows the next frame where there is one."""
+    """Uses the next frame where there is one."""
 
     def forward(self, x, past=None):
         return x + torch.cat([x[..., 1:], torch.zeros_like(x[..., :1])], 2), x.new_zeros(1)
 
 
 class FromOne(Difference):
-    """Begins as if there had been ones."""
+    """Starts from a state of ones."""
 
     def forward(self, x, past=None):
         return super().forward(x, x.new_ones(*x.shape[:2], 1) if past is None else past)
 
 
 class InPlace(Difference):
-    """Writes its new state over the old one."""
+    """Overwrites the state that was passed in."""
 
     def forward(self, x, past=None):
         y, after = super().forward(x, past)
@@ -82,14 +82,14 @@ class InPlace(Difference):
 
 
 CHEATS = {
-    HiddenMemory: contract.check_strangers,
+    HiddenMemory: contract.check_independence,
     Forgetful: contract.check_split,
     Inexact: contract.check_split,
     Growing: contract.check_split,
     TimeMean: contract.check_split,
     LookAhead: contract.check_future,
     FromOne: contract.check_beginning,
-    InPlace: contract.check_strangers,
+    InPlace: contract.check_independence,
 }
 
 
@@ -118,7 +118,7 @@ def test_contract_check_catches_its_cheat_alone(cheat, x):
 
 def test_contract_hidden_state_needs_a_second_stream(x):
     case = contract.Case(HiddenMemory(), x, 2, 1, 2)
-    for check in set(contract.CHECKS) - {contract.check_strangers}:
+    for check in set(contract.CHECKS) - {contract.check_independence}:
         check(case)
 
 

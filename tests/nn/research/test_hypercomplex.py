@@ -29,9 +29,9 @@ def test_hypercomplex_matrix_sums_kronecker_products(n, out, into):  # Eq. 5
 
 def test_hypercomplex_matrix_of_a_kernel():
     rule, weight = draw(2, 2, 2), draw(2, 3, 2, 2, 4, seed=1)
-    whole = hypercomplex_matrix(rule, weight)
-    assert whole.shape == (6, 4, 2, 4)
-    close(whole[..., 1, 2], hypercomplex_matrix(rule, weight[..., 1, 2]))
+    matrix = hypercomplex_matrix(rule, weight)
+    assert matrix.shape == (6, 4, 2, 4)
+    close(matrix[..., 1, 2], hypercomplex_matrix(rule, weight[..., 1, 2]))
 
 
 def test_hypercomplex_matrix_needs_no_larger_tensor():
