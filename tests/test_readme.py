@@ -13,7 +13,7 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), 
 
 
 @pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
-def test_the_program_in_the_readme_runs(monkeypatch):
+def test_readme_program_runs(monkeypatch):
     monkeypatch.chdir(ROOT)
     names: dict = {}
     for program in PROGRAMS:
@@ -24,13 +24,13 @@ def test_the_program_in_the_readme_runs(monkeypatch):
     assert len(names["block"]) == 480
 
 
-def test_every_link_of_the_readme_leads_somewhere():
+def test_readme_links_exist():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text())
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_every_room_is_packed():
+def test_pyproject_packs_every_folder():
     import tomllib
 
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]

@@ -110,7 +110,7 @@ def _check(path: Path, overwrite: bool) -> str:
     if not path.parent.exists():
         raise QseError(f"{path}: the folder {path.parent} does not exist; make it first, or name another recording")
     try:
-        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise OSError
     except OSError as error:
         raise QseError(f"{path} cannot be written: name another place for the recording") from error

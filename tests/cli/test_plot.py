@@ -30,10 +30,11 @@ def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
     monkeypatch.setattr("qse.evaluate.plot.plot_spectrograms", lambda signals, path: drawn.extend(signals))
     two = np.stack([hiss(1600), 0.5 * hiss(1600)], 1)
     write(tmp_path / "two.wav", two)
-    run(tmp_path / "two.wav", tmp_path / "high.wav", "-o", picture)
+    assert "exists already" in str(run(tmp_path / "high.wav", "-o", picture).exception) and not drawn
+    run(tmp_path / "two.wav", tmp_path / "high.wav", "-o", picture, "--overwrite")
     assert [title for title, *_ in drawn] == ["two.wav, channel 1", "two.wav, channel 2", "high.wav"]
     np.testing.assert_allclose(drawn[1][1], two[:, 1], atol=1e-4)
-    none = run(tmp_path / "none.wav", "-o", picture)
+    none = run(tmp_path / "none.wav", "-o", picture, "--overwrite")
     assert str(none.exception) == f"{tmp_path / 'none.wav'}: no such file"
     plot_spectrograms([("costs $5_0^", hiss(16000), 16000)], picture)  # no formula
     (tmp_path / "folder.png").mkdir()

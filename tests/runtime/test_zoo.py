@@ -9,14 +9,14 @@ import qse
 from qse.runtime.zoo import find, load, seal
 
 
-def test_names_are_the_folders(models):
+def test_available_names_are_the_folders(models):
     assert {"fragile", "live-base", "recurrent"} <= set(qse.available())
     assert qse.available() == sorted(qse.available())
     assert find("live-base") == models / "live-base" / "model.onnx"
     assert load().name == "live-base"
 
 
-def test_installed_models_are_found_without_any_setting(monkeypatch, tmp_path):
+def test_available_finds_installed_models(monkeypatch, tmp_path):
     import qse_models
 
     graphs.delay(tmp_path / "installed" / "model.onnx")
@@ -25,17 +25,17 @@ def test_installed_models_are_found_without_any_setting(monkeypatch, tmp_path):
     assert qse.available() == ["installed"]
 
 
-def test_a_folder_or_a_file_goes_too(zoo):
+def test_load_takes_a_folder_or_a_file(zoo):
     assert load(zoo / "recurrent").name == "recurrent"
     assert load(str(zoo / "recurrent" / "model.onnx")).name == "recurrent"
 
 
-def test_a_wrong_name_lists_the_right_ones(models):
+def test_load_lists_the_names_for_a_wrong_one(models):
     with pytest.raises(qse.QseError, match=r"no model called live-bass: .*fragile, live-base.*recurrent"):
         load("live-bass")
 
 
-def test_a_file_that_disagrees_with_its_checksum_is_refused(tmp_path):
+def test_load_refuses_a_wrong_checksum(tmp_path):
     path = graphs.delay(tmp_path / "m" / "model.onnx")
     seal(path.parent)
     assert load(path.parent).name == "m"
@@ -49,7 +49,7 @@ def test_a_file_that_disagrees_with_its_checksum_is_refused(tmp_path):
             load(path.parent)
 
 
-def test_a_graph_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+def test_load_reports_missing_permission(tmp_path, monkeypatch):
     path = graphs.delay(tmp_path / "model.onnx")
     seal(tmp_path)
     read = Path.read_bytes

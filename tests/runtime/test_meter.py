@@ -18,7 +18,7 @@ def test_level_is_rms_against_full_scale():
     assert dbfs(np.zeros(10)) == dbfs(np.zeros(0)) == -120
 
 
-def test_times_of_blocks():
+def test_meter_times_of_blocks():
     meter = Meter(16000, window=100)
     assert meter.rtf == meter.quantile(0.5) == 0
     for milliseconds in range(1, 101):

@@ -17,9 +17,9 @@ def hops(count: int, seed: int = 0) -> np.ndarray:
     return (0.3 * np.random.default_rng(seed).standard_normal((count, graphs.HOP))).astype(np.float32)
 
 
-def walked(engine: Engine, signal: np.ndarray) -> np.ndarray:
-    walk = engine.session()
-    return np.stack([walk.step(hop).copy() for hop in signal])
+def by_session(engine: Engine, signal: np.ndarray) -> np.ndarray:
+    session = engine.session()
+    return np.stack([session.step(hop).copy() for hop in signal])
 
 
 def stepped(engine: Engine, signal: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ def stepped(engine: Engine, signal: np.ndarray) -> np.ndarray:
     return np.stack(out)
 
 
-def test_the_graph_says_what_it_is(tmp_path):
+def test_engine_reads_the_metadata(tmp_path):
     path = graphs.delay(tmp_path / "x" / "model.onnx", latency=320, hop_length=128, sample_rate=8000, version="2.1")
     engine = Engine(path)
     assert (engine.name, engine.version, engine.sample_rate) == ("x", "2.1", 8000)
@@ -38,14 +38,14 @@ def test_the_graph_says_what_it_is(tmp_path):
     assert {name: state.shape for name, state in engine.initial_state().items()} == {"state.past": (1, 320)}
 
 
-def test_latency_is_what_the_graph_does(delay):
+def test_engine_latency_is_that_of_the_graph(delay):
     signal = hops(5)
     out = stepped(delay, signal).ravel()
     np.testing.assert_array_equal(out[delay.latency :], signal.ravel()[: -delay.latency])
     np.testing.assert_array_equal(out[: delay.latency], 0)
 
 
-def test_the_recurrent_graph_follows_its_equations(recurrent):
+def test_recurrent_graph_follows_its_equations(recurrent):
     mix = 0.9 * np.linalg.qr(np.random.default_rng(0).standard_normal((graphs.HOP, graphs.HOP)))[0]
     h, g, expected = np.zeros(graphs.HOP), np.zeros(graphs.HOP), []
     for hop in hops(50):
@@ -55,7 +55,7 @@ def test_the_recurrent_graph_follows_its_equations(recurrent):
     np.testing.assert_allclose(stepped(recurrent, hops(50)), expected, atol=1e-5)
 
 
-def test_a_step_leaves_the_state_that_it_was_given(recurrent):
+def test_engine_step_does_not_change_its_state(recurrent):
     state = recurrent.step(hops(1)[0], recurrent.initial_state())[1]
     before = {name: array.copy() for name, array in state.items()}
     first, _ = recurrent.step(hops(1, 1)[0], state)
@@ -65,30 +65,30 @@ def test_a_step_leaves_the_state_that_it_was_given(recurrent):
         np.testing.assert_array_equal(array, before[name])
 
 
-def test_a_walk_gives_the_bits_of_single_steps_and_starts_anew_after_reset(recurrent):
+def test_engine_session_equals_steps_and_resets(recurrent):
     signal = hops(201)
-    np.testing.assert_array_equal(walked(recurrent, signal), stepped(recurrent, signal))
-    walk = recurrent.session()
+    np.testing.assert_array_equal(by_session(recurrent, signal), stepped(recurrent, signal))
+    session = recurrent.session()
     for hop in signal:
-        walk.step(hop)
-    walk.reset()
-    np.testing.assert_array_equal(walk.step(signal[0]), stepped(recurrent, signal[:1])[0])
+        session.step(hop)
+    session.reset()
+    np.testing.assert_array_equal(session.step(signal[0]), stepped(recurrent, signal[:1])[0])
 
 
-def test_threads_share_an_engine(recurrent):
+def test_engine_is_shared_by_threads(recurrent):
     signals = [hops(300, seed) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        at_once = list(pool.map(lambda signal: walked(recurrent, signal), signals))
+        at_once = list(pool.map(lambda signal: by_session(recurrent, signal), signals))
     for out, signal in zip(at_once, signals, strict=True):
         np.testing.assert_array_equal(out, stepped(recurrent, signal))
 
 
-def test_an_engine_goes_to_another_process(recurrent):
+def test_engine_can_be_pickled(recurrent):
     signal = hops(20)
     np.testing.assert_array_equal(stepped(pickle.loads(pickle.dumps(recurrent)), signal), stepped(recurrent, signal))
 
 
-def test_what_is_no_model_is_refused_by_name(tmp_path, zoo):
+def test_engine_refuses_what_is_no_model(tmp_path, zoo):
     missing, text, cut = tmp_path / "missing.onnx", tmp_path / "text.onnx", tmp_path / "cut.onnx"
     text.write_text("not a graph")
     cut.write_bytes((zoo / "recurrent" / "model.onnx").read_bytes()[:50000])
@@ -97,7 +97,7 @@ def test_what_is_no_model_is_refused_by_name(tmp_path, zoo):
             Engine(path)
 
 
-def test_a_foreign_graph_is_refused(tmp_path):
+def test_engine_refuses_a_foreign_graph(tmp_path):
     import onnx
 
     path = graphs.delay(tmp_path / "model.onnx")
@@ -117,7 +117,7 @@ def test_a_foreign_graph_is_refused(tmp_path):
             Engine(path)
 
 
-def test_a_graph_that_takes_nothing_is_refused(tmp_path):
+def test_load_refuses_a_graph_without_inputs(tmp_path):
     import onnx
     from onnx import TensorProto, helper
 
@@ -134,7 +134,7 @@ def test_a_graph_that_takes_nothing_is_refused(tmp_path):
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="ONNX Runtime flushes on x86 only")
 @pytest.mark.parametrize("flush", [True, False])
-def test_numbers_flush_to_zero_only_when_asked(zoo, flush):
+def test_engine_flush_to_zero(zoo, flush):
     code = f"import numpy, qse; qse.load({str(zoo / 'recurrent')!r}, flush_to_zero={flush}); "
     code += "print(float(numpy.float32(1e-40) * numpy.float32(1)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -7,6 +7,7 @@ import soxr
 
 from qse import Stream, denoise, load
 from qse.runtime.denoise import enhance
+from qse.runtime.stream import HopStream
 
 
 def signal(samples: int, seed: int = 0) -> np.ndarray:
@@ -32,7 +33,7 @@ SIZES = (1, 64, 100, 160, 441, 480, 512)
 
 
 @pytest.mark.parametrize("size, told", [*((size, True) for size in SIZES), *((size, False) for size in (*SIZES, 0))])
-def test_every_block_size_gives_the_same_bits(recurrent, size, told):
+def test_stream_equal_at_every_block_size(recurrent, size, told):
     audio = signal(160 * 441 // 7)
     stream = Stream(recurrent, size if told else None)
     heard = audio[: len(audio) // size * size] if told else audio
@@ -42,7 +43,7 @@ def test_every_block_size_gives_the_same_bits(recurrent, size, told):
 
 
 @pytest.mark.parametrize("size, added", [(None, 159), (1, 159), (64, 128), (100, 140), (160, 0), (480, 0), (512, 128)])
-def test_latency_is_the_least_that_the_block_size_allows(delay, size, added):
+def test_stream_latency_is_the_least_possible(delay, size, added):
     stream = Stream(delay, size)
     assert stream.latency == delay.latency + added
     audio = signal(160 * 64)
@@ -53,14 +54,14 @@ def test_latency_is_the_least_that_the_block_size_allows(delay, size, added):
 
 @pytest.mark.parametrize("blocksize", [None, 40, 160, 200, 400])
 @pytest.mark.parametrize("latency", [0, 120, 200])
-def test_what_is_inside_at_the_end_comes_whole(tmp_path, blocksize, latency):
+def test_stream_finish_returns_the_rest(tmp_path, blocksize, latency):
     engine = load(graphs.delay(tmp_path / "x" / "model.onnx", latency, hop_length=200))
     stream, audio = Stream(engine, blocksize), signal(2000)
     heard = np.concatenate([*(stream.process(block) for block in blocks(audio, blocksize or 123)), stream.finish()])
     np.testing.assert_array_equal(heard[stream.latency :], audio)
 
 
-def test_a_block_of_the_wrong_length_or_shape_is_refused(delay):
+def test_stream_refuses_wrong_blocks(delay):
     with pytest.raises(ValueError, match="multiple of 160"):
         Stream(delay, 160).process(np.zeros(100, np.float32))
     with pytest.raises(ValueError, match=r"\(160, 2\)"):
@@ -69,7 +70,7 @@ def test_a_block_of_the_wrong_length_or_shape_is_refused(delay):
         Stream(delay).process(np.zeros(160, np.int16))
 
 
-def test_streams_of_one_engine_do_not_touch(recurrent):
+def test_streams_of_one_engine_are_independent(recurrent):
     one, other = signal(1600, 1), signal(1600, 2)
     a, b = Stream(recurrent, 160), Stream(recurrent, 160)
     out = [(a.process(x), b.process(y)) for x, y in zip(blocks(one, 160), blocks(other, 160), strict=True)]
@@ -77,7 +78,7 @@ def test_streams_of_one_engine_do_not_touch(recurrent):
     np.testing.assert_array_equal(np.concatenate([y for _, y in out]), whole(recurrent, other))
 
 
-def test_strength_mixes_the_delayed_input_back(recurrent, delay):
+def test_stream_strength_mixes_the_delayed_input(recurrent, delay):
     audio = signal(1600)
     enhanced = whole(recurrent, audio)
     half = Stream(recurrent, 160, strength=20 * np.log10(2)).process(audio)
@@ -89,14 +90,14 @@ def test_strength_mixes_the_delayed_input_back(recurrent, delay):
         Stream(delay, strength=-1)
 
 
-def test_strength_holds_above_the_band_of_the_model(recurrent):
+def test_denoise_strength_above_the_band_of_the_model(recurrent):
     audio = signal(48000)
     np.testing.assert_array_equal(denoise(audio, 48000, recurrent, strength=0), audio)
     out, of = (np.linalg.norm(np.fft.rfft(x)[9000:]) for x in (denoise(audio, 48000, recurrent, strength=12), audio))
     assert out / of == pytest.approx(10 ** (-12 / 20), rel=0.01)  # bins of 1 Hz
 
 
-def test_strength_may_change_while_running(recurrent):
+def test_stream_strength_may_change(recurrent):
     audio = signal(480)
     stream = Stream(recurrent, 160)
     first = stream.process(audio[:160])
@@ -109,14 +110,14 @@ def test_strength_may_change_while_running(recurrent):
     np.testing.assert_array_equal(np.concatenate([first, second, third]), expected)
 
 
-def test_input_that_is_not_finite_counts_as_silence(recurrent):
+def test_stream_counts_nan_as_silence(recurrent):
     audio = signal(1600)
     broken, mended = audio.copy(), audio.copy()
     broken[[3, 700, 701]], mended[[3, 700, 701]] = [np.nan, np.inf, -np.inf], 0
     np.testing.assert_array_equal(Stream(recurrent, 160).process(broken), whole(recurrent, mended))
 
 
-def test_a_model_that_breaks_down_is_silent_for_a_hop_and_starts_anew(fragile):
+def test_stream_resets_a_model_that_breaks(fragile):
     audio = np.full(160 * 5, 0.4, np.float32)  # the sum passes 1 in the third hop
     stream = Stream(fragile, 160)
     out = stream.process(audio).reshape(5, 160)
@@ -126,7 +127,7 @@ def test_a_model_that_breaks_down_is_silent_for_a_hop_and_starts_anew(fragile):
 
 
 @pytest.mark.parametrize("samples", [0, 1, 159, 160, 161, 70000])
-def test_denoise_is_the_stream_with_its_latency_cut_off(recurrent, delay, samples):
+def test_denoise_is_the_stream_without_latency(recurrent, delay, samples):
     audio = signal(samples)
     np.testing.assert_array_equal(denoise(audio, 16000, delay), audio)
     np.testing.assert_array_equal(denoise(audio, 16000, recurrent), whole(recurrent, audio)[:samples])
@@ -134,7 +135,7 @@ def test_denoise_is_the_stream_with_its_latency_cut_off(recurrent, delay, sample
 
 @pytest.mark.parametrize("sample_rate", [8000, 11025, 44100, 48000, 96000])
 @pytest.mark.parametrize("samples", [1, 1000, 44101])
-def test_any_rate_keeps_length_and_alignment(delay, sample_rate, samples):
+def test_denoise_any_rate_keeps_length_and_alignment(delay, sample_rate, samples):
     narrow = soxr.resample(signal(samples), 6000, sample_rate)[:samples]  # nothing above 3 kHz
     out = denoise(narrow, sample_rate, delay)
     assert out.shape == narrow.shape
@@ -143,21 +144,21 @@ def test_any_rate_keeps_length_and_alignment(delay, sample_rate, samples):
 
 
 @pytest.mark.parametrize("sample_rate", [16000, 44100])
-def test_cutting_the_file_elsewhere_changes_nothing(recurrent, sample_rate):
+def test_enhance_is_independent_of_block_sizes(recurrent, sample_rate):
     audio = signal(30000)[:, None]
     one = np.concatenate(list(enhance([audio], sample_rate, recurrent)))
     many = np.concatenate(list(enhance(blocks(audio, 0), sample_rate, recurrent)))
     np.testing.assert_array_equal(many, one)
 
 
-def test_channels_are_enhanced_each_by_itself(recurrent):
+def test_denoise_channels_are_independent(recurrent):
     audio = np.stack([signal(5000, 1), signal(5000, 2)], axis=1)
     out = denoise(audio, 16000, recurrent)
     for channel in (0, 1):
         np.testing.assert_array_equal(out[:, channel], denoise(audio[:, channel], 16000, recurrent))
 
 
-def test_denoise_keeps_the_dtype_and_refuses_what_is_no_audio(delay):
+def test_denoise_keeps_dtype_and_refuses_bad_arrays(delay):
     assert denoise(signal(10).astype(np.float64), 16000, delay).dtype == np.float64
     with pytest.raises(TypeError, match="int16"):
         denoise(np.zeros(10, np.int16), 16000, delay)
@@ -166,17 +167,68 @@ def test_denoise_keeps_the_dtype_and_refuses_what_is_no_audio(delay):
     for shape in ((2, 4000), (5, 0)):
         with pytest.raises(ValueError, match="channels: is it"):
             denoise(np.zeros(shape, np.float32), 16000, delay)
-    with pytest.raises(ValueError, match="2 samples are NaN"):
+    with pytest.raises(ValueError, match="2 samples that are NaN"):
         denoise(np.float32([0, np.nan, np.inf]), 16000, delay)
     for sample_rate in (0, 44.1, 999, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=f"sample_rate {sample_rate}: it counts in Hz, at least 1000"):
+        with pytest.raises(ValueError, match=f"sample_rate must be in Hz and at least 1000, not {sample_rate}"):
             denoise(signal(10), sample_rate, delay)
     with pytest.raises(ValueError, match="samples of 32767, where full scale is 1"):
         denoise(np.float64([0, -32767]), 16000, delay)
 
 
-def test_a_stream_takes_a_model_by_its_name_too(models, recurrent):
+def test_stream_takes_a_name(models, recurrent):
     audio = signal(1000)
     np.testing.assert_array_equal(Stream("recurrent").process(audio), Stream(recurrent).process(audio))
-    with pytest.raises(ValueError, match="blocksize 0: at least one sample"):
+    with pytest.raises(ValueError, match="blocksize must be at least 1 sample"):
         Stream(recurrent, 0)
+
+
+@pytest.mark.parametrize("sizes", [(1, 159, 160, 7, 313), (640,), (160, 160, 160, 160)])
+def test_hop_stream_yields_hops_with_the_aligned_noisy_signal(recurrent, sizes):
+    audio, hops = signal(sum(sizes)), []
+    stream, start = HopStream(recurrent), 0
+    for size in sizes:
+        hops += [(a.copy(), b.copy()) for a, b in stream.hops(audio[start : start + size])]
+        start += size
+    enhanced, noisy = (np.concatenate(side) for side in zip(*hops, strict=True))
+    np.testing.assert_array_equal(enhanced, whole(recurrent, audio)[: len(enhanced)])
+    np.testing.assert_array_equal(noisy[recurrent.latency :], audio[: len(noisy) - recurrent.latency])
+    assert stream.missing == 160 - sum(sizes) % 160
+
+
+def test_hop_stream_glides_to_a_new_noisy_share(recurrent):
+    audio = signal(160)
+    stream, plain = HopStream(recurrent, noisy_share=0.25, glide=0.25), HopStream(recurrent)
+    for share in (0.25, 0.5, 0.75, 1.0, 1.0):
+        ((mixed, noisy),), ((enhanced, _),) = list(stream.hops(audio)), list(plain.hops(audio))
+        np.testing.assert_array_equal(mixed, (1 - np.float32(share)) * enhanced + np.float32(share) * noisy)
+        stream.noisy_share = 1.0
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda x, e: denoise(16000, x, e), "sample_rate must be a number in Hz, not ndarray"),
+        (lambda x, e: denoise(x, "16000", e), "sample_rate must be a number in Hz, not str"),
+        (lambda x, e: denoise("a.wav", 16000, e), "audio must hold floats"),
+        (lambda x, e: denoise(x, 16000, e, strength="12"), "strength must be a number of dB or None, not str"),
+        (lambda x, e: denoise(x, 16000, 5), "model must be a name, a path or what qse.load returns, not int"),
+        (lambda x, e: Stream(e, "480"), "blocksize must be a number of samples"),
+        (lambda x, e: Stream(e, 480.0), "blocksize must be a number of samples"),
+        (lambda x, e: Stream(e).process(x.astype(np.int16)), "block must hold floats in .* not int16"),
+    ],
+)
+def test_type_errors_name_the_argument(delay, call, words):
+    with pytest.raises(TypeError, match=words):
+        call(signal(160), delay)
+
+
+def test_stream_explains_the_lengths_that_blocksize_allows(delay):
+    with pytest.raises(ValueError, match=r"479 samples .*blocksize=480 .*hop of 160 .*multiple of 160 .*divisor"):
+        Stream(delay, 480).process(np.zeros(479, np.float32))
+    assert "one thread at a time" in Stream.__doc__
+
+
+def test_models_share_a_protocol(recurrent):
+    assert recurrent.streams and recurrent.as_engine() is recurrent
+    assert isinstance(recurrent.open_channel(), Stream)

@@ -1,0 +1,160 @@
+"""Detect files that lost their end, and files that libsndfile reads only in part."""
+
+import os
+import struct
+
+import numpy as np
+import pytest
+import soundfile
+from audio_files import KINDS, make, read, tone
+
+from qse.audio.reader import Source
+from qse.errors import QseError
+
+
+def ogg_checksum(page: bytes) -> int:
+    """RFC 3533, section 6: the polynomial 0x04C11DB7, bit by bit, beginning with 0."""
+    value = 0
+    for byte in page:
+        value ^= byte << 24
+        for _ in range(8):
+            value = (value << 1 ^ 0x04C11DB7 if value >> 31 else value << 1) & 0xFFFFFFFF
+    return value
+
+
+@pytest.mark.parametrize("suffix, subtype", [kind for kind in KINDS if kind[0] != "caf" or os.name == "posix"])
+def test_is_cut_refuses_a_truncated_file(tmp_path, suffix, subtype):
+    path = make(tmp_path / f"a.{suffix}", tone(48000), subtype)
+    assert read(path) == 48000
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) * 2 // 3])
+    with pytest.raises(QseError, match=rf"a.{suffix} is .*(cut short|its beginning is damaged)"):
+        read(path)
+
+
+def test_is_cut_accepts_an_ogg_without_end_mark(tmp_path):
+    path = make(tmp_path / "a.ogg", tone(48000), "VORBIS")
+    data = bytearray(path.read_bytes())
+    page = data.rindex(b"OggS")
+    data[page + 5] &= ~4
+    data[page + 22 : page + 26] = bytes(4)
+    data[page + 22 : page + 26] = struct.pack("<I", ogg_checksum(data[page:]))
+    path.write_bytes(data)
+    assert read(path) == 48000
+
+
+@pytest.mark.parametrize("suffix", ["mp3", "ogg"])
+def test_has_more_refuses_joined_files(tmp_path, suffix):
+    one = make(tmp_path / f"one.{suffix}", tone(48000))
+    joined = tmp_path / f"joined.{suffix}"
+    joined.write_bytes(2 * one.read_bytes())
+    assert soundfile.info(joined).frames < 50000
+    with pytest.raises(QseError, match=rf"joined.{suffix} holds more than libsndfile reads"):
+        Source(joined)
+
+
+def test_has_more_checks_an_mp3_without_length(tmp_path):
+    audio = np.concatenate([tone(48000), np.zeros((96000, 1), np.float32)])
+    for mode in ("CONSTANT", "VARIABLE"):
+        path = tmp_path / f"{mode}.mp3"
+        soundfile.write(path, audio, 16000, bitrate_mode=mode, compression_level=0.5)
+        data = path.read_bytes()
+        second = data.index(data[:2], 4)  # the first frame holds nothing but the length
+        path.write_bytes(data[second:])
+    assert read(tmp_path / "CONSTANT.mp3") == pytest.approx(144000, abs=3000)
+    with pytest.raises(QseError, match=r"VARIABLE.mp3 holds more than libsndfile reads"):
+        read(tmp_path / "VARIABLE.mp3")
+
+
+def test_has_more_ignores_tags_after_an_mp3(tmp_path):
+    path = make(tmp_path / "a.mp3", tone(16000))
+    data = path.read_bytes()
+    frame = data[: data.index(data[:2], 4)]
+    for inside in (frame[:4] + bytes(50), bytes(500)):
+        path.write_bytes(data + b"APETAGEX" + 40 * (inside + bytes(len(frame))))
+        assert read(path) == soundfile.info(path).frames
+
+
+@pytest.mark.parametrize("rate", [22050, 44100])  # at which frames are of two sizes, so that guesses from one are wrong
+def test_says_length_ignores_estimates_for_mp3(tmp_path, rate):
+    path = tmp_path / "a.mp3"
+    noise = np.random.default_rng(0).standard_normal(4 * rate) / 4
+    with soundfile.SoundFile(path, "w", rate, 1, bitrate_mode="CONSTANT", compression_level=0.6) as file:
+        file.write(noise)
+    data = path.read_bytes()
+    info = data.index(b"Info")
+    path.write_bytes(data[data.index(data[:2], info) :])
+    held = len(soundfile.read(path)[0])
+    assert held < soundfile.info(path).frames
+    assert read(path) == held == pytest.approx(4 * rate, abs=3000)
+
+
+def test_has_more_refuses_an_unfinished_wav(tmp_path):
+    path = make(tmp_path / "a.wav", tone(48000))
+    data = bytearray(path.read_bytes())
+    for samples in (0, 1000):
+        data[4:8], data[40:44] = struct.pack("<I", 36 + 2 * samples), struct.pack("<I", 2 * samples)
+        path.write_bytes(data)
+        with pytest.raises(
+            QseError, match=r"holds more than libsndfile reads .*unfinished.*--salvage"
+        ):
+            Source(path)
+    data[4:8], data[40:44] = struct.pack("<I", 0), struct.pack("<I", 2 * 48000)  # as some programs leave it
+    path.write_bytes(data)
+    assert read(path) == 48000
+
+
+def test_has_more_refuses_a_wav_above_4_gib(tmp_path):
+    path = make(tmp_path / "a.wav", tone(16000))
+    with path.open("r+b") as file:
+        file.truncate((1 << 32) + path.stat().st_size)  # takes no room on disk
+    with pytest.raises(QseError, match="holds more than libsndfile reads"):
+        Source(path)
+
+
+@pytest.mark.parametrize("announced", [0x7FFFFFDB, 0x80000000, 0xFFFFFFFF])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_has_more_refuses_a_long_wav_from_a_pipe(tmp_path, announced, channels):
+    path = make(tmp_path / "a.wav", tone(1000, channels))
+    data = bytearray(path.read_bytes())
+    for at in (4, data.index(b"data") + 4):
+        data[at : at + 4] = announced.to_bytes(4, "little")
+    path.write_bytes(data)
+    assert read(path) == 1000
+    with path.open("r+b") as file:
+        file.truncate(announced + (1 << 20))  # takes no room on disk
+    with pytest.raises(QseError, match="holds more than libsndfile reads"):
+        Source(path)
+
+
+def test_has_more_accepts_tags_after_a_long_wav(tmp_path):
+    path = make(tmp_path / "a.wav", tone(1000))
+    data = bytearray(path.read_bytes())
+    size = (1 << 31) - 500
+    for at, count in ((4, size + 36 + 5008), (data.index(b"data") + 4, size)):
+        data[at : at + 4] = count.to_bytes(4, "little")
+    path.write_bytes(data)
+    with path.open("r+b") as file:
+        file.truncate(44 + size)
+        file.seek(44 + size)
+        file.write(b"LIST" + (5000).to_bytes(4, "little") + bytes(5000))
+    with Source(path) as source:
+        assert source.samples == size // 2
+
+
+def test_has_more_accepts_a_wav_from_a_pipe(tmp_path):
+    path = make(tmp_path / "a.wav", tone(1000))
+    data = bytearray(path.read_bytes())
+    for at in (4, data.index(b"data") + 4):
+        data[at : at + 4] = b"\xff\xff\xff\xff"
+    path.write_bytes(data)
+    assert read(path) == 1000
+
+
+def test_is_cut_accepts_a_header_that_counts_itself(tmp_path):
+    path = make(tmp_path / "a.wav", tone(1000))
+    data = bytearray(path.read_bytes())
+    at = data.index(b"data") + 4
+    data[at : at + 4] = (2000 + 36).to_bytes(4, "little")
+    path.write_bytes(data)
+    assert read(path) == 1000

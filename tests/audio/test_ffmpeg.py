@@ -1,0 +1,97 @@
+"""Files that only ffmpeg reads: sound of phones, and videos, which keep their picture."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import soundfile
+from audio_files import make, tone
+
+from qse.audio import ffmpeg
+from qse.audio.ffmpeg import FfmpegSource, duration, write_video
+from qse.audio.reader import open_audio
+from qse.errors import QseError
+
+needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+
+
+def run(*arguments) -> bytes:
+    return subprocess.run(["ffmpeg", "-v", "error", *map(str, arguments)], check=True, capture_output=True).stdout
+
+
+@pytest.fixture
+def wav(tmp_path):
+    return make(tmp_path / "a.wav", tone(32000, 2), "FLOAT")
+
+
+@pytest.fixture
+def video(tmp_path, wav):
+    """Two seconds of a picture with two channels of sound."""
+    path = tmp_path / "a.mp4"
+    run("-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=10", "-i", wav, "-c:a", "aac", path)
+    return path
+
+
+def sound(path) -> np.ndarray:
+    with open_audio(path) as source:
+        return np.concatenate(list(source.blocks()))
+
+
+def picture(path) -> bytes:
+    """A checksum of the decoded picture."""
+    return run("-i", path, "-map", "0:v", "-f", "md5", "-")
+
+
+@needs_ffmpeg
+def test_ffmpeg_source_reads_sound_of_phones(tmp_path, wav):
+    run("-i", wav, "-c:a", "alac", tmp_path / "a.m4a")
+    with open_audio(tmp_path / "a.m4a") as source:
+        layout = source.layout
+        assert (layout.sample_rate, layout.channels, layout.format) == (16000, 2, "WAV")
+        audio = np.concatenate(list(source.blocks()))
+    np.testing.assert_allclose(audio, soundfile.read(wav)[0], atol=1 / 32000)
+    assert duration(tmp_path / "a.m4a") == pytest.approx(2.0, abs=0.01)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["mp4", "mov", "mkv", "webm"])
+def test_write_video_copies_the_picture(tmp_path, video, wav, suffix):
+    source, target, part = tmp_path / f"b.{suffix}", tmp_path / f"c.{suffix}", tmp_path / "c.part"
+    run("-i", video, *(("-c:v", "libvpx", "-c:a", "libopus") if suffix == "webm" else ("-c", "copy")), source)
+    write_video(source, wav, part, target)
+    part.replace(target)
+    assert picture(target) == picture(source)
+    assert len(sound(target)) == pytest.approx(32000 * (3 if suffix == "webm" else 1), rel=0.05)
+
+
+@needs_ffmpeg
+def test_ffmpeg_source_refuses_what_has_no_sound(tmp_path, video):
+    run("-i", video, "-an", "-c", "copy", tmp_path / "silent.mp4")
+    (tmp_path / "words.m4a").write_text("words")
+    (tmp_path / "empty.m4a").write_bytes(b"")
+    for name, reason in (("silent.mp4", "ffmpeg reads"), ("words.m4a", "ffmpeg reads"), ("empty.m4a", "is empty"),
+                         ("missing.m4a", "no such file")):  # fmt: skip
+        with pytest.raises(QseError, match=rf"{name}.*{reason}"):
+            FfmpegSource(tmp_path / name)
+
+
+@needs_ffmpeg
+def test_ffmpeg_source_reports_or_salvages_damage(tmp_path, wav):
+    run("-i", wav, "-c:a", "aac", "-f", "matroska", tmp_path / "a.mka")
+    data = bytearray((tmp_path / "a.mka").read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 3000] = bytes(3000)
+    (tmp_path / "a.mka").write_bytes(data)
+    with pytest.raises(QseError, match=r"a\.mka is damaged: .*--salvage"), open_audio(tmp_path / "a.mka") as source:
+        list(source.blocks())
+    with open_audio(tmp_path / "a.mka", salvage=True) as source:
+        assert sum(len(block) for block in source.blocks()) > 8000
+        assert "s were read" in source.damage
+
+
+def test_ffmpeg_source_says_that_ffmpeg_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(ffmpeg.shutil, "which", lambda name: None)
+    (tmp_path / "a.m4a").write_bytes(b"sound")
+    with pytest.raises(QseError, match=r"a\.m4a needs the program ffmpeg, which is not installed"):
+        open_audio(tmp_path / "a.m4a")
+    assert duration(tmp_path / "a.m4a") == 0

@@ -1,0 +1,109 @@
+"""Read audio files: everything that is there, or a sentence that says why not."""
+
+import os
+
+import numpy as np
+import pytest
+import soundfile
+from audio_files import make, read, tone
+
+from qse.audio import reader
+from qse.audio.reader import BLOCK, Source
+from qse.errors import QseError
+
+
+def test_source_reads_mp3_blocks_without_clicks(tmp_path):
+    path = make(tmp_path / "a.mp3", tone(2 * BLOCK, 2))
+    with Source(path) as source:
+        blocks = np.concatenate(list(source.blocks()))
+    np.testing.assert_allclose(blocks, soundfile.read(path, dtype="float32")[0], atol=1e-6)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_source_refuses_a_named_pipe(tmp_path):
+    os.mkfifo(tmp_path / "a.wav")
+    with pytest.raises(QseError, match=r"a.wav is a pipe or a device: .*standard input"):
+        Source(tmp_path / "a.wav")
+
+
+def test_source_reports_missing_permission(tmp_path, monkeypatch):
+    def deny(path, *_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    make(tmp_path / "a.wav", tone(1000))
+    monkeypatch.setattr(type(tmp_path), "open", deny)  # chmod keeps no administrator out
+    with pytest.raises(QseError, match=r"a.wav cannot be read: Permission denied"):
+        Source(tmp_path / "a.wav")
+
+
+def test_source_reports_a_failing_disk(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(5, "Input/output error")
+
+    make(tmp_path / "a.wav", tone(1000))
+    monkeypatch.setattr(reader, "has_more", fail)
+    with pytest.raises(QseError, match=r"a\.wav cannot be read: Input/output error"):
+        Source(tmp_path / "a.wav")
+
+
+def test_source_refuses_files_without_sound(tmp_path):
+    def check(name: str, content: bytes | None, sentence: str) -> None:
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(QseError, match=f"{name}:? {sentence}"):
+            read(tmp_path / name)
+
+    wav = make(tmp_path / "good.wav", tone(0)).read_bytes()
+    check("missing.wav", None, "no such file")
+    check("empty.wav", b"", "is empty")
+    check("text.wav", b"these are words, not sound\n" * 50, "is not an audio file")
+    check("start.wav", wav[:20], "is not an audio file")
+    check("silent.wav", wav, "holds no samples")
+    check("noise.raw", bytes(range(256)), "is not an audio file")
+    (tmp_path / "folder.wav").mkdir()
+    check("folder.wav", None, "is a folder")
+    with pytest.raises(QseError, match="the microphone is empty"):
+        Source(tmp_path / "empty.wav", "the microphone")
+
+
+@pytest.mark.parametrize("at", [100, BLOCK + 100])
+def test_source_counts_samples_that_are_not_finite(tmp_path, at):
+    audio = tone(3 * BLOCK, 2)
+    audio[at, 1] = np.nan
+    audio[-1] = np.inf
+    path = make(tmp_path / "a.wav", audio, "FLOAT")
+    with pytest.raises(QseError, match=rf"a.wav holds 3 samples .* at {at / 16000:.3f} s in channel 2"):
+        read(path)
+
+
+def test_source_refuses_a_sample_rate_below_the_limit(tmp_path):
+    soundfile.write(tmp_path / "a.wav", tone(100), 999)
+    with pytest.raises(QseError, match=r"a.wav claims 999 samples per second: export it again"):
+        read(tmp_path / "a.wav")
+
+
+def test_source_refuses_undivided_pcm(tmp_path):
+    path = make(tmp_path / "a.wav", 32768 * tone(20000), "FLOAT")
+    with pytest.raises(QseError, match=r"a.wav has samples of 13\d\d\d, where full scale is 1"):
+        read(path)
+    assert read(make(tmp_path / "loud.wav", 100 * tone(20000), "FLOAT")) == 20000
+
+
+def test_source_refuses_a_flac_without_samples(tmp_path):
+    path = tmp_path / "a.flac"
+    rate_channels_bits = (16000 << 44) + (15 << 36)  # one channel, 16 bits, an unknown number of samples
+    streaminfo = 2 * (4096).to_bytes(2, "big") + bytes(6) + rate_channels_bits.to_bytes(8, "big") + bytes(16)
+    path.write_bytes(b"fLaC\x80\0\0\x22" + streaminfo)
+    with pytest.raises(QseError, match="no samples"), Source(path) as source:
+        list(source.blocks())
+
+
+def test_source_reads_a_flac_of_unknown_length(tmp_path):
+    path = make(tmp_path / "a.flac", tone(5000))
+    data = bytearray(path.read_bytes())
+    data[21] &= 0xF0  # the 36 bits that count the samples
+    data[22:26] = bytes(4)
+    path.write_bytes(data)
+    with Source(path) as source:
+        assert source.samples is None
+    assert read(path) == 5000

@@ -1,0 +1,75 @@
+"""Salvage damaged files: everything that can be read, and in words how much is missing."""
+
+import re
+import struct
+
+import numpy as np
+import pytest
+import soundfile
+from audio_files import make, tone
+
+from qse.audio.reader import open_audio
+from qse.audio.salvage import RepairedWav, samples_offset
+from qse.errors import QseError
+
+
+def salvaged(path) -> tuple[np.ndarray, str | None]:
+    with open_audio(path, salvage=True) as source:
+        audio = np.concatenate(list(source.blocks()))
+        return audio, source.damage
+
+
+def noise(samples: int) -> np.ndarray:
+    return (0.1 * np.random.default_rng(0).standard_normal((samples, 1))).astype(np.float32)
+
+
+@pytest.mark.parametrize("suffix, told", [("wav", True), ("flac", True), ("ogg", False), ("aiff", True), ("mp3", True)])
+def test_salvage_reads_a_truncated_file(tmp_path, suffix, told):
+    path = make(tmp_path / f"a.{suffix}", noise(160_000))
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(QseError, match="--salvage"), open_audio(path) as source:
+        list(source.blocks())
+    audio, damage = salvaged(path)
+    assert 40_000 < len(audio) < 120_000
+    read, missing = re.search(r"([\d.]+) s were read", damage), re.search(r"([\d.]+) s are missing", damage)
+    assert float(read[1]) == pytest.approx(len(audio) / 16000, abs=0.01)
+    assert bool(missing) == told
+    if told:
+        assert float(read[1]) + float(missing[1]) == pytest.approx(10, abs=0.1)
+
+
+@pytest.mark.parametrize("riff", [0, 36, None])
+def test_salvage_reads_a_wav_with_data_size_zero(tmp_path, riff):
+    path = make(tmp_path / "a.wav", tone(48000))
+    expected = soundfile.read(path, dtype="float32", always_2d=True)[0]
+    data = bytearray(path.read_bytes())
+    data[40:44] = bytes(4)
+    if riff is not None:
+        data[4:8] = struct.pack("<I", riff)
+    path.write_bytes(data)
+    with pytest.raises(QseError, match=r"header is unfinished.*--salvage"):
+        open_audio(path)
+    audio, damage = salvaged(path)
+    np.testing.assert_array_equal(audio, expected)
+    assert "3.00 s were read" in damage and path.read_bytes() == data
+
+
+def test_salvage_reports_no_damage_in_a_good_file(tmp_path):
+    audio, damage = salvaged(make(tmp_path / "a.flac", tone(48000)))
+    assert len(audio) == 48000 and damage is None
+
+
+@pytest.mark.parametrize("content", [b"", b"words " * 100, b"RIFF\0\0\0\0WAVEfmt "])
+def test_salvage_refuses_what_is_no_audio(tmp_path, content):
+    (tmp_path / "a.wav").write_bytes(content)
+    with pytest.raises(QseError, match=r"a\.wav"):
+        open_audio(tmp_path / "a.wav", salvage=True)
+
+
+def test_repaired_wav_reads_like_the_file_after_its_header(tmp_path):
+    path = make(tmp_path / "a.wav", tone(100))
+    data = path.read_bytes()
+    with RepairedWav(path, samples_offset(path)) as file:
+        assert file.read() == data  # the header was right
+        assert file.seek(44) == 44 and file.read(4) == data[44:48] and file.tell() == 48

@@ -1,0 +1,174 @@
+"""Write audio files: complete or not at all, in the format of the source."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from audio_files import CONTAINER, KINDS, WAV, make, read, tone
+
+from qse.audio.formats import Layout
+from qse.audio.reader import BLOCK, Source
+from qse.audio.writer import update_header, write
+from qse.errors import QseError
+
+
+def fill_the_disk(path: Path, subtype: str, room: int, keep_partial: bool) -> str:
+    """What `write` says of a disk with so many bytes of room, for which a file that may not grow beyond stands in."""
+    code = f"""if True:
+        import resource, numpy as np
+        from pathlib import Path
+        from qse.audio.writer import write
+        from qse.audio.formats import Layout, format_of
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
+        noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
+        path = Path({str(path)!r})
+        layout = Layout(16000, 1, format_of(path), {subtype!r}, "FILE", {{}})
+        write(path, np.split(noise, 60), layout, keep_partial={keep_partial})"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    return process.stderr.splitlines()[-1]
+
+
+FULL = [("wav", "PCM_16"), ("flac", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS")]
+
+
+@pytest.mark.parametrize("suffix, subtype", KINDS)
+def test_write_copies_format_length_and_samples(tmp_path, suffix, subtype):
+    path = make(tmp_path / f"a.{suffix}", tone(BLOCK + 5000, 2), subtype)
+    with Source(path) as source:
+        assert source.samples == BLOCK + 5000
+        layout = source.layout.to(tmp_path / f"b.{suffix}", path)
+        assert write(tmp_path / f"b.{suffix}", source.blocks(), layout) == BLOCK + 5000
+    before, after = soundfile.info(path), soundfile.info(tmp_path / f"b.{suffix}")
+    for aspect in ("format", "subtype", "samplerate", "channels", "frames", "endian"):
+        assert getattr(after, aspect) == getattr(before, aspect), aspect
+    exact = subtype not in ("VORBIS", "OPUS", "MPEG_LAYER_III")
+    one, other = soundfile.read(path, dtype="float32")[0], soundfile.read(tmp_path / f"b.{suffix}", dtype="float32")[0]
+    np.testing.assert_allclose(other, one, atol=0 if exact else 0.15)
+
+
+def test_write_keeps_tags(tmp_path):
+    for suffix in ("wav", "flac", "ogg", "mp3"):
+        path = tmp_path / f"a.{suffix}"
+        with soundfile.SoundFile(path, "w", 16000, 1) as file:
+            file.title, file.artist = "Gespräch", "someone"
+            file.write(tone(20000))
+        with Source(path) as source:
+            write(tmp_path / f"b.{suffix}", source.blocks(), source.layout)
+        copy = soundfile.SoundFile(tmp_path / f"b.{suffix}").copy_metadata()
+        assert (copy["title"], copy["artist"]) == ("Gespräch", "someone"), suffix
+
+
+@pytest.mark.parametrize("suffix, subtype", KINDS)
+def test_write_keep_partial_in_every_format(tmp_path, suffix, subtype):
+    layout, blocks = Layout(16000, 1, CONTAINER.get(suffix, suffix.upper()), subtype, "FILE", {}), [tone(500)] * 20
+    assert write(tmp_path / f"a.{suffix}", blocks, layout, keep_partial=True) == 10000
+    heard, _ = soundfile.read(tmp_path / f"a.{suffix}", dtype="float32", always_2d=True)
+    assert heard.shape == (10000, 1)
+    assert np.abs(heard - np.concatenate(blocks)).mean() < 0.05
+
+
+def test_update_header_counts_samples_before_close(tmp_path):
+    with soundfile.SoundFile(tmp_path / "a.wav", "w", 16000, 1, "PCM_16") as file:
+        update_header(file)
+        for count in (1, 2, 3):
+            file.write(tone(1000))
+            assert soundfile.info(tmp_path / "a.wav").frames == 1000 * count
+
+
+def test_write_refuses_what_is_too_long_for_wav(tmp_path, monkeypatch):
+    monkeypatch.setattr(Layout, "longest", 2500)
+    with pytest.raises(QseError, match=r"a\.wav: a WAV file cannot be so long; name a \.rf64"):
+        write(tmp_path / "a.wav", [tone(1000)] * 3, WAV)
+    assert not list(tmp_path.iterdir())
+    assert write(tmp_path / "a.wav", [tone(1000)] * 2, WAV) == 2000
+
+
+def test_write_leaves_nothing_when_interrupted(tmp_path):
+    def blocks():
+        yield tone(1000)
+        assert len(list(tmp_path.iterdir())) == 1  # the file in the making, under another name
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "a.wav", blocks(), WAV)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_write_replaces_only_with_overwrite(tmp_path):
+    path = tmp_path / "a.wav"
+    path.write_text("precious")
+    with pytest.raises(QseError, match=r"a.wav exists already"):
+        write(path, [tone(10)], WAV)
+
+    def broken():
+        yield tone(10)
+        raise QseError("the source broke")
+
+    with pytest.raises(QseError, match="the source broke"):
+        write(path, broken(), WAV, overwrite=True)
+    assert path.read_text() == "precious"
+    assert write(path, [tone(10)], WAV, overwrite=True) == read(path) == 10
+
+
+def test_write_refuses_to_replace_a_device():
+    with pytest.raises(QseError, match="is no file that can be replaced"):
+        write(Path(os.devnull), [tone(10, 1)], Layout(16000, 1, "WAV", "PCM_16", "FILE", {}), overwrite=True)
+
+
+def test_write_refuses_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(QseError, match=r"file.a.wav cannot be written: (Not a directory|File exists)"):
+        write(tmp_path / "file" / "a.wav", [tone(10)], WAV)
+
+
+def test_write_names_what_the_format_cannot_hold(tmp_path):
+    many = Layout(16000, 5, "MP3", "MPEG_LAYER_III", "FILE", {})
+    with pytest.raises(QseError, match=r"a.mp3: libsndfile does not write MP3 .* with 5 channels"):
+        write(tmp_path / "a.mp3", [tone(10, 5)], many)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_write_clips_pcm(tmp_path):
+    write(tmp_path / "a.wav", [np.float32([[1.5], [-1.5], [0.5]])], WAV)
+    np.testing.assert_array_equal(soundfile.read(tmp_path / "a.wav", dtype="int16")[0], [32767, -32768, 16384])
+
+
+@pytest.mark.parametrize("subtype", ["ULAW", "ALAW", "IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16"])
+def test_write_clips_telephone_codes(tmp_path, subtype):
+    loud = np.float32(1.3 * np.sin(0.2 * np.arange(8000)))[:, None]
+    write(tmp_path / "a.wav", [loud], replace(WAV, subtype=subtype, sample_rate=8000))
+    read_again = soundfile.read(tmp_path / "a.wav")[0][: len(loud), None]
+    assert (read_again[abs(loud) > 0.9] * loud[abs(loud) > 0.9] > 0).all()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
+@pytest.mark.parametrize("suffix, subtype", FULL)
+@pytest.mark.parametrize("room", [0, 3000])
+def test_write_leaves_nothing_on_a_full_disk(tmp_path, suffix, subtype, room):
+    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, room, keep_partial=False)
+    assert f"a.{suffix} could not be written to its end: is the disk full?" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
+@pytest.mark.parametrize("suffix, subtype", FULL[:2])
+def test_write_keep_partial_on_a_full_disk(tmp_path, suffix, subtype):
+    said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, 20000, keep_partial=True)
+    assert f"a.{suffix} ends early: is the disk full? What was written so far is kept" in said
+    with soundfile.SoundFile(tmp_path / f"a.{suffix}") as file:
+        assert len(file.read(4000)) == 4000
+
+
+@pytest.mark.parametrize("rate, fits", [(65535, True), (81540, True), (655350, True), (81536, False), (655360, False)])
+def test_write_names_rates_that_flac_cannot_hold(tmp_path, rate, fits):
+    layout = replace(WAV, format="FLAC", sample_rate=rate)
+    if fits:
+        assert write(tmp_path / "a.flac", [tone(10)], layout) == 10
+        return
+    with pytest.raises(QseError, match=rf"a\.flac: FLAC cannot hold {rate} Hz; name an output that ends in \.wav"):
+        write(tmp_path / "a.flac", [tone(10)], layout)

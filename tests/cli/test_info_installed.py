@@ -1,0 +1,20 @@
+"""qse info: the table of the installed models."""
+
+import os
+
+
+def test_info_lists_the_models(models, command):
+    status, out, _ = command("info")
+    row = next(line for line in out.splitlines() if line.strip().startswith("live-base"))
+    assert status == 0 and "16000 Hz" in row and "20 ms" in row and "CC0-1.0" in row
+    status, _, err = command("info", "weather")
+    assert status == 2 and "zoo" in err
+
+
+def test_info_names_a_damaged_model(zoo, command, monkeypatch, tmp_path):
+    (tmp_path / "a-torn-one").mkdir()
+    (tmp_path / "a-torn-one/model.onnx").write_bytes(b"torn")
+    monkeypatch.setenv("QSE_MODELS", f"{tmp_path}{os.pathsep}{zoo}")
+    status, out, err = command("info")
+    assert status == 1 and "recurrent" in out and "a-torn-one" not in out
+    assert "a-torn-one/model.onnx" in err and err.count("\n") == 1

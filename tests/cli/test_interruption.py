@@ -1,0 +1,85 @@
+"""Signals that end qse denoise: no partial file, no abort, a report."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from noisy_files import make, tree
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
+
+ENDLESS = """
+import time, qse.runtime.batch as batch
+real = batch.enhance
+def endless(blocks, *how):
+    for number, block in enumerate(real(blocks, *how)):
+        yield block
+    if number > 1:  # of the long file
+        print("begun", flush=True)
+        while True:
+            yield block
+            time.sleep(0.01)
+batch.enhance = endless
+from qse_cli.main import main
+main()
+"""
+PLAIN = "from qse_cli.main import main; main()"
+
+
+def start(code, *arguments) -> subprocess.Popen:
+    """Run qse denoise, with the signal handlers that a terminal's programs have."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "denoise", *arguments, "--model", "recurrent"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (1, 2, 15)],
+    )
+
+
+@pytest.mark.parametrize("name, status", [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_denoise_interrupted_leaves_nothing(here, name, status):
+    make(here / "a.wav")
+    make(here / "b.wav", 200_000)
+    make(here / "c.wav")
+    process = start(ENDLESS, "a.wav", "b.wav", "c.wav", "--threads", "1")
+    assert process.stdout.readline() == "begun\n"  # and never ends by itself
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert tree(here) == ["a-enhanced.wav", "a.wav", "b.wav", "c.wav"]
+    assert err.splitlines()[-1] == "qse: interrupted: 1 of 3 written, a-enhanced.wav"
+
+
+def test_denoise_survives_many_signals(here):
+    """An interpreter that ends while threads are inside the model would abort; see qse.runtime.batch.run."""
+    make(here / "a.wav", 3_000_000)
+    process = start(PLAIN, "a.wav")
+    while not list(here.glob(".qse-*.part")):
+        assert process.poll() is None
+        time.sleep(0.002)
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.005)
+    assert tree(here) == ["a.wav"]
+    assert process.returncode in (130, -signal.SIGINT)  # by the last one, when nothing is left to do
+    assert "terminate" not in process.stderr.read()
+
+
+def test_main_signal_waits_for_an_import(here):
+    module = """
+import os, signal
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    list(range(100000))
+except SystemExit:
+    print("dropped, as callbacks of weak references do")
+print("imported")
+"""
+    (here / "slow.py").write_text(module)
+    code = "import time, qse_cli.main as cli; cli.app = lambda: (__import__('slow'), time.sleep(60)); cli.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+    assert (done.stdout, done.returncode) == ("imported\n", 143)

@@ -1,0 +1,120 @@
+"""qse live: files, options, devices, errors."""
+
+import sys
+import time
+
+import pytest
+import soundfile
+from live_streams import noise
+from sound import HEADSET, MICROPHONE, Sound
+
+from qse.live import ports
+
+
+@pytest.fixture
+def noisy(tmp_path):
+    soundfile.write(tmp_path / "noisy.wav", noise(8000, 2), 16000)
+    return tmp_path / "noisy.wav"
+
+
+def test_live_from_file_to_file(command, models, noisy):
+    assert command("denoise", noisy, "-o", noisy.with_name("a.wav"))[0] == 0
+    status, out, err = command("live", "--from", noisy, "--to", noisy.with_name("b.wav"), "--as-fast-as-possible")
+    assert (status, err) == (0, "")
+    assert "live-base: 0.5 s of audio" in out and "dropouts: 0" in out and "model 10," in out
+    assert noisy.with_name("a.wav").read_bytes() == noisy.with_name("b.wav").read_bytes()
+
+
+def test_live_paced_records(command, models, noisy):
+    begin = time.monotonic()
+    target = noisy.with_name("both.wav")
+    status, out, _ = command("live", "--from", noisy, "--no-monitor", "--record", target, "--plain", "--strength", "6")
+    assert status == 0 and f"recording: {target}" in out
+    assert time.monotonic() - begin > 0.5
+    assert soundfile.info(target).channels == 4
+
+
+def test_live_refuses_to_record_into_its_files(command, models, noisy):
+    before, other = noisy.read_bytes(), noisy.with_name("b.wav")
+    for arguments in (
+        ("--from", noisy, "--no-monitor", "--record", noisy),
+        ("--from", noisy, "--to", other, "--record", other),
+    ):
+        status, _, err = command("live", *arguments, "--overwrite")
+        assert status == 2 and "name another recording" in err
+    assert noisy.read_bytes() == before and not other.exists()
+
+
+def test_live_status_of_a_recording_that_failed(command, models, noisy, monkeypatch):
+    monkeypatch.setattr("qse.live.recorder.Recorder._open", lambda self, to: 1 / 0 if isinstance(to, bytes) else to)
+    status, out, err = command("live", "--from", noisy, "--no-monitor", "--record", noisy.with_name("c.wav"), "--plain")
+    assert status == 1 and "not recorded: " in out and "is not written any further" in err
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--as-fast-as-possible"], "--from FILE --to FILE"),
+        (["--from", "x.wav", "--input", "1"], "name one"),
+        (["--from", "nowhere.wav", "--to", "y.wav"], "no such file"),
+        (["--input", "attic"], "'attic' matches no input device; name one of: 0 Desk Microphone (ALSA)"),
+        (["--model", "live-huge", "--list"], "Desk Microphone"),
+        (["--model", "live-huge"], "no model called live-huge"),
+    ],
+)
+def test_live_wrong_use(command, models, monkeypatch, options, words):
+    monkeypatch.setitem(sys.modules, "sounddevice", Sound(MICROPHONE, HEADSET))
+    status, out, err = command("live", *options)
+    assert words in out + err
+    assert status == (0 if "--list" in options else 1 if "no such file" in words or "no model" in words else 2)
+    assert err.count("\n") == (0 if "--list" in options else 1)
+
+
+def test_live_list_shows_names_as_they_are(command, models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sounddevice", Sound({**MICROPHONE, "name": "Mic [red]"}, HEADSET))
+    status, out, _ = command("live", "--list")
+    assert status == 0 and "Mic [red]" in out
+
+
+def test_live_says_what_to_install(command, models, monkeypatch):
+    class Missing:
+        def find_spec(self, name, path=None, target=None):
+            if name == "sounddevice":
+                raise OSError("PortAudio library not found")
+
+    monkeypatch.delitem(sys.modules, "sounddevice", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
+    for options in ([], ["--list"]):
+        status, _, err = command("live", *options)
+        assert status == 2 and err.count("\n") == 1
+        for how in ("PortAudio", "apt install libportaudio2", "dnf install portaudio", "brew install portaudio", "pip"):
+            assert how in err
+    monkeypatch.setitem(sys.modules, "sounddevice", Sound(defaults=(-1, -1)))
+    for options in ([], ["--list"]):
+        status, _, err = command("live", *options)
+        assert status == 2 and err.count("\n") == 1 and "apt install pulseaudio" in err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_live_no_reconnect_ends(command, models, monkeypatch, terminal):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    monkeypatch.setitem(sys.modules, "sounddevice", Sound(MICROPHONE, HEADSET))
+    monkeypatch.setattr(ports, "PATIENCE", -1.0)
+    status, _, err = command("live", "--no-reconnect")
+    assert status == 1 and "device gone" in err
+
+
+def test_live_buffer_has_its_former_name_too(command, models, noisy):
+    """--cushion is hidden; a dropout of a paced file depends on either of them."""
+    for option in ("--buffer", "--cushion"):
+        status, _, err = command("live", "--from", noisy, "--no-monitor", "--plain", option, "200")
+        assert (status, err) == (0, "")
+    assert command("live", "--buffer", "0")[0] == command("live", "--cushion", "0")[0] == 2
+    out = command("live", "-h")[1]
+    assert "--buffer" in out and "--cushion" not in out
+
+
+def test_live_does_not_make_folders_for_a_recording(command, models, noisy, tmp_path):
+    target = tmp_path / "new" / "both.wav"
+    status, _, err = command("live", "--from", noisy, "--no-monitor", "--record", target)
+    assert status == 1 and "does not exist; make it first" in err and not target.parent.exists()

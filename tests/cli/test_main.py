@@ -1,0 +1,36 @@
+"""The command line as a whole: version, help, errors."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import qse
+
+
+def test_main_version(command):
+    assert command("--version")[:2] == (0, f"qse {qse.__version__}\n")
+
+
+@pytest.mark.parametrize("name", ["denoise", "live", "plot", "info"])
+def test_main_short_help_fits_80_columns(command, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = command(name, "-h")
+    assert status == 0 and "-h, --help" in out and max(map(len, out.splitlines())) <= 80
+    assert command(name, "--help")[1] == out
+
+
+def test_main_offers_shell_completion(command):
+    _, out, _ = command("-h")
+    assert "--install-completion" in out and "--show-completion" in out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="removes its working directory")
+def test_main_without_a_working_directory(tmp_path):
+    (tmp_path / "gone").mkdir()
+    code = "import os; os.rmdir(os.getcwd()); from qse_cli.main import main; main()"
+    line = [sys.executable, "-c", code, "denoise", "a.wav"]
+    done = subprocess.run(line, cwd=tmp_path / "gone", capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "working directory no longer exists" in done.stderr

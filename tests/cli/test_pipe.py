@@ -1,0 +1,80 @@
+"""qse denoise with pipes, devices and closed streams."""
+
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import soundfile
+from noisy_files import make, samples, tree
+
+
+def run(*arguments, **how) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", "from qse_cli.main import main; main()", *arguments], **how)
+
+
+def test_pipe_in_and_out(here):
+    flac = make(here / "a.flac", 5000, 2).read_bytes()
+    done = run("denoise", "-", input=flac, capture_output=True)
+    assert done.returncode == 0 and done.stderr.startswith(b"standard input -> standard output")
+    with soundfile.SoundFile(io.BytesIO(done.stdout)) as file:
+        assert (file.format, file.subtype, file.frames) == ("WAV", "PCM_16", 5000)
+        np.testing.assert_array_equal(file.read(dtype="float32"), samples("a.flac"))
+    done = run("denoise", "-", input=b"words", capture_output=True)
+    assert done.returncode == 1 and done.stdout == b""
+    assert done.stderr.startswith(b"qse: standard input is not an audio file")
+
+
+def test_pipe_needs_a_temporary_folder(here, command, monkeypatch):
+    import qse_cli.pipe
+
+    def none(**_):
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(qse_cli.pipe, "TemporaryDirectory", none)
+    make(here / "a.wav")
+    assert command("denoise", "a.wav")[0] == 0
+    status, _, err = command("denoise", "-", "-o", "b.wav")
+    assert status == 1 and "name one by TMPDIR" in err
+
+
+def test_pipe_checks_the_target_before_reading(here, command, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)  # which fails whoever reads it
+    make(here / "there.wav")
+    for target, sentence in [("there.wav", "there.wav exists already"), ("a.xyz", "no audio format has")]:
+        status, _, err = command("denoise", "-", "-o", target)
+        assert status == 1 and sentence in err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_pipe_reports_a_full_output(here):
+    make(here / "a.wav")
+    with open("/dev/full", "wb") as full:
+        done = run("denoise", "a.wav", "-o", "-", stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "qse: standard output cannot be written: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes descriptors")
+def test_open_streams_with_closed_descriptors(here):
+    make(here / "a.wav")
+    qse_denoise = f"{sys.executable} -c 'from qse_cli.main import main; main()' denoise"
+    for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+        line = f"{qse_denoise} a.wav -o out.wav --overwrite {closed}"
+        assert subprocess.run(line, shell=True).returncode == 0
+        assert len(samples(here / "out.wav")) == len(samples(here / "a.wav"))
+    done = subprocess.run(f"{qse_denoise} - -o b.wav <&-", shell=True, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("qse: standard input is empty")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev/stdout")
+def test_pipe_writes_devices(here):
+    make(here / "a.wav")
+    done = run("denoise", "a.wav", "-o", "/dev/null", capture_output=True, text=True)
+    assert done.returncode == 0 and "a.wav -> /dev/null" in done.stderr and tree(here) == ["a.wav"]
+    done = run("denoise", "a.wav", "-o", "/dev/stdout", capture_output=True)
+    with soundfile.SoundFile(io.BytesIO(done.stdout)) as file:
+        assert done.returncode == 0 and file.frames == 4000
+    done = run("denoise", "/dev/stdin", "-o", "b.wav", input=(here / "a.wav").read_bytes(), capture_output=True)
+    assert done.returncode == 0 and len(samples(here / "b.wav")) == 4000

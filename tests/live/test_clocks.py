@@ -1,0 +1,70 @@
+"""An hour between two clocks: no dropout, no click, constant latency and memory."""
+
+import resource
+from pathlib import Path
+
+import graphs
+import numpy as np
+import pytest
+from live_streams import feed, start
+
+import qse
+
+BLOCK = 0.4  # seconds
+
+
+def resident() -> int:
+    """KiB of memory that this process holds now; 0 where the system does not tell."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * resource.getpagesize() // 1024 if statm.exists() else 0
+
+
+def minutes(engine, drift: float, count: int, block: float = BLOCK, buffer: float = 0.05):
+    """Sound from a microphone to a headset whose clock runs faster by `drift`: a sine, checked minute by minute.
+
+    Returns the session, and per minute: the largest residual of a recursion that only that sine fulfils, the most that
+    waited after a pull in seconds, and the memory of the process in KiB.
+    """
+    rate, frequency = engine.sample_rate, 10.0
+    size, turn = round(block * rate), 2 * np.cos(2 * np.pi * frequency / rate)
+    session, run, microphone, speaker = start(engine, rate, size, buffer)
+    ring, rows, tail = session.speakers[0].buffer.ring, [], np.zeros(2, np.float32)
+    given = taken = 0
+    for minute in range(count):
+        residual = waited = 0.0
+        while given < (minute + 1) * 60 * rate:
+            if given <= taken / (1 + drift):
+                at = np.arange(given, given + size)
+                feed(run, microphone, [0.5 * np.sin(2 * np.pi * frequency / rate * at)[:, None]])
+                given += size
+                continue
+            heard = np.concatenate([tail, speaker.take()[:, 0]])
+            taken, tail = taken + size, heard[-2:]
+            waited = max(waited, ring.waiting / rate)
+            if taken > 2 * rate:
+                residual = max(residual, np.abs(heard[2:] + heard[:-2] - turn * heard[1:-1]).max())
+        rows.append((residual, waited, resident()))
+    return session, np.array(rows)
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory):
+    """A model for long runs: 250 Hz, hops of 400 ms."""
+    path = tmp_path_factory.mktemp("slow") / "model.onnx"
+    return qse.load(graphs.delay(path, 100, hop_length=100, sample_rate=250))
+
+
+@pytest.mark.parametrize("drift, count", [(200e-6, 60), (-1000e-6, 6)])
+def test_session_hour_between_two_clocks(slow, drift, count):
+    session, rows = minutes(slow, drift, count)
+    residual, waited, memory = rows.T
+    assert session.dropouts == 0
+    assert residual.max() < 1e-3  # a jump by 1 / 500 of the amplitude would show
+    assert waited.max() < 0.05 + 3 * BLOCK
+    assert memory[-1] - memory[1] < 4 * 1024
+
+
+def test_session_clicks_without_drift_control(slow, monkeypatch):
+    monkeypatch.setattr("qse.live.clock_drift.LIMIT", 0.0)
+    session, rows = minutes(slow, 3000e-6, 10)
+    assert session.dropouts > 0 and rows[:, 0].max() > 1e-2

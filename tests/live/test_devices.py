@@ -1,0 +1,36 @@
+"""Devices by id, by name and by default."""
+
+import pytest
+from sound import CABLE, HEADSET, MICROPHONE, Sound
+
+from qse.live.devices import NoSound, devices, find
+
+
+def test_find_by_id_name_and_default():
+    sound = Sound(MICROPHONE, HEADSET, CABLE)
+    assert [device.id for device in devices(sound)] == [0, 1, 2]
+    assert find(sound, "input").name == "Desk Microphone"
+    assert find(sound, "output").name == "Headset"
+    assert find(sound, "output", "2").name == find(sound, "output", "cable (j").name == "Virtual Cable"
+
+
+@pytest.mark.parametrize("kind, wanted", [("input", "e"), ("input", "7"), ("output", "desk"), ("input", "nothing")])
+def test_find_names_the_candidates(kind, wanted):
+    with pytest.raises(NoSound, match=r"1 Headset \(ALSA\)") as caught:
+        find(Sound(MICROPHONE, HEADSET, CABLE), kind, wanted)
+    assert wanted in str(caught.value) and caught.value.status == 2
+
+
+def test_find_prefers_equal_names_and_the_default_host():
+    double = {**HEADSET, "name": "Headset Pro"}
+    elsewhere = {**MICROPHONE, "hostapi": 1}
+    sound = Sound(MICROPHONE, HEADSET, double, elsewhere)
+    assert find(sound, "input", "headset").id == 1
+    assert find(sound, "input", "desk").id == 0
+
+
+def test_find_without_devices_says_what_to_install():
+    with pytest.raises(NoSound, match=r"no microphone.*apt install.*dnf install.*brew install.*choco install"):
+        find(Sound(defaults=(-1, -1)), "input")
+    with pytest.raises(NoSound, match="no input device is marked as default; name one of: 0 Desk Microphone"):
+        find(Sound(MICROPHONE, defaults=(-1, -1)), "input")

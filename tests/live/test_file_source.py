@@ -1,0 +1,25 @@
+"""A file in place of the microphone, paced by the clock."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import soundfile
+from live_streams import noise
+
+from qse.live import file_source as files
+from qse.live.file_source import FileSource
+
+
+def test_file_source_paces_blocks(tmp_path, monkeypatch):
+    soundfile.write(tmp_path / "noisy.wav", noise(16000), 16000)
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(files, "monotonic", lambda: clock.now)
+    source, came = FileSource(tmp_path / "noisy.wav", buffer=0.01), []
+    source._stopped.wait = lambda seconds: setattr(clock, "now", clock.now + seconds)
+    for k, _ in enumerate(source.blocks()):
+        came.append(clock.now - 100)
+        clock.now += {10: 0.019, 30: 0.021, 31: 0.5}.get(k, 0.002)
+    due = 0.01 * np.arange(1, 101)
+    np.testing.assert_allclose(came[:11], due[:11], atol=1e-9)
+    np.testing.assert_allclose(np.array(came[32:]) - due[32:], 0.011 + 0.49, atol=1e-9)
+    assert source.dropouts == 2

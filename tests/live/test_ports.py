@@ -1,0 +1,82 @@
+"""Microphone and loudspeaker: opening devices, finding them again, relief of a starved card."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import soundfile
+from live_streams import feed, noise, start
+from sound import HEADSET, MICROPHONE, Sound
+
+from qse import QseError
+from qse.live.file_source import FileSource
+from qse.live.loudspeaker import Loudspeaker
+from qse.live.microphone import Microphone
+from qse.live.reconnect import Reconnector
+
+
+@pytest.mark.parametrize("rate, samples", [(16000, 200), (48000, 600), (44100, 441), (1000, 10)])
+def test_port_blocksize_is_a_hop_or_10_ms(tmp_path, rate, samples):
+    soundfile.write(tmp_path / "noisy.wav", noise(rate), rate)
+    sound, hop = Sound(MICROPHONE, HEADSET, rate=rate), Fraction(200, 16000)
+    ports = Microphone(sound, None, hop, 0.01), Loudspeaker(sound, None, hop, 0.01)
+    for port in (*ports, FileSource(tmp_path / "noisy.wav", hop)):
+        assert port.blocksize == samples
+    assert Microphone(sound, None, 64, 0.01).blocksize == 64
+
+
+def test_loudspeaker_relieve_doubles_the_buffer(delay):
+    session, run, microphone, speaker = start(delay)
+    sound, times = session.source._sound, 16
+    eye = Reconnector(session, sound)
+    for _ in range(times):
+        speaker = [stream for stream in sound.streams if stream is not microphone][-1]
+        feed(run, microphone, np.split(noise(960), 6))
+        for underflow in (False, True, True, False):  # two complaints on end are about one gap
+            speaker.take(SimpleNamespace(output_underflow=underflow))
+        eye.look()
+    speakers = [stream for stream in sound.streams if stream is not microphone]
+    assert [stream.wanted["latency"] for stream in speakers] == [0.01, 0.02, 0.04, 0.08, 0.15]
+    assert [stream.open for stream in speakers] == [False] * 4 + [True]
+    assert session.reasons["sound card underrun"] == times and eye.losses == 0
+
+
+def test_port_finds_its_device_under_another_id():
+    twins = [MICROPHONE, {**MICROPHONE, "hostapi": 1}, MICROPHONE]
+    sound = Sound(*twins, defaults=(0, -1))
+    port = Microphone(sound, "2", None, 0.01)
+    port.open()
+    assert sound.started == [2]
+    sound.entries = [HEADSET, *twins]
+    port.open()
+    sound.entries = [HEADSET, MICROPHONE]
+    port.open()
+    assert sound.started == [2, 1, 1]
+    sound.entries = [HEADSET]
+    with pytest.raises(QseError, match="not there"):
+        port.open()
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"default_samplerate": 8000.0}, "at 8000 Hz, it was 16000 Hz"),
+        ({"max_input_channels": 1}, "with 1 channels, it had 2"),
+    ],
+)
+def test_port_refuses_a_changed_device(change, words):
+    sound = Sound(HEADSET, defaults=(0, 0))
+    port = Microphone(sound, None, None, 0.01)
+    port.open()
+    sound.entries = [{**HEADSET, **change}]
+    with pytest.raises(QseError, match=f"Headset .* came back {words}: start again"):
+        port.open()
+
+
+def test_port_reports_a_device_that_does_not_start(delay):
+    sound = Sound(MICROPHONE, HEADSET)
+    sound.InputStream = lambda **_: (_ for _ in ()).throw(sound.PortAudioError("busy"))
+    with pytest.raises(QseError, match=r"Desk Microphone.*busy.*another program") as caught:
+        Microphone(sound, None, None, 0.01).open()
+    assert caught.value.status == 2

@@ -1,0 +1,54 @@
+"""Devices that vanish and return."""
+
+from threading import Event
+
+import pytest
+from live_streams import feed, noise, start
+from sound import MICROPHONE
+from waiting import until
+
+from qse import QseError
+from qse.live import ports
+from qse.live import reconnect as watch
+from qse.live.reconnect import Reconnector
+
+
+def test_reconnector_opens_a_vanished_device_again(delay, monkeypatch):
+    monkeypatch.setattr(watch, "RETRY", 0.001)
+    session, run, microphone, speaker = start(delay)
+    sound, go = session.source._sound, Event()
+    failures = [sound.PortAudioError("cannot start"), sound.PortAudioError("not yet")]
+
+    def initialize():
+        go.wait(30)
+        if failures:
+            raise failures.pop()
+
+    sound._initialize = initialize
+    eye = Reconnector(session, sound)
+    eye.look()
+    assert eye.message is None
+    feed(run, microphone, [noise(160)])
+    gone, sound.entries[0] = sound.entries[0], {**MICROPHONE, "max_input_channels": 0}
+    microphone.wanted["finished_callback"]()
+    eye.look()
+    assert "Desk Microphone" in eye.message and "waiting" in eye.message
+    go.set()
+    until(lambda: sound.scans > 3)
+    assert "no input device" in eye.message
+    assert not (microphone.open or speaker.open)
+    sound.entries[0] = gone
+    until(lambda: eye.message is None)
+    assert eye.losses == 1 and 0 < eye.away < 60
+    speaker, microphone = sound.streams[-2:]
+    assert feed(run, microphone, [noise(160)]).shape == (160, 1)
+    eye.look()
+    assert eye.message is None and speaker.open
+
+
+def test_reconnector_without_reconnect_is_an_error(delay, monkeypatch):
+    session, *_ = start(delay)
+    eye = Reconnector(session, session.source._sound, reconnect=False)
+    monkeypatch.setattr(ports, "PATIENCE", -1.0)
+    with pytest.raises(QseError, match=r"device gone: 1 Headset \(ALSA\), 0 Desk Microphone"):
+        eye.look()

@@ -1,0 +1,122 @@
+"""The recorder: both sides to disk, without blocking."""
+
+import os
+import resource
+from threading import Event
+from time import sleep
+
+import numpy as np
+import pytest
+import soundfile
+from waiting import until
+
+from qse import QseError
+from qse.audio.formats import FORMATS, Layout
+from qse.live.recorder import Recorder
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_recorder_every_format(tmp_path, suffix):
+    recorder = Recorder(tmp_path / f"both.{suffix}", 16000, 2)
+    for _ in range(5):
+        recorder.put(np.full((1600, 2), 0.5, np.float32))
+        until(lambda: not recorder._ring.waiting)
+    recorder.close()
+    assert recorder.lost == 0 and recorder.error is None
+    assert soundfile.read(recorder.path)[0].shape == (8000, 2)
+
+
+def test_recorder_writes_everything(tmp_path):
+    recorder = Recorder(tmp_path / "both.wav", 1000, 2)
+    audio = np.random.default_rng(0).uniform(-1, 1, (5000, 2)).astype(np.float32)
+    for start in range(0, 5000, 77):
+        recorder.put(audio[start : start + 77])
+    recorder.close()
+    read, rate = soundfile.read(recorder.path, dtype="float32")
+    assert rate == 1000 and recorder.lost == 0 and recorder.error is None
+    np.testing.assert_allclose(read, audio, atol=1 / 32000)
+
+
+def test_recorder_slow_disk_drops_samples(tmp_path, monkeypatch):
+    go, write = Event(), soundfile.SoundFile.write
+    monkeypatch.setattr(soundfile.SoundFile, "write", lambda file, data: (go.wait(60), write(file, data)))
+    recorder = Recorder(tmp_path / "slow.wav", 1000, 1)
+    for _ in range(30):
+        recorder.put(np.ones((1000, 1), np.float32))  # would wait for a minute if it waited
+    go.set()
+    recorder.close()
+    assert recorder.lost >= 10000
+    assert soundfile.info(recorder.path).frames == 30000 - recorder.lost
+
+
+def test_recorder_unpaced_waits_for_the_disk(tmp_path, monkeypatch):
+    write = soundfile.SoundFile.write
+    monkeypatch.setattr(soundfile.SoundFile, "write", lambda file, data: (sleep(0.2), write(file, data)))
+    recorder = Recorder(tmp_path / "slow.wav", 1000, 1, paced=False)
+    for _ in range(30):
+        recorder.put(np.ones((1000, 1), np.float32))
+    recorder.close()
+    assert recorder.lost == 0 and soundfile.info(recorder.path).frames == 30000
+
+
+def test_recorder_full_disk_keeps_what_is_there(tmp_path):
+    recorder, before = Recorder(tmp_path / "full.wav", 16000, 1), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        for _ in range(9):
+            recorder.put(np.ones((9000, 1), np.float32))
+        recorder.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "disk full" in recorder.error
+    assert soundfile.info(recorder.path).frames == (50_000 - 44) // 2
+
+
+def test_recorder_ends_at_the_longest_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(Layout, "longest", 250)
+    recorder = Recorder(tmp_path / "long.wav", 1000, 1)
+    for count in (100, 200):
+        recorder.put(np.ones((count, 1), np.float32))
+        until(lambda: not recorder._ring.waiting)
+    recorder.close()
+    assert "long.wav is not written any further (a WAV file cannot be longer)" in recorder.error
+    assert soundfile.info(recorder.path).frames == 100
+
+
+def test_recorder_any_name_and_any_error(tmp_path, monkeypatch):
+    recorder = Recorder(tmp_path / os.fsdecode(b"h\xe4.wav"), 16000, 1)
+    recorder.put(np.ones((100, 1), np.float32))
+    recorder.close()
+    assert recorder.error is None and os.listdir(os.fsencode(tmp_path)) == [b"h\xe4.wav"]
+    recorder = Recorder(tmp_path / "b.wav", 16000, 1)
+    monkeypatch.setattr(recorder, "_open", lambda to: 1 / 0)
+    recorder.put(np.ones((100, 1), np.float32))
+    recorder.close()
+    assert "b.wav is not written any further (division by zero)" in recorder.error
+
+
+def test_recorder_refuses_bad_targets(tmp_path):
+    (tmp_path / "there.wav").write_bytes(b"precious")
+    with pytest.raises(QseError, match="exists already"):
+        Recorder(tmp_path / "there.wav", 16000, 2)
+    with pytest.raises(QseError, match="suffix"):
+        Recorder(tmp_path / "there.xyz", 16000, 2)
+    with pytest.raises(QseError, match="cannot be written"):
+        Recorder(tmp_path / "there.wav" / "both.wav", 16000, 2)
+    with pytest.raises(QseError, match="cannot hold 4 channels"):
+        Recorder(tmp_path / "both.mp3", 16000, 4)
+    (tmp_path / "link.wav").symlink_to(tmp_path / "there.wav/both.wav")  # a disk that is not there
+    with pytest.raises(QseError, match=r"cannot be written"):
+        Recorder(tmp_path / "link.wav", 16000, 2)
+    with pytest.raises(QseError, match=r"both\.wav: the folder .*new does not exist; make it first"):
+        Recorder(tmp_path / "new" / "both.wav", 16000, 2)
+    assert not (tmp_path / "new").exists()
+    Recorder(tmp_path / "there.wav", 16000, 2, overwrite=True).close()
+    assert (tmp_path / "there.wav").read_bytes() == b"precious"  # there was nothing to put in its place
+
+
+def test_recorder_subtype_of_the_suffix(tmp_path):
+    recorder = Recorder(tmp_path / "both.opus", 16000, 2)
+    recorder.put(np.zeros((16000, 2), np.float32))
+    recorder.close()
+    assert soundfile.info(recorder.path).subtype == "OPUS"

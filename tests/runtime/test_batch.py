@@ -1,0 +1,117 @@
+"""Batches: outcomes, errors of single files, cancellation."""
+
+import os
+import re
+
+import pytest
+from noisy_files import make, tree
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail
+
+from qse.errors import QseError
+from qse.runtime import batch
+from qse.runtime.bands import BandModels
+from qse.runtime.batch import Cancelled, Options, enhance_file, run, sound_seconds
+from qse.runtime.batch_plan import Job, plan
+
+
+@pytest.fixture
+def model_at(models):
+    return BandModels("recurrent").at
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
+def test_run_closes_refused_files(here, model_at):
+    for number in range(20):
+        path = make(here / f"{number}.ogg", 16000)
+        path.write_bytes(path.read_bytes()[:-100])
+    jobs, _ = plan([str(here)])
+    before = len(os.listdir("/proc/self/fd"))
+    for outcome in run(jobs, model_at):
+        assert "cut short" in str(outcome.error)
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+@pytest.mark.parametrize("error, said", [
+    (OSError(5, "Input/output error"), r"a\.wav: \[Errno 5\] Input/output error"),
+    (Fail("no room\nin line 5"), r"a\.wav could not be enhanced: no room; is there enough memory\?.*"),
+    (MemoryError(), r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try --threads 1"),
+])  # fmt: skip
+def test_run_reports_errors_per_file(here, model_at, monkeypatch, error, said):
+    make(here / "a.wav")
+    make(here / "b.wav")
+    failure = [error]
+
+    def fail(job, *how):
+        if job.source.name == "a.wav":
+            raise failure[0]
+        return enhance_file(job, *how)
+
+    monkeypatch.setattr(batch, "enhance_file", fail)
+    jobs, _ = plan(["a.wav", "b.wav"])
+    first, second = run(jobs, model_at)
+    assert re.fullmatch(said, str(first.error)) and (second.seconds, second.error) == (0.25, None)
+    failure[0] = AttributeError("a mistake in the program keeps its traceback")
+    with pytest.raises(AttributeError):
+        list(run(jobs, model_at))
+
+
+@pytest.mark.parametrize("calls", range(6))  # before and after each of two blocks, read and written
+def test_enhance_file_cancelled_leaves_nothing(here, model_at, calls):
+    make(here / "a.wav", 70000)
+    answers = iter([False] * calls)
+    with pytest.raises(Cancelled):
+        enhance_file(Job(here / "a.wav", here / "b.wav"), model_at, Options(), cancelled=lambda: next(answers, True))
+    assert tree(here) == ["a.wav"]
+
+
+def test_enhance_file_checks_cancelled_last(here, model_at):
+    """The target does not exist yet when `cancelled` is asked for the last time; progress adds up to the duration."""
+    make(here / "a.wav", 70000)
+    there, seconds = [], []
+    job = Job(here / "a.wav", here / "b.wav")
+    enhance_file(job, model_at, Options(), seconds.append, lambda: there.append((here / "b.wav").exists()) or False)
+    assert sum(seconds) == 70000 / 16000 and len(there) > 4 and not any(there)
+
+
+def test_run_cancelled_gives_up_the_rest(here, model_at):
+    for name in "abc":
+        make(here / f"{name}.wav", 70000)
+    jobs, _ = plan(["a.wav", "b.wav", "c.wav"])
+    done = []
+    for outcome in run(jobs, model_at, cancelled=lambda: bool(done)):
+        done.append(outcome)
+    assert done[0].error is None and isinstance(done[2].error, Cancelled)
+    assert "c-enhanced.wav" not in tree(here)
+
+
+def test_run_joins_threads_despite_further_signals(here, model_at, monkeypatch):
+    """A KeyboardInterrupt while the threads are joined does not leave one inside the model."""
+    make(here / "a.wav", 70000)
+    jobs, _ = plan(["a.wav"])
+    shutdown, calls = batch.ThreadPoolExecutor.shutdown, []
+
+    def interrupted(pool, *how, **named):
+        calls.append(named)
+        if len(calls) < 3:
+            raise KeyboardInterrupt
+        shutdown(pool, *how, **named)
+
+    monkeypatch.setattr(batch.ThreadPoolExecutor, "shutdown", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(run(jobs, model_at))
+    assert len(calls) == 3 and all(how["wait"] for how in calls)
+
+
+def test_sound_seconds_reads_the_header(here):
+    assert sound_seconds(make(here / "a.wav", 4000)) == 0.25
+    assert sound_seconds(here / "missing.wav") == 0
+
+
+def test_enhance_file_salvages_only_when_asked(here, model_at):
+    path = make(here / "a.wav", 16000)
+    path.write_bytes(path.read_bytes()[:16044])
+    job = Job(path, here / "b.wav")
+    with pytest.raises(QseError, match="--salvage"):
+        enhance_file(job, model_at, Options())
+    outcome = enhance_file(job, model_at, Options(salvage=True))
+    assert outcome.seconds == 0.5 and "0.50 s are missing" in outcome.damage

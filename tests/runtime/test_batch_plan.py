@@ -1,0 +1,78 @@
+"""The plan of a batch: which files, and where their results go."""
+
+import os
+
+import pytest
+from noisy_files import make, samples, tree
+
+
+def test_plan_skips_earlier_results(here, command):
+    make(here / "in" / "a.wav")
+    assert command("denoise", "in")[0] == 0
+    assert command("denoise", "in", "--overwrite")[0] == 0
+    assert command("denoise", "in", "-o", "in/out")[0] == 0
+    assert command("denoise", "in", "-o", "in/out", "--overwrite")[0] == 0
+    assert tree(here / "in") == ["a-enhanced.wav", "a.wav", "out/a.wav"]
+    for path in ("a.wav", "a-enhanced.wav"):
+        (here / "in" / path).unlink()
+    status, _, err = command("denoise", "in", "-o", "in/out")
+    assert status == 1 and err.startswith("qse: in: nothing to do")
+
+
+def test_plan_skips_an_output_folder_among_inputs(here, command):
+    make(here / "in/a.wav")
+    for _ in range(2):  # as a shell writes in/*, before the first time without in/out
+        inputs = sorted(map(str, (here / "in").iterdir()))
+        assert command("denoise", *inputs, "-o", "in/out", "--overwrite")[0] == 0
+    assert tree(here / "in") == ["a.wav", "out/a.wav"]
+    assert command("denoise", "in/**/*.wav", "-o", "in/out", "--overwrite")[0] == 0
+    assert tree(here / "in") == ["a.wav", "out/a.wav"]
+    make(here / "in/out/b.wav")
+    _, _, err = command("denoise", "in/a.wav", "in/out/b.wav", "-o", "in/out", "--overwrite")
+    assert "b.wav -> in/out/b.wav" in err.replace("\\", "/")
+
+
+def test_plan_knows_results_by_any_spelling(here, command):
+    make(here / "in/a.wav")
+    assert command("denoise", "in/a.wav")[0] == 0
+    assert command("denoise", here / "in/a.wav", "in", "--overwrite")[0] == 0
+    status, _, err = command("denoise", "in", "-o", "in")  # onto itself
+    assert status == 1 and "in/a.wav exists already" in err
+    assert tree(here) == ["in/a-enhanced.wav", "in/a.wav"]
+
+
+def test_plan_refuses_to_replace_an_input(here, command):
+    make(here / "y/a.wav", 1000)
+    make(here / "x/a.wav", 2000)
+    status, _, err = command("denoise", "y", "x", "-o", "y", "--overwrite")
+    assert status == 1 and "x/a.wav would be written to y/a.wav, as y/a.wav is" in err
+    assert len(samples(here / "y/a.wav")) == 1000
+
+
+def test_plan_counts_files_once_and_skips_hidden_ones(here, command):
+    make(here / "a.wav")
+    (here / "._a.wav").write_bytes(b"what macOS lays beside a file")
+    make(here / ".Trash-1000/files/b.wav")
+    status, _, err = command("denoise", "a.wav", here / "a.wav", ".")
+    assert status == 0 and err.splitlines()[-1].startswith("1 file, ")
+    assert command("denoise", "a.wav", "a-enhanced.wav", "-o", "out")[0] == 0
+    assert tree(here / "out") == ["a-enhanced.wav", "a.wav"]  # which was asked for by name
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_plan_prefers_a_file_to_a_link(here, command):
+    make(here / "in/b.wav")
+    (here / "in/a.wav").symlink_to("b.wav")
+    assert command("denoise", "in", "-o", "out")[0] == 0
+    assert tree(here / "out") == ["b.wav"]
+    (here / "loop.wav").symlink_to("loop.wav")
+    status, _, err = command("denoise", "loop.wav")
+    assert status == 1 and err.startswith("qse: loop.wav")
+
+
+def test_plan_reports_two_inputs_for_one_output(here, command):
+    make(here / "one" / "a.wav")
+    make(here / "two" / "a.wav")
+    status, _, err = command("denoise", "one", "two", "-o", "out")
+    assert status == 1 and "two/a.wav would be written to out/a.wav, as one/a.wav is" in err.replace("\\", "/")
+    assert tree(here / "out") == ["a.wav"]

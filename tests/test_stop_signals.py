@@ -1,0 +1,27 @@
+"""Signals that ask a program to end."""
+
+import os
+import signal
+
+import pytest
+
+from qse.stop_signals import active_signals, collected
+
+
+def test_active_signals_leaves_out_ignored_ones():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert signal.SIGTERM not in active_signals() and signal.SIGINT in active_signals()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert signal.SIGTERM in active_signals()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_collected_calls_give_up_from_the_third_signal_on():
+    before, given_up = signal.getsignal(signal.SIGINT), []
+    with collected(given_up.append) as numbers:
+        for _ in range(4):
+            signal.raise_signal(signal.SIGINT)
+    assert numbers == 4 * [signal.SIGINT] and given_up == 2 * [signal.SIGINT]
+    assert signal.getsignal(signal.SIGINT) is before
