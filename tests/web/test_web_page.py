@@ -1,0 +1,74 @@
+"""The page itself: usable with the keyboard, by a screen reader and on a phone."""
+
+import pytest
+import soundfile
+from browser import noisy_voice, open_page, wait
+from speech import SAMPLE_RATE
+
+UNNAMED = """[...document.querySelectorAll("button, select, input, canvas, progress, [role=meter], [role=radiogroup]")]
+  .filter((node) => !node.closest("[hidden]"))
+  .filter((node) => !(node.labels?.length || node.getAttribute("aria-label") || node.getAttribute("aria-labelledby")
+    || (node.tagName === "BUTTON" && node.textContent.trim())))
+  .map((node) => node.outerHTML)"""
+
+
+@pytest.fixture
+def done(page, tmp_path):
+    """The page with one recording that is cleaned."""
+    soundfile.write(tmp_path / "voice.wav", noisy_voice(), SAMPLE_RATE)
+    page.select_option("#model", "live-tiny")
+    page.set_input_files("#file-input", tmp_path / "voice.wav")
+    wait(page, "document.querySelector('.file-state').textContent.includes('cleaned')")
+    return page
+
+
+def test_page_controls_have_names(done):
+    assert done.evaluate(UNNAMED) == []
+    done.click("#tab-live")
+    assert done.evaluate(UNNAMED) == []
+
+
+def test_page_tabs_follow_the_arrow_keys(page):
+    page.focus("#tab-files")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#panel-live").is_visible() and page.locator("#panel-files").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "tab-live"
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#panel-files").is_visible()
+
+
+def test_page_playback_keys(done):
+    done.evaluate("document.activeElement.blur()")
+    done.keyboard.press("b")
+    assert done.locator("[name=side][value=noisy]").is_checked()
+    done.keyboard.press("ArrowRight")
+    assert float(done.input_value("#seek")) == pytest.approx(3, abs=0.01)  # of 3 seconds
+    done.keyboard.press("ArrowLeft")
+    done.keyboard.press("Space")
+    wait(done, "document.getElementById('play').getAttribute('aria-label') === 'Pause'")
+    wait(done, "document.getElementById('play').getAttribute('aria-label') === 'Play'")  # at the end
+
+
+def test_page_spectrograms_show_what_was_removed(done):
+    """Brightness of the pictures: the cleaned one is darker, with 0 dB as bright as the original."""
+    script = """(side) => {
+      const canvas = document.querySelector(`#picture-${side} canvas`);
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return data.reduce((sum, value) => sum + value, 0) / data.length;
+    }"""
+    wait(done, f"({script})('enhanced') > 66 && ({script})('noisy') > 66")
+    done.wait_for_timeout(1500)
+    noisy, enhanced = (done.evaluate(script, side) for side in ("noisy", "enhanced"))
+    assert enhanced < noisy - 5
+    done.locator("#strength").fill("0")
+    wait(done, f"Math.abs(({script})('enhanced') - {noisy}) < 0.01")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1200])
+def test_page_fits_its_width(chromium, address, width):
+    context = chromium.new_context(viewport={"width": width, "height": 700})
+    page = open_page(context, address)
+    for tab in ("#tab-files", "#tab-live"):
+        page.click(tab)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
