@@ -10,7 +10,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .options import Model, Strength
+from .options import Band, Model, Strength
 
 if TYPE_CHECKING:
     from qse.corpus_cleaning.journal import Journal
@@ -32,6 +32,7 @@ def clean(
         str | None, typer.Option("--format", metavar="SUFFIX", help="Write wav, flac, ... [default: as the source]")
     ] = None,
     model: Model = "live-base",
+    band: Band = None,
     strength: Strength = None,
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]")
@@ -59,7 +60,7 @@ def clean(
         raise UsageError(f"--manifest {path} is the input itself: name another output")
     if not path.exists() and not overwrite:
         check_free(chosen)
-    models = BandModels(model, flush_to_zero=True)
+    models = BandModels(model, band, flush_to_zero=True)
     at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1  # an offline model takes gigabytes per file
     with Journal(path, Settings.of(models, strength, format_)) as journal:
         _run(chosen, models, journal, at_once)

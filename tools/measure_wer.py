@@ -1,0 +1,126 @@
+"""Measure whether enhancement helps a speech recogniser: word error rate of noisy and of enhanced speech.
+
+    pip install pocketsphinx
+    python tools/measure_wer.py MANIFEST.jsonl --noise FOLDER --snr 0 5 10 --limits 6 12 18
+
+MANIFEST.jsonl has one JSON object a line, with `audio_filepath` and `text`, at 16 kHz. FOLDER has one sub-folder per
+class of noise. Each utterance is mixed with one recording of noise at each SNR; the recogniser is pocketsphinx with the
+English model that it brings. Prints a Markdown table: errors per 100 words, and for each condition the difference to
+noisy speech with its 95 % interval (bootstrap over utterances, paired).
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import soundfile
+from pocketsphinx import Config, Decoder
+
+import qse
+
+RATE = 16000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--noise", type=Path, required=True)
+    parser.add_argument("--snr", type=float, nargs="+", default=[0, 5, 10])
+    parser.add_argument("--limits", type=float, nargs="*", default=[6, 12, 18])
+    parser.add_argument("--model", default="live-base")
+    parser.add_argument("--utterances", type=int, default=40)
+    options = parser.parse_args()
+    engine = qse.load(options.model, flush_to_zero=True)
+    decoder = Decoder(Config(loglevel="FATAL"))
+    conditions = {"enhanced": None, **{f"limit {limit:g} dB": limit for limit in options.limits}}
+    counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for speech, noise, words in utterances(options.manifest, options.noise, options.utterances):
+        counts.setdefault(("clean", "speech"), []).append(errors(decoder, speech, words))
+        for snr in options.snr:
+            noisy, row = mixed(speech, noise, snr), f"{snr:g} dB"
+            counts.setdefault((row, "noisy"), []).append(errors(decoder, noisy, words))
+            for name, limit in conditions.items():
+                enhanced = qse.denoise(noisy, RATE, engine, limit)
+                counts.setdefault((row, name), []).append(errors(decoder, enhanced, words))
+        print(f"{len(counts['clean', 'speech'])} utterances", flush=True)
+    report(counts, list(conditions))
+
+
+def utterances(manifest: Path, noises: Path, count: int):
+    """Yield (speech, noise, words) of `count` utterances of the manifest, in a fixed random order."""
+    rng = np.random.default_rng(0)
+    entries = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
+    classes = sorted(path for path in noises.iterdir() if path.is_dir())
+    for number in rng.permutation(len(entries))[:count]:
+        speech = read(manifest.parent / entries[number]["audio_filepath"])
+        files = sorted(path for path in classes[rng.integers(len(classes))].rglob("*") if path.is_file())
+        noise = read(files[rng.integers(len(files))])
+        noise = np.resize(noise[noise.nonzero()[0][0] if noise.any() else 0 :], len(speech))
+        yield speech, noise, words_of(entries[number]["text"])
+
+
+def read(path: Path) -> np.ndarray:
+    audio, rate = soundfile.read(path, dtype="float32", always_2d=True)
+    if rate != RATE:
+        import soxr
+
+        audio = soxr.resample(audio, rate, RATE)
+    return audio.mean(axis=1)
+
+
+def mixed(speech: np.ndarray, noise: np.ndarray, snr: float) -> np.ndarray:
+    """Return speech with noise at `snr` dB, both by their mean power."""
+    gain = np.sqrt(np.mean(speech**2) / (np.mean(noise**2) + 1e-12) / 10 ** (snr / 10))
+    noisy = speech + gain * noise
+    return (noisy * min(1.0, 0.99 / np.abs(noisy).max())).astype(np.float32)
+
+
+def words_of(text: str) -> list[str]:
+    return re.sub(r"[^a-z' ]", " ", text.lower()).split()
+
+
+def errors(decoder: Decoder, audio: np.ndarray, words: list[str]) -> tuple[int, int]:
+    """Return the errors of the recogniser (substituted, deleted and inserted words) and the number of words."""
+    decoder.start_utt()
+    decoder.process_raw((32767 * audio).clip(-32768, 32767).astype(np.int16).tobytes(), full_utt=True)
+    decoder.end_utt()
+    heard = words_of(re.sub(r"\(\d+\)", "", decoder.hyp().hypstr if decoder.hyp() else ""))
+    return distance(words, heard), len(words)
+
+
+def distance(words: list[str], heard: list[str]) -> int:
+    """Return the Levenshtein distance of two lists of words."""
+    row = list(range(len(heard) + 1))
+    for i, word in enumerate(words, 1):
+        before, row[0] = row[0], i
+        for j, other in enumerate(heard, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (word != other))
+    return row[-1]
+
+
+def report(counts: dict[tuple[str, str], list[tuple[int, int]]], names: list[str]) -> None:
+    clean = np.array(counts["clean", "speech"])
+    print(f"\n{len(clean)} utterances, {clean[:, 1].sum()} words; clean speech: {rate(clean):.1f}\n")
+    print("| SNR | noisy |", " | ".join(names), "|\n|---|---|" + "---|" * len(names))
+    for row in dict.fromkeys(row for row, name in counts if name == "noisy"):
+        noisy = np.array(counts[row, "noisy"])
+        cells = [cell(noisy, np.array(counts[row, name])) for name in names]
+        print(f"| {row} | {rate(noisy):.1f} |", " | ".join(cells), "|")
+
+
+def rate(table: np.ndarray) -> float:
+    return 100 * table[:, 0].sum() / table[:, 1].sum()
+
+
+def cell(noisy: np.ndarray, enhanced: np.ndarray) -> str:
+    rng = np.random.default_rng(0)
+    picks = rng.integers(len(noisy), size=(2000, len(noisy)))
+    differences = [rate(enhanced[pick]) - rate(noisy[pick]) for pick in picks]
+    low, high = np.percentile(differences, [2.5, 97.5])
+    return f"{rate(enhanced):.1f} ({rate(enhanced) - rate(noisy):+.1f}; {low:+.1f} to {high:+.1f})"
+
+
+if __name__ == "__main__":
+    main()
