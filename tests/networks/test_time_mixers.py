@@ -1,0 +1,25 @@
+"""Time mixers and band attention by name: shapes."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from qse.networks.time_mixers import BAND_ATTENTION, TIME_MIXERS
+
+
+@pytest.mark.parametrize("name", TIME_MIXERS)
+def test_time_mixers_keep_the_shape(name):
+    x = torch.randn(6, 7, 4, 4)  # two streams of three bands
+    assert TIME_MIXERS[name](3, 4, 2, 5)(x)[0].shape == x.shape
+
+
+@pytest.mark.parametrize("name", BAND_ATTENTION)
+@pytest.mark.parametrize("qk_norm", [False, True])
+def test_band_attention_keeps_the_shape(name, qk_norm):
+    x = torch.randn(6, 3, 4, 4)
+    assert BAND_ATTENTION[name](4, 2, qk_norm)(x).shape == x.shape
+
+
+def test_band_attention_none_treats_bands_separately():
+    layer, x = BAND_ATTENTION["none"](4, 2, False), torch.randn(1, 3, 4, 4)
+    torch.testing.assert_close(layer(x)[:, 1:2], layer(x[:, 1:2]))
