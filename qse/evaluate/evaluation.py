@@ -100,6 +100,7 @@ def run_evaluation(request: EvaluationRequest, progress: Stages | None = None) -
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {request.model}")
     pairs = with_lead_in(request.data.pairs(request.sample_rate, progress), request.lead_in)
     rate = request.sample_rate or _own_rate(system, pairs)
+    system = system.at(rate)
     metrics = choose_metrics(request.metrics, any(pair.clean for pair in pairs), rate)
     if request.plot:
         need("matplotlib")

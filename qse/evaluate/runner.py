@@ -79,6 +79,7 @@ def evaluate(
     called with (done, all). Raises QseError and ValueError before any work; a failure with an utterance is the `error`
     of its row.
     """
+    system = system.at(sample_rate)
     scorer = Scorer(system, tuple(resolve(metrics)), sample_rate)
     scorer.open()  # a model that cannot be opened is reported now, not once per utterance
     settings = {**(settings or {}), "system": system.name, "metrics": list(scorer.metrics)}

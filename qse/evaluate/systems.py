@@ -8,7 +8,8 @@ FolderSystem      the output of any other system: audio files named like the noi
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
@@ -49,6 +50,10 @@ class System:
     def supports(self, sample_rate: int) -> bool:
         """Return whether the system makes audio of this rate without conversion."""
         return True
+
+    def at(self, sample_rate: int) -> "System":
+        """Return the system that is used for audio of this rate."""
+        return self
 
     def open(self, sample_rate: int) -> Enhancer:
         """Return the function that enhances audio of this rate. QseError if the system cannot be opened."""
@@ -111,7 +116,12 @@ class ModelSystem(_ComputingSystem):
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
     def supports(self, sample_rate: int) -> bool:
-        return self._engine.sample_rate == sample_rate
+        return self.at(sample_rate)._engine.sample_rate == sample_rate
+
+    def at(self, sample_rate: int) -> "ModelSystem":
+        """Return the system with the model's graph for this rate: above 16 kHz the full-band one, if there is one."""
+        model = self.path.parent if self.path.name == GRAPH else self.path
+        return replace(self, path=find(model, sample_rate))
 
     def _process(self, sample_rate: int) -> Process:
         from .. import denoise
@@ -136,14 +146,8 @@ class CheckpointSystem(_ComputingSystem):
         return self._network.config.sample_rate == sample_rate
 
     def _process(self, sample_rate: int) -> Process:
-        torch, network = need("torch", "train"), self._network
+        torch, network = need("torch", "train"), self._network_at(sample_rate)
         from ..networks import enhance
-
-        if network.config.sample_rate != sample_rate:
-            rate = network.config.sample_rate
-            raise QseError(
-                f"{self.path} works at {rate} Hz, not at {sample_rate} Hz: evaluate with --sample-rate {rate}"
-            )
 
         def process(noisy: np.ndarray, _: int) -> np.ndarray:
             torch.set_num_threads(self.threads)
@@ -151,6 +155,19 @@ class CheckpointSystem(_ComputingSystem):
                 return enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
 
         return process
+
+    def _network_at(self, sample_rate: int) -> Any:
+        """Return the network, or for a lower rate its bands below; QseError for a rate that it does not have."""
+        from ..networks.streaming import StreamingEnhancer
+
+        network = self._network
+        rate = network.config.sample_rate
+        if rate == sample_rate:
+            return network
+        if isinstance(network, StreamingEnhancer):
+            with suppress(ValueError):
+                return network.at(sample_rate)
+        raise QseError(f"{self.path} works at {rate} Hz, not at {sample_rate}: evaluate with --sample-rate {rate}")
 
     @property
     def _network(self) -> Any:

@@ -134,6 +134,20 @@ def test_evaluation_at_48_khz_of_a_model(full_band, monkeypatch, tmp_path):
     assert mean_of(narrow, "band_snr") == pytest.approx(0, abs=0.5)  # nothing above 8 kHz
 
 
+def test_evaluation_at_48_khz_takes_the_full_band_graph(full_band, tmp_path):
+    graphs.delay(tmp_path / "both" / "model.onnx")
+    graphs.delay(tmp_path / "full" / "model-48k.onnx", sample_rate=48000)
+    (tmp_path / "full" / "model-48k.onnx").rename(tmp_path / "both" / "model-48k.onnx")
+    data = EvaluationData(full_band / "noisy", full_band / "clean")
+    wide = evaluated(str(tmp_path / "both"), data, "band_snr", tmp_path / "1", jobs=0)
+    assert wide.text.startswith("| system") and "| both |" in wide.text
+    assert mean_of(wide, "band_snr") == pytest.approx(mean_of(wide, "band_snr", "noisy"), abs=1e-3)
+    settings = json.loads((tmp_path / "1" / "settings.json").read_text())
+    assert settings["model"].endswith("model-48k.onnx") and settings["sample_rate"] == 48000
+    narrow = evaluated(str(tmp_path / "both"), data, "si_sdr", tmp_path / "2", sample_rate=16000, jobs=0)
+    assert json.loads((narrow.folder / "settings.json").read_text())["model"].endswith("model.onnx")
+
+
 def test_evaluation_refuses_rates_above_the_files(full_band, monkeypatch):
     data = EvaluationData(full_band / "noisy", full_band / "clean")
     (full_band / "noisy" / "u0.wav").unlink()

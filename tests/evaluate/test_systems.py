@@ -45,5 +45,27 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
     enhanced, seconds = system.open(SAMPLE_RATE)(Pair("a", None), noisy)
     np.testing.assert_allclose(enhanced, expected, atol=1e-6)
     assert np.abs(expected).max() > 0.01 and seconds > 0 and type(system) is CheckpointSystem
+    assert system.supports(SAMPLE_RATE) and not system.supports(48000)
     with pytest.raises(QseError, match="works at 16000 Hz, not at 48000"):
         system.open(48000)
+
+
+def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):
+    torch = pytest.importorskip("torch")
+    from qse.networks import build_network, enhance
+    from qse.train import checkpoint
+    from qse.train.recipe import RunConfig, write_config
+
+    config = RunConfig(SMALL | {"sample_rate": 48000, "n_fft": 192, "hop_length": 96, "ranges": ((32, 2), (64, 4))})
+    network = build_network(config.model).eval()
+    write_config(tmp_path / "config.toml", config, network)
+    weights = {f"average.{name}": value for name, value in network.state_dict().items()}
+    checkpoint.save(tmp_path / "best.safetensors", weights, {})
+    system = find_system(str(tmp_path))
+    assert system.supports(48000) and not system.supports(16000)
+    for rate in (16000, 48000):
+        noisy = np.linspace(-0.1, 0.1, rate // 4)
+        enhanced, _ = system.open(rate)(Pair("a", None), noisy)
+        with torch.no_grad():
+            expected = enhance(network.at(rate), torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+        np.testing.assert_allclose(enhanced, expected, atol=1e-6)
