@@ -23,6 +23,7 @@ def export(
     from qse.export.release import release
     from qse.networks.weights import weights_step
 
-    cost = release(run, folder, CardOptions(data, faults, licence), others or (), valid)
-    size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
-    typer.echo(f"{folder}: step {weights_step(run)}, {size}, RTF {cost.rtf:.3f}")
+    costs = release(run, folder, CardOptions(data, faults, licence), others or (), valid)
+    for sample_rate, cost in costs.items():
+        size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
+        typer.echo(f"{folder}: step {weights_step(run)}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}")

@@ -1,6 +1,6 @@
 """Write the card of a model: what it is, what it costs, how it was trained and scored, its known faults."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..machine import processor
@@ -28,14 +28,15 @@ class CardOptions:
 class Card:
     """Everything that a card is written from.
 
-    header: that of the weights, as the trainer wrote it. scores: means over validation pairs; empty: none are given.
+    header: that of the weights, as the trainer wrote it. costs: by the sample rate of the graph in Hz. scores: means
+    over validation pairs; empty: none are given.
     """
 
     name: str
     network: Network
     config: RunConfig
     header: Mapping[str, str]
-    cost: Cost
+    costs: Mapping[int, Cost]
     options: CardOptions
     scores: Mapping[str, str | float] = field(default_factory=dict)
 
@@ -56,17 +57,22 @@ class Card:
         return "\n".join([*lines, ""])
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        cost = self.cost
-        yield "sample rate", f"{self.network.config.sample_rate} Hz"
+        hops = [cost.hop for cost in self.costs.values() if cost.hop]
+        yield "sample rate", " / ".join(f"{rate} Hz" for rate in self.costs)
         yield "algorithmic latency", self._latency()
-        yield "parameters", f"{cost.params:,}"
-        yield "multiply-accumulates", f"{cost.macs / 1e9:.2f} G per second of audio"
-        if cost.hop:
-            yield "state", f"{cost.hop.state_bytes / 1024:.0f} KiB"
-            yield "time per hop, one thread", f"p50 {1e6 * cost.hop.p50:.0f} µs, p99 {1e6 * cost.hop.p99:.0f} µs"
-        yield "RTF, one thread", f"{cost.rtf:.3f} ({processor()})"
+        yield "parameters", f"{max(cost.params for cost in self.costs.values()):,}"
+        yield "multiply-accumulates", f"{self._each(lambda cost: f'{cost.macs / 1e9:.2f}')} G per second of audio"
+        if hops:
+            yield "state", " / ".join(f"{hop.state_bytes / 1024:.0f}" for hop in hops) + " KiB"
+            times = (f"p50 {1e6 * hop.p50:.0f} µs, p99 {1e6 * hop.p99:.0f} µs" for hop in hops)
+            yield "time per hop, one thread", " / ".join(times)
+        yield "RTF, one thread", f"{self._each(lambda cost: f'{cost.rtf:.3f}')} ({processor()})"
         yield "training", self._training()
         yield "licence", self.options.licence
+
+    def _each(self, text: Callable[[Cost], str]) -> str:
+        """Join the texts for the costs at the sample rates of the model."""
+        return " / ".join(text(cost) for cost in self.costs.values())
 
     def _paragraphs(self) -> Iterator[str]:
         if self.scores:

@@ -1,6 +1,9 @@
 """Release a training run as a model folder: average, export, measure, write the card.
 
 models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors  config.toml  card.md
+
+A streaming network for 48 kHz is released as two graphs of the same weights: model.onnx for audio up to 16 kHz,
+model-48k.onnx for audio above.
 """
 
 import csv
@@ -12,11 +15,13 @@ import torch
 
 from .. import __version__
 from ..errors import QseError
-from ..model_folder import weights_of
+from ..model_folder import FULL_BAND_GRAPH, GRAPH, weights_of
 from ..networks import Network
 from ..networks.offline import Offline
+from ..networks.streaming import StreamingEnhancer
 from ..networks.weights import load_network
-from ..runtime.zoo import load, seal
+from ..runtime.bands import FULL_BAND
+from ..runtime.zoo import WIDE_BAND, load, seal
 from ..train import checkpoint
 from ..train.recipe import read_config
 from ..train.validation import find_pairs, read_pairs, validate
@@ -32,11 +37,12 @@ def release(
     options: CardOptions | None = None,
     others: Sequence[Path] = (),
     valid: Path | None = None,
-) -> Cost:
+) -> dict[int, Cost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was validated).
 
     others: runs that began with the same weights; the model is then the mean of all (Wortsman et al. 2022, "Model
     soups"). valid: pairs whose scores go into the card; without them those of the run's own validation do.
+    Returns the cost at each sample rate in Hz, a graph each.
     Raises QseError when `run` holds no run, has learned nothing or is `folder` itself, or when the exported graph
     disagrees with torch.
     """
@@ -48,15 +54,25 @@ def release(
     scores = _scores(run, network, header, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
     export = export_offline if isinstance(network, Offline) else export_stream
-    export(network, folder / "model.onnx", name=name, version=__version__, licence=options.licence)
+    (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)  # of a former release, which had two graphs
+    parts = at_its_rates(network)
+    for file, part in parts.items():
+        export(part, folder / file, name=name, version=__version__, licence=options.licence)
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     shutil.copyfile(run / "checkpoint.safetensors", folder / "checkpoint.safetensors")
     shutil.copyfile(run / "config.toml", folder / "config.toml")
-    cost = measure(network, load(folder / "model.onnx"))
-    card = Card(name, network, config, header, cost, options, scores)
+    costs = {part.config.sample_rate: measure(part, load(folder / file)) for file, part in parts.items()}
+    card = Card(name, network, config, header, costs, options, scores)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
-    return cost
+    return costs
+
+
+def at_its_rates(network: Network) -> dict[str, Network]:
+    """Return what each graph of a release computes, by the file name of the graph."""
+    if not isinstance(network, StreamingEnhancer) or network.config.sample_rate != FULL_BAND:
+        return {GRAPH: network}
+    return {GRAPH: network.at(WIDE_BAND).eval(), FULL_BAND_GRAPH: network}
 
 
 def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, str]]:
