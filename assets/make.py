@@ -30,7 +30,7 @@ BEHIND = (
 BABBLE = ("rms", "awb", "kal16", "kal")  # four voices at once, each starting at another position of the text
 
 
-def say(text: str, voice: str) -> np.ndarray:
+def synthesise(text: str, voice: str) -> np.ndarray:
     """Return `text` spoken by a flite voice: float32 (samples,) at 16 kHz, half a second of silence around it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "voice.wav"
@@ -41,9 +41,9 @@ def say(text: str, voice: str) -> np.ndarray:
 
 def main() -> None:
     torch.manual_seed(0)
-    speech = torch.from_numpy(say(TEXT, "slt"))[None]
+    speech = torch.from_numpy(synthesise(TEXT, "slt"))[None]
     samples = speech.shape[1]
-    behind = [np.roll(np.resize(say(BEHIND, voice), samples), 20000 * n) for n, voice in enumerate(BABBLE)]
+    behind = [np.roll(np.resize(synthesise(BEHIND, voice), samples), 20000 * n) for n, voice in enumerate(BABBLE)]
     sources = [
         (torch.from_numpy(np.sum(behind, 0, dtype=np.float32))[None], -6.0),
         (augment.coloured(torch.randn(1, samples), torch.tensor([-4.0])), 0.0),

@@ -20,7 +20,7 @@ WITHOUT_MODELS = ("attention", "layers")
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure: models by name or path (for topics that take some), seconds per row, threads."""
+    """Settings of a benchmark: models by name or path (for topics that take some), seconds per row, threads."""
 
     models: tuple[str, ...] = ()
     seconds: float = 3.0

@@ -25,7 +25,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """`rows` are in plain units (seconds, bytes, counts), whatever the columns show. `notes` are sentences."""
+    """Results of a topic: `rows` in plain units (seconds, bytes, counts), columns for display, `notes` as sentences."""
 
     topic: str
     columns: tuple[Column, ...]

@@ -1,4 +1,4 @@
-"""A complete evaluation: a request in, scores, tables and plots in a folder out."""
+"""Run a complete evaluation: from a request to scores, tables and plots in a folder."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ ORIGINALS: dict[str, Callable[[Path], list[Pair]]] = {  # corpora that come at 4
 
 @dataclass(frozen=True)
 class EvaluationData:
-    """Where the utterances are: folders `noisy` and, if there are references, `clean`; or a corpus and its folder."""
+    """Location of the utterances: folders `noisy` and, for references, `clean`; or a corpus and its folder."""
 
     noisy: Path | None = None
     clean: Path | None = None
@@ -62,10 +62,10 @@ class EvaluationData:
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """What to evaluate, on what, and how.
+    """Model, data and settings of an evaluation.
 
     model: see `systems.find_system`. metrics: comma-separated names, or "all" that the data allow. out: folder for the
-    results; runs/evaluate/MODEL if None. sample_rate: at which files are read and SI-SDR is judged; None: that of the
+    results; runs/evaluate/MODEL if None. sample_rate: rate of reading and of SI-SDR; None: that of the
     files if it is the same for all, above 16 kHz, and the system's own, else 16 kHz. jobs: processes, one per core if
     None. groups: tab-separated table whose first column names the utterance; by: its columns to group by. lead_in:
     number of other utterances that the model processes before each one.

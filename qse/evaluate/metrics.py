@@ -1,7 +1,7 @@
 """Metrics by name, and the scores of one utterance.
 
 clean     the reference, float (samples,), in [-1, 1]
-enhanced  the signal that is judged, of the same length: a system's output, or the noisy recording itself
+enhanced  the signal under test, of the same length: a system's output, or the noisy recording itself
 noisy     the recording before enhancement, of the same length; a few metrics need it
 
 Every metric is a function of arrays with keyword-only `clean=, enhanced=, sample_rate=`. Most are defined at 16 kHz, as
@@ -29,7 +29,7 @@ class Metric:
     """A column of a table: heading, function, digits, and what the function needs.
 
     function: returns a number, or a dict of several columns that come from one pass over the audio.
-    full_band: judged at the rate of the signals, which must be at least `least_rate`; else at 16 kHz.
+    full_band: computed at the rate of the signals, which must be at least `least_rate`; else at 16 kHz.
     may_lack: NaN means that an utterance has no value; it is left out.
     on_request: not part of "all".
     """
@@ -145,7 +145,7 @@ def _value(
 def _checked(
     names: list[str], enhanced: np.ndarray, others: dict[str, np.ndarray | None], sample_rate: int
 ) -> dict[str, np.ndarray]:
-    """Return the signals that the metrics need, by role. ValueError where one is missing or cannot be judged."""
+    """Return the signals that the metrics need, by role. ValueError where one is missing or cannot be scored."""
     if sample_rate < SAMPLE_RATE:
         raise ValueError(f"metrics need at least {SAMPLE_RATE} Hz, not {sample_rate} Hz; resample the signals first")
     if np.ndim(enhanced) != 1 or np.size(enhanced) == 0:

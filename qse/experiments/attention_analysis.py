@@ -178,6 +178,6 @@ NOTE_AGREEMENT = (
     "marginal: agreement for keys drawn as often as each component chooses them in that text, but independently."
 )
 NOTE_OUTPUTS = (
-    "A quantile correlation near 1 says that two distributions have the same shape, not that two outputs are alike. "
+    "A quantile correlation near 1 means that two distributions have the same shape, not that two outputs are alike. "
     "Compare with the rows of random weights, of another seed, and of uniform attention."
 )

@@ -2,7 +2,7 @@
 
 For random input, compares ||dL/dS|| of shared scores with ||dL/dS_a|| of the four scores of Hamilton attention, and
 correlates the latter over trials. Beside each correlation: its 95 % interval, and the size that 95 % of uncorrelated
-samples stay below (with 100 trials 0.19, so that the paper's entries "< 1e-3" cannot be told from 0.19).
+samples stay below (with 100 trials 0.19, so that the paper's entries "< 1e-3" are below the sampling error).
 
 Sources of weights: `random`, new weights in each trial; `fixed`, one random layer; with `model`, each Hamilton
 attention of a trained network. Control: `shuffled`, the norms of `fixed`, each component from a different trial.

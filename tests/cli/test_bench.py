@@ -43,18 +43,18 @@ def test_bench_precision_changes_the_output_slightly(models, command, tmp_path):
 def test_bench_graphs_leaves_out_offline_models(command, monkeypatch, tmp_path):
     audio, enhanced = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("audio", "enhanced"))
     copy = helper.make_node("Identity", ["audio"], ["enhanced"])
-    graph, opset = helper.make_graph([copy], "whole", [audio], [enhanced]), helper.make_opsetid("", 17)
+    graph, opset = helper.make_graph([copy], "offline", [audio], [enhanced]), helper.make_opsetid("", 17)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=9)
     numbers = {"sample_rate": "16000", "hop_length": "100"}
-    helper.set_model_props(model, {"name": "whole", "version": "1", **numbers})
+    helper.set_model_props(model, {"name": "offline", "version": "1", **numbers})
     graphs.recurrent(tmp_path / "recurrent" / "model.onnx")
-    (tmp_path / "whole").mkdir()
-    onnx.save(model, tmp_path / "whole" / "model.onnx")
+    (tmp_path / "offline").mkdir()
+    onnx.save(model, tmp_path / "offline" / "model.onnx")
     monkeypatch.setenv("QSE_MODELS", str(tmp_path))
     status, out, err = command("bench", "graphs")
-    assert (status, err) == (0, "") and "recurrent" in out and "whole" not in out
-    status, _, err = command("bench", "graphs", "whole")
-    assert status == 1 and "whole needs whole recordings and cannot stream" in err
+    assert (status, err) == (0, "") and "recurrent" in out and "offline" not in out
+    status, _, err = command("bench", "graphs", "offline")
+    assert status == 1 and "offline needs whole recordings and cannot stream" in err
 
 
 def test_bench_refuses_unknown_names(models, command):

@@ -24,7 +24,7 @@ TIME = np.arange(RATE) / RATE
 
 
 def tone(frequency: float, gain: float = 1.0) -> np.ndarray:
-    """A tone that covers whole bins' centres, faded in and out."""
+    """Return one second of a tone, faded in and out."""
     fade = np.minimum(1, np.minimum(TIME, TIME[::-1]) / 0.05)
     return gain * fade * np.sin(2 * np.pi * frequency * TIME)
 

@@ -55,8 +55,8 @@ def test_lead_in_is_processed_and_not_scored(corpus, models):
     enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[32000:]
     clean = datasets.read_mono(corpus / "clean" / "u0.wav")[0]
     assert rows[0]["si_sdr"] == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
-    whole = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
-    assert [path.stem for path in whole[1].lead_in] == ["u2", "u3", "u4", "u0"]  # all others, and not itself
+    every = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
+    assert [path.stem for path in every[1].lead_in] == ["u2", "u3", "u4", "u0"]  # all others, and not itself
     evaluated("recurrent", source, "si_sdr", corpus / "alone", jobs=0)
     assert read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"] and rows[0]["audio_s"] == 1.0
     (corpus / "noisy" / "u4.wav").write_bytes(b"no audio")
@@ -110,7 +110,7 @@ def mean_of(result, metric, side="enhanced"):
 
 @pytest.mark.parametrize("system, reduction", [("noisy", 0.0), ("better", 20.0)])
 def test_evaluation_at_48_khz_of_files(full_band, monkeypatch, system, reduction):
-    """All files at 48 kHz, and a system that makes such files: judged at 48 kHz without being asked."""
+    """All files at 48 kHz, and a system that makes such files: evaluated at 48 kHz by default."""
     monkeypatch.chdir(full_band)
     data = EvaluationData(Path("noisy"), Path("clean"))
     result = evaluated(system, data, "si_sdr,stoi,band_snr,noise_reduction", Path("out"), jobs=0)
@@ -122,7 +122,7 @@ def test_evaluation_at_48_khz_of_files(full_band, monkeypatch, system, reduction
 
 
 def test_evaluation_at_48_khz_of_a_model(full_band, monkeypatch, tmp_path):
-    """A model for 48 kHz runs at 48 kHz without being asked; one for 16 kHz only on request."""
+    """A model for 48 kHz runs at 48 kHz by default, a model for 16 kHz only on request."""
     graphs.delay(tmp_path / "wide" / "model.onnx", sample_rate=48000)
     graphs.delay(tmp_path / "narrow" / "model.onnx")
     data = EvaluationData(full_band / "noisy", full_band / "clean")

@@ -36,7 +36,7 @@ def test_agreement_of_equal_components_is_complete():
 
 
 def test_marginal_counts_keys_that_all_queries_prefer():
-    """One favourite key: complete agreement that says nothing about queries."""
+    """One favourite key gives complete agreement that is independent of the queries."""
     weights = torch.rand(1, 1, 4, 8, 8)
     weights[..., 3] += 1
     for row in agreement_rows(weights, torch.ones(1, 8, dtype=torch.bool), 1):

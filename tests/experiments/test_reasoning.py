@@ -18,7 +18,7 @@ def rows_of(path):
 
 
 class Oracle(torch.nn.Module):
-    """Knows the next byte, but errs at the last byte of every answer of the first task."""
+    """Predicts the next byte, except for the last byte of every answer of the first task."""
 
     def __init__(self, found):
         super().__init__()
