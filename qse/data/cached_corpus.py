@@ -8,10 +8,10 @@ from pathlib import Path
 
 import torch
 
-from ..errors import QseError
-from .datasets import Progress
 from ..audio.atomic_write import write_text
+from ..errors import QseError
 from .corpus import Corpus, group_of, read_or_faults, refuse
+from .datasets import Progress
 
 AT_ONCE = 256  # files in memory while the store is written
 

@@ -17,9 +17,9 @@ import soxr
 import torch
 from torch import Tensor
 
+from ..audio.formats import audio_within
 from ..audio.reader import LOUDEST, LOWEST_RATE
 from ..errors import QseError
-from ..audio.formats import audio_within
 
 
 @dataclass(frozen=True)

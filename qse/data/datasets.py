@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import QseError
-from ..audio.formats import FORMATS, audio_within
 from ..audio.atomic_write import atomic_path
+from ..audio.formats import FORMATS, audio_within
+from ..errors import QseError
 
 SAMPLE_RATE = 16000  # Hz, of the copies
 CACHE = "16kHz"

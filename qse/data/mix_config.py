@@ -12,6 +12,8 @@ POSITIVE = (
     "segment",
     "babble_speakers",
     "speed",
+    "noise_speed",
+    "formant",
     "rt60",
     "distance",
     "low_pass",
@@ -26,6 +28,8 @@ class MixConfig:
     sample_rate: int = 16000
     segment: float = 2.0  # seconds
     snr: Range = (-5.0, 20.0)  # dB, all noise together, levels over active frames
+    snr_low_chance: float = 0.0  # SNR from the second, harder range
+    snr_low: Range = (-15.0, -5.0)  # dB
     level: Range = (-40.0, 0.0)  # dBFS, peak of the noisy segment
     speech_balance: float = 0.5  # a speaker is drawn with probability ~ duration ** balance, 0 = all alike
     noise_balance: float = 0.5  # the same for classes of noise
@@ -38,6 +42,11 @@ class MixConfig:
     coloured_slope: Range = (-9.0, 3.0)  # dB per octave
     speech_shaped_chance: float = 0.08  # stationary noise with the spectrum of speech
     synthetic_only_chance: float = 0.5  # of these three: instead of recorded noise, not added to it
+    noise_speed_chance: float = 0.0  # recorded noise at another speed, over a wider range than `speed`
+    noise_speed: Range = (0.5, 2.0)
+    reverse_chance: float = 0.0  # recorded noise backwards
+    splice_chance: float = 0.0  # recorded noise that changes to another recording
+    noise_room_chance: float = 0.0  # recorded noise in a room
     hum_chance: float = 0.05  # mains, 50 or 60 Hz and harmonics
     clicks_chance: float = 0.05
     clicks_rate: float = 5.0  # per second
@@ -48,6 +57,8 @@ class MixConfig:
     eq: float = 6.0  # dB up or down at most
     gain_drift_chance: float = 0.2  # gain that changes over time, speech and recorded noise, drawn separately
     gain_drift: float = 6.0  # dB up or down at most
+    formant_chance: float = 0.0  # speech with shifted formants, at the same pitch
+    formant: Range = (0.85, 1.2)  # factor of their frequencies
     sustain_chance: float = 0.0  # speech with a sustained vowel
     sustain: Range = (0.3, 1.5)  # seconds by which the vowel is longer
     sustain_pitch: Range = (1.0, 1.6)  # factor of pitch and tempo, as of a child or a singer; 1 or more
@@ -60,6 +71,8 @@ class MixConfig:
     rt60: Range = (0.1, 0.8)  # seconds
     distance: Range = (0.3, 2.5)  # metres from talker to microphone
     early_reflections: float = 0.05  # seconds of the impulse response that stay in clean
+    response_chance: float = 0.0  # frequency response of a microphone, on noisy and clean
+    response: float = 6.0  # dB up or down at most
     low_pass_chance: float = 0.1  # low-pass filter on noisy and clean
     low_pass: Range = (3400.0, 7500.0)  # cutoff, Hz
     clip_chance: float = 0.08  # saturation of noisy only
@@ -76,14 +89,15 @@ class MixConfig:
                 object.__setattr__(self, field.name, value := tuple(value))
             if field.name.endswith("_chance") and not 0 <= value <= 1:
                 raise ValueError(f"{field.name} = {value}: a chance lies between 0 and 1.")
-            if isinstance(value, tuple) and field.name != "noise_count_weights" and not (len(value) == 2 and value[0] <= value[1]):
+            is_range = isinstance(value, tuple) and field.name != "noise_count_weights"
+            if is_range and not (len(value) == 2 and value[0] <= value[1]):
                 raise ValueError(f"{field.name} = {list(value)}: a range is two numbers, the smaller one first.")
         require_positive(self, *POSITIVE)
         for name in ("pause", "sustain", "mute"):
             if min(seconds := getattr(self, name)) < 0:
                 raise ValueError(f"{name} = {list(seconds)}: seconds, 0 or above.")
         if self.sustain_chance and self.samples < 4 * (self.sample_rate // LOWEST_VOICE):
-            raise ValueError(f"segment = {self.segment}: too short to sustain a vowel; 0.07 or more, or sustain_chance 0.")
+            raise ValueError(f"segment = {self.segment}: too short to sustain a vowel; 0.07, or sustain_chance 0.")
         if self.sustain_pitch[0] < 1:
             raise ValueError(f"sustain_pitch = {list(self.sustain_pitch)}: pitch is only raised, 1 or more.")
         weights = self.noise_count_weights

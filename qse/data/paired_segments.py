@@ -16,7 +16,15 @@ class PairedSegments:
     (seed, rank, step) and of the number of processes, which share the pairs of an epoch among them.
     """
 
-    def __init__(self, noisy: Corpus, clean: Corpus, samples: int, seed: int, device: torch.device | str = "cpu", processes: int = 1):
+    def __init__(
+        self,
+        noisy: Corpus,
+        clean: Corpus,
+        samples: int,
+        seed: int,
+        device: torch.device | str = "cpu",
+        processes: int = 1,
+    ):
         self.noisy, self.clean = noisy.to(device), clean.to(device)
         self.samples, self.seed, self.device, self.processes = samples, seed, torch.device(device), processes
         self.segments = len(noisy.lengths)

@@ -1,4 +1,4 @@
-"""Draw: the random choices of a batch, and audio drawn from a corpus by them.
+"""Draw the random choices of a batch, and audio from a corpus.
 
 Choices (which file, how loud) are small and drawn on the CPU; audio is gathered on the corpus's device.
 
@@ -18,7 +18,7 @@ SHORT_PAUSE = (0.05, 0.4)
 
 
 class BatchRng:
-    """The random choices of one batch: the same for the same (seed, rank, step), unrelated for others."""
+    """Random numbers of one batch: the same for the same (seed, rank, step), unrelated for others."""
 
     def __init__(self, seed: int, rank: int, step: int, device: torch.device) -> None:
         digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
@@ -28,30 +28,38 @@ class BatchRng:
         self._samples = torch.Generator(device).manual_seed(number)
 
     def uniform(self, low: float | Tensor, high: float | Tensor, *shape: int) -> Tensor:
-        """Uniform in [low, high): float32 on the CPU."""
+        """Draw uniformly from [low, high): float32 on the CPU."""
         return low + (high - low) * torch.rand(shape, generator=self._choices)
 
     def below(self, limit: Tensor) -> Tensor:
-        """A whole number in [0, limit) for each entry of `limit` (>= 1): int64 on the CPU."""
+        """Draw an integer in [0, limit) for each entry of `limit` (>= 1): int64 on the CPU."""
         draw = torch.rand(limit.shape, generator=self._choices, dtype=torch.float64)
         return (draw * limit).long()
 
     def pick(self, weights: Tensor | Sequence[float], count: int) -> Tensor:
-        """`count` indices drawn with probability ~ weights (along the last axis): int64 (..., count) on the CPU."""
+        """Draw `count` indices with probability ~ weights (along the last axis): int64 (..., count) on the CPU."""
         weights = torch.as_tensor(weights, dtype=torch.float32)
         return torch.multinomial(weights, count, replacement=True, generator=self._choices)
 
     def coin(self, chance: float, count: int) -> Tensor:
-        """bool (count,) on the CPU, True with probability `chance`."""
+        """Draw bool (count,) on the CPU, True with probability `chance`."""
         return torch.rand(count, generator=self._choices) < chance
 
+    def items(self, chance: float, count: int) -> Tensor:
+        """Draw which of `count` items something applies to, each with probability `chance`: their indices, int64."""
+        return torch.nonzero(self.coin(chance, count)).flatten()
+
+    def draw(self, range_: tuple[float, float], *shape: int) -> Tensor:
+        """Draw uniformly from a range: float32 on the device."""
+        return self.uniform(*range_, *shape).to(self.device)
+
     def white(self, *shape: int) -> Tensor:
-        """White noise of variance 1 on the device."""
+        """Draw white noise of variance 1 on the device."""
         return torch.randn(shape, generator=self._samples, device=self.device)
 
 
 class CorpusSampler:
-    """A corpus with the means to draw from it: first a group, then a recording of the group.
+    """Draw audio from a corpus: first a group, then a recording of the group.
 
     balance: a group is drawn with probability ~ (its duration) ** balance.
     """
@@ -65,27 +73,27 @@ class CorpusSampler:
         self.fade = max(1, corpus.sample_rate // 200)
         self.overlap = max(1, corpus.sample_rate // 50)
 
-    def groups(self, dice: BatchRng, count: int) -> Tensor:
-        """`count` groups: int64 on the CPU."""
-        return dice.pick(self.weights, count)
+    def groups(self, rng: BatchRng, count: int) -> Tensor:
+        """Draw `count` groups: int64 on the CPU."""
+        return rng.pick(self.weights, count)
 
-    def other_groups(self, dice: BatchRng, groups: Tensor) -> Tensor:
-        """A group for each entry of `groups`, not the same one (unless there is only one)."""
+    def other_groups(self, rng: BatchRng, groups: Tensor) -> Tensor:
+        """Draw a group for each entry of `groups`, another one than that (unless there is only one)."""
         weights = self.weights.repeat(len(groups), 1)
         if len(self.weights) > 1:
             weights.scatter_(1, groups[:, None], 0.0)
-        return dice.pick(weights, 1).flatten()
+        return rng.pick(weights, 1).flatten()
 
     def spoken(
         self,
-        dice: BatchRng,
+        rng: BatchRng,
         groups: Tensor,
         samples: int,
         lead: Tensor | None = None,
         slow: Tensor | None = None,
         pause: tuple[float, float] = SHORT_PAUSE,
     ) -> Tensor:
-        """Each row: utterances of its group one after another with short pauses, float32 (B, samples).
+        """Fill each row with utterances of its group, with short pauses in between: float32 (B, samples).
 
         lead: samples of silence before the first one, int64 (B,); where 0 a row begins within an utterance.
         slow: bool (B,), rows whose pauses have their length in seconds from the range `pause`.
@@ -94,40 +102,42 @@ class CorpusSampler:
         limits = torch.tensor(SHORT_PAUSE).repeat(len(groups), 1) * self.corpus.sample_rate  # (B, 2)
         if slow is not None:
             limits[slow] = torch.tensor(pause) * self.corpus.sample_rate
-        rows, pieces = self._place(dice, groups, cursor, limits, samples)
-        start, length, position = pieces.to(dice.device)
+        rows, pieces = self._place(rng, groups, cursor, limits, samples)
+        start, length, position = pieces.to(rng.device)
         audio = self.corpus.excerpts(start, length, position, samples, self.fade)
-        out = torch.zeros(len(groups), samples, device=dice.device)
-        return out.index_add_(0, rows.to(dice.device), audio)
+        out = torch.zeros(len(groups), samples, device=rng.device)
+        return out.index_add_(0, rows.to(rng.device), audio)
 
-    def _place(self, dice: BatchRng, groups: Tensor, cursor: Tensor, limits: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-        """Which piece lies where: its row (P,) and its (start, length, position) (3, P)."""
+    def _place(
+        self, rng: BatchRng, groups: Tensor, cursor: Tensor, limits: Tensor, samples: int
+    ) -> tuple[Tensor, Tensor]:
+        """Draw pieces and places: row (P,) and (start, length, position) (3, P) of each piece."""
         rows, pieces = [], []
         while (unfilled := torch.nonzero(cursor < samples).flatten()).numel():
             place = cursor[unfilled]
-            files = self._files(dice, groups[unfilled])
+            files = self._files(rng, groups[unfilled])
             length = self.corpus.lengths[files]
             surplus = (length - (samples - place)).clamp_min(0)
-            skip = dice.below(torch.where(place == 0, torch.maximum(surplus, length // 2), surplus) + 1)
+            skip = rng.below(torch.where(place == 0, torch.maximum(surplus, length // 2), surplus) + 1)
             rows.append(unfilled)
             pieces.append(torch.stack([self.corpus.starts[files] + skip, length - skip, place]))
-            pause = dice.uniform(limits[unfilled, 0], limits[unfilled, 1], len(unfilled)).long()
+            pause = rng.uniform(limits[unfilled, 0], limits[unfilled, 1], len(unfilled)).long()
             cursor[unfilled] += length - skip + pause + 1
         return torch.cat(rows), torch.cat(pieces, dim=1)
 
-    def looped(self, dice: BatchRng, groups: Tensor, samples: int) -> Tensor:
-        """Each row: one recording of its group from a random moment, float32 (B, samples).
+    def looped(self, rng: BatchRng, groups: Tensor, samples: int) -> Tensor:
+        """Fill each row with a recording of its group from a random moment: float32 (B, samples).
 
-        A recording that is too short goes round in a cross-fade or, half of the time, comes again after a gap.
+        A recording that is too short repeats in a cross-fade or, half of the time, after a gap.
         """
-        files = self._files(dice, groups)
+        files = self._files(rng, groups)
         length = self.corpus.lengths[files]
         seamless = (length - self.overlap).clamp_min(1)
-        gapped = length + dice.below(torch.full_like(length, self.corpus.sample_rate // 2))
-        period = torch.where((length < samples) & dice.coin(0.5, len(files)), gapped, seamless)
-        values = torch.stack([self.corpus.starts[files], length, period, dice.below(period)])
-        start, length, period, offset = values.to(dice.device)
+        gapped = length + rng.below(torch.full_like(length, self.corpus.sample_rate // 2))
+        period = torch.where((length < samples) & rng.coin(0.5, len(files)), gapped, seamless)
+        values = torch.stack([self.corpus.starts[files], length, period, rng.below(period)])
+        start, length, period, offset = values.to(rng.device)
         return self.corpus.loops(start, length, period, offset, samples, self.overlap)
 
-    def _files(self, dice: BatchRng, groups: Tensor) -> Tensor:
-        return self.firsts[groups] + dice.below(self.sizes[groups])
+    def _files(self, rng: BatchRng, groups: Tensor) -> Tensor:
+        return self.firsts[groups] + rng.below(self.sizes[groups])

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from ..errors import QseError
 from . import datasets
+from .cached_corpus import stored
 from .corpus import Corpus, read_recordings
-from .noise_mixing import NoiseMixer
-from .sampling import BatchRng
 from .mix_config import MixConfig
+from .noise_mixing import NoiseMixer
 from .paired_segments import PairedSegments
 from .room_simulation import measured_bank
-from .cached_corpus import stored
+from .sampling import BatchRng
 
 HELD_OUT = 100  # training pairs of VoiceBank+DEMAND that validate a run instead: its test set is for the end
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
@@ -37,7 +37,8 @@ def folders(
     speech: Path, noise: Path, mix: MixConfig, seed: int, device: torch.device, rooms: Tensor | None = None
 ) -> Source:
     """Speech and noise, read into memory and mixed on the fly; `rooms` as in `NoiseMixer`."""
-    return NoiseMixer(mix, Corpus.read(speech, mix.sample_rate), Corpus.read(noise, mix.sample_rate), seed, device, rooms)
+    corpora = (Corpus.read(folder, mix.sample_rate) for folder in (speech, noise))
+    return NoiseMixer(mix, *corpora, seed, device, rooms)
 
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:

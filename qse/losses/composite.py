@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ..config import require_positive
+from .full_band import WIDE_BAND, high_band_snr, to_wide_band
 from .pesq import pesq
 from .spectral import complex_l1, compressed_spectrum, multi_resolution_stft
 from .stoi import stoi
@@ -33,6 +34,7 @@ TERMS = (
     "stoi",
     "noise_floor",
     "over_attenuation",
+    "high_band",
 )
 
 
@@ -40,7 +42,8 @@ TERMS = (
 class LossConfig:
     """Weights of the terms of `composite` (0 leaves a term out) and the STFT of the spectral ones.
 
-    The default weights are those of Eq. 70. `si_sdr_unit`: how many dB count as 1 in si_sdr, snr and noise_floor.
+    The default weights are those of Eq. 70. `si_sdr_unit`: how many dB count as 1 in si_sdr, snr, noise_floor and
+    high_band. `n_fft` and `hop_length` are those at 16 kHz; at other sample rates they last as long.
     """
 
     mrstft: float = 3.5
@@ -53,6 +56,7 @@ class LossConfig:
     stoi: float = 0.0
     noise_floor: float = 0.0
     over_attenuation: float = 0.0
+    high_band: float = 0.0  # SNR above 8 kHz, of segments at a higher rate than 16 kHz
     si_sdr_unit: float = 10.0
     n_fft: int = 512
     hop_length: int = 128
@@ -64,30 +68,39 @@ class LossConfig:
 
 
 def composite(
-    config: LossConfig, *, clean: Tensor, enhanced: Tensor, noisy: Tensor | None = None
+    config: LossConfig, *, clean: Tensor, enhanced: Tensor, noisy: Tensor | None = None, sample_rate: int = WIDE_BAND
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}.
 
     A term of weight 0 is not computed; noise_floor needs `noisy`. The paper's recipes count SI-SDR in dB, as Li et al.
     2020 do; its gradient is then as strong as that of all other terms together, or stronger. Computed in the precision
-    of `clean`, also under autocast.
+    of `clean`, also under autocast. At a `sample_rate` above 16 kHz, a multiple of it, pesq, stoi and noise_floor
+    compare the band below 8 kHz, and magnitudes are scaled to those at 16 kHz.
     """
+    ratio = sample_rate // WIDE_BAND
     signals: dict[str, Any] = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
-    spectral: dict[str, Any] = {"n_fft": config.n_fft, "hop_length": config.hop_length}
+    low = {name: to_wide_band(x, sample_rate) for name, x in signals.items()} if ratio > 1 else signals
+    scaled = {name: x / ratio for name, x in signals.items()} if ratio > 1 else signals  # a window sums more samples
+    spectral: dict[str, Any] = {"n_fft": ratio * config.n_fft, "hop_length": ratio * config.hop_length}
     terms = {
         "mrstft": lambda: multi_resolution_stft(**signals),
         "si_sdr": lambda: si_sdr(**signals) / config.si_sdr_unit,
         "rms": lambda: rms(**signals),
-        "complex_l1": lambda: complex_l1(**signals, **spectral),
-        "pesq": lambda: pesq(**signals),
-        "compressed": lambda: compressed_spectrum(**signals, **spectral),
+        "complex_l1": lambda: complex_l1(**scaled, **spectral),
+        "pesq": lambda: pesq(**low),
+        "compressed": lambda: compressed_spectrum(**scaled, **spectral),
         "snr": lambda: snr(**signals) / config.si_sdr_unit,
-        "stoi": lambda: stoi(**signals),
-        "noise_floor": lambda: noise_floor(**signals, noisy=_required(noisy)) / config.si_sdr_unit,
-        "over_attenuation": lambda: over_attenuation(**signals, **spectral),
+        "stoi": lambda: stoi(**low),
+        "noise_floor": lambda: (
+            noise_floor(**low, noisy=to_wide_band(_required(noisy), sample_rate)) / config.si_sdr_unit
+        ),
+        "over_attenuation": lambda: over_attenuation(**scaled, **spectral),
+        "high_band": lambda: high_band_snr(**signals, sample_rate=sample_rate) / config.si_sdr_unit,
     }
     with torch.autocast(clean.device.type, enabled=False):
-        values = {name: terms[name]() for name in TERMS if getattr(config, name) != 0}
+        values = {
+            name: terms[name]() for name in TERMS if getattr(config, name) != 0 and (ratio > 1 or name != "high_band")
+        }
         total = sum((getattr(config, name) * value for name, value in values.items()), start=clean.new_zeros(()))
     return total, {name: value.detach() for name, value in values.items()}
 

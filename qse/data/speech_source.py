@@ -1,0 +1,59 @@
+"""Draw dry speech for a batch, with pauses and changed voices."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from .augmentation import change_speed
+from .mix_config import LOWEST_VOICE, MixConfig
+from .sampling import BatchRng, CorpusSampler
+from .variation import vary
+from .voice import most_periodic, shift_formants, sustain, whisper
+
+PLACES = 16  # where a vowel is searched for
+PERIODIC = 0.9  # least correlation of its periods
+
+
+class SpeechSource:
+    """Speech of the speakers of a corpus, as the recipe varies it."""
+
+    def __init__(self, config: MixConfig, sampler: CorpusSampler) -> None:
+        self.config, self.sampler = config, sampler
+
+    def rows(self, rng: BatchRng, speakers: Tensor) -> Tensor:
+        """Return speech of each speaker: (B, N)."""
+        config, size = self.config, len(speakers)
+        late = rng.coin(config.pause_chance, size)
+        lead = (rng.uniform(0, config.segment / 2, size) * config.sample_rate).long() * late
+
+        def read(samples: int) -> Tensor:
+            return self.sampler.spoken(rng, speakers, samples, lead, late, config.pause)
+
+        speech = vary(config, rng, read, size)
+        for chance, change in (
+            (config.formant_chance, self._formants),
+            (config.sustain_chance, self._sustained),
+            (config.whisper_chance, self._whispered),
+        ):
+            # nothing is drawn for a chance of 0, so that recipes without these keep their batches
+            if chance and len(items := rng.items(chance, size)):
+                rows = items.to(rng.device)
+                speech[rows] = change(rng, speech[rows])
+        return speech
+
+    def _formants(self, rng: BatchRng, speech: Tensor) -> Tensor:
+        return shift_formants(speech, rng.draw(self.config.formant, len(speech)), self.config.sample_rate)
+
+    def _sustained(self, rng: BatchRng, speech: Tensor) -> Tensor:
+        """Raise the pitch, by one factor for all, which shortens speech, and sustain a vowel where there is one."""
+        config, longest = self.config, self.config.sample_rate // LOWEST_VOICE
+        samples = round(config.samples / rng.uniform(*config.sustain_pitch).item())
+        speech = pad(change_speed(speech, samples), (0, config.samples - samples))
+        places = rng.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest))).to(rng.device)
+        start, period, correlation = most_periodic(speech, places, longest)
+        loop = 3 * longest // period * period
+        seconds = rng.draw(config.sustain, len(speech)) * (correlation > PERIODIC)
+        return sustain(speech, start, period, loop, (seconds * config.sample_rate / loop).long())
+
+    def _whispered(self, rng: BatchRng, speech: Tensor) -> Tensor:
+        return whisper(speech, rng.white(*speech.shape), self.config.sample_rate)
