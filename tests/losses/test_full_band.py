@@ -1,0 +1,68 @@
+"""The band above 8 kHz in the losses, and the band below it at 16 kHz."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import scipy.signal
+
+from qse.losses.composite import LossConfig, composite
+from qse.losses.full_band import high_band_snr, to_wide_band
+from qse.losses.waveform import SNR_LIMIT
+
+NONE = dict.fromkeys(("mrstft", "si_sdr", "rms", "complex_l1", "pesq"), 0.0)
+RNG = np.random.default_rng(0)
+
+
+def tone(frequency: float, samples: int = 48000, level: float = 0.1) -> torch.Tensor:
+    """(1, samples) at 48 kHz, a whole number of periods."""
+    return level * torch.sin(2 * torch.pi * frequency / 48000 * torch.arange(samples))[None]
+
+
+def test_to_wide_band_equals_a_resampler():
+    spectrum = np.fft.rfft(RNG.standard_normal(48000))
+    spectrum[8000] = 0  # at half the new rate, where resamplers differ
+    audio = np.fft.irfft(spectrum)
+    expected = scipy.signal.resample(audio, 16000)
+    np.testing.assert_allclose(to_wide_band(torch.from_numpy(audio)[None], 48000)[0], expected, atol=1e-9)
+
+
+def test_to_wide_band_leaves_16_khz_alone():
+    audio = torch.randn(2, 1000)
+    torch.testing.assert_close(to_wide_band(audio, 16000), audio)
+
+
+@pytest.mark.parametrize("error", [0.3, 0.01])
+def test_high_band_snr_is_the_snr_of_the_band(error):
+    clean = tone(1000) + tone(12000)
+    enhanced = clean + tone(3000, level=0.5) + error * tone(15000)  # what lies below 8 kHz does not count
+    expected = 10 * np.log10(error**2 + 10**-3)
+    assert high_band_snr(clean=clean, enhanced=enhanced, sample_rate=48000) == pytest.approx(expected, abs=0.01)
+
+
+def test_high_band_snr_of_band_limited_speech_asks_for_silence():
+    clean = tone(1000)
+    quiet, loud = (high_band_snr(clean=clean, enhanced=clean + x * tone(12000), sample_rate=48000) for x in (1e-3, 1))
+    assert 0 < quiet < loud
+    assert -SNR_LIMIT <= high_band_snr(clean=clean, enhanced=clean, sample_rate=48000) <= 0
+
+
+def test_composite_at_48_khz_measures_speech_as_at_16_khz():
+    low = torch.from_numpy(RNG.standard_normal((2, 2 * 16000)) * 0.1).float()
+    wide = {"clean": low, "enhanced": 0.7 * low + 0.02 * torch.randn_like(low)}
+    full = {name: torch.from_numpy(scipy.signal.resample(x.numpy(), 96000, axis=1)) for name, x in wide.items()}
+    config = LossConfig(**{**NONE, "pesq": 1, "stoi": 1, "snr": 1, "compressed": 1, "over_attenuation": 1})
+    _, expected = composite(config, **wide)
+    _, found = composite(config, **full, sample_rate=48000)
+    for name in ("pesq", "stoi", "snr"):
+        assert found[name] == pytest.approx(expected[name].item(), rel=1e-3)
+    for name in ("compressed", "over_attenuation"):  # a mean over bins, or with them, of which there are others
+        assert 0 < found[name] < 3 * expected[name]
+
+
+def test_composite_leaves_the_high_band_out_at_16_khz():
+    config = LossConfig(**{**NONE, "snr": 1, "high_band": 1})
+    audio = {"clean": torch.randn(1, 4800), "enhanced": torch.randn(1, 4800)}
+    assert "high_band" not in composite(config, **audio)[1]
+    assert "high_band" in composite(config, **audio, sample_rate=48000)[1]
