@@ -1,5 +1,6 @@
 """qse live: enhance a microphone's signal, into headphones or a virtual device."""
 
+import sys
 from fractions import Fraction
 from os.path import realpath
 from pathlib import Path
@@ -23,14 +24,19 @@ if TYPE_CHECKING:
 
 
 def live(
+    context: typer.Context,
     input: Annotated[str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")] = None,
     output: Annotated[str | None, typer.Option(metavar="DEVICE", help="Output: id or part of its name.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the devices and exit.")] = False,
+    virtual: Annotated[
+        bool, typer.Option("--virtual", help="Play into a microphone for other programs, while this runs (Linux).")
+    ] = False,
+    remove_virtual: Annotated[
+        bool, typer.Option("--remove-virtual", help="Remove the microphone of a --virtual that crashed, and exit.")
+    ] = False,
     from_: Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a file, not a microphone.")] = None,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file instead of playing.")] = None,
-    fast: Annotated[
-        bool, typer.Option("--as-fast-as-possible", help="From file to file without the pace of a clock.")
-    ] = False,
+    fast: Annotated[bool, typer.Option("--as-fast-as-possible", help="From file to file, not paced.")] = False,
     model: Model = "live-base",
     band: Band = None,
     strength: Strength = None,
@@ -38,9 +44,7 @@ def live(
     monitor: Annotated[
         bool | None, typer.Option(help="Also play on the default output; --no-monitor plays nowhere.")
     ] = None,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Record noisy (left) and enhanced (right).")
-    ] = None,
+    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Record noisy (left), enhanced (right).")] = None,
     overwrite: Overwrite = False,
     blocksize: Annotated[
         int | None,
@@ -62,8 +66,12 @@ def live(
     if list_:
         _list()
         return
+    if remove_virtual:
+        _remove_virtual()
+        return
     _check(input, from_, fast, to is None or output is not None or monitor is True)
     _check_recording(record, from_, to)
+    system, output = _virtual(context, output) if virtual else (None, output)
     from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
@@ -75,7 +83,7 @@ def live(
     wide = models.at(WIDE_BAND).as_engine()
     seconds = (buffer if cushion is None else cushion) / 1000  # --cushion is the former name
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
-    sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, seconds)
+    sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, seconds, system)
     engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
     channels = 2 * (1 if speakers else source.channels)
     recorder = Recorder(record, engine.sample_rate, channels, overwrite, paced=not fast) if record else None
@@ -105,7 +113,13 @@ def _outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[
 
 
 def _ports(
-    input: str | None, from_: Path | None, paced: bool, outputs: list[str | None], block: int | Fraction, buffer: float
+    input: str | None,
+    from_: Path | None,
+    paced: bool,
+    outputs: list[str | None],
+    block: int | Fraction,
+    buffer: float,
+    system: "SoundSystem | None" = None,
 ) -> "tuple[SoundSystem | None, Microphone | FileSource, list[Loudspeaker]]":
     """Return the sound system (None if only files are used), the source, and the loudspeakers."""
     from qse.live.devices import sound
@@ -116,7 +130,7 @@ def _ports(
     file = FileSource(from_, block, paced, buffer) if from_ else None
     if file and not outputs:
         return None, file, []
-    needed = sound()
+    needed = system or sound()
     source = file or Microphone(needed, input, block, buffer)
     return needed, source, [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
 
@@ -138,6 +152,23 @@ def _run(
             follow(session, worker, reconnector, plain)
         finally:
             session.close()
+
+
+def _virtual(context: typer.Context, output: str | None) -> "tuple[SoundSystem, str]":
+    """Create the virtual microphone until this command ends; return the sound system and the output to play on."""
+    from qse.live.virtual_device import OUTPUT, virtual_microphone
+
+    if sys.platform != "linux":
+        raise UsageError("--virtual works on Linux; elsewhere install BlackHole or VB-CABLE and name it by --output")
+    if output is not None:
+        raise UsageError("--virtual takes the place of --output: name one of them")
+    return context.with_resource(virtual_microphone()), OUTPUT
+
+
+def _remove_virtual() -> None:
+    from qse.live.virtual_device import remove_abandoned
+
+    say("removed the virtual microphone" if remove_abandoned() else "there is no virtual microphone")
 
 
 def _list() -> None:

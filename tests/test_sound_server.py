@@ -3,9 +3,9 @@
     player -> [sink noisy] -> monitor -> PortAudio -> qse live -> PortAudio -> [sink enhanced] -> monitor -> recorder
 
 Both sinks run at 44.1 kHz in stereo. A model called live-base is used if one is installed, and must improve the sound;
-otherwise a pure delay, which must leave it as it is. The cushion is large, so that a busy machine can do it; there must
-be no dropout. If there is one and the machine let even somebody without any work wait for half of that cushion, the
-test says so and leaves it at that.
+otherwise a pure delay, which must leave it as it is. The output buffer is large, so that a busy machine can do it;
+there must be no dropout. If there is one and the machine stalled idle processes for half of that buffer or longer, the
+test is skipped with that reason.
 `tests/sound_server.sh` runs this.
 """
 
@@ -30,7 +30,7 @@ import qse
 
 SAID = (r"live-base: ([\d.]+) s of audio", r"latency: (\d+) ms", r"dropouts: (\d+)")
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
-RATE, SECONDS, SETTLE, CUSHION = 16000, 60, 5, 0.25
+RATE, SECONDS, SETTLE, BUFFER = 16000, 60, 5, 0.25
 ASSETS = Path(__file__).parent.parent / "assets"
 FIRST = ["chrt", "--rr", "5"]  # a busy machine must not keep clients waiting, where that may be asked for
 FIRST = FIRST if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode else []
@@ -116,7 +116,7 @@ def live(server, tmp_path):
         graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
         server["QSE_MODELS"] = str(tmp_path / "models")
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
-    line += ["--input", "microphone", "--output", "headphones", "--cushion", str(1000 * CUSHION)]
+    line += ["--input", "microphone", "--output", "headphones", "--buffer", str(1000 * BUFFER)]
     with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
         process = subprocess.Popen(line, env=server, stdout=out, stderr=err)
     try:
@@ -152,7 +152,7 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
     print(f"end-to-end delay, measured from monitor to monitor: {1000 * delay:.0f} ms")
     print(f"longest that the machine kept somebody waiting who only slept: {1000 * stall:.0f} ms")
     seconds, shown, dropouts = (float(re.search(rf"^{text}", said, re.MULTILINE)[1]) for text in SAID)
-    if dropouts and stall > CUSHION / 2:
+    if dropouts and stall > BUFFER / 2:
         pytest.skip(f"{dropouts:.0f} dropouts, where the machine stood still for {1000 * stall:.0f} ms")
     assert dropouts == 0
     assert seconds >= SECONDS

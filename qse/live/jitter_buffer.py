@@ -1,6 +1,6 @@
 """The jitter buffer before an output device: its callback takes samples from it and is never kept waiting.
 
-target: samples that should be left after the callback took its block, as a reserve against blocks that come too late.
+target: samples that should be left after the callback took its block, as a reserve against delayed blocks.
 On an underrun the last sample is held to the end of the block and fades to zero within FADE seconds; silence follows
 until the target is reached again, and the sound fades in within FADE seconds. The output never jumps.
 """

@@ -61,17 +61,17 @@ class Loudspeaker(Port):
 
     @property
     def done(self) -> bool:
-        """Whether everything was played after `finish`."""
+        """True when everything was played after `finish`."""
         return self.lost or not (self.buffer.playing or self.buffer.ring.waiting)
 
     @property
     def underruns(self) -> int:
-        """How often the jitter buffer was empty."""
+        """Count of times that the jitter buffer was empty."""
         return self.buffer.underruns
 
     @property
     def skips(self) -> int:
-        """How often so much had piled up that some was left out."""
+        """Count of times that samples were skipped because too many waited."""
         return self.buffer.skips
 
     @property

@@ -1,4 +1,4 @@
-"""What microphone and loudspeaker have in common: a PortAudio stream whose callback only copies samples.
+"""The common base of microphone and loudspeaker: a PortAudio stream whose callback only copies samples.
 
 An open port is `lost` when PortAudio has ended its stream or has not called back for PATIENCE seconds.
 """
@@ -90,7 +90,7 @@ class Port(ABC):
 
     @property
     def lost(self) -> bool:
-        """Whether the device, once opened, no longer runs."""
+        """True if the device, once opened, no longer runs."""
         return self._stream is None or self._ended or monotonic() - self._called > PATIENCE
 
     @property

@@ -12,14 +12,29 @@ from ..audio.formats import Layout
 class SoundSystem(Protocol):
     """The module `sounddevice`, or anything that offers the same functions."""
 
-    PortAudioError: type[Exception]
-    InputStream: Any
-    OutputStream: Any
-    default: Any
-    query_devices: Any
-    query_hostapis: Any
-    _initialize: Any
-    _terminate: Any
+    @property
+    def PortAudioError(self) -> type[Exception]: ...
+
+    @property
+    def InputStream(self) -> Any: ...
+
+    @property
+    def OutputStream(self) -> Any: ...
+
+    @property
+    def default(self) -> Any: ...
+
+    @property
+    def query_devices(self) -> Any: ...
+
+    @property
+    def query_hostapis(self) -> Any: ...
+
+    @property
+    def _initialize(self) -> Any: ...
+
+    @property
+    def _terminate(self) -> Any: ...
 
 
 class DevicePort(Protocol):
@@ -40,7 +55,7 @@ class DevicePort(Protocol):
 
 
 class AudioSource(Protocol):
-    """What gives noisy sound: Microphone, FileSource.
+    """A source of noisy sound: Microphone, FileSource.
 
     `samples`: delivered so far, per channel. `dropouts`: interruptions, which `complaint` describes. `bad`: blocks with
     samples that were not finite. `is_live`: the sound cannot be had a second time.
@@ -94,7 +109,7 @@ class AudioSource(Protocol):
 
 
 class AudioOutput(DevicePort, Protocol):
-    """What plays enhanced sound: Loudspeaker. Its dropouts are `underruns`, `skips` and `starved`."""
+    """An output for enhanced sound: Loudspeaker. Its dropouts are `underruns`, `skips` and `starved`."""
 
     @property
     def underruns(self) -> int: ...
@@ -110,7 +125,7 @@ class AudioOutput(DevicePort, Protocol):
 
     @property
     def done(self) -> bool:
-        """Whether everything was played after `finish`."""
+        """True when everything was played after `finish`."""
 
     @property
     def drift(self) -> float:

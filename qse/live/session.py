@@ -149,7 +149,7 @@ class LiveSession:
 
     @property
     def resets(self) -> int:
-        """How often the model was reset because its output was not finite."""
+        """Count of resets of the model because its output was not finite."""
         return sum(stream.resets for stream in self._streams)
 
     @property

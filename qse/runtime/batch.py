@@ -29,7 +29,7 @@ class Cancelled(QseError):
 
 @dataclass(frozen=True)
 class Options:
-    """How to enhance. `strength`: attenuation limit in dB; `salvage`: read damaged files as far as they go."""
+    """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far as they go."""
 
     strength: float | None = None
     overwrite: bool = False
@@ -41,7 +41,7 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: `seconds` of sound that were written, and what was damaged in the source; or an error.
+    """The result of a job: `seconds` of sound that were written, and what was damaged in the source; or an error.
 
     `sample_rate` and `channels` are those of the file, `bandwidth` is the highest frequency of the model, in Hz.
     """

@@ -1,4 +1,4 @@
-"""Meters: how long processing takes against how long the sound lasts, and how loud it is.
+"""Meters of processing time against audio time, and of level.
 
 RTF = processing time / audio time; below 1 keeps up.
 """
@@ -8,11 +8,11 @@ import math
 import numpy as np
 
 FLOOR_DBFS = -120.0
-SPAN = 0.5  # seconds that a level remembers
+SPAN = 0.5  # seconds over which a level is averaged
 
 
 class Meter:
-    """Processing time of blocks: totals over all of them, median and p99 over the last `window`, in seconds."""
+    """Count the processing time of blocks in seconds: totals over all, quantiles over the last `window` blocks."""
 
     def __init__(self, sample_rate: int, window: int = 4096):
         self.sample_rate = sample_rate
@@ -33,22 +33,24 @@ class Meter:
         return self.seconds * self.sample_rate / self.samples if self.samples else 0.0
 
     def quantile(self, share: float) -> float:
-        """The time in seconds that a `share` (0.5: median, 0.99: p99) of the last blocks stayed within."""
+        """Return the quantile `share` (0.5: median, 0.99: p99) of the times of the last blocks, in seconds."""
         recent = self._recent[: min(self.blocks, len(self._recent))]
         return float(np.quantile(recent, share)) if len(recent) else 0.0
 
 
 class Level:
-    """Level of a running signal: its power, averaged with a memory of about SPAN, or from its beginning."""
+    """Measure the level of a running signal: its power, averaged over about SPAN, or since its beginning."""
 
     def __init__(self, sample_rate: int):
-        self._span, self._heard, self._power = SPAN * sample_rate, 0.0, 0.0
+        self._span, self._averaged, self._power = SPAN * sample_rate, 0.0, 0.0
 
     def add(self, block: np.ndarray) -> None:
         """Count a block (samples,) or (samples, channels)."""
         if np.size(block):
-            self._heard = min(self._heard + len(block), max(self._span, len(block)))
-            self._power += len(block) / self._heard * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
+            self._averaged = min(self._averaged + len(block), max(self._span, len(block)))
+            self._power += (
+                len(block) / self._averaged * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
+            )
 
     @property
     def dbfs(self) -> float:

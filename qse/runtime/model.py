@@ -1,4 +1,4 @@
-"""The interface of a loaded model, which Engine (streaming) and OfflineModel (whole recordings) fulfil."""
+"""The interface of a loaded model, which Engine (streaming) and OfflineModel (complete recordings) fulfil."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -24,7 +24,8 @@ class Channel(Protocol):
 
 
 class Model(Protocol):
-    """What `load` returns. `streams`: it works hop by hop; if not, it needs whole recordings and much memory."""
+    """A loaded model, as `load` returns it. `streams`: it works hop by hop; if not, it needs complete recordings and
+    much memory."""
 
     path: Path
     name: str
@@ -37,4 +38,4 @@ class Model(Protocol):
         """Return a fresh channel, for one signal at `sample_rate`."""
 
     def as_engine(self) -> "Engine":
-        """Return the model itself if it streams. Raises QseError for one that needs whole recordings."""
+        """Return the model itself if it streams. Raises QseError for one that needs complete recordings."""

@@ -19,9 +19,9 @@ from .zoo import resolve
 class HopStream:
     """Feed samples to an engine and yield one enhanced hop for every hop_length samples. One thread at a time.
 
-    `latency`: samples by which the output lags the input. `resets`: how often the model's output was not finite; that
-    hop is silent, and the model restarts from its initial state. `noisy_share`: share of the noisy signal in the
-    output, 0 to 1; may be set at any time.
+    `latency`: samples by which the output lags the input. `resets`: count of hops in which the model's output was not
+    finite; such a hop is silent, and the model restarts from its initial state. `noisy_share`: share of the noisy
+    signal in the output, 0 to 1; may be set at any time.
     """
 
     def __init__(self, engine: Engine, noisy_share: float = 0.0, glide: float = 1.0):
@@ -71,7 +71,7 @@ class Stream:
     """Enhance one channel block by block: as many samples out as in, `latency` samples later.
 
     Use a stream in one thread at a time: it is not locked. Any number of streams may share an engine, each in a thread
-    of its own. `resets`: how often the model's output was not finite; that hop is silent and the model restarts.
+    of its own. A hop in which the model's output is not finite is silent, and the model restarts.
     """
 
     def __init__(self, engine: str | Path | Model, blocksize: int | None = None, strength: float | None = None):
@@ -107,7 +107,7 @@ class Stream:
 
     @property
     def resets(self) -> int:
-        """How often the model was reset because its output was not finite."""
+        """Count of resets of the model because its output was not finite."""
         return self._hops.resets
 
     def process(self, block: np.ndarray) -> np.ndarray:

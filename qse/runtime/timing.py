@@ -1,4 +1,4 @@
-"""The clock: calls that take turns until the time is up."""
+"""Measure the time of calls that take turns, so that all meet the same load of the machine."""
 
 import time
 from collections.abc import Callable, Hashable, Mapping
@@ -10,13 +10,13 @@ import numpy as np
 
 from .engine import Engine
 
-GROUP = 200  # hops in a row, so that few of them find the caches full of another model
+GROUP = 200  # hops in a row, so that few of them run with the caches full of another model
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of every call that counts, in their order."""
+    """Seconds of every measured call, in order."""
 
     seconds: np.ndarray
 
@@ -39,9 +39,9 @@ class Times:
 def race(
     calls: Mapping[Key, Callable[[], object]], seconds: float, *, group: int = 1, warmup: int = 3, least: int = 3
 ) -> dict[Key, Times]:
-    """Times of all `calls`, which run in turn, `group` in a row, for `seconds` per call and at least `least` groups.
+    """Run `calls` in turn, `group` in a row, for `seconds` per call and at least `least` groups; return their times.
 
-    Before that every call runs `warmup` groups that do not count, or fewer that take half a second together.
+    First each call runs `warmup` groups, or half a second, without being measured.
     """
     for call in calls.values():
         began, runs = time.perf_counter(), 0
@@ -61,9 +61,9 @@ def race(
 
 
 def stepper(engine: Engine) -> Callable[[], np.ndarray]:
-    """A call that enhances the next hop of noise at -20 dBFS, two seconds of it over and over."""
+    """Return a call that enhances the next hop of noise at -20 dBFS, from two seconds that are repeated."""
     rng = np.random.default_rng(0)
     hops = 2 * engine.sample_rate // engine.hop_length
     audio = 0.1 * rng.standard_normal((hops, engine.hop_length)).astype(np.float32)
-    walk, endless = engine.session(), cycle(audio)
-    return lambda: walk.step(next(endless))
+    session, endless = engine.session(), cycle(audio)
+    return lambda: session.step(next(endless))

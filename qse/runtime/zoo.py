@@ -36,9 +36,9 @@ def load(
 ) -> Model:
     """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx file.
 
-    Return an Engine, or an OfflineModel for a graph that needs whole recordings: `denoise` takes either, Stream only an
-    Engine. `threads` and `flush_to_zero` are those of Engine. `sample_rate`: that of the audio, in Hz. Above 16 kHz the
-    model's full-band graph, for 48 kHz, is loaded if there is one; the attribute `sample_rate` of the result tells.
+    Return an Engine, or an OfflineModel for a graph that needs complete recordings: `denoise` takes either, Stream only
+    an Engine. `threads` and `flush_to_zero` are those of Engine. `sample_rate`: that of the audio, in Hz. Above 16 kHz
+    the model's full-band graph, for 48 kHz, is loaded if there is one; the attribute `sample_rate` of the result tells.
     Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum.
     """
     path = find(model, sample_rate)
