@@ -1,11 +1,14 @@
 """qse evaluate: scores of a model, utterance by utterance, in the paper's metrics."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import bars
+
+if TYPE_CHECKING:
+    from qse.evaluate.evaluation import EvaluationResult
 
 
 def evaluate(
@@ -65,8 +68,12 @@ def evaluate(
     )
     with bars.progress() as progress:
         result = run_evaluation(request, progress)
+    _report(result)
+    raise typer.Exit(bool(result.failed))
+
+
+def _report(result: "EvaluationResult") -> None:
     typer.echo(result.text)
     typer.echo(f"written to {result.folder}", err=True)
     for name, error in result.failed.items():
         typer.echo(f"qse: {name}: {error}", err=True)
-    raise typer.Exit(bool(result.failed))

@@ -62,7 +62,7 @@ def test_lead_in_is_processed_and_not_scored(corpus, models):
     (corpus / "noisy" / "u4.wav").write_bytes(b"no audio")
     evaluated("recurrent", source, "si_sdr", corpus / "out", jobs=0, lead_in=2)
     said = [row.get("error", "") for row in read_rows(corpus / "out" / "scores.csv")]
-    assert ["u4.wav cannot be read" in error for error in said] == [True, True, False, False, True]
+    assert ["u4.wav" in error for error in said] == [True, True, False, False, True]
     with pytest.raises(UsageError, match="--lead-in needs a model"):
         evaluated("noisy", source, "si_sdr", lead_in=2)
 
