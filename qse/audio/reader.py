@@ -191,3 +191,9 @@ def _fault(path: Path, file: "SoundFile") -> str | None:
     if not file.frames:
         return "holds no samples"
     return f"claims {file.samplerate} samples per second: export it again" if file.samplerate < LOWEST_RATE else None
+
+
+def read_array(path: Path) -> tuple[np.ndarray, int]:
+    """Read a whole file: (samples, channels) float32, full scale 1.0, and the sample rate. Raises QseError as blocks."""
+    with open_audio(path) as source:
+        return np.concatenate(list(source.blocks())), source.layout.sample_rate

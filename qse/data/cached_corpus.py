@@ -1,4 +1,4 @@
-"""Stored: a corpus that is too large for memory, as one file of samples on disk, written once and mapped.
+"""Cache a corpus that is too large for memory: one file of samples on disk, written once and memory-mapped.
 
 NAME.int16  the recordings end to end      NAME.json  what they are: path, bytes and time of every file, lengths
 """
@@ -13,19 +13,19 @@ from ..errors import QseError
 from .corpus import Corpus, group_of, read_or_faults, refuse
 from .datasets import Progress
 
-AT_ONCE = 256  # files in memory while the store is written
+FILES_AT_ONCE = 256  # in memory while the cache is written
 
 
-def stored(
-    paths: list[Path], folder: Path, store: Path, sample_rate: int = 16000, progress: Progress | None = None
+def cached_corpus(
+    paths: list[Path], folder: Path, cache: Path, sample_rate: int = 16000, progress: Progress | None = None
 ) -> Corpus:
-    """The recordings of `paths` below `folder`, from `store` without suffix, which is written where it does not fit.
+    """Return the recordings of `paths` below `folder` from `cache` (a path without suffix), updated if necessary.
 
-    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while they are written.
+    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while it is written.
     Raises QseError for files that cannot be used, and for a full disk.
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
-    samples, index, faults = store.with_suffix(".int16"), store.with_suffix(".json"), list[str]()
+    samples, index, faults = cache.with_suffix(".int16"), cache.with_suffix(".json"), list[str]()
     files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
     content = {"sample_rate": sample_rate, "files": files}
     try:
@@ -36,23 +36,23 @@ def stored(
             found = {"sample_rate": sample_rate, "files": good, "lengths": list(lengths.values())}
             write_text(index, json.dumps(found))
     except OSError as error:
-        raise QseError(f"{store.parent}: cannot be written ({error.strerror}); make room there") from error
-    refuse(faults)  # once they are removed, the store fits
+        raise QseError(f"{cache.parent}: cannot be written ({error.strerror}); free some space") from error
+    refuse(faults)  # the cache is complete once they are removed
     audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
-    return Corpus.laid(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
+    return Corpus.from_samples(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
 
 
 def _write(
     paths: list[Path], samples: Path, sample_rate: int, progress: Progress | None
 ) -> tuple[dict[Path, int], list[str]]:
-    """Writes all recordings into one file: their lengths, and what is wrong with the others."""
+    """Write all recordings into one file; return their lengths, and the reasons why others cannot be used."""
     samples.parent.mkdir(parents=True, exist_ok=True)
-    samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is whole
-    samples.unlink(missing_ok=True)  # a run that has mapped it keeps what it has
+    samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is complete
+    samples.unlink(missing_ok=True)  # a run that has mapped it keeps its data
     lengths, faults = {}, []
     with samples.open("wb") as file:
-        for first in range(0, len(paths), AT_ONCE):
-            some = paths[first : first + AT_ONCE]
+        for first in range(0, len(paths), FILES_AT_ONCE):
+            some = paths[first : first + FILES_AT_ONCE]
             for path, recording in zip(some, read_or_faults(some, sample_rate), strict=True):
                 if isinstance(recording, str):
                     faults.append(recording)

@@ -1,4 +1,4 @@
-"""Corpus: every audio file below a folder, in one int16 tensor.
+"""Read a corpus: every audio file below a folder, in one int16 tensor.
 
 A training process reads its audio once and keeps it in memory (on a GPU: in GPU memory), so that mixing is
 indexing. 10 hours at 16 kHz are 1.2 GB.
@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import soundfile
 import soxr
 import torch
 from torch import Tensor
 
 from ..audio.formats import audio_within
-from ..audio.reader import LOUDEST, LOWEST_RATE
+from ..audio.reader import read_array
 from ..errors import QseError
+from .bandwidth import cutoff
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,13 @@ class Corpus:
     sample_rate: int
 
     @classmethod
-    def read(cls, folder: str | Path, sample_rate: int = 16000, threads: int = 4) -> "Corpus":
+    def read(
+        cls, folder: str | Path, sample_rate: int = 16000, threads: int = 4, least_cutoff: float = 0.0
+    ) -> "Corpus":
         """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where needed.
 
         Its sub-folders may be links; those below them are not followed.
+        least_cutoff: leave out recordings whose content ends below this frequency in Hz (see bandwidth.py).
         Raises QseError when the folder is missing or holds no audio, and for files that cannot be used (five named).
         """
         folder = Path(folder)
@@ -54,19 +57,26 @@ class Corpus:
         if not paths:
             raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
         recordings = read_recordings(paths, sample_rate, threads)
-        return cls.of(recordings, [group_of(path, folder) for path in paths], sample_rate)
+        groups = [group_of(path, folder) for path in paths]
+        if least_cutoff:
+            chosen = [n for n, audio in enumerate(recordings) if cutoff(audio, sample_rate) >= least_cutoff]
+            if not chosen:
+                cure = "train with model.sample_rate 16000, or add full-band recordings"
+                raise QseError(f"{folder}: no recording has content up to {least_cutoff / 1000:g} kHz; {cure}")
+            recordings, groups = [recordings[n] for n in chosen], [groups[n] for n in chosen]
+        return cls.of(recordings, groups, sample_rate)
 
     @classmethod
     def of(cls, recordings: list[np.ndarray], groups: list[str], sample_rate: int = 16000) -> "Corpus":
-        """A corpus of int16 arrays (samples,), each with the name of its group."""
+        """Make a corpus of int16 arrays (samples,), each with the name of its group."""
         order = sorted(range(len(groups)), key=lambda index: groups[index])
         audio = torch.from_numpy(np.concatenate([recordings[index] for index in order]))
         lengths = [len(recordings[index]) for index in order]
-        return cls.laid(audio, lengths, [groups[index] for index in order], sample_rate)
+        return cls.from_samples(audio, lengths, [groups[index] for index in order], sample_rate)
 
     @classmethod
-    def laid(cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int) -> "Corpus":
-        """A corpus of recordings that lie end to end in `audio` already, those of a group next to each other."""
+    def from_samples(cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int) -> "Corpus":
+        """Make a corpus of recordings that lie end to end in `audio` already, those of a group next to each other."""
         names, ends = sorted(set(groups)), torch.tensor(lengths).cumsum(0)
         numbers = {name: number for number, name in enumerate(names)}
         return cls(
@@ -79,7 +89,7 @@ class Corpus:
         )
 
     def to(self, device: torch.device | str) -> "Corpus":
-        """The same corpus with its samples on `device`; the index stays on the CPU."""
+        """Return the same corpus with its samples on `device`; the index stays on the CPU."""
         return replace(self, audio=self.audio.to(device))
 
     @property
@@ -88,7 +98,7 @@ class Corpus:
         return len(self.audio) / self.sample_rate
 
     def excerpts(self, start: Tensor, length: Tensor, position: Tensor, samples: int, fade: int) -> Tensor:
-        """Pieces of the corpus, each at its place in a row of silence: float32 (R, samples).
+        """Cut pieces of the corpus, each at its position in a row of silence: float32 (R, samples).
 
         start, length, position: int64 (R,) on the corpus's device: first sample in `audio`, number of samples
         taken, and where in the row the piece begins. `fade` samples of linear fade at both ends.
@@ -97,7 +107,7 @@ class Corpus:
         return self._faded(start, length, phase, fade)
 
     def loops(self, start: Tensor, length: Tensor, period: Tensor, offset: Tensor, samples: int, fade: int) -> Tensor:
-        """Recordings repeated without end, seen through a window of `samples`: float32 (R, samples).
+        """Repeat recordings endlessly and cut `samples` out of each: float32 (R, samples).
 
         Arguments as int64 (R,): a recording (start, length) begins anew every `period` samples; `offset` is where
         in the period the window begins. period = length - fade overlaps the ends in a linear cross-fade,
@@ -113,7 +123,7 @@ class Corpus:
 
 
 def group_of(path: Path, folder: Path) -> str:
-    """The sub-folder of `folder` that a file lies in, "" for one that lies in the folder itself."""
+    """Return the sub-folder of `folder` that a file lies in, "" for one that lies in the folder itself."""
     parts = path.relative_to(folder).parts
     return parts[0] if len(parts) > 1 else ""
 
@@ -121,7 +131,7 @@ def group_of(path: Path, folder: Path) -> str:
 def read_recordings(
     paths: list[Path], sample_rate: int, threads: int = 4, channel: int | None = None
 ) -> list[np.ndarray]:
-    """int16 (samples,) of each file, resampled where needed: of one channel, or of all of them averaged.
+    """Read each file as int16 (samples,), resampled where needed: one channel, or the mean of all.
 
     Raises QseError for files that cannot be used (five named).
     """
@@ -133,34 +143,27 @@ def read_recordings(
 def read_or_faults(
     paths: list[Path], sample_rate: int, threads: int = 4, channel: int | None = None
 ) -> list[np.ndarray | str]:
-    """The same; in the place of a file that cannot be used, its path and why."""
+    """Read files as `read_recordings` does; in place of a file that cannot be used stands the reason."""
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
 
 
 def refuse(faults: Iterable[str]) -> None:
-    """Raises QseError if there are any."""
+    """Raise QseError if there are any faults."""
     faults = list(faults)
     if faults:
         more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
-        raise QseError(f"Cannot train on {'; '.join(faults[:5])}{more}: repair or remove them.")
+        raise QseError(
+            f"cannot train on all of this audio: {'; '.join(faults[:5])}{more}. Repair or remove these files"
+        )
 
 
 def _read_or_fault(path: Path, sample_rate: int, channel: int | None) -> np.ndarray | str:
-    """The samples as int16, or what is wrong with the file."""
     try:
-        audio, rate = soundfile.read(path, dtype="float32", always_2d=True)
-    except (soundfile.SoundFileError, OSError):
-        return f"{path} (not readable as audio)"
-    if not len(audio):
-        return f"{path} (no samples)"
-    if rate < LOWEST_RATE:
-        return f"{path} ({rate} samples per second)"
-    audio = audio.mean(axis=1) if channel is None else audio[:, channel]
-    if not np.isfinite(audio).all():
-        return f"{path} (NaN or infinite samples)"
-    if (loudest := np.abs(audio).max()) > LOUDEST:
-        return f"{path} (samples of {loudest:.0f}, where full scale is 1)"
+        audio, rate = read_array(path)
+    except QseError as error:
+        return str(error)
+    mono = audio.mean(axis=1) if channel is None else audio[:, channel]
     if rate != sample_rate:
-        audio = soxr.resample(audio, rate, sample_rate)
-    return np.clip(np.rint(audio * 32768), -32768, 32767).astype(np.int16)
+        mono = soxr.resample(mono, rate, sample_rate)
+    return np.clip(np.rint(mono * 32768), -32768, 32767).astype(np.int16)

@@ -1,4 +1,4 @@
-"""Datasets room: folders on disk -> lists of pairs, in the layouts in which the official corpora come.
+"""Find the files of data sets: lists of pairs, in the layouts of the official corpora.
 
 VoiceBank+DEMAND (Valentini-Botinhao et al. 2016)     DNS-Challenge 3 (Reddy et al. 2021), its folder `datasets`
     clean_trainset_28spk_wav/p226_001.wav                 clean/**/*.wav              speech, by language
@@ -17,12 +17,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..audio.atomic_write import atomic_path
 from ..audio.formats import FORMATS, audio_within
+from ..audio.reader import read_array
 from ..errors import QseError
 
 SAMPLE_RATE = 16000  # Hz, of the copies
@@ -46,8 +46,7 @@ class Pair:
 
 
 def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
-    """Every pair behind the `count` noisy recordings before it in the list, at most all others; before the first ones
-    come the last."""
+    """Put before every pair the `count` noisy recordings before it in the list, at most all others; the list wraps."""
     count = min(count, len(pairs) - 1)
     noisy = [pair.noisy for pair in pairs]
     before = [[noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)] for place in range(len(noisy))]
@@ -56,7 +55,7 @@ def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Dns3:
-    """What noisy speech is mixed from: paths of clean speech, of noise, and of impulse responses, below `root`."""
+    """The material of noisy speech: paths of clean speech, of noise, and of impulse responses, below `root`."""
 
     root: Path
     clean: list[Path]
@@ -65,7 +64,7 @@ class Dns3:
 
 
 def audio_files(folder: Path) -> list[Path]:
-    """All audio files below `folder`, whose sub-folders may be links, sorted. QseError if there are none."""
+    """Return all audio files below `folder`, whose sub-folders may be links, sorted. QseError if there are none."""
     if not Path(folder).is_dir():
         raise QseError(f"{folder} is not a folder: give one that holds audio files")
     files = audio_within(Path(folder))
@@ -75,7 +74,7 @@ def audio_files(folder: Path) -> list[Path]:
 
 
 def by_name(folder: Path) -> dict[str, Path]:
-    """{name: path} of the audio files of `folder`: the path below it without suffix."""
+    """Return {name: path} of the audio files of `folder`: the path below it without suffix."""
     found: dict[str, Path] = {}
     for path in audio_files(folder):
         name = path.relative_to(folder).with_suffix("").as_posix()
@@ -86,8 +85,7 @@ def by_name(folder: Path) -> dict[str, Path]:
 
 
 def by_mark(files: dict[str, Path]) -> dict[str, Path]:
-    """The same, names that end in `fileid_N`, the DNS-Challenge's mark for what belongs together, cut down to it where
-    no other has it."""
+    """Shorten names that end in `fileid_N`, the DNS-Challenge's mark of a pair, to that mark where it is unique."""
     marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
     seen = Counter(marks.values())
     alone = {name: mark for name, mark in marks.items() if seen[mark] == 1}
@@ -95,7 +93,7 @@ def by_mark(files: dict[str, Path]) -> dict[str, Path]:
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
-    """Files of the same name in both folders, sorted by name; one without its counterpart is a pair with None."""
+    """Pair files of the same name in both folders, sorted by name; one without its counterpart is a pair with None."""
     noisy_files = by_mark(by_name(noisy))
     clean_files = by_mark(by_name(clean)) if clean else {}
     names = sorted(noisy_files.keys() | clean_files.keys())
@@ -103,7 +101,7 @@ def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
 
 
 def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:
-    """The pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test" (2 others).
+    """Return the pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test" (2 others).
 
     Files at another rate are converted first, in threads; `progress` is called with (done, all) of them.
     """
@@ -111,14 +109,14 @@ def voicebank(folder: Path, part: str = "test", progress: Progress | None = None
 
 
 def voicebank_files(folder: Path, part: str) -> list[Pair]:
-    """The same pairs as they lie there, at any rate; no file is opened."""
+    """Return these pairs at the rate that they have; no file is opened."""
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
     noisy, clean = (_part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean"))
     return pair_folders(noisy, clean)
 
 
 def dns3(folder: Path) -> Dns3:
-    """The training material of DNS-Challenge 3, from its folder `datasets` or the one that holds it."""
+    """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that holds it."""
     root = _dns3_root(folder)
     parts = ("clean", "noise", "impulse_responses")
     clean, noise, responses = (audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts)
@@ -131,7 +129,7 @@ def _is_noise(path: Path) -> bool:
 
 
 def dns3_test(folder: Path, progress: Progress | None = None) -> list[Pair]:
-    """The development test set of DNS-Challenge 3: noisy recordings without a reference."""
+    """Return the development test set of DNS-Challenge 3: noisy recordings without a reference."""
     pairs = pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
     return with_copies(pairs, _dns3_root(folder), progress)
 
@@ -143,9 +141,9 @@ TEST_SETS: dict[str, Callable[[Path, Progress | None], list[Pair]]] = {
 
 
 def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
-    """The same pairs, each file of another rate replaced by a 16 kHz copy under root/16kHz, made if missing.
+    """Replace each file of another rate by a 16 kHz copy under root/16kHz, which is made if missing.
 
-    A file that cannot be read stays as it is: whoever reads it reports it.
+    A file that cannot be read stays as it is: the error comes when it is used.
     """
     files = [path for pair in pairs for path in (pair.noisy, pair.clean) if path]
     copies: dict[Path | None, Path | None] = {None: None}
@@ -158,7 +156,7 @@ def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None)
 
 
 def read_mono(path: Path) -> tuple[np.ndarray, int]:
-    """(samples,) float64 in [-1, 1] and the sample rate. QseError if it cannot be read or has several channels."""
+    """Read (samples,) float64 in [-1, 1] and the sample rate. QseError if unusable, or with several channels."""
     audio, sample_rate = read_channels(path)
     if len(audio) != 1:
         raise QseError(f"{path} has {len(audio)} channels: evaluation takes one, mix it down first")
@@ -166,34 +164,22 @@ def read_mono(path: Path) -> tuple[np.ndarray, int]:
 
 
 def read_channels(path: Path) -> tuple[np.ndarray, int]:
-    """(channels, samples) float64 in [-1, 1] and the sample rate. QseError if it cannot be read, or is no audio."""
-    import soundfile
-
-    audio, sample_rate = _readable(soundfile.read, path, always_2d=True)
-    if not len(audio):
-        raise QseError(f"{path} is empty: replace it or leave it out")
-    if not np.isfinite(audio).all():
-        raise QseError(f"{path} holds samples that are NaN or infinite: replace it or leave it out")
-    return audio.T, sample_rate
+    """Read (channels, samples) float64 in [-1, 1] and the sample rate. QseError if the file cannot be used."""
+    audio, sample_rate = read_array(path)
+    return audio.T.astype(np.float64), sample_rate
 
 
 def length_and_rate(path: Path) -> tuple[int, int]:
-    """Samples per channel and sample rate of a file, from its header. QseError if it cannot be read."""
-    import soundfile
-
-    header = _readable(soundfile.info, path)
-    return header.frames, header.samplerate
-
-
-def _readable(read: Callable, path: Path, **how: Any) -> Any:
+    """Return samples per channel and sample rate of a file, from its header. QseError if it cannot be read."""
     import soundfile
 
     if not Path(path).exists():
         raise QseError(f"{path}: no such file")
     try:
-        return read(str(path), **how)
+        header = soundfile.info(str(path))
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(f"{path} cannot be read as audio ({reason}): replace it or leave it out") from reason
+    return header.frames, header.samplerate
 
 
 def _copy(path: Path, root: Path) -> Path:
@@ -214,7 +200,7 @@ def _copy(path: Path, root: Path) -> Path:
         with atomic_path(copy) as beside:
             soundfile.write(beside, soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"), SAMPLE_RATE, format="WAV")
     except (soundfile.SoundFileError, OSError) as reason:
-        raise QseError(f"{copy} cannot be written: {reason}; make room there, or give 16 kHz copies") from reason
+        raise QseError(f"{copy} cannot be written: {reason}; free some space, or give 16 kHz copies") from reason
     return copy
 
 

@@ -1,49 +1,60 @@
-"""Sources room: from folders on disk to what a run trains on, and to what it is validated with.
+"""Open the sources of a run: folders of speech and noise, or an official corpus, for training and validation.
 
-A run knows a source by two things: `segments`, how many make an epoch, and `batch`, (noisy, clean) of a step.
-The layouts of the official corpora are those of qse/evaluate/datasets.py.
+A source has `segments`, the number of an epoch, and `batch`, (noisy, clean) of a step. datasets.py knows the layouts of
+the official corpora.
 """
 
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ..errors import QseError
 from . import datasets
-from .cached_corpus import stored
+from .bandwidth import FULL_BAND_CUTOFF
+from .cached_corpus import cached_corpus
 from .corpus import Corpus, read_recordings
 from .mix_config import MixConfig
+from .multi_rate import WIDE_BAND, MultiRateSource, wide_band
 from .noise_mixing import NoiseMixer
 from .paired_segments import PairedSegments
 from .room_simulation import measured_bank
 from .sampling import BatchRng
+from .source import Source
 
-HELD_OUT = 100  # training pairs of VoiceBank+DEMAND that validate a run instead: its test set is for the end
+HELD_OUT = 100  # training pairs of VoiceBank+DEMAND that validate a run; the test set is for the final evaluation
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
 
-class Source(Protocol):
-    """Batches of segments: (noisy, clean), float32 (size, samples), a function of (step, size, rank) alone."""
-
-    segments: int
-
-    def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]: ...
-
-
 def folders(
-    speech: Path, noise: Path, mix: MixConfig, seed: int, device: torch.device, rooms: Tensor | None = None
+    speech: Path,
+    noise: Path,
+    mix: MixConfig,
+    seed: int,
+    device: torch.device,
+    rooms: Tensor | None = None,
+    wide_share: float = 0.0,
 ) -> Source:
-    """Speech and noise, read into memory and mixed on the fly; `rooms` as in `NoiseMixer`."""
-    corpora = (Corpus.read(folder, mix.sample_rate) for folder in (speech, noise))
-    return NoiseMixer(mix, *corpora, seed, device, rooms)
+    """Return a source that reads folders of speech and noise into memory and mixes them; `rooms` as in `NoiseMixer`.
+
+    Above 16 kHz only recordings count that reach FULL_BAND_CUTOFF; batches at 16 kHz, with a probability of
+    `wide_share`, are mixed of all recordings.
+    """
+
+    def mixer(mix: MixConfig, least_cutoff: float = 0.0) -> NoiseMixer:
+        voices, noises = (Corpus.read(path, mix.sample_rate, least_cutoff=least_cutoff) for path in (speech, noise))
+        return NoiseMixer(mix, voices, noises, seed, device, rooms)
+
+    if mix.sample_rate <= WIDE_BAND:
+        return mixer(mix)
+    full = mixer(mix, FULL_BAND_CUTOFF)
+    return MultiRateSource(full, mixer(wide_band(mix)), wide_share, seed) if wide_share else full
 
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:
-    """The training pairs of VoiceBank+DEMAND, 16 kHz copies of them in memory; of `mix` only the segment counts."""
-    pairs = datasets.with_copies(_parted(data)[0], data)
+    """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; of `mix` only the segment counts."""
+    pairs = datasets.with_copies(_split(data)[0], data)
     sides = ([pair.noisy for pair in pairs if pair.noisy], [pair.clean for pair in pairs if pair.clean])
     noisy, clean = (Corpus.of(read_recordings(side, mix.sample_rate), [""] * len(pairs)) for side in sides)
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
@@ -53,8 +64,8 @@ def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, proce
 
 
 def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:
-    """Clean speech, noise and `mix.rooms` of the measured impulse responses of DNS-Challenge 3, mixed on the CPU."""
-    speech, noise = _stored(data, mix.sample_rate)
+    """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the CPU."""
+    speech, noise = _dns3_corpora(data, mix.sample_rate)
     responses = datasets.dns3(data).impulse_responses
     chosen = [responses[index] for index in _shuffled(len(responses), seed)[: mix.rooms]]
     recordings = read_recordings(chosen, mix.sample_rate, channel=0)
@@ -66,29 +77,29 @@ CORPORA = {"voicebank": voicebank, "dns3": dns3}
 
 
 def prepare(dataset: str, data: Path, progress: datasets.Stages | None = None) -> None:
-    """Makes the 16 kHz copies of a corpus that are missing, before several processes look for them.
+    """Make the 16 kHz copies of a corpus that are missing, before several processes read them.
 
     progress is called with (what is copied, files done, all of them).
     """
     if dataset == "voicebank":
         datasets.voicebank(data, "train", progress and partial(progress, "16 kHz copies"))
     else:
-        _stored(data, datasets.SAMPLE_RATE, progress)
+        _dns3_corpora(data, datasets.SAMPLE_RATE, progress)
 
 
 def validates(dataset: str) -> bool:
-    """Whether the corpus brings pairs; DNS-Challenge 3 has speech and noise to mix."""
+    """Return whether the corpus has pairs; DNS-Challenge 3 has speech and noise to mix."""
     return dataset != "dns3"
 
 
 def validation(dataset: str, data: Path) -> list[datasets.Pair]:
-    """The pairs of the corpus that are held out of training, if it has any."""
-    return datasets.with_copies(_parted(data)[1], data) if validates(dataset) else []
+    """Return the pairs of the corpus that are held out of training, if it has any."""
+    return datasets.with_copies(_split(data)[1], data) if validates(dataset) else []
 
 
-def _parted(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
-    """The training part of VoiceBank+DEMAND, without copies: what is trained on, and HELD_OUT pairs (a fifth of fewer
-    than 500), the same for every run: one may begin with the weights of another."""
+def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
+    """Split the training part of VoiceBank+DEMAND, without copies: pairs to train on, and HELD_OUT pairs (a fifth of
+    fewer than 500). The split is the same for every run, for one may start from the weights of another."""
     pairs = datasets.voicebank_files(data, "train")
     for pair in pairs:
         if pair.noisy is None or pair.clean is None:
@@ -98,15 +109,15 @@ def _parted(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
 
 
 def _shuffled(count: int, seed: int) -> list[int]:
-    """The numbers below `count` in an order that only the seed decides."""
+    """Return the numbers below `count` in an order that depends on the seed only."""
     return BatchRng(seed, 0, 0, torch.device("cpu")).uniform(0, 1, count).argsort().tolist()
 
 
-def _stored(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:
-    """Clean speech and noise of DNS-Challenge 3, hundreds of hours: samples on disk, beside the corpus."""
+def _dns3_corpora(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:
+    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from caches beside the corpus."""
     found = datasets.dns3(data)
     speech, noise = (
-        stored(
+        cached_corpus(
             paths,
             found.root / name,
             found.root / datasets.CACHE / name,

@@ -1,0 +1,45 @@
+"""The cache of a large corpus."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from official_corpora import write
+
+from qse.data.cached_corpus import cached_corpus
+from qse.data.corpus import Corpus
+from qse.errors import QseError
+from qse.export.streaming import speech_like
+
+
+def test_cached_corpus_equals_the_corpus_in_memory(tmp_path):
+    folder, store = tmp_path / "clean", tmp_path / "16kHz/clean"
+    for seed, name in enumerate(("b/two.wav", "a/one.wav", "root.wav")):
+        write(folder / name, speech_like(3000 + seed, 16000, seed))
+    files = sorted(folder.rglob("*.wav"))
+
+    def check():
+        found, expected = cached_corpus(files, folder, store), Corpus.read(folder)
+        assert torch.equal(found.audio, expected.audio) and found.names == expected.names == ("", "a", "b")
+        for part in ("starts", "lengths", "groups"):
+            assert torch.equal(getattr(found, part), getattr(expected, part))
+
+    check()
+    written = store.with_suffix(".int16").stat().st_mtime_ns
+    check()
+    assert store.with_suffix(".int16").stat().st_mtime_ns == written
+    mapped = cached_corpus(files, folder, store).audio
+    before = mapped.clone()
+    write(folder / "a/one.wav", speech_like(5000, 16000, 5))
+    check()
+    assert torch.equal(mapped, before)  # of a run that still goes on
+    store.with_suffix(".int16").unlink()
+    check()
+    (folder / "b/two.wav").write_bytes(b"no audio")
+    with pytest.raises(QseError, match=r"two.wav is not an audio file"):
+        cached_corpus(files, folder, store)
+    written = store.with_suffix(".int16").stat().st_mtime_ns
+    (folder / "b/two.wav").unlink()
+    found = cached_corpus([path for path in files if path.exists()], folder, store)  # what could be read was kept
+    assert torch.equal(found.audio, Corpus.read(folder).audio) and found.names == ("", "a")
+    assert store.with_suffix(".int16").stat().st_mtime_ns == written

@@ -1,0 +1,70 @@
+"""Batches at two sample rates."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import soundfile
+import soxr
+
+from qse.data.mix_config import MixConfig
+from qse.data.multi_rate import MultiRateSource, wide_band
+from qse.data.sources import folders
+from qse.errors import QseError
+
+MIX = MixConfig(sample_rate=48000, segment=0.1, rooms=1, band=(3400.0, 20000.0))
+CPU = torch.device("cpu")
+
+
+class Constant:
+    """Batches of one number and of a length of their own."""
+
+    def __init__(self, value: float, samples: int, segments: int):
+        self.value, self.samples, self.segments = value, samples, segments
+
+    def batch(self, step, size, rank=0):
+        x = torch.full((size, self.samples), self.value)
+        return x, x + step
+
+
+def test_multi_rate_source_draws_by_its_share_and_alike_in_all_processes():
+    source = MultiRateSource(Constant(1, 30, 5), Constant(2, 10, 7), wide_share=0.25, seed=3)
+    lengths = [source.batch(step, 2)[0].shape[1] for step in range(400)]
+    assert source.segments == 12 and set(lengths) == {10, 30}
+    assert lengths.count(10) / 400 == pytest.approx(0.25, abs=0.08)
+    assert lengths[:50] == [source.batch(step, 2, rank=1)[0].shape[1] for step in range(50)]
+    other = MultiRateSource(source.full, source.wide, 0.25, seed=4)
+    assert lengths != [other.batch(step, 2)[0].shape[1] for step in range(400)]
+
+
+def test_wide_band_keeps_low_pass_filters_below_8_khz():
+    mix = wide_band(MIX)
+    assert (mix.sample_rate, mix.band, mix.segment) == (16000, (3400.0, 7500.0), 0.1)
+
+
+@pytest.fixture
+def audio(tmp_path):
+    """Speech and noise: recordings that reach 24 kHz, and others at 48 kHz whose content ends at 8 kHz."""
+    rng = np.random.default_rng(0)
+    for kind in ("speech", "noise"):
+        for group, level in (("full", 0.1), ("narrow", 0.01)):
+            (tmp_path / kind / group).mkdir(parents=True)
+            x = level * rng.standard_normal(48000)
+            if group == "narrow":
+                x = soxr.resample(x[:16000], 16000, 48000)
+            soundfile.write(tmp_path / kind / group / "a.wav", x, 48000, "PCM_16")
+    return tmp_path
+
+
+def test_folders_take_full_band_recordings_alone_above_16_khz(audio):
+    source = folders(audio / "speech", audio / "noise", MIX, 0, CPU, wide_share=0.5)
+    assert source.full._speakers.corpus.names == ("full",) and source.wide._speakers.corpus.names == ("full", "narrow")
+    shapes = {source.batch(step, 2)[0].shape for step in range(20)}
+    assert shapes == {(2, 4800), (2, 1600)}
+
+
+def test_folders_without_full_band_recordings_are_refused(audio):
+    (audio / "noise/full/a.wav").unlink()
+    with pytest.raises(QseError, match=r"noise: no recording has content up to 18\.5 kHz"):
+        folders(audio / "speech", audio / "noise", MIX, 0, CPU)
