@@ -2,7 +2,7 @@
 
     python tests/web/screenshots.py RECORDING ... [--to docs/images]
 
-The first recording is also what the microphone hears.
+The first recording is also the input of the microphone.
 """
 
 import argparse

@@ -92,7 +92,7 @@ def test_page_enhances_dropped_files(page, tmp_path):
     page.click("#play")
     wait(page, "Number(document.getElementById('seek').value) > 0.3")
     page.get_by_text("Original", exact=True).first.click()
-    assert page.locator("#picture-noisy").get_attribute("class") == "heard"
+    assert page.locator("#picture-noisy").get_attribute("class") == "playing"
     page.click("#play")
     page.locator("#strength").fill("12")
     assert page.locator("#strength-text").inner_text() == "12 dB"

@@ -167,3 +167,14 @@ def test_live_failure_is_noticed(shared_page):
       return said;
     }}""")
     assert "no longer answers" in said[0] and said[1]
+
+
+def test_page_says_that_the_sound_is_suspended(page):
+    """As without an output device, or where the browser waits for a click."""
+    page.evaluate("""() => {
+      AudioContext.prototype.resume = function () { this.suspend(); return new Promise(() => {}); };
+    }""")
+    page.select_option("#model", "live-tiny")
+    page.click("#tab-live")
+    page.click("#live-start")
+    wait(page, "document.getElementById('live-status').textContent.includes('The sound is suspended')")

@@ -32,7 +32,7 @@ function sinc(x) {
 }
 
 export class Resampler {
-  /** `from` and `to` in Hz, whole numbers; `quality` is one of QUALITY. */
+  /** `from` and `to` in Hz, integers; `quality` is one of QUALITY. */
   constructor(from, to, quality = QUALITY.file) {
     const divisor = gcd(from, to);
     this.up = to / divisor;

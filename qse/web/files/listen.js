@@ -11,8 +11,8 @@ const $ = (id) => document.getElementById(id);
 
 /** Return seconds as "m:ss". */
 export function clock(seconds) {
-  const whole = Math.floor(seconds);
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+  const total = Math.floor(seconds);
+  return `${Math.floor(total / 60)}:${String(total % 60).padStart(2, "0")}`;
 }
 
 export class ListenView {
@@ -89,8 +89,8 @@ export class ListenView {
     const original = [...this.sides].find((input) => input.checked).value === "noisy";
     const kept = original ? 1 : keptShare(this.settings.strength);
     this.player.setShares(kept, 1 - kept);
-    $("picture-noisy").classList.toggle("heard", original);
-    $("picture-enhanced").classList.toggle("heard", !original);
+    $("picture-noisy").classList.toggle("playing", original);
+    $("picture-enhanced").classList.toggle("playing", !original);
   }
 
   toggle() {

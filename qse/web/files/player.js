@@ -25,7 +25,7 @@ export class Player {
     this.duration = this.readers[0].frames / this.sampleRate;
   }
 
-  /** Set how much of the noisy and of the enhanced recording is heard. */
+  /** Set how much of the noisy and of the enhanced recording is played. */
   setShares(noisy, enhanced) {
     this.shares = [noisy, enhanced];
     this.gains?.forEach((gain, i) => gain.gain.setTargetAtTime(this.shares[i], this.context.currentTime, FADE_SECONDS / 3));

@@ -4,6 +4,7 @@ import "./ring.js";
 
 const CAPACITY = 1 << 16; // samples of a shared ring
 const ANSWER_SECONDS = 5; // without figures of the worker, after which it counts as failed
+const RESUME_MS = 3000;
 const LIMIT_SECONDS = 0.5; // of sound under way, before input is dropped
 
 /** Audio constraints: the browser's own processing would run before the model and change what it gets. */
@@ -53,11 +54,18 @@ export class LiveSession {
       }
       await this.startWorker();
       this.connect();
-      await this.context.resume();
+      await this.resume();
     } catch (error) {
       this.close();
       throw error;
     }
+  }
+
+  /** Let the sound run; without an output device or a click on the page, some browsers never answer. */
+  async resume() {
+    const timeout = new Promise((resolve) => setTimeout(resolve, RESUME_MS));
+    await Promise.race([this.context.resume(), timeout]);
+    if (this.context.state !== "running") this.onUpdate({ paused: this.context.state });
   }
 
   startWorker() {

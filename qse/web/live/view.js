@@ -24,6 +24,7 @@ export class LiveView {
       $(id).addEventListener("change", () => this.restart());
     }
     settings.addEventListener("change", ({ detail }) => (detail === "model" ? this.restart() : this.apply()));
+    addEventListener("click", () => this.paused && this.session?.context.resume());
     navigator.mediaDevices?.addEventListener?.("devicechange", () => this.listDevices());
     this.listDevices();
     if (!("setSinkId" in AudioContext.prototype)) $("output-device").title = "This browser plays on the system's output only.";
@@ -67,6 +68,7 @@ export class LiveView {
     const session = new LiveSession(this.options(), (changes) => session === this.session && this.update(changes));
     this.session = session;
     this.rtf = 0;
+    this.paused = null;
     try {
       await session.start();
       this.listDevices();
@@ -141,7 +143,7 @@ export class LiveView {
     $("figure-rtf").textContent = this.rtf.toFixed(2);
     $("figure-rtf").title = `${hop.p50.toFixed(2)} ms per hop of ${period} ms (median), ${hop.p99.toFixed(2)} ms (99th percentile)`;
     const { name } = this.settings.model;
-    if (this.paused) this.status(`The browser has paused the sound (${this.paused}): click the page, or start again.`, true);
+    if (this.paused) this.status(`The sound is ${this.paused}: click the page, or check the output device.`, true);
     else if (silent > SILENT_SECONDS) this.status("The microphone delivers silence: is it muted, or the wrong one?", true);
     else if (this.rtf > SLOW_RTF) this.status(`${name} is too slow on this device: choose a faster model.`, true);
     else if (this.bypass) this.status("Bypass: the microphone is played as it is.", true);

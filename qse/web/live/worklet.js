@@ -100,7 +100,7 @@ class LiveProcessor extends AudioWorkletProcessor {
     const starts = !this.playing && available >= this.target + QUANTUM;
     if (starts) {
       this.playing = true;
-      this.skip(available - this.target - QUANTUM); // nothing is heard yet, so that nothing is lost but latency
+      this.skip(available - this.target - QUANTUM); // nothing plays yet: this only lowers the latency
       this.note(this.played);
       available = this.output.available;
     }
