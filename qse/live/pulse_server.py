@@ -1,0 +1,48 @@
+"""Ask a PulseAudio server, or PipeWire's server for its clients, by the program pactl."""
+
+import os
+import re
+import subprocess
+
+from .devices import NoSound
+
+PATIENCE = 10.0  # seconds for an answer of the server
+
+
+class PulseError(NoSound):
+    """The sound server does not answer, or refuses."""
+
+
+def pactl(*arguments: str) -> str:
+    """Run pactl and return what it prints, in English. Raises PulseError."""
+    try:
+        done = subprocess.run(["pactl", *arguments], capture_output=True, text=True, env=in_english(), timeout=PATIENCE)
+    except FileNotFoundError as error:
+        cure = "`apt install pulseaudio-utils` (Debian, Ubuntu) or `dnf install pulseaudio-utils` (Fedora)"
+        raise PulseError(f"the program pactl is missing: {cure}") from error
+    except subprocess.TimeoutExpired as error:
+        raise PulseError("the sound server does not answer: restart it") from error
+    if done.returncode:
+        reason = done.stderr.strip().partition("\n")[0] or "no reason given"
+        raise PulseError(f"pactl {arguments[0]}: {reason}; is PulseAudio or PipeWire running (pactl info)?")
+    return done.stdout
+
+
+def defaults() -> dict[str, str]:
+    """Return the names of the default "source" and "sink", as far as there are any."""
+    found = re.findall(r"^Default (\w+): (\S+)$", pactl("info"), re.MULTILINE)
+    return {kind.lower(): name for kind, name in found}
+
+
+def listed(kind: str) -> list[dict[str, str]]:
+    """Return the fields of all objects of a kind ("sources", "sinks", "source-outputs"), and `index`, its number."""
+    found = []
+    for part in re.split(r"^[A-Z][\w ]* #", pactl("list", kind), flags=re.M)[1:]:
+        fields = dict(re.findall(r"^\t+([\w. ]+?)(?:: | = )\"?(.*?)\"?$", part, re.M))
+        found.append({"index": part.partition("\n")[0].strip(), **fields})
+    return found
+
+
+def in_english() -> dict[str, str]:
+    """Return the environment for programs whose messages are read."""
+    return {**os.environ, "LC_ALL": "C"}

@@ -1,0 +1,88 @@
+"""The sources and sinks of a PulseAudio server, or of PipeWire's server for its clients.
+
+PulseSystem offers the functions of the module sounddevice that live sound uses, so that Microphone, Loudspeaker and
+Reconnector work with it. It names sources and sinks exactly, which PortAudio's ALSA devices cannot.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from types import SimpleNamespace
+from typing import Any
+
+from .pulse_server import PulseError, defaults, listed
+from .pulse_stream import PulseStream
+
+HOST = "PulseAudio"
+
+
+class PulseSystem:
+    """A SoundSystem (see protocols.py) of the server's sources and sinks, without those in `hidden`."""
+
+    PortAudioError = PulseError
+
+    def __init__(self, hidden: Collection[str] = (), refresh: Callable[[], None] = lambda: None):
+        """`hidden`: names of sources that must not be recorded from; `refresh` is called when a session looks for its
+        devices again."""
+        self._hidden, self._refresh = hidden, refresh
+        self._devices: list[dict[str, Any]] = []
+        self._initialize()
+
+    def _initialize(self) -> None:
+        self._refresh()
+        names = defaults()
+        self._devices = [*self._listed("source", names), *self._listed("sink", names)]
+        self._defaults = [self._default("input"), self._default("output")]
+
+    def _terminate(self) -> None:
+        self._devices = []
+
+    def _listed(self, kind: str, names: dict[str, str]) -> list[dict[str, Any]]:
+        found = []
+        for fields in listed(f"{kind}s"):
+            name, spec = fields["Name"], re.match(r"\S+ (\d+)ch (\d+)Hz", fields["Sample Specification"])
+            if name in self._hidden or spec is None:
+                continue
+            channels, input = int(spec[1]), kind == "source"
+            found.append(
+                {
+                    "name": f"{fields.get('Description', '')} ({name})",
+                    "hostapi": 0,
+                    "default_samplerate": float(spec[2]),
+                    "max_input_channels": channels if input else 0,
+                    "max_output_channels": 0 if input else channels,
+                    "pulse": name,
+                    "preferred": name == names.get(kind),
+                    "monitor": fields.get("Monitor of Sink", "n/a") != "n/a",
+                }
+            )
+        return found
+
+    def _default(self, direction: str) -> int:
+        """Return the id of the server's default device; if that is hidden, of the first that is no monitor; or -1."""
+        devices = [(id, entry) for id, entry in enumerate(self._devices) if entry[f"max_{direction}_channels"]]
+        usable = [id for id, entry in devices if f"{entry['pulse']}.monitor" not in self._hidden]
+        preferred = [id for id in usable if self._devices[id]["preferred"]]
+        real = [id for id in usable if not self._devices[id]["monitor"]]
+        return next(iter(preferred or real), -1)
+
+    @property
+    def default(self) -> Any:
+        """As `sounddevice.default`: `device` holds the ids of the default input and output."""
+        return SimpleNamespace(device=self._defaults)
+
+    def query_devices(self) -> list[dict[str, Any]]:
+        """As `sounddevice.query_devices`."""
+        return self._devices
+
+    def query_hostapis(self) -> list[dict[str, Any]]:
+        """As `sounddevice.query_hostapis`."""
+        return [{"name": HOST}]
+
+    def InputStream(self, **wanted: Any) -> "PulseStream":
+        """As `sounddevice.InputStream`."""
+        name = self._devices[wanted["device"]]["pulse"]
+        return PulseStream(["parec", f"--device={name}", "--property=node.dont-reconnect=true"], wanted, self._hidden)
+
+    def OutputStream(self, **wanted: Any) -> "PulseStream":
+        """As `sounddevice.OutputStream`."""
+        return PulseStream(["pacat", "--playback", f"--device={self._devices[wanted['device']]['pulse']}"], wanted)

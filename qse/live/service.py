@@ -1,0 +1,93 @@
+"""Run `qse live` in the background as a systemd service of the user: write the unit, enable and start it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..audio.atomic_write import write_text
+from ..errors import QseError, UsageError
+
+NAME = "qse-live.service"
+UNIT = """\
+[Unit]
+Description=Remove noise from the microphone (qse live)
+After=pipewire-pulse.service pulseaudio.service
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart={command}
+Restart=on-failure
+RestartSec=5
+Environment=PYTHONUNBUFFERED=1{environment}
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def unit_path() -> Path:
+    """Return where the unit of the service lies."""
+    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(home) / "systemd" / "user" / NAME
+
+
+def unit_text(options: Sequence[str]) -> str:
+    """Return the unit that runs `qse live --plain` with `options`."""
+    code = "from qse_cli.main import main; main()"
+    command = [sys.executable, "-c", code, "live", "--plain", *options]
+    models = os.environ.get("QSE_MODELS")
+    environment = f"\nEnvironment={_quoted(f'QSE_MODELS={models}')}" if models else ""
+    return UNIT.format(command=" ".join(map(_quoted, command)), environment=environment)
+
+
+def install(options: Sequence[str]) -> Path:
+    """Write the unit, enable it for every login, and start it, again if it runs already. Return its path.
+
+    Raises QseError where there is no systemd or it refuses.
+    """
+    systemctl("--version")  # before anything is written
+    path = unit_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, unit_text(options))
+    systemctl("--user", "daemon-reload")
+    systemctl("--user", "enable", NAME)
+    systemctl("--user", "restart", NAME)
+    return path
+
+
+def uninstall() -> Path:
+    """Stop and disable the service and remove its unit. Raises UsageError if it is not installed."""
+    path = unit_path()
+    if not path.exists():
+        raise UsageError(f"{path} does not exist: the service is not installed")
+    systemctl("--user", "disable", "--now", NAME)
+    path.unlink()
+    systemctl("--user", "daemon-reload")
+    return path
+
+
+def status() -> str:
+    """Return what systemd says of the service and its last lines of output."""
+    if not unit_path().exists():
+        return f"not installed: {unit_path()} does not exist"
+    return systemctl("--user", "--no-pager", "status", NAME, check=False)
+
+
+def systemctl(*arguments: str, check: bool = True) -> str:
+    """Run systemctl and return what it prints. Raises QseError if it is missing, or fails and `check` is set."""
+    try:
+        done = subprocess.run(["systemctl", *arguments], capture_output=True, text=True)
+    except OSError as error:
+        raise QseError("systemctl is missing: qse service needs systemd; elsewhere start qse live at login") from error
+    if check and done.returncode:
+        reason = done.stderr.strip().partition("\n")[0] or f"status {done.returncode}"
+        raise QseError(f"systemctl {' '.join(arguments)}: {reason}")
+    return done.stdout or done.stderr
+
+
+def _quoted(word: str) -> str:
+    """Return a word of a unit's command as systemd reads it: quoted, without specifiers and variables."""
+    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{word}"'

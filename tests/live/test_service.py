@@ -1,0 +1,93 @@
+"""The unit file, and the calls of systemctl, by a program of that name that records them."""
+
+import configparser
+import os
+import shlex
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="systemd is Linux's")
+
+
+@pytest.fixture
+def systemctl(tmp_path, monkeypatch):
+    """A systemctl that writes its arguments to a file; returns that file, and the path of the unit."""
+    log = tmp_path / "log"
+    program = tmp_path / "bin" / "systemctl"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$*" >> {shlex.quote(str(log))}\necho "said: $*"\nexit ${{FAKE_STATUS:-0}}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("QSE_MODELS", raising=False)
+    return log, tmp_path / "config/systemd/user/qse-live.service"
+
+
+def parsed(unit):
+    parser = configparser.RawConfigParser(strict=False)
+    parser.optionxform = str
+    parser.read_string(unit)
+    return parser
+
+
+def words(line):
+    """The words of an ExecStart line as systemd makes them of quotes and doubled signs."""
+    return [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(line)]
+
+
+def test_service_install_writes_unit_and_starts_it(command, systemctl):
+    log, unit = systemctl
+    status, out, _ = command("service", "install", "--", "--virtual", "--strength", "20")
+    assert status == 0 and str(unit) in out
+    text = parsed(unit.read_text())
+    line = words(text["Service"]["ExecStart"])
+    assert line[0] == sys.executable and line[3:] == ["live", "--plain", "--virtual", "--strength", "20"]
+    assert text["Service"]["Restart"] == "on-failure" and text["Install"]["WantedBy"] == "default.target"
+    unit_calls = [f"--user {verb}" for verb in ("daemon-reload", "enable qse-live.service", "restart qse-live.service")]
+    assert log.read_text().splitlines() == ["--version", *unit_calls]
+
+
+def test_service_uninstall_removes_unit(command, systemctl):
+    log, unit = systemctl
+    command("service", "install")
+    log.unlink()
+    assert command("service", "uninstall")[0] == 0
+    assert not unit.exists()
+    assert log.read_text().splitlines() == ["--user disable --now qse-live.service", "--user daemon-reload"]
+    status, _, err = command("service", "uninstall")
+    assert status == 2 and "not installed" in err
+
+
+def test_service_status(command, systemctl):
+    assert "not installed" in command("service", "status")[1]
+    command("service", "install")
+    assert command("service", "status")[1] == "said: --user --no-pager status qse-live.service\n"
+    status, _, err = command("service", "status", "--", "--virtual")
+    assert status == 2 and "takes no options" in err
+
+
+def test_service_show_prints_unit_of_default_options(command, systemctl, monkeypatch):
+    monkeypatch.setenv("QSE_MODELS", "/a b/models")
+    out = command("service", "show")[1]
+    assert words(parsed(out)["Service"]["ExecStart"])[3:] == ["live", "--plain", "--virtual"]
+    assert '"QSE_MODELS=/a b/models"' in out
+    assert not systemctl[1].exists()
+
+
+def test_service_quotes_options(command, systemctl):
+    option = 'a "b" 50% $HOME\\x'
+    out = command("service", "show", "--", "--input", option)[1]
+    assert words(parsed(out)["Service"]["ExecStart"])[-1] == option
+
+
+def test_service_reports_failure_of_systemctl(command, systemctl, monkeypatch):
+    monkeypatch.setenv("FAKE_STATUS", "1")
+    status, _, err = command("service", "install")
+    assert status == 1 and "systemctl --version" in err and not systemctl[1].exists()
+
+
+def test_service_without_systemd_is_one_sentence(command, systemctl, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    status, _, err = command("service", "install")
+    assert status == 1 and "systemctl is missing" in err and not systemctl[1].exists()
