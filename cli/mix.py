@@ -1,4 +1,4 @@
-"""qse mix: speech and noise in, a folder of noisy and clean files out."""
+"""qse mix: mix speech and noise into a folder of noisy and clean files."""
 
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ def mix(
     recipe: Annotated[str, RECIPE] = "live-base",
     change: Change = None,
 ) -> None:
-    """Mix pairs to validate or evaluate with, as a recipe mixes what it trains on, by its seed."""
+    """Mix pairs to validate or evaluate with, as a recipe mixes its training data, by its seed."""
     from dataclasses import replace
 
     from qse.data.pair_folder import write_pairs

@@ -1,4 +1,4 @@
-"""qse train: folders of speech and noise, or an official corpus, in; a trained network out."""
+"""qse train: train a network on folders of speech and noise, or on an official corpus."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,7 +28,7 @@ def train(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     start: Annotated[
         str | None,
-        typer.Option("--from", metavar="MODEL", help="Begin with the weights of this model, or of this run's folder."),
+        typer.Option("--from", metavar="MODEL", help="Start from the weights of this model, or of this run's folder."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")] = False,
     change: Change = None,
@@ -46,7 +46,7 @@ def train(
         path = out / "config.toml"
     else:
         raise UsageError("say what to train: --recipe NAME, or --resume with the --out of a run")
-    name = path.resolve().parent.name if path.name == "config.toml" else path.stem  # of a model or a run: its own name
+    name = path.resolve().parent.name if path.name == "config.toml" else path.stem
     out = out or Path("runs") / name
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
@@ -55,23 +55,23 @@ def train(
         run(read_config(path, change or []), job, _Steps(), progress)
     header = weights.load_header(out / "checkpoint.safetensors")
     done, steps = int(header["step"]), int(header.get("steps", 0))
-    rest = f", or go on to step {steps} with --resume" if done < steps else ""
+    rest = f", or continue to step {steps} with --resume" if done < steps else ""
     typer.echo(
-        f"{out}: step {weights.weights_step(out)}; make a model of it: qse export {out} models/NAME{rest}", err=True
+        f"{out}: step {weights.weights_step(out)}; export it as a model: qse export {out} models/NAME{rest}", err=True
     )
 
 
 class _Steps:
-    """A bar on the terminal: step, loss, seconds of audio per second, time left."""
+    """Show a progress bar: step, loss, seconds of audio per second, time left."""
 
     def __init__(self) -> None:
-        self._bar: Progress | None = None  # what has begun cannot go to another process
+        self._bar: Progress | None = None  # a started bar cannot be sent to another process
 
     def __call__(self, row: dict[str, float], plan: "TrainConfig") -> None:
         if self._bar is None:
-            self._bar, self._first = _begun(plan.steps), row
-        heard, spent = row["audio"] - self._first["audio"], row["seconds"] - self._first["seconds"]
-        note = f"loss {row['loss']:.3f}  {heard / spent if spent else 0.0:.1f} s audio/s"
+            self._bar, self._first = _started(plan.steps), row
+        audio, seconds = (row[key] - self._first[key] for key in ("audio", "seconds"))
+        note = f"loss {row['loss']:.3f}  {audio / seconds if seconds else 0.0:.1f} s audio/s"
         self._bar.update(self._bar.task_ids[0], completed=row["step"], note=note)
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class _Steps:
             self._bar.stop()
 
 
-def _begun(steps: int) -> "Progress":
+def _started(steps: int) -> "Progress":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

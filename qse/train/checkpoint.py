@@ -1,7 +1,7 @@
-"""Checkpoints: one safetensors file, written beside and then renamed, so that a crash never leaves half of one.
+"""Write checkpoints: one safetensors file, renamed into place when complete, so that a crash leaves no partial file.
 
-Names: `model.*` weights and buffers, `average.*` their moving average, `optimizer.<name>.<parameter>` the state of
-its optimiser. The header holds the step and what the trainer wants to remember, as text.
+Names: `model.*` weights and buffers, `average.*` their moving average, `optimizer.<name>.<parameter>` the state of its
+optimiser, `carried.<rank>.<path>` the states of streams in each process. The header holds numbers as text.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,17 +20,19 @@ STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: (
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
-    """Writes `path` atomically. Raises QseError when there is no writing it: what was there before is still there."""
+    """Write `path` atomically. Raises QseError when that fails; an earlier file of that name is then unchanged."""
     try:
-        held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        with atomic_path(path) as beside:
-            beside.write_bytes(serialized(held, dict(header)))  # save_file would leave it to its owner alone
+        values = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        with atomic_path(path) as partial:
+            partial.write_bytes(serialized(values, dict(header)))  # save_file would let only its owner read it
     except (OSError, SafetensorError) as error:
-        raise QseError(f"{path}: cannot write the checkpoint ({error}); make room or name another folder") from error
+        raise QseError(
+            f"{path}: cannot write the checkpoint ({error}); free some space or name another folder"
+        ) from error
 
 
 def optimizer_tensors(network: nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, Tensor]:
-    """What the optimisers remember, by parameter name, without prefix."""
+    """Return the states of the optimisers, by parameter name, without prefix."""
     names = {id(parameter): name for name, parameter in network.named_parameters()}
     return {
         f"{key}.{names[id(parameter)]}": torch.as_tensor(value)
@@ -43,9 +45,9 @@ def optimizer_tensors(network: nn.Module, optimizers: Iterable[torch.optim.Optim
 def restore_optimizers(
     network: nn.Module, optimizers: Iterable[torch.optim.Optimizer], tensors: Mapping[str, Tensor]
 ) -> None:
-    """The inverse of `optimizer_tensors`; a parameter that was never updated has no state.
+    """Restore the states of `optimizer_tensors`; a parameter that was never updated has none.
 
-    What another kind of optimiser remembered of a parameter is left out: a run may change its optimiser.
+    States of another kind of optimiser are left out: a run may change its optimiser.
     """
     parameters = dict(network.named_parameters())
     owners = {p: optimizer for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}

@@ -1,4 +1,4 @@
-"""What a run leaves to read: train.csv, valid.csv, and both as curves.png."""
+"""Log a run: train.csv, valid.csv, and both as curves.png."""
 
 import csv
 from pathlib import Path
@@ -7,22 +7,22 @@ from ..audio.atomic_write import atomic_path
 
 
 class MetricsLog:
-    """Adds rows to CSV files in `folder`, each rewritten whole beside and renamed, and draws them."""
+    """Add rows to CSV files in `folder`, each rewritten atomically, and draw them."""
 
     def __init__(self, folder: Path):
         self.folder = folder
 
     def add(self, table: str, row: dict[str, float]) -> None:
-        """One more line in `table`.csv. A column that is new leaves nan in the rows before it."""
+        """Add a row to `table`.csv. A new column is nan in the rows before it."""
         self._write(table, [*self._rows(table), row])
 
     def rewind(self, step: int) -> None:
-        """Forgets the rows after `step`: a run that resumes from there writes them again."""
+        """Remove the rows after `step`: a run that resumes from there writes them again."""
         for table in ("train", "valid"):
             self._write(table, [row for row in self._rows(table) if row["step"] <= step])
 
     def draw(self) -> None:
-        """curves.png: the loss and each validation metric over the steps."""
+        """Draw curves.png: the loss and each validation metric over the steps."""
         from matplotlib.figure import Figure
 
         train, valid = self._rows("train"), self._rows("valid")
@@ -40,7 +40,7 @@ class MetricsLog:
             path.unlink(missing_ok=True)
             return
         columns = dict.fromkeys(name for row in rows for name in row)
-        with atomic_path(path) as beside, beside.open("w", newline="") as file:
+        with atomic_path(path) as partial, partial.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(columns), restval="nan")
             writer.writeheader()
             writer.writerows({name: _text(value) for name, value in row.items()} for row in rows)

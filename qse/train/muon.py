@@ -1,8 +1,8 @@
-"""Muon for quaternion weights: momentum whose singular values are made alike before it becomes a step.
+"""Optimise quaternion weights by Muon: momentum, its singular values equalised, is the step.
 
 Jordan et al. 2024 ("Muon: An optimizer for hidden layers in neural networks"), with steps of the size of Adam's (Liu et
 al. 2025, "Muon is scalable for LLM training", section 2.2). It works on the real matrices of the weights (main paper,
-Eq. 28): their sums, products and transposes keep that pattern, so the step is one of quaternions again.
+Eq. 28): sums, products and transposes keep that pattern, so that the step is a quaternion weight again.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ SIZE = 0.2  # root mean square of a step of learning rate 1
 
 
 class QuaternionMuon(torch.optim.Optimizer):
-    """For weights (4, out, in, *kernel), each as one matrix, and (gates, 4, out, in), each gate as one.
+    """Muon for weights (4, out, in, *kernel), each as one matrix, and (gates, 4, out, in), each gate as one.
 
     Decoupled weight decay, Nesterov momentum. State: `momentum`, of the shape of the weight.
     """
@@ -39,28 +39,32 @@ class QuaternionMuon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            shapes = defaultdict(list)  # what has one shape is worked out at once: a GPU starts fewer kernels
+            shapes = defaultdict(list)  # weights of one shape are one batch, for few kernel launches
             for weight in group["params"]:
                 if weight.grad is not None:
                     shapes[weight.shape].append(weight)
             for weights in shapes.values():
-                ahead = torch.stack([self._ahead(weight, weight.grad, group["momentum"]) for weight in weights])
-                steps = alike(ahead.flatten(0, 1) if group["gated"] else ahead).view_as(ahead)
-                for weight, step in zip(weights, steps, strict=True):
-                    weight.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=group["lr"])
+                directions = torch.stack(self._directions(weights, group["momentum"]))
+                gated = directions.flatten(0, 1) if group["gated"] else directions
+                steps = equalised(gated).view_as(directions).unbind()
+                torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
+                torch._foreach_sub_(weights, steps, alpha=group["lr"])
 
-    def _ahead(self, weight: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:
-        """Nesterov's direction."""
-        state = self.state[weight]
-        if not state:
-            state["momentum"] = torch.zeros_like(weight)
-        return gradient.lerp(state["momentum"].lerp_(gradient, 1 - momentum), momentum)
+    def _directions(self, weights: list[nn.Parameter], momentum: float) -> list[Tensor]:
+        """Update the momenta and return Nesterov's directions."""
+        for weight in weights:
+            if not self.state[weight]:
+                self.state[weight]["momentum"] = torch.zeros_like(weight)
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        momenta = [self.state[weight]["momentum"] for weight in weights]
+        torch._foreach_lerp_(momenta, gradients, 1 - momentum)
+        return list(torch._foreach_lerp(gradients, momenta, momentum))
 
 
-def alike(weight: Tensor) -> Tensor:
-    """(n, 4, out, in, *kernel) -> (n, 4, out, inputs of all positions): singular values of each alike, RMS near `SIZE`.
+def equalised(weight: Tensor) -> Tensor:
+    """Equalise the singular values of each of n weights, by Newton-Schulz iterations; the RMS is then near `SIZE`.
 
-    Kernels count as further inputs. Newton-Schulz iterations; a weight of zeros stays zero.
+    (n, 4, out, in, *kernel) -> (n, 4, out, inputs of all positions): kernels count as further inputs. Zeros stay zeros.
     """
     weight = weight.flatten(3)
     n, _, out, into = weight.shape

@@ -1,4 +1,4 @@
-"""Who trains what: Muon the quaternion weights, if it is wanted, AdamW everything else."""
+"""Assign weights to optimisers: quaternion weights to Muon, where a recipe says so, everything else to AdamW."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ NAMES = ("adamw", "muon")
 
 
 def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight_decay: float) -> list[Optimizer]:
-    """One or two, AdamW first, every parameter of `network` in one of them. Gains and biases do not decay: a branch
-    that has no say for a while would never have one again.
+    """Return one or two optimisers, AdamW first; every parameter of `network` is in one of them.
 
-    Raises QseError where there is nothing for Muon to train.
+    Gains and biases do not decay: a branch whose gain reached zero would stay there. Raises QseError where there is
+    nothing for Muon to train.
     """
     made = []
     if name == "muon":

@@ -1,7 +1,7 @@
-"""A network with more channels that begins as the narrow one, so that training can go on from there.
+"""Widen trained weights: a network with more channels computes at first what the narrow one does.
 
-Some channels, or all, are there several times, and what reads them splits its weight among the copies at random, so
-that these learn different things (Chen, Goodfellow & Shlens 2016, "Net2Net: Accelerating Learning via Knowledge
+Some channels, or all, are copied, and the weights of the next layer are divided among the copies at random, so that
+these learn different things (Chen, Goodfellow & Shlens 2016, "Net2Net: Accelerating Learning via Knowledge
 Transfer").
 """
 
@@ -21,11 +21,11 @@ from ..nn.research.token import GlobalToken
 
 
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """`narrow`, the weights of `network` with fewer channels and as many heads, as `network` needs them.
+    """Return `narrow`, the weights of `network` with fewer channels and as many heads, widened to `network`.
 
-    With a multiple of the channels it computes the same; with others nearly that, for the mean and the RMS of a layer
-    norm are those of all channels, copies among them. What would have to shrink stays as it is, and so does all in a
-    network of another algebra, or of real layers.
+    With a multiple of the channels it computes the same; with others nearly the same, for the mean and the RMS of a
+    layer norm include the copies. A weight that would have to shrink is unchanged, and so are all in a network of
+    another algebra, or of real layers.
     """
     wide, sizes = {}, {name: tensor.shape for name, tensor in network.state_dict().items()}
     for path, module in network.named_modules():
@@ -53,9 +53,9 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
 
 
 def _origin(sizes: Sequence[int], olds: Sequence[int]) -> Tensor:
-    """Whose copy each channel is, of parts of so many channels side by side that had so many: in order, none left out.
+    """Return which old channel each new channel copies, for parts of `sizes` channels that had `olds`, in order.
 
-    Parts that grow alike, such as heads, are one: then a channel's copy lies in its own part.
+    Parts that grow by the same factor, such as heads, are one part: a copy then lies in the part of its channel.
     """
     starts = [sum(olds[:part]) for part in range(len(olds))]
     parts = [torch.arange(size) * old // size + at for size, old, at in zip(sizes, olds, starts, strict=True)]
@@ -63,13 +63,13 @@ def _origin(sizes: Sequence[int], olds: Sequence[int]) -> Tensor:
 
 
 def _shares(weight: Tensor, dim: int, origin: Tensor, random: torch.Generator) -> Tensor:
-    """Random numbers as `weight`, those of all copies of a channel with the sum of one."""
+    """Return random numbers in the shape of `weight`; those of all copies of a channel sum to one."""
     share = torch.rand(weight.shape, generator=random)
     return share / torch.zeros_like(share).index_add(dim, origin, share).index_select(dim, origin)
 
 
 def _inputs(network: nn.Module) -> dict[str, int]:
-    """Of every weight that sums over channels: the dimension that holds them."""
+    """Return, for every weight that sums over channels, the dimension that holds them."""
     found: dict[str, int] = {}
     for path, module in network.named_modules():
         found |= {f"{path}.{name}": 2 for name in WEIGHTS.get(type(module), ())}  # 4, out, in, *kernel
@@ -80,7 +80,7 @@ def _inputs(network: nn.Module) -> dict[str, int]:
 
 
 def _dense(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The origins of what the convolutions of dense blocks read: a block's input and its layers may grow unlike."""
+    """Return the origins of the inputs of dense blocks: their input and their layers may grow differently."""
     found = {}
     for path, block in network.named_modules():
         first = f"{path}.layers.layer0.conv.conv.weight"
@@ -95,7 +95,7 @@ def _dense(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor
 
 
 def _queries(network: nn.Module) -> dict[str, int]:
-    """What attention is proportional to before its scale, and of how many equal parts of it the first is meant."""
+    """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
     found = {}
     for path, module in network.named_modules():
         if isinstance(module, GlobalToken):

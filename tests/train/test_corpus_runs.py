@@ -102,11 +102,11 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
     sets = [word for change in changes for word in ("--set", change)]
     status, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets)
     assert status == 0, error
-    assert error.endswith("step 2; make a model of it: qse export runs/voicebank models/NAME\n")
+    assert error.endswith("step 2; export it as a model: qse export runs/voicebank models/NAME\n")
     assert read_config(tmp_path / "runs/voicebank/config.toml").dataset == "voicebank"
     short = "--out", "short", "--hours", 0, "--set", "train.steps=2"
     _, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets, *short)
-    assert "short: step 1; make a model of it: qse export short models/NAME, or go on to step 2 with --resume" in error
+    assert "short: step 1; export it as a model: qse export short models/NAME, or continue to step 2 with --resume" in error
     assert weights.load(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA"
     before = (tmp_path / "runs/voicebank/config.toml").read_text()
     for words in (["--recipe", "voicebank"], ["--out", "runs/voicebank"]):  # a run goes on as it began

@@ -10,7 +10,7 @@ import twins
 from torch import nn
 
 from qse.nn.quaternion import hamilton_matrix
-from qse.train.muon import SIZE, QuaternionMuon, alike
+from qse.train.muon import SIZE, QuaternionMuon, equalised
 
 PLAN = replace(twins.PLAN, optimizer="muon")
 
@@ -19,7 +19,7 @@ PLAN = replace(twins.PLAN, optimizer="muon")
 def test_muon_step_approximates_the_polar_factor(shape):
     torch.manual_seed(0)
     weight = torch.randn(4, *shape, dtype=torch.float64)
-    step = alike(weight[None]).view_as(weight)
+    step = equalised(weight[None]).view_as(weight)
     real, of_step = hamilton_matrix(weight).flatten(1), hamilton_matrix(step).flatten(1)
     left, _, right = torch.linalg.svd(real, full_matrices=False)
     values = torch.linalg.svdvals(of_step) / (SIZE * max(real.shape) ** 0.5)
@@ -31,11 +31,11 @@ def test_muon_step_approximates_the_polar_factor(shape):
 
 def test_muon_treats_gates_separately():
     weight = torch.randn(3, 4, 5, 2)
-    torch.testing.assert_close(alike(weight), torch.cat([alike(gate[None]) for gate in weight]))
+    torch.testing.assert_close(equalised(weight), torch.cat([equalised(gate[None]) for gate in weight]))
 
 
 def test_muon_keeps_zeros():
-    assert not alike(torch.zeros(1, 4, 3, 2)).any()
+    assert not equalised(torch.zeros(1, 4, 3, 2)).any()
 
 
 def test_muon_reaches_the_minimum():

@@ -18,7 +18,7 @@ from qse.train import parallel
 
 
 def test_launch_reports_a_killed_process():
-    with pytest.raises(QseError, match=r"signal SIGKILL; where a checkpoint lies, --resume goes on from there$"):
+    with pytest.raises(QseError, match=r"signal SIGKILL; if there is a checkpoint, --resume continues from there$"):
         parallel.launch(processes.killed, 2)
 
 
@@ -57,11 +57,11 @@ def test_launch_passes_signals_on():
             self.ended += 1
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with parallel._signals_passed_on() as (crew, heard):
-        crew.append(Process())
+    with parallel._signals_passed_on() as (children, received):
+        children.append(Process())
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGINT)  # which the terminal has sent them itself
-        assert crew[0].ended == 1 and heard == [signal.SIGTERM, signal.SIGINT]
+        assert children[0].ended == 1 and received == [signal.SIGTERM, signal.SIGINT]
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
