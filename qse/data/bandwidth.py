@@ -4,7 +4,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 FULL_BAND_CUTOFF = 18500.0  # Hz: a recording must reach this to serve as full-band speech or noise
-DEPTH = 80.0  # dB below the strongest band, the range of a 16-bit recording
+DEPTH = 80.0  # dB below the strongest band
+ROUNDING = 4 * 2.0**-30 / 12  # variance of 16-bit rounding, and 6 dB: what is not above it is no content
 BAND = 250.0  # Hz
 SECONDS = 60  # of a recording that are looked at
 
@@ -12,16 +13,20 @@ SECONDS = 60  # of a recording that are looked at
 def cutoff(audio: np.ndarray, sample_rate: int) -> float:
     """Return the highest frequency in Hz at which the average spectrum is within DEPTH of its strongest band.
 
-    audio: (samples,) at `sample_rate`. Frames of 2048 samples within 40 dB of the loudest count; 0 for silence.
+    audio: (samples,) at `sample_rate`, int16 or floats in [-1, 1]; what does not rise above 16-bit rounding does not
+    count. Frames of 2048 samples within 40 dB of the loudest are averaged; 0 for silence.
     """
-    audio = audio[: SECONDS * sample_rate].astype(np.float32)
+    scale = 1 / 32768 if audio.dtype.kind == "i" else 1.0
+    audio = audio[: SECONDS * sample_rate].astype(np.float32) * scale
     frames = sliding_window_view(np.pad(audio, (0, max(0, 2048 - len(audio)))), 2048)[::2048]
     energy = np.square(frames).mean(1)
     if not energy.max() > 0:
         return 0.0
     frames = frames[energy >= energy.max() * 1e-4]
-    power = np.square(np.abs(np.fft.rfft(frames * np.hanning(2048)))).mean(0)
+    window = np.hanning(2048)
+    power = np.square(np.abs(np.fft.rfft(frames * window))).mean(0)
     width = max(1, round(BAND / sample_rate * 2048))
     bands = power[: len(power) // width * width].reshape(-1, width).mean(1)
-    highest = np.flatnonzero(bands >= bands.max() * 10 ** (-DEPTH / 10))[-1]
-    return float((highest + 1) * width * sample_rate / 2048)
+    least = max(bands.max() * 10 ** (-DEPTH / 10), ROUNDING * np.square(window).sum())
+    content = np.flatnonzero(bands >= least)
+    return float((content[-1] + 1) * width * sample_rate / 2048) if len(content) else 0.0

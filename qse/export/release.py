@@ -109,7 +109,7 @@ def _scores(
 ) -> Mapping[str, str | float]:
     """Score the network on `valid`, or look up the run's own validation; empty where there is neither."""
     if valid:
-        return validate(network, read_pairs(find_pairs(valid, sample_rate)), torch.device("cpu"))
+        return validate(network, read_pairs(find_pairs(valid, sample_rate), sample_rate), torch.device("cpu"))
     if "mean_with" in header or not (run / "valid.csv").exists():  # no run has scores of a mean
         return {}
     with (run / "valid.csv").open(newline="") as file:

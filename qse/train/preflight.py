@@ -87,9 +87,10 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
         raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
     if rate != config.mix.sample_rate:
         raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
-    if rate != SAMPLE_RATE and (config.loss.pesq or config.loss.stoi):
+    if rate % SAMPLE_RATE and (config.loss.pesq or config.loss.stoi):
+        cure = "set their weights to 0"
         raise QseError(
-            f"the losses pesq and stoi need {SAMPLE_RATE} Hz, the model works at {rate}: set their weights to 0"
+            f"the losses pesq and stoi need a multiple of {SAMPLE_RATE} Hz, the model works at {rate}: {cure}"
         )
 
 
@@ -98,7 +99,7 @@ def _check_segment(config: RunConfig, network: nn.Module) -> None:
     samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)
     signal = torch.zeros(1, max(1, samples))
     try:
-        composite(config.loss, clean=signal, enhanced=signal, noisy=signal)
+        composite(config.loss, clean=signal, enhanced=signal, noisy=signal, sample_rate=config.mix.sample_rate)
         enough = samples >= (0.4 * config.mix.sample_rate if config.loss.stoi else 1)
     except RuntimeError:
         enough = False

@@ -18,7 +18,7 @@ from .loop import TrainingLoop
 from .parallel import launch
 from .preflight import Start, prepare
 from .recipe import RunConfig, write_config
-from .stateful_training import training_loss
+from .stateful_training import sample_rates, training_loss
 from .stopping import StopRequest
 from .trainer import Trainer
 from .training_log import Report, TrainingLog
@@ -55,7 +55,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
         noisy, clean = source.batch(step, plan.batch, rank)
         return noisy.to(device), clean.to(device)
 
-    loss = training_loss(config.loss, plan.carry_state_probability)
+    loss = training_loss(config.loss, plan.carry_state_probability, sample_rates(config))
     trainer = Trainer(network, loss, batches, plan, device, rank)
     if job.start:
         trainer.begin(Path(job.start).resolve().name, start.header)
@@ -78,11 +78,11 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source
     if job.data:
         return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
     assert job.speech and job.noise
-    return sources.folders(job.speech, job.noise, mix, seed, device)
+    return sources.folders(job.speech, job.noise, mix, seed, device, wide_share=config.train.wide_band_share)
 
 
 def _pairs(config: RunConfig, job: Job) -> list[Utterance]:
     """Read the pairs to validate with, if there are any."""
     if job.valid:
-        return read_pairs(find_pairs(job.valid, config.mix.sample_rate))
+        return read_pairs(find_pairs(job.valid, config.mix.sample_rate), config.mix.sample_rate)
     return read_pairs(sources.validation(config.dataset, job.data)) if job.data else []

@@ -1,37 +1,58 @@
 """Compute the loss of a step in which some items continue from the state at the end of the step before."""
 
+from collections.abc import Mapping
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
+from ..data.multi_rate import WIDE_BAND, wide_band
 from ..losses.composite import LossConfig, composite
 from ..networks import enhance
 from ..networks.streaming import StreamingEnhancer
 from ..nn.state import flatten_state, unflatten_state
+from .recipe import RunConfig
 from .trainer import Carried, Loss, Terms
 
 
-def training_loss(config: LossConfig, carry_state_probability: float = 0.0) -> Loss:
+def training_loss(
+    config: LossConfig, carry_state_probability: float = 0.0, sample_rates: Mapping[int, int] | None = None
+) -> Loss:
     """Return the composite loss of the enhanced against the clean signal, as the trainer calls it.
 
     carry_state_probability: that an item starts from the state at the end of the step before rather than from zero. A
     stream in use runs for long, and speakers and noises change in it. Of a network that carries its state the loss
     compares whole hops without the last `latency` samples, which come out with the next hops. States of a step whose
     loss is not finite are carried as zero.
+    sample_rates: of a network that trains at several, the rate in Hz of a segment by its length in samples; each rate
+    carries states of its own.
     """
 
     def loss(network: nn.Module, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
+        rate = sample_rates[noisy.shape[1]] if sample_rates else WIDE_BAND
+        if sample_rates and isinstance(network, StreamingEnhancer):
+            network = network.at(rate)
+        judge = partial(composite, config, sample_rate=rate)
         if not carry_state_probability or not isinstance(network, StreamingEnhancer):
-            return *composite(config, clean=clean, enhanced=enhance(network, noisy), noisy=noisy), {}
+            return *judge(clean=clean, enhanced=enhance(network, noisy), noisy=noisy), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
-        begin = {name: _masked(state, kept) for name, state in carried.items()}
+        prefix = f"{rate}/" if sample_rates else ""
+        begin = {name.removeprefix(prefix): _masked(s, kept) for name, s in carried.items() if name.startswith(prefix)}
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
         enhanced, state = network(noisy[:, : samples + network.latency], unflatten_state(begin) or None)
         enhanced, clean = enhanced[:, network.latency :], clean[:, :samples]
-        total, terms = composite(config, clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
+        total, terms = judge(clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
         finite = total.isfinite()  # stays on the device: nothing waits for it
-        return total, terms, {name: torch.where(finite, s.detach(), 0.0) for name, s in flatten_state(state).items()}
+        after = {prefix + name: torch.where(finite, s.detach(), 0.0) for name, s in flatten_state(state).items()}
+        return total, terms, {**carried, **after}
 
     return loss
+
+
+def sample_rates(config: RunConfig) -> dict[int, int] | None:
+    """Return the sample rate in Hz of a segment by its length, for a run that trains above 16 kHz; else None."""
+    mixes = (config.mix, wide_band(config.mix))
+    return {mix.samples: mix.sample_rate for mix in mixes} if config.mix.sample_rate > WIDE_BAND else None
 
 
 def compared_samples(network: nn.Module, samples: int, carry_state_probability: float) -> int:

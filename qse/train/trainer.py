@@ -78,9 +78,11 @@ class Trainer:
         return values, bool(stops > 0)
 
     def _backward(self, total: Tensor) -> list[Tensor]:
-        """Return the gradients of this loss. Zeros stay where a parameter had no part in it, once it had one."""
-        if old := self._gradients():
-            torch._foreach_zero_(old)
+        """Return the gradients of this loss: zeros where a parameter had no part in it."""
+        for parameter in self.network.parameters():
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        torch._foreach_zero_(self._gradients())
         total.backward()
         return self._gradients()
 

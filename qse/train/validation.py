@@ -1,4 +1,4 @@
-"""Validation while training: enhanced pairs against clean ones, by the metrics that users read."""
+"""Validate during training: score enhanced pairs against clean ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,35 +12,38 @@ from torch import nn
 from ..data.datasets import Pair, pair_folders
 from ..errors import QseError
 from ..evaluate.metrics import SAMPLE_RATE, score_pair
-from ..evaluate.reading import read_pair
+from ..evaluate.reading import common_rate, read_pair
 from ..networks import enhance
+from ..networks.streaming import StreamingEnhancer
 from .parallel import gather
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
-SHORTEST, LONGEST = 0.5, 30  # seconds: STOI needs 0.4 of speech, and PESQ's code dies of some 50 stretches of it
+SHORTEST, LONGEST = 0.5, 30  # seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
 
 
 @dataclass(frozen=True)
 class Utterance:
-    """float32 (samples,), noisy and clean, of one length, at SAMPLE_RATE."""
+    """float32 (samples,), noisy and clean, of one length, at `sample_rate` in Hz."""
 
     name: str
     noisy: np.ndarray
     clean: np.ndarray
+    sample_rate: int = SAMPLE_RATE
 
 
 def quality(scores: dict[str, float]) -> float:
-    """The one number by which the best weights are kept: mean WB-PESQ, and 10 dB of SI-SDR count as much as a point."""
+    """Return the score by which the best weights are kept: mean WB-PESQ plus SI-SDR in dB divided by 10."""
     return scores["pesq_wb"] + scores["si_sdr"] / 10
 
 
 def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:
-    """The files of equal names in `folder`/noisy and `folder`/clean. Raises QseError when there are none.
+    """Return the files of equal names in `folder`/noisy and `folder`/clean. Raises QseError when there are none.
 
-    `sample_rate` is the network's: the metrics are defined at SAMPLE_RATE alone.
+    `sample_rate` is the network's, a multiple of SAMPLE_RATE, at which the metrics are defined.
     """
-    if sample_rate != SAMPLE_RATE:
-        raise QseError(f"{folder}: validation works at {SAMPLE_RATE} Hz, not at {sample_rate}; train without --valid")
+    if sample_rate % SAMPLE_RATE:
+        needs = f"a model at {SAMPLE_RATE} Hz or a multiple, this one works at {sample_rate} Hz"
+        raise QseError(f"{folder}: validation needs {needs}; train without --valid")
     noisy, clean = folder / "noisy", folder / "clean"
     if not (noisy.is_dir() and clean.is_dir()):
         raise QseError(f"{folder}: no pairs; put files of equal names into {noisy} and {clean}")
@@ -48,29 +51,33 @@ def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:
 
 
 def fingerprint(pairs: list[Utterance]) -> str:
-    """What tells pairs from others: scores are compared only among the same."""
+    """Return a hash of the pairs: scores are compared only on equal pairs."""
     digest = sha256()
     for pair in pairs:
         digest.update(pair.noisy.tobytes() + pair.clean.tobytes())
     return digest.hexdigest()
 
 
-def read_pairs(pairs: list[Pair]) -> list[Utterance]:
-    """Raises QseError for a pair that does not fit together, or that no metric can judge."""
-    return [_read(pair) for pair in pairs]
+def read_pairs(pairs: list[Pair], sample_rate: int = SAMPLE_RATE) -> list[Utterance]:
+    """Read pairs at `sample_rate`, that of the network, if all files have it, else at SAMPLE_RATE.
+
+    Raises QseError for a pair that does not fit together, or that no metric can judge.
+    """
+    rate = sample_rate if sample_rate > SAMPLE_RATE and common_rate(pairs) == sample_rate else SAMPLE_RATE
+    return [_read(pair, rate) for pair in pairs]
 
 
-def _read(pair: Pair) -> Utterance:
-    clean, noisy = read_pair(pair, needs_clean=True)
+def _read(pair: Pair, rate: int) -> Utterance:
+    clean, noisy = read_pair(pair, needs_clean=True, sample_rate=rate)
     if clean is None or not clean.any():
-        raise QseError(f"{pair.clean}: is silent, and no metric has a value against silence; leave the pair out")
-    if not SHORTEST <= len(clean) / SAMPLE_RATE <= LONGEST:
+        raise QseError(f"{pair.clean}: is silent, and metrics are undefined against silence; leave the pair out")
+    if not SHORTEST <= len(clean) / rate <= LONGEST:
         raise QseError(f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out")
     try:
-        score_pair(clean=clean, enhanced=noisy, metrics=["stoi", "pesq_wb"])
+        score_pair(clean=clean, enhanced=noisy, sample_rate=rate, metrics=["stoi", "pesq_wb"])
     except ValueError as error:
-        raise QseError(f"{pair.clean}: cannot be judged ({error}); leave the pair out") from error
-    return Utterance(pair.name, noisy.astype(np.float32), clean.astype(np.float32))
+        raise QseError(f"{pair.clean}: cannot be scored ({error}); leave the pair out") from error
+    return Utterance(pair.name, noisy.astype(np.float32), clean.astype(np.float32), rate)
 
 
 def validate(
@@ -81,7 +88,10 @@ def validate(
     processes: int = 1,
     stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, float]:
-    """Means of METRICS over all pairs; every process scores its share, all get the result.
+    """Return the means of METRICS over all pairs; every process scores its share, all get the result.
+
+    Pairs above SAMPLE_RATE have the SNR of the band above 8 kHz in addition, as `band_snr`. A network for a higher rate
+    than that of the pairs works at theirs.
 
     nan where a pair has no score, as when the network is silent: a bad moment of the network does not end a run.
     Nothing where one of the processes was `stopped` before it had scored its share.
@@ -92,14 +102,16 @@ def validate(
     network.train(training)
     if len(rows) < len(pairs):
         return {}
-    return {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
+    return {metric: float(np.mean([row[metric] for row in rows])) for metric in rows[0]}
 
 
 @torch.no_grad()
 def _score(network: nn.Module, pair: Utterance, device: torch.device) -> dict[str, float]:
-    noisy = torch.from_numpy(pair.noisy).to(device)[None]
-    enhanced = enhance(network, noisy)[0].float().cpu().numpy()
+    noisy, rate = torch.from_numpy(pair.noisy).to(device)[None], pair.sample_rate
+    part = network.at(rate) if isinstance(network, StreamingEnhancer) else network
+    enhanced = enhance(part, noisy)[0].float().cpu().numpy()
+    metrics = METRICS if rate == SAMPLE_RATE else (*METRICS, "band_snr")
     try:
-        return score_pair(clean=pair.clean, enhanced=enhanced, metrics=METRICS)
+        return score_pair(clean=pair.clean, enhanced=enhanced, sample_rate=rate, metrics=metrics)
     except ValueError:
-        return dict.fromkeys(METRICS, float("nan"))
+        return dict.fromkeys(metrics, float("nan"))

@@ -1,4 +1,4 @@
-"""A run that begins with the weights of a model that is there already: deeper, wider, or without some branches."""
+"""Start a run from the weights of another model: deeper, wider, or with pruned branches."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,13 +10,14 @@ from ..model_folder import weights_of
 from ..networks import weights as trained_weights
 from ..networks.bottleneck import DualPathBlock
 from ..runtime.zoo import available, find
+from .new_ranges import add_ranges
 from .widen import widen
 
 
 def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
-    """Gives `network` the weights of a model or a run, and returns what their file says of them.
+    """Load the weights of a model or a run into `network`, and return the header of their file.
 
-    `folder` is that of either, or the name of an installed model, which goes before a folder of that name.
+    `folder` is that of either, or the name of an installed model, which has precedence over a folder of that name.
 
     That model may have fewer channels (`widen`) and fewer blocks: until training changes it, `network` computes what
     that model does, or nearly that, but for the branches that it does `without`. Raises QseError where there are no
@@ -39,7 +40,7 @@ def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
     left_out = tuple(name + branch for name, block in blocks.items() for branch in block.pruned_parts())
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
-    found = network.load_state_dict(widen(network, weights), strict=False)
+    found = network.load_state_dict(add_ranges(network, widen(network, weights)), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")

@@ -18,10 +18,14 @@ def test_cutoff_finds_the_edge_of_a_low_pass(frequency):
 
 
 def test_cutoff_is_that_of_active_frames():
-    noise = scipy.signal.resample(RNG.standard_normal(16000), 48000)  # nothing above 8 kHz
-    click = np.zeros(48000)
-    click[24000] = 1e-3
-    assert cutoff(np.concatenate([noise, click]), 48000) < 9000
+    noise = scipy.signal.resample(RNG.standard_normal(16000), 48000)[: 23 * 2048]  # whole frames, up to 8 kHz
+    pause = 1e-3 * RNG.standard_normal(48000)  # more than 40 dB below
+    assert cutoff(np.concatenate([noise, pause]), 48000) < 9000
+
+
+def test_cutoff_ignores_rounding():
+    quiet = 0.001 * scipy.signal.resample(RNG.standard_normal(16000), 48000)
+    assert cutoff(np.rint(quiet * 32768).astype(np.int16), 48000) < 9000
 
 
 def test_cutoff_of_white_noise_silence_and_short_clips():

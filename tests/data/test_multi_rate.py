@@ -13,7 +13,7 @@ from qse.data.multi_rate import MultiRateSource, wide_band
 from qse.data.sources import folders
 from qse.errors import QseError
 
-MIX = MixConfig(sample_rate=48000, segment=0.1, rooms=1, band=(3400.0, 20000.0))
+MIX = MixConfig(sample_rate=48000, segment=0.1, rooms=1, low_pass=(3400.0, 20000.0))
 CPU = torch.device("cpu")
 
 
@@ -40,7 +40,7 @@ def test_multi_rate_source_draws_by_its_share_and_alike_in_all_processes():
 
 def test_wide_band_keeps_low_pass_filters_below_8_khz():
     mix = wide_band(MIX)
-    assert (mix.sample_rate, mix.band, mix.segment) == (16000, (3400.0, 7500.0), 0.1)
+    assert (mix.sample_rate, mix.low_pass, mix.segment) == (16000, (3400.0, 7500.0), 0.1)
 
 
 @pytest.fixture

@@ -1,0 +1,55 @@
+"""Extend trained weights to a network with more ranges of the spectrum on top, as from 16 to 48 kHz.
+
+A new range starts from the highest one that was trained: its kernels are stretched to the wider bands, so that it
+treats its bands alike, and the new bands have the embedding of the last one.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..networks.bottleneck import DualPathBlock
+from ..nn.band_split import BandMerge, BandSplit
+
+
+def add_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return `weights` with those of the ranges and bands that `network` has in addition; others stay as they are."""
+    found = dict(weights)
+    for path, module in network.named_modules():
+        if isinstance(module, BandSplit):
+            for n, (_, width) in enumerate(module.ranges):
+                _add(found, f"{path}.convs.{n}.weight", f"{path}.convs.{n - 1}.weight", width, _stretched_split)
+        elif isinstance(module, BandMerge):
+            for n, (_, width) in enumerate(module.ranges):
+                for part in ("weight", "bias"):
+                    name, below = (f"{path}.ups.{m}.conv.{part}" for m in (n, n - 1))
+                    _add(found, name, below, (module.ranges[n - 1][1], width), _stretched_merge)
+        elif isinstance(module, DualPathBlock) and f"{path}.band" in found and len(found) > len(weights):  # new ranges
+            band = found[f"{path}.band"]
+            missing = max(0, len(module.band) - len(band))
+            found[f"{path}.band"] = torch.cat([band, band[-1:].expand(missing, *band.shape[1:])])
+    return found
+
+
+def _add(
+    weights: dict[str, Tensor], name: str, below: str, widths: Any, stretched: Callable[[Tensor, Any], Tensor]
+) -> None:
+    """Make the weight `name` from that of the range below, if it is missing."""
+    if name not in weights and below in weights:
+        weights[name] = stretched(weights[below], widths)
+
+
+def _stretched_split(weight: Tensor, width: int) -> Tensor:
+    """Stretch (4, C, 1, 1, bins) to the kernel of a band of `width` bins; its sum stays the same."""
+    bins = width + 2 * BandSplit.MARGIN
+    wide = F.interpolate(weight.flatten(0, 3)[None], bins, mode="linear")[0]
+    return wide.view(*weight.shape[:-1], bins) * (weight.shape[-1] / bins)
+
+
+def _stretched_merge(weight: Tensor, widths: tuple[int, int]) -> Tensor:
+    """Repeat the filters of a band of the first width, (4, width * C', ...), over the bins of the second."""
+    old, new = widths
+    return weight.unflatten(1, (old, -1))[:, torch.arange(new) * old // new].flatten(1, 2)

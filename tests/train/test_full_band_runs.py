@@ -1,0 +1,99 @@
+"""Training a network above 16 kHz: at both of its rates, from the weights of a network for 16 kHz."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import soundfile
+from twins import CONFIG, PLAN, TINY, lines
+
+from qse.data.mix_config import MixConfig
+from qse.losses.composite import LossConfig
+from qse.networks import build_network, weights
+from qse.train.job import Job
+from qse.train.new_ranges import add_ranges
+from qse.train.run import train
+from qse.train.stateful_training import sample_rates, training_loss
+from qse.train.warm_start import grow
+
+RANGES = {"ranges": ((16, 2), (16, 4))}
+WIDE = {**TINY, **RANGES, "hop_length": 24, "overlap": 16}
+FULL = {
+    **WIDE, "sample_rate": 48000, "n_fft": 192, "hop_length": 72, "overlap": 48, "ranges": (*RANGES["ranges"], (64, 8)),
+}  # fmt: skip
+LOSS = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0, snr=1, high_band=1)
+MIX = MixConfig(sample_rate=48000, segment=0.25, rooms=1)
+PLAN48 = replace(PLAN, steps=6, carry_state_probability=0.5)
+
+
+@pytest.fixture(scope="module")
+def audio(tmp_path_factory):
+    """A second of full-band speech and of noise."""
+    folder, rng = tmp_path_factory.mktemp("audio"), np.random.default_rng(0)
+    for kind in ("speech", "noise"):
+        (folder / kind / "a").mkdir(parents=True)
+        soundfile.write(folder / kind / "a" / "a.wav", 0.1 * rng.standard_normal(48000), 48000)
+    return folder
+
+
+def run(audio, out, **how):
+    train(
+        replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=PLAN48),
+        Job(audio / "speech", audio / "noise", out, **how),
+    )
+    return weights.load(out / "checkpoint.safetensors")
+
+
+def test_train_at_two_rates_carries_states_of_both(audio, tmp_path):
+    tensors, header = run(audio, tmp_path / "run")
+    rates = {name.split(".")[2].split("/")[0] for name in tensors if name.startswith("carried.0")}
+    assert header["step"] == "6" and rates == {"16000", "48000"}
+    (row,) = lines(tmp_path / "run/train.csv")[-1:]
+    assert float(row["high_band"]) != 0
+
+
+def test_resumed_run_at_two_rates_gives_the_numbers_of_a_whole_one(audio, tmp_path):
+    whole, _ = run(audio, tmp_path / "whole")
+    config = replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=PLAN48)
+    job = Job(audio / "speech", audio / "noise", tmp_path / "parts", hours=0)
+    train(config, job)
+    for _ in range(8):
+        if weights.load_header(job.checkpoint)["step"] == "6":
+            break
+        train(config, replace(job, resume=True))
+    parts, _ = weights.load(job.checkpoint)
+    for name, value in whole.items():
+        assert torch.equal(value, parts[name]), name
+
+
+def test_grow_adds_the_range_on_top_and_keeps_the_others():
+    small, large = build_network(WIDE), build_network(FULL)
+    grow(large, small.state_dict())
+    narrow = large.at(16000)
+    noisy = torch.randn(1, 48 * 24)
+    with torch.no_grad():
+        assert torch.equal(small.eval()(noisy)[0], narrow.eval()(noisy)[0])
+    split, merge = large.encoder.split.convs, large.decoder.join.ups
+    assert split[2].weight.sum().item() == pytest.approx(split[1].weight.sum().item(), rel=0.3)
+    filters = [up.conv.weight.unflatten(1, (up.factor, -1)) for up in merge[1:]]
+    assert torch.equal(filters[1][:, 0], filters[0][:, 0]) and torch.equal(filters[1][:, -1], filters[0][:, -1])
+
+
+def test_add_ranges_changes_nothing_else():
+    network = build_network(WIDE)
+    kept = network.state_dict()
+    found = add_ranges(network, kept)
+    assert found.keys() == kept.keys() and all(torch.equal(found[name], kept[name]) for name in kept)
+
+
+def test_training_loss_judges_each_rate_at_its_own(audio):
+    config = replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=PLAN48)
+    assert sample_rates(config) == {12000: 48000, 4000: 16000}
+    assert sample_rates(replace(config, mix=replace(MIX, sample_rate=16000))) is None
+    loss, network = training_loss(LOSS, 0.0, sample_rates(config)), build_network(FULL)
+    for samples, terms in ((12000, {"rms", "snr", "high_band"}), (4000, {"rms", "snr"})):
+        noisy = torch.randn(2, samples)
+        assert loss(network, noisy, noisy, {})[1].keys() == terms
