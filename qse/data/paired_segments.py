@@ -1,4 +1,4 @@
-"""Pairs: noisy and clean recordings that belong together, to batches of segments cut at the same place."""
+"""Cut batches of segments from pairs of noisy and clean recordings."""
 
 import torch
 from torch import Tensor
@@ -6,14 +6,14 @@ from torch import Tensor
 from .corpus import Corpus
 from .sampling import BatchRng
 
-ORDER = -1  # the rank of the dice that order an epoch: no process has it
+ORDER = -1  # rank of the random numbers that order an epoch: no process has it
 
 
 class PairedSegments:
-    """One segment of every pair per epoch, from a random place; a pair that is too short ends in silence.
+    """Cut one segment of every pair per epoch, at a random position; a pair that is too short ends in silence.
 
     noisy, clean: recordings of equal lengths in equal order. samples: of a segment. A batch is a function of
-    (seed, rank, step) and of the number of processes, which share the pairs of an epoch among them.
+    (seed, rank, step) and of the number of processes, which share the pairs of an epoch.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class PairedSegments:
 
     @torch.no_grad()
     def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]:
-        """(noisy, clean) of batch number `step` in process `rank`: float32 (size, samples), on the device."""
+        """Return (noisy, clean) of batch number `step` in process `rank`: float32 (size, samples), on the device."""
         pairs = self._pairs(step, size, rank)
         length = self.noisy.lengths[pairs]
         skip = BatchRng(self.seed, rank, step, self.device).below((length - self.samples).clamp_min(0) + 1)
@@ -41,7 +41,7 @@ class PairedSegments:
         return noisy, clean
 
     def _pairs(self, step: int, size: int, rank: int) -> Tensor:
-        """Indices (size,) of the pairs of a batch: all processes together walk through each epoch's own order."""
+        """Return the pairs of a batch, indices (size,): all processes share the order of an epoch."""
         together = size * self.processes
         epoch, place = divmod(step, max(1, self.segments // together))
         order = BatchRng(self.seed, ORDER, epoch, torch.device("cpu")).uniform(0, 1, self.segments).argsort()

@@ -1,9 +1,9 @@
-"""Rooms: impulse responses, measured ones or those simulated once from a seed.
+"""Make impulse responses of rooms: measured ones, or simulated from a seed.
 
 Model of a simulated one: a shoebox room of random size and reverberation time. The first 35 ms after the direct sound
 are image sources (Allen and Berkley, "Image method for efficiently simulating small-room acoustics", 1979) with one
 reflection coefficient for all walls, from Eyring's formula; later sound is diffuse: white noise that decays by 60 dB
-in RT60 and joins the images at their level. Walls reflect all frequencies alike; talker and microphone have no
+in RT60 and joins the images at their level. Walls reflect all frequencies equally; talker and microphone have no
 direction.
 
 Glossary: R rooms, L samples of a response, I image sources.
@@ -23,21 +23,21 @@ ORDER = 3
 
 
 def rooms_of(mix: MixConfig, seed: int) -> Tensor:
-    """The simulated rooms of a recipe: see `room_bank`."""
+    """Return the simulated rooms of a recipe, see `room_bank`."""
     return room_bank(mix.rooms, mix.sample_rate, mix.rt60, mix.distance, seed)
 
 
 def room_bank(
     rooms: int, sample_rate: int, rt60: tuple[float, float], distance: tuple[float, float], seed: int
 ) -> Tensor:
-    """Impulse responses, float32 (R, L): the direct sound is 1 at sample 0, L is the longest RT60.
+    """Simulate impulse responses, float32 (R, L): the direct sound is 1 at sample 0, L is the longest RT60.
 
     rt60 in seconds and distance (microphone to talker) in metres are drawn uniformly from their ranges.
     """
-    dice = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
 
     def uniform(low: float, high: float, *shape: int) -> Tensor:
-        return low + (high - low) * torch.rand(shape, generator=dice)
+        return low + (high - low) * torch.rand(shape, generator=rng)
 
     samples = math.ceil(rt60[1] * sample_rate)
     bank = torch.zeros(rooms, samples)
@@ -48,13 +48,13 @@ def room_bank(
         talker = microphone + direction * uniform(*distance, 1)
         talker = torch.minimum(talker.clamp_min(0.2), size - 0.2)
         decay = uniform(*rt60, 1)
-        noise = torch.randn(samples, generator=dice)
+        noise = torch.randn(samples, generator=rng)
         response += room_response(size, microphone, talker, decay, noise, sample_rate)
     return bank
 
 
 def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
-    """Measured responses, float32 (R, samples), from the direct sound on: the largest tap, which becomes 1."""
+    """Align measured responses, float32 (R, samples): they start at the direct sound, the largest tap, now 1."""
     bank = torch.zeros(len(responses), samples)
     for row, response in zip(bank, responses, strict=True):
         direct = int(np.abs(response.astype(np.int32)).argmax())  # int16 has no +32768
@@ -66,7 +66,7 @@ def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
 def room_response(
     size: Tensor, microphone: Tensor, talker: Tensor, rt60: Tensor, noise: Tensor, sample_rate: int
 ) -> Tensor:
-    """One response (L,) from room size and positions in metres (3,), rt60 in seconds and white noise (L,)."""
+    """Simulate one response (L,) from room size and positions in metres (3,), rt60 in seconds and white noise (L,)."""
     samples = len(noise)
     early = min(samples, round(MIXING_TIME * sample_rate))
     response = _images(size, microphone, talker, reflection(size, rt60), early, sample_rate)
@@ -78,14 +78,14 @@ def room_response(
 
 
 def reflection(size: Tensor, rt60: Tensor) -> Tensor:
-    """Amplitude that a wall reflects (0 to 1), by Eyring: RT60 = 0.161 V / (-S ln(reflection ** 2))."""
+    """Return the amplitude that a wall reflects (0 to 1), by Eyring: RT60 = 0.161 V / (-S ln(reflection ** 2))."""
     x, y, z = size
     volume, surface = x * y * z, 2 * (x * y + y * z + z * x)
     return torch.exp(-0.161 * volume / (2 * surface * rt60))
 
 
 def _images(size: Tensor, microphone: Tensor, talker: Tensor, beta: Tensor, samples: int, sample_rate: int) -> Tensor:
-    """Image sources (samples,), delays counted from the direct sound, split over the two nearest samples."""
+    """Place image sources (samples,), delayed from the direct sound on, each split over its two nearest samples."""
     n = torch.arange(-ORDER, ORDER + 1)
     mirrored = torch.tensor([0, 1])
     axes = 2 * n[:, None, None] * size + (1 - 2 * mirrored[:, None]) * talker - microphone  # (n, mirrored, 3)
@@ -96,8 +96,8 @@ def _images(size: Tensor, microphone: Tensor, talker: Tensor, beta: Tensor, samp
     direct = (talker - microphone).norm()
     delay = (far - direct).clamp_min(0) / SPEED_OF_SOUND * sample_rate
     gain = beta**count * direct / far.clamp_min(1e-3)
-    whole, part = delay.long(), delay.frac()
+    index, part = delay.long(), delay.frac()
     out = torch.zeros(samples + 1)
-    out.index_add_(0, whole.clamp_max(samples), gain * (1 - part) * (whole < samples))
-    out.index_add_(0, (whole + 1).clamp_max(samples), gain * part * (whole + 1 < samples))
+    out.index_add_(0, index.clamp_max(samples), gain * (1 - part) * (index < samples))
+    out.index_add_(0, (index + 1).clamp_max(samples), gain * part * (index + 1 < samples))
     return out[:samples]
