@@ -141,9 +141,13 @@ def _agreement_summary(rows: list[Row], name: str, top: int) -> Row:
 
 
 def _trained_apart(signals: dict[str, list[Signals]], seen: Tensor, seeds: tuple[int, ...]) -> Iterator[Row]:
-    """Yield the rows of Table 5 and Figure 4 (a): outputs of two networks for the same texts."""
+    """Yield the rows of Table 5 and Figure 4 (a): outputs of two networks for the same texts.
+
+    Networks of one seed begin with the same weights for both kinds of scores; independent ones have different seeds.
+    """
     first, second = seeds
     comparisons = [
+        (f"shared, seed {first}", f"hamilton, seed {second}"),
         (f"shared, seed {first}", f"hamilton, seed {first}"),
         (f"shared, seed {first}", f"shared, seed {second}"),
         (f"hamilton, seed {first}", f"hamilton, seed {second}"),
@@ -179,5 +183,6 @@ NOTE_AGREEMENT = (
 )
 NOTE_OUTPUTS = (
     "A quantile correlation near 1 means that two distributions have the same shape, not that two outputs are alike. "
-    "Compare with the rows of random weights, of another seed, and of uniform attention."
+    "Compare with the rows of random weights, of another seed, and of uniform attention. Networks of one seed begin with "
+    "the same weights, which correlates their outputs; so do those with random weights."
 )

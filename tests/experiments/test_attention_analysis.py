@@ -45,7 +45,7 @@ def test_attention_analysis_writes_agreement_and_outputs(sst2, tmp_path):
     assert {row["weights"] for row in rates} == {"hamilton, seed 0", "hamilton, seed 1", "hamilton, random weights"}
     assert len(rates) == 3 * 2 * 2 * 6  # networks, numbers of keys, heads, pairs
     outputs = {row["outputs"]: row for row in rows_of(tmp_path / "attention-outputs.csv")}
-    assert len(outputs) == 5 + 4 * 3 and "q, k, v of hamilton, seed 0: shared / uniform" in outputs
+    assert len(outputs) == 6 + 4 * 3 and "q, k, v of hamilton, seed 0: shared / uniform" in outputs
     assert all(-1 <= float(row["correlation"]) <= 1 and 0 <= float(row["KS"]) <= 1 for row in outputs.values())
     table = (tmp_path / "attention-analysis.md").read_text()
     assert "| weights | top | 0-1 |" in table and "| outputs | KS | Wasserstein |" in table
