@@ -183,6 +183,6 @@ NOTE_AGREEMENT = (
 )
 NOTE_OUTPUTS = (
     "A quantile correlation near 1 means that two distributions have the same shape, not that two outputs are alike. "
-    "Compare with the rows of random weights, of another seed, and of uniform attention. Networks of one seed begin with "
-    "the same weights, which correlates their outputs; so do those with random weights."
+    "Compare with the rows of random weights, of another seed, and of uniform attention. Networks of one seed begin "
+    "with the same weights, which correlates their outputs; so do those with random weights."
 )
