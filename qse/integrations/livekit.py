@@ -12,8 +12,8 @@ from pathlib import Path
 from ..extras import need
 from ..runtime.attenuation import noisy_share
 from ..runtime.model import Model
-from ..runtime.zoo import DEFAULT_MODEL, resolve
-from .pcm import PcmStream
+from ..runtime.zoo import DEFAULT_MODEL
+from .pcm import PcmStream, engine_at
 
 need("livekit.rtc", extra="livekit")
 from livekit.rtc import AudioFrame, FrameProcessor  # noqa: E402
@@ -31,7 +31,7 @@ class QseProcessor(FrameProcessor[AudioFrame]):
 
         Raises QseError for an unknown model or one that cannot stream, ValueError for a strength below 0.
         """
-        self._engine = resolve(model).as_engine()
+        self._engine_at = engine_at(model)
         self._stream: PcmStream | None = None
         self._enabled = True
         self.strength = strength
@@ -68,7 +68,8 @@ class QseProcessor(FrameProcessor[AudioFrame]):
             return frame
         stream = self._stream
         if stream is None or (stream.sample_rate, stream.channels) != (frame.sample_rate, frame.num_channels):
-            stream = PcmStream(self._engine, frame.sample_rate, frame.num_channels, self._strength)
+            engine = self._engine_at(frame.sample_rate)
+            stream = PcmStream(engine, frame.sample_rate, frame.num_channels, self._strength)
             self._stream = stream
         if stream.strength != self._strength:
             stream.strength = self._strength

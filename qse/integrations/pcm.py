@@ -1,5 +1,6 @@
 """Enhance live 16-bit PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live adapters."""
 
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 
@@ -7,15 +8,30 @@ import numpy as np
 
 from ..live.clock_drift import Converter
 from ..runtime.attenuation import mixed, noisy_share
+from ..runtime.bands import BandModels
 from ..runtime.engine import Engine
 from ..runtime.model import Model
 from ..runtime.stream import Stream
-from ..runtime.zoo import DEFAULT_MODEL, resolve
+from ..runtime.zoo import DEFAULT_MODEL, WIDE_BAND, resolve
 
 LOWEST_RATE, HIGHEST_RATE = 8000, 48000  # Hz
 FADE = 0.05  # seconds from the noisy to the enhanced signal when the filter is switched
 SPARE = 2  # samples by which two conversions of the sample rate may fall short of the input
 FULL_SCALE = 32768
+
+
+def engine_at(model: str | Path | Model) -> Callable[[float], Engine]:
+    """Return a function that returns the engine for a sample rate in Hz: of a model's name or path, the graph of the
+    band that fits; of a loaded model, the model itself.
+
+    Raises QseError for an unknown model or one that cannot stream.
+    """
+    if isinstance(model, str | Path):
+        models = BandModels(model, flush_to_zero=True)
+        models.at(WIDE_BAND).as_engine()
+        return lambda sample_rate: models.at(sample_rate).as_engine()
+    engine = resolve(model).as_engine()
+    return lambda sample_rate: engine
 
 
 class PcmStream:
@@ -35,7 +51,9 @@ class PcmStream:
         channels: int = 1,
         strength: float | None = None,
     ):
-        """`model` is what `qse.load` returns, or takes. `strength`: attenuation limit in dB; None: no limit.
+        """`model` is what `qse.load` returns, or takes; of a name or path, the graph that fits the sample rate is used.
+
+        `strength`: attenuation limit in dB; None: no limit.
 
         Raises ValueError for a sample rate, number of channels or strength out of range, QseError for a model that
         cannot stream.
@@ -44,7 +62,7 @@ class PcmStream:
             raise ValueError(f"sample_rate must be from {LOWEST_RATE} to {HIGHEST_RATE} Hz, not {sample_rate}")
         if channels < 1:
             raise ValueError(f"channels must be at least 1, not {channels}")
-        engine = resolve(model).as_engine()
+        engine = engine_at(model)(sample_rate)
         self.sample_rate, self.channels, self.enabled = sample_rate, channels, True
         self.strength = strength
         self._paths = [_ChannelPath(engine, sample_rate) for _ in range(channels)]

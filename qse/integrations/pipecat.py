@@ -13,8 +13,8 @@ from pathlib import Path
 from ..extras import need
 from ..runtime.attenuation import noisy_share
 from ..runtime.model import Model
-from ..runtime.zoo import DEFAULT_MODEL, resolve
-from .pcm import PcmStream
+from ..runtime.zoo import DEFAULT_MODEL
+from .pcm import PcmStream, engine_at
 
 need("pipecat", extra="pipecat")
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter  # noqa: E402
@@ -34,7 +34,7 @@ class QseFilter(BaseAudioFilter):
 
         Raises QseError for an unknown model or one that cannot stream, ValueError for a strength below 0.
         """
-        self._engine = resolve(model).as_engine()
+        self._engine_at = engine_at(model)
         self._strength, self._channels, self._enabled = strength, channels, True
         self._stream: PcmStream | None = None
         self._thread: ThreadPoolExecutor | None = None
@@ -47,7 +47,7 @@ class QseFilter(BaseAudioFilter):
 
     async def start(self, sample_rate: int) -> None:
         """Begin a stream at `sample_rate`. Raises ValueError for one outside 8 to 48 kHz."""
-        self._stream = PcmStream(self._engine, sample_rate, self._channels, self._strength)
+        self._stream = PcmStream(self._engine_at(sample_rate), sample_rate, self._channels, self._strength)
         self._stream.enabled = self._enabled
         self._thread = self._thread or ThreadPoolExecutor(1, "qse filter")
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..runtime.bands import BandModels
 from ..runtime.denoise import denoise
-from ..runtime.zoo import DEFAULT_MODEL, load
+from ..runtime.zoo import DEFAULT_MODEL
 
 Batch = dict[str, np.ndarray]
 
@@ -35,7 +36,7 @@ class Denoise:
 
         `strength`: attenuation limit in dB; None: no limit. Raises QseError for an unknown model.
         """
-        self._model = load(model, flush_to_zero=True)
+        self._models = BandModels(model, flush_to_zero=True)
         self._strength, self._audio, self._rate = strength, audio, sample_rate
 
     def __call__(self, batch: Batch) -> Batch:
@@ -43,7 +44,7 @@ class Denoise:
         noisy = batch[self._audio]
         rates = batch[self._rate] if isinstance(self._rate, str) else [self._rate] * len(noisy)
         enhanced = [
-            denoise(np.asarray(row), int(rate), self._model, self._strength)
+            denoise(np.asarray(row), int(rate), self._models.at(rate), self._strength)
             for row, rate in zip(noisy, rates, strict=True)
         ]
         if noisy.dtype != object:

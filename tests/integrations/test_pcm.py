@@ -1,5 +1,6 @@
 """Live PCM through a model that only delays, so that every sample of the output can be predicted."""
 
+import graphs
 import numpy as np
 import pytest
 
@@ -111,3 +112,14 @@ def test_pcm_stream_refuses_half_samples(delay):
         PcmStream(delay, channels=2).process(b"ab")
     with pytest.raises(ValueError, match="channels"):
         PcmStream(delay, channels=0)
+
+
+def test_pcm_stream_uses_the_graph_for_its_sample_rate(tmp_path):
+    folder = tmp_path / "both"
+    graphs.delay(folder / "model.onnx")
+    graphs.delay(folder / "model-48k.onnx", latency=480, sample_rate=48000, hop_length=480)
+    assert PcmStream(folder, 16000).latency == 160 + 159
+    full = PcmStream(folder, 48000)
+    assert full.latency == 480 + 479
+    pcm = np.random.default_rng(0).integers(-9000, 9000, (9600, 1)).astype(np.int16)  # all frequencies pass
+    assert (through(full, pcm, 480)[full.latency :] == pcm[: -full.latency]).all()
