@@ -15,6 +15,7 @@ from ..data.datasets import Stages
 from ..networks import weights
 from .job import Job
 from .loop import TrainingLoop
+from .new_ranges import train_highest_range_only_
 from .parallel import launch
 from .preflight import Start, prepare
 from .recipe import RunConfig, write_config
@@ -57,6 +58,8 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
 
     loss = training_loss(config.loss, plan.carry_state_probability, sample_rates(config))
     trainer = Trainer(network, loss, batches, plan, device, rank)
+    if plan.highest_range_only:
+        train_highest_range_only_(trainer.network)
     if job.start:
         trainer.begin(Path(job.start).resolve().name, start.header)
     loop = _loop(trainer, replace(config, train=plan), job, report)

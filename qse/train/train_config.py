@@ -25,6 +25,7 @@ class TrainConfig:
     precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
     carry_state_probability: float = 0.0  # that an item starts from the state at the end of the step before
     wide_band_share: float = 0.5  # of the steps of a network above 16 kHz that train it at 16 kHz
+    highest_range_only: bool = False  # train the bands of the highest range alone; weight_decay must be 0
     compile: bool = False
     checkpoint_every: int = 250  # steps
     valid_every: int = 1000  # steps
@@ -36,6 +37,8 @@ class TrainConfig:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
         if not 0 <= self.carry_state_probability <= 1:
             raise ValueError(f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1")
+        if self.highest_range_only and (self.weight_decay or self.wide_band_share):
+            raise ValueError("highest_range_only: set weight_decay and wide_band_share to 0")
         if not 0 <= self.wide_band_share < 1:
             raise ValueError(f"wide_band_share {self.wide_band_share}: must be from 0 to below 1")
         if not self.clip_norm > 0:

@@ -80,7 +80,7 @@ class Trainer:
     def _backward(self, total: Tensor) -> list[Tensor]:
         """Return the gradients of this loss: zeros where a parameter had no part in it."""
         for parameter in self.network.parameters():
-            if parameter.grad is None:
+            if parameter.requires_grad and parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         torch._foreach_zero_(self._gradients())
         total.backward()

@@ -97,3 +97,27 @@ def test_training_loss_judges_each_rate_at_its_own(audio):
     for samples, terms in ((12000, {"rms", "snr", "high_band"}), (4000, {"rms", "snr"})):
         noisy = torch.randn(2, samples)
         assert loss(network, noisy, noisy, {})[1].keys() == terms
+
+
+def test_highest_range_only_keeps_the_network_below(audio, tmp_path):
+    plan = replace(PLAN48, highest_range_only=True, weight_decay=0.0, wide_band_share=0.0)
+    config = replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=plan)
+    train(config, Job(audio / "speech", audio / "noise", tmp_path / "first", hours=0))
+    before, _ = weights.load(tmp_path / "first/checkpoint.safetensors")
+    train(config, Job(audio / "speech", audio / "noise", tmp_path / "first", resume=True))
+    after, header = weights.load(tmp_path / "first/checkpoint.safetensors")
+    before, after = (weights.pick(tensors, "model") for tensors in (before, after))
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert header["step"] == "6" and changed == {
+        "bottleneck.blocks.block0.band",
+        "decoder.join.ups.2.conv.bias",
+        "decoder.join.ups.2.conv.weight",
+        "encoder.split.convs.2.weight",
+    }
+    name = "bottleneck.blocks.block0.band"
+    assert torch.equal(before[name][:3], after[name][:3]) and not torch.equal(before[name][3:], after[name][3:])
+
+
+def test_highest_range_only_needs_no_weight_decay():
+    with pytest.raises(ValueError, match="set weight_decay"):
+        replace(PLAN48, highest_range_only=True)
