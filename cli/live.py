@@ -22,18 +22,29 @@ if TYPE_CHECKING:
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
 
+Virtual = Annotated[
+    bool, typer.Option("--virtual", help="Play into a microphone for other programs, while this runs (Linux).")
+]
+RemoveVirtual = Annotated[
+    bool, typer.Option("--remove-virtual", help="Remove the microphone of a --virtual that crashed, and exit.")
+]
+Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor plays nowhere.")]
+Blocksize = Annotated[
+    int | None,
+    typer.Option(min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"),
+]
+Buffer = Annotated[
+    float, typer.Option(min=1, max=500, metavar="MS", help="Output buffer: larger = fewer dropouts, more latency.")
+]
+
 
 def live(
     context: typer.Context,
     input: Annotated[str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")] = None,
     output: Annotated[str | None, typer.Option(metavar="DEVICE", help="Output: id or part of its name.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the devices and exit.")] = False,
-    virtual: Annotated[
-        bool, typer.Option("--virtual", help="Play into a microphone for other programs, while this runs (Linux).")
-    ] = False,
-    remove_virtual: Annotated[
-        bool, typer.Option("--remove-virtual", help="Remove the microphone of a --virtual that crashed, and exit.")
-    ] = False,
+    virtual: Virtual = False,
+    remove_virtual: RemoveVirtual = False,
     from_: Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a file, not a microphone.")] = None,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file instead of playing.")] = None,
     fast: Annotated[bool, typer.Option("--as-fast-as-possible", help="From file to file, not paced.")] = False,
@@ -41,18 +52,11 @@ def live(
     band: Band = None,
     strength: Strength = None,
     bypass: Annotated[bool, typer.Option("--bypass", help="Begin with the noisy signal.")] = False,
-    monitor: Annotated[
-        bool | None, typer.Option(help="Also play on the default output; --no-monitor plays nowhere.")
-    ] = None,
+    monitor: Monitor = None,
     record: Annotated[Path | None, typer.Option(metavar="FILE", help="Record noisy (left), enhanced (right).")] = None,
     overwrite: Overwrite = False,
-    blocksize: Annotated[
-        int | None,
-        typer.Option(min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"),
-    ] = None,
-    buffer: Annotated[
-        float, typer.Option(min=1, max=500, metavar="MS", help="Output buffer: larger = fewer dropouts, more latency.")
-    ] = 20.0,
+    blocksize: Blocksize = None,
+    buffer: Buffer = 20.0,
     cushion: Annotated[float | None, typer.Option(min=1, max=500, hidden=True)] = None,
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of the model.")] = 1,
     reconnect: Annotated[bool, typer.Option(help="Wait for a device that vanishes, and open it again.")] = True,

@@ -22,7 +22,21 @@ from qse.stop_signals import active_signals
 
 from .streams import open_streams
 
-COMMANDS = ("denoise", "clean", "live", "service", "info", "train", "mix", "export", "evaluate", "plot", "experiment", "bench", "web")
+COMMANDS = (
+    "denoise",
+    "clean",
+    "live",
+    "service",
+    "info",
+    "train",
+    "mix",
+    "export",
+    "evaluate",
+    "plot",
+    "experiment",
+    "bench",
+    "web",
+)
 
 HELP = {"help_option_names": ["-h", "--help"]}
 

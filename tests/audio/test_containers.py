@@ -95,9 +95,7 @@ def test_has_more_refuses_an_unfinished_wav(tmp_path):
     for samples in (0, 1000):
         data[4:8], data[40:44] = struct.pack("<I", 36 + 2 * samples), struct.pack("<I", 2 * samples)
         path.write_bytes(data)
-        with pytest.raises(
-            QseError, match=r"holds more than libsndfile reads .*unfinished.*--salvage"
-        ):
+        with pytest.raises(QseError, match=r"holds more than libsndfile reads .*unfinished.*--salvage"):
             Source(path)
     data[4:8], data[40:44] = struct.pack("<I", 0), struct.pack("<I", 2 * 48000)  # as some programs leave it
     path.write_bytes(data)
