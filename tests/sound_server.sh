@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# qse live through a real sound server without hardware, in about 80 seconds. Installs PulseAudio where it is missing and
+# qse live through a real sound server without hardware, in about two minutes. Installs PulseAudio where it is missing and
 # apt-get may; where that is not possible, says so and leaves the test out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,4 +12,5 @@ if command -v apt-get >/dev/null && ! dpkg -s "${packages[@]}" >/dev/null 2>&1; 
         exit 0
     fi
 fi
-QSE_SOUND_SERVER=1 exec timeout -k 9 900 "${PYTHON:-python}" -m pytest -q -s -rs tests/test_sound_server.py
+QSE_SOUND_SERVER=1 exec timeout -k 9 900 "${PYTHON:-python}" -m pytest -q -s -rs tests/test_sound_server.py \
+    tests/live/test_virtual_device.py

@@ -194,6 +194,6 @@ def _fault(path: Path, file: "SoundFile") -> str | None:
 
 
 def read_array(path: Path) -> tuple[np.ndarray, int]:
-    """Read a whole file: (samples, channels) float32, full scale 1.0, and the sample rate. Raises QseError as blocks."""
+    """Read a whole file: (samples, channels) float32, full scale 1.0, and its sample rate. Raises as `blocks` does."""
     with open_audio(path) as source:
         return np.concatenate(list(source.blocks())), source.layout.sample_rate

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
 from ..networks import Network
 from ..networks.streaming import StreamingEnhancer
@@ -96,7 +97,7 @@ class Card:
         skipped = int(header.get("skipped", 0))  # their gradients were not finite
         steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
         steps += f" after those of {origin}, in all " if origin else ", "
-        audio = int(header["heard"]) / self.config.mix.sample_rate
+        audio = int(header["heard"]) / WIDE_BAND
         hours = f"{float(header['seconds']) / 3600:.1f} h for {audio / 3600:.1f} h of audio"
         mean = f"; mean with the weights of {header['mean_with']}" if "mean_with" in header else ""
         return f"{steps}{hours}, seed {self.config.train.seed}{mean}"

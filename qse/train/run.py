@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..data import sources
 from ..data.datasets import Stages
+from ..data.multi_rate import WIDE_BAND
 from ..networks import weights
 from .job import Job
 from .loop import TrainingLoop
@@ -57,7 +58,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
         return noisy.to(device), clean.to(device)
 
     loss = training_loss(config.loss, plan.carry_state_probability, sample_rates(config))
-    trainer = Trainer(network, loss, batches, plan, device, rank)
+    trainer = Trainer(network, loss, batches, plan, device, rank, round(config.mix.segment * WIDE_BAND))
     if plan.highest_range_only:
         train_highest_range_only_(trainer.network)
     if job.start:
@@ -71,7 +72,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
 
 
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: Report | None) -> TrainingLoop:
-    log = TrainingLog(job.out, trainer, config.mix.sample_rate, report)
+    log = TrainingLog(job.out, trainer, WIDE_BAND, report)
     validator = Validator(_pairs(config, job), config.train.valid_every)
     return TrainingLoop(trainer, validator, log, StopRequest(job.hours), job)
 

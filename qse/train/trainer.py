@@ -31,8 +31,8 @@ class Trainer:
     """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are for checkpoints.
 
     batches: the batch (noisy, clean) of a step. done: steps so far; skipped: those of them without an update, because a
-    gradient was not finite. seconds: time spent on steps; heard: samples of noisy in all processes, both over all
-    resumes. origin: name of the model whose weights were the first ones, if any.
+    gradient was not finite. seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both
+    over all resumes. origin: name of the model whose weights were the first ones, if any.
     """
 
     def __init__(
@@ -43,7 +43,10 @@ class Trainer:
         config: TrainConfig,
         device: torch.device,
         rank: int = 0,
+        item_samples: int | None = None,
     ):
+        """`item_samples`: the duration of an item in samples at 16 kHz; None: the items are at 16 kHz."""
+        self.item_samples = item_samples
         self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
         self.network = network.to(device).train()
         self.ema = WeightEMA(self.network, config.ema_decay)
@@ -64,7 +67,7 @@ class Trainer:
         torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
         copy_(self._statistics_before, self._statistics)
         noisy, clean = self.batches(self.done)
-        self.heard += noisy.numel() * count()
+        self.heard += len(noisy) * (self.item_samples or noisy.shape[1]) * count()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             total, terms, self.carried = self.loss(self.network, noisy, clean, self.carried)
         gradients = self._backward(total)

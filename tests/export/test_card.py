@@ -16,7 +16,7 @@ COST = Cost(0.05, 12345, 2.5e9, HopCost(0.0002, 0.0004, 2048))
 
 @pytest.fixture
 def card(network):
-    return Card("tiny", network, RunConfig(), HEADER, COST, CardOptions())
+    return Card("tiny", network, RunConfig(), HEADER, {16000: COST}, CardOptions())
 
 
 def test_card_of_a_streaming_model(card):
@@ -34,7 +34,7 @@ def test_card_of_a_streaming_model(card):
 
 
 def test_card_of_an_offline_model(card, offline_network):
-    text = replace(card, network=offline_network, cost=Cost(0.5, 1, 1e9)).text()
+    text = replace(card, network=offline_network, costs={16000: Cost(0.5, 1, 1e9)}).text()
     assert "\n\nSpeech enhancement: " in text and "| algorithmic latency | whole recordings |" in text
     assert "| state |" not in text and "time per hop" not in text
 
