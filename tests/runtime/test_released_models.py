@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import soxr
 
 import qse
 from qse.runtime.engine import Engine
@@ -53,3 +54,26 @@ def test_released_state_names_mirror_the_module_tree(folder):
     with torch.no_grad():
         state = flatten_state(network(torch.zeros(1, network.config.hop_length))[1])
     assert list(Engine(folder / "model.onnx").initial_state()) == [f"state.{path}" for path in state]
+
+
+@pytest.mark.parametrize("name", ["live-tiny", "live-base", "live-large"])
+def test_released_models_invent_nothing_above_the_band_of_the_input(name):
+    """A recording at 48 kHz whose content ends at 8 kHz has at most 1 dB more above it afterwards."""
+    noisy, _ = soundfile.read(ROOT / "assets" / "noisy.wav", dtype="float64")
+    noisy = soxr.resample(noisy[:64000], 16000, 48000)
+    enhanced = qse.denoise(noisy, 48000, name)
+    assert qse.load(name, sample_rate=48000).sample_rate == 48000
+    above = np.fft.rfftfreq(len(noisy), 1 / 48000) > 8500
+    energy = [np.square(np.abs(np.fft.rfft(audio)[above])).sum() for audio in (noisy, enhanced)]
+    assert energy[1] < energy[0] * 10**0.1
+
+
+@pytest.mark.parametrize("blocksize", [480, 441, 600])
+def test_released_full_band_stream_equals_its_file(blocksize):
+    engine = qse.load("live-tiny", sample_rate=48000)
+    noisy = (0.1 * np.random.default_rng(0).standard_normal(24000)).astype(np.float32)
+    stream = qse.Stream(engine)
+    ends = [*range(blocksize, len(noisy), blocksize), len(noisy)]
+    blocks = [stream.process(part) for part in np.split(noisy, ends[:-1])]
+    whole = np.concatenate([*blocks, stream.finish()])[stream.latency :]
+    np.testing.assert_array_equal(whole, qse.denoise(noisy, 48000, engine))
