@@ -26,13 +26,14 @@ def _zoo() -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from qse.runtime.bands import FULL_BAND
     from qse.runtime.zoo import available, load
 
     table = Table("model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None)
     damaged = []
     for name in available():
         try:
-            model = load(name)
+            model, full = load(name), load(name, sample_rate=FULL_BAND)
         except QseError as error:
             damaged.append(str(error))
             continue
@@ -43,10 +44,10 @@ def _zoo() -> None:
         table.add_row(
             name,
             model.version,
-            f"{model.sample_rate} Hz",
+            " and ".join(f"{rate} Hz" for rate in sorted({model.sample_rate, full.sample_rate})),
             latency,
-            model.metadata.get("params", ""),
-            f"{model.path.stat().st_size / 1024:.0f} KiB",
+            full.metadata.get("params", ""),
+            f"{sum(path.stat().st_size for path in {model.path, full.path}) / 1024:.0f} KiB",
             model.metadata.get("licence", ""),
         )
     Console().print(table)
