@@ -44,7 +44,7 @@ def _zoo() -> None:
         table.add_row(
             name,
             model.version,
-            " and ".join(f"{rate} Hz" for rate in sorted({model.sample_rate, full.sample_rate})),
+            ", ".join(f"{rate / 1000:g}" for rate in sorted({model.sample_rate, full.sample_rate})) + " kHz",
             latency,
             full.metadata.get("params", ""),
             f"{sum(path.stat().st_size for path in {model.path, full.path}) / 1024:.0f} KiB",
