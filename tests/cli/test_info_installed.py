@@ -6,7 +6,7 @@ import os
 def test_info_lists_the_models(models, command):
     status, out, _ = command("info")
     row = next(line for line in out.splitlines() if line.strip().startswith("live-base"))
-    assert status == 0 and "16000 Hz" in row and "20 ms" in row and "CC0-1.0" in row
+    assert status == 0 and "16 kHz" in row and "20 ms" in row and "CC0-1.0" in row
     status, _, err = command("info", "weather")
     assert status == 2 and "zoo" in err
 
