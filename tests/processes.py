@@ -13,3 +13,10 @@ def interrupted(rank: int, processes: int) -> None:
 def killed(rank: int, processes: int) -> None:
     """End as a process does when the system runs out of memory."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ends_at_three(task: int) -> int:
+    """Return the task, but end the process at 3, as a fault in compiled code would."""
+    if task == 3:
+        os._exit(1)
+    return task
