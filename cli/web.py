@@ -104,10 +104,9 @@ def build_site(offline: bool = False) -> Site:
 
 def _models() -> dict[str, bytes]:
     """The installed streaming models, checked and smallest first."""
-    from qse.runtime.engine import Engine
     from qse.runtime.zoo import available, find, load
 
-    models = {name: find(name).read_bytes() for name in available() if isinstance(load(name), Engine)}
+    models = {name: find(name).read_bytes() for name in available() if load(name).streams}
     return dict(sorted(models.items(), key=lambda model: len(model[1])))
 
 
