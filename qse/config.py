@@ -76,7 +76,7 @@ def read(path: Path) -> dict[str, Any]:
 def overridden(values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:
     """Return a copy of `values` with "table.key=value" lines applied, old keys translated.
 
-    A value is read as TOML, or as a bare word. Raises QseError for a line of another form.
+    A value is read as TOML; if that fails, as a string without quotes. Raises QseError for a line of another form.
     """
     result = copy.deepcopy(dict(values))
     for change in changes:

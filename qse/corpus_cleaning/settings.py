@@ -1,4 +1,4 @@
-"""What determines the samples of an enhanced file: the model, its settings, and this library's version."""
+"""Everything that determines the samples of an enhanced file: the model, its settings, and this library's version."""
 
 import hashlib
 import json

@@ -143,7 +143,7 @@ def read_recordings(
 def read_or_faults(
     paths: list[Path], sample_rate: int, threads: int = 4, channel: int | None = None
 ) -> list[np.ndarray | str]:
-    """Read files as `read_recordings` does; in place of a file that cannot be used stands the reason."""
+    """Read files as `read_recordings` does; for a file that cannot be used, the list holds the reason."""
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
 

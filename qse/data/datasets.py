@@ -124,7 +124,7 @@ def dns3(folder: Path) -> Dns3:
 
 
 def _is_noise(path: Path) -> bool:
-    """Whether a file of SLR28, "Room Impulse Response and Noise Database", is one of the latter."""
+    """Return True for a noise file of SLR28 ("Room Impulse Response and Noise Database")."""
     return path.parent.name == "pointsource_noises" or "noise" in path.name
 
 

@@ -15,7 +15,7 @@ from .levels import decibels
 
 
 def change_gain(audio: Tensor, knots: Tensor) -> Tensor:
-    """Apply a gain that runs in straight lines through `knots` dB (B, K), evenly spaced in time."""
+    """Apply a gain in dB, interpolated linearly between `knots` (B, K) evenly spaced in time."""
     place = torch.linspace(0, knots.shape[-1] - 1, audio.shape[-1], device=audio.device)
     return audio * decibels(interpolate(knots, place))
 
@@ -59,7 +59,7 @@ def apply_gains(audio: Tensor, gains: Tensor) -> Tensor:
 
 
 def interpolate(knots: Tensor, place: Tensor) -> Tensor:
-    """Read straight lines through knots (B, K) at 0 ... K - 1, at each place (N,): (B, N)."""
+    """Interpolate linearly between knots (B, K) at 0 ... K - 1; return the values at the positions (N,): (B, N)."""
     left = place.floor().clamp(0, knots.shape[-1] - 2)
     part = place - left
     left = left.long()

@@ -23,7 +23,7 @@ POSITIVE = (
 
 @dataclass(frozen=True)
 class MixConfig:
-    """How segments are mixed. Values are drawn uniformly from a range; `_chance` is the share of items affected."""
+    """Settings of the mixing. Values are drawn uniformly from a range; `_chance` is the share of items affected."""
 
     sample_rate: int = 16000
     segment: float = 2.0  # seconds
@@ -31,7 +31,7 @@ class MixConfig:
     snr_low_chance: float = 0.0  # SNR from the second, harder range
     snr_low: Range = (-15.0, -5.0)  # dB
     level: Range = (-40.0, 0.0)  # dBFS, peak of the noisy segment
-    speech_balance: float = 0.5  # a speaker is drawn with probability ~ duration ** balance, 0 = all alike
+    speech_balance: float = 0.5  # P(speaker) proportional to duration ** balance; 0: all speakers equally likely
     noise_balance: float = 0.5  # the same for classes of noise
     noise_count_weights: tuple[float, ...] = (0.6, 0.3, 0.1)  # of 1, 2, 3, ... noise recordings at once
     source_spread: float = 20.0  # dB, how far one source of noise may lie below another
@@ -41,7 +41,7 @@ class MixConfig:
     coloured_chance: float = 0.1
     coloured_slope: Range = (-9.0, 3.0)  # dB per octave
     speech_shaped_chance: float = 0.08  # stationary noise with the spectrum of speech
-    synthetic_only_chance: float = 0.5  # of these three: instead of recorded noise, not added to it
+    synthetic_only_chance: float = 0.5  # that these three replace the recorded noise instead of being added to it
     noise_speed_chance: float = 0.0  # recorded noise at another speed, over a wider range than `speed`
     noise_speed: Range = (0.5, 2.0)
     reverse_chance: float = 0.0  # recorded noise backwards

@@ -1,4 +1,4 @@
-"""What a training run draws its batches from."""
+"""Interface of the sources from which a training run draws its batches."""
 
 from typing import Protocol
 

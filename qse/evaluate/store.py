@@ -40,7 +40,7 @@ class Store:
             csv.DictWriter(file, self.columns).writerow(row)
 
     def write(self, rows: list[Row]) -> None:
-        """Replace the table by `rows`, at once or not at all."""
+        """Replace the table by `rows` atomically."""
         with atomic_path(self._table) as beside, beside.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, self.columns)
             writer.writeheader()

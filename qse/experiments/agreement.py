@@ -1,7 +1,7 @@
 """Agreement of the components of Hamilton attention (Yamauchi et al. 2026, Eq. 20, Tables 4, 10 and 11).
 
-Attention weights are (N, H, 4, L, L), `seen` (N, L) is False for padding. Keys that many queries attend to make
-components agree by chance more often than K / T: `marginal` counts that.
+Attention weights are (N, H, 4, L, L), `seen` (N, L) is False for padding. Components agree by chance more
+often than K / T if many queries attend to the same keys; `marginal` measures this chance agreement.
 """
 
 from collections.abc import Iterator

@@ -31,7 +31,7 @@ class ScoreGradients:
 
 
 def shared_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss) -> ScoreGradients:
-    """Return dL/dS of shared scores; closed form: Eq. 66, contributions of all components in one score matrix."""
+    """Return dL/dS of shared scores; closed form: Eq. 66, summed over the components."""
     scores = q.flatten(-2) @ k.flatten(-2).mT / math.sqrt(4 * q.shape[-1])
     scores = scores.detach().requires_grad_()
     weights = scores.softmax(-1)
@@ -42,7 +42,7 @@ def shared_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss) -> Score
 
 
 def component_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss) -> ScoreGradients:
-    """Return dL/dS_a of Hamilton attention; closed form: Eq. 67, each score with its own component's output alone."""
+    """Return dL/dS_a of Hamilton attention; closed form: Eq. 67, by the output of its own component."""
     scores = component_scores(q, k).detach().requires_grad_()
     weights = scores.softmax(-1)
     output = torch.einsum("nhcst,nhtcd->nhscd", weights, v)

@@ -38,7 +38,7 @@ class QseProcessor(FrameProcessor[AudioFrame]):
 
     @property
     def enabled(self) -> bool:
-        """Whether frames are enhanced. LiveKit passes frames by a processor that is not enabled, without delay."""
+        """True while frames are enhanced. LiveKit bypasses a disabled processor, without delay."""
         return self._enabled
 
     @enabled.setter

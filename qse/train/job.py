@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Job:
-    """Where a run reads and writes, and how long it may take.
+    """Input and output paths of a training run, and its time limit.
 
     speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
     hours: time limit. start: the model, by name or folder, or the folder of the run that the first weights come from.

@@ -11,7 +11,7 @@ from .parallel import average_
 
 
 class StopRequest:
-    """Whether this process is asked to stop: by a signal within `signals()`, or `hours` after it was made."""
+    """A request to stop this process: a signal within `signals()`, or `hours` since the object was made."""
 
     def __init__(self, hours: float | None = None):
         self.deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours

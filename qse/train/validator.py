@@ -9,10 +9,10 @@ from .validation import Utterance, fingerprint, quality, validate
 
 
 class Validator:
-    """When to validate, and the best score so far, of the averaged weights.
+    """Schedule of the validation, and the best score so far of the averaged weights.
 
-    best: highest quality for these pairs. last: step of the last validation. fingerprint: identifies the pairs, for
-    scores of other pairs are not compared.
+    best: highest quality for these pairs. last: step of the last validation. fingerprint: identifies the pairs;
+    scores of different pairs are not compared.
     """
 
     def __init__(self, pairs: list[Utterance], every: int):
