@@ -7,7 +7,7 @@
 
 A batch is a function of (seed, rank, step) alone, so that a resumed run gets the numbers of an uninterrupted one: bit
 by bit on a CPU; on a GPU sums may differ in rounding, and with them the vowel that is sustained. Operations on
-samples run on the corpora's device, with the same code on CPU and GPU. Pairs that are mixed already: paired_segments.py.
+samples run on the corpora's device, by the same code on CPU and GPU. Pairs mixed before: paired_segments.py.
 
 Glossary: B items of a batch, N samples of a segment, items = int64 indices of those that get an augmentation.
 """
