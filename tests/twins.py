@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from qse.data.mix_config import MixConfig
 from qse.errors import QseError
 from qse.losses.composite import LossConfig
-from qse.networks import build_network, enhance
+from qse.networks import build_network
 from qse.networks.weights import load
 from qse.train import checkpoint
 from qse.train.job import Job
@@ -86,7 +86,7 @@ def live(plan: TrainConfig, rank: int = 0) -> Trainer:
         return noisy, 0.5 * noisy
 
     def loss(network, noisy, clean, carried):
-        return squared_error(lambda x: enhance(network, x), noisy, clean, carried)
+        return squared_error(lambda x: network.enhance(x), noisy, clean, carried)
 
     return Trainer(build_network(TINY), loss, source, plan, CPU, rank)
 

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from ..errors import UsageError
 from ..machine import machine
 from ..networks import build_network
-from ..networks.offline import Offline
 from ..nn.attention import SharedScoreAttention
 from ..nn.hamilton import HamiltonAttention, written_out_
 from ..runtime.timing import race
@@ -88,7 +87,7 @@ def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> d
     networks: dict[tuple[str, str], nn.Module] = {}
     for name in names:
         network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
-        if not isinstance(network, Offline):
+        if network.streams:
             raise UsageError(f"{name} is not an offline network: measure it with qse bench stream")
         kinds = {type(module) for module in network.modules()}
         form = next((form for kind, form in FORMS.items() if kind in kinds), "-")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from ..machine import machine
-from ..networks import Network, enhance
+from ..networks import Network
 from ..runtime.timing import race
 from . import Request
 from .models import network
@@ -67,7 +67,7 @@ def stepper(model: Network, batch: int, precision: str) -> Callable[[], None]:
     def step() -> None:
         model.zero_grad()
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-            enhanced = enhance(model, noisy)
+            enhanced = model.enhance(noisy)
         (enhanced.float() - noisy).square().mean().backward()
         if device.type == "cuda":
             torch.cuda.synchronize()

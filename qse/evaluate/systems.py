@@ -8,7 +8,6 @@ FolderSystem      the output of any other system: audio files named like the noi
 
 import hashlib
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -147,27 +146,24 @@ class CheckpointSystem(_ComputingSystem):
 
     def _process(self, sample_rate: int) -> Process:
         torch, network = need("torch", "train"), self._network_at(sample_rate)
-        from ..networks import enhance
 
         def process(noisy: np.ndarray, _: int) -> np.ndarray:
             torch.set_num_threads(self.threads)
             with torch.no_grad():
-                return enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+                return network.enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
 
         return process
 
     def _network_at(self, sample_rate: int) -> Any:
         """Return the network, or for a lower rate its bands below; QseError for a rate that it does not have."""
-        from ..networks.streaming import StreamingEnhancer
-
         network = self._network
-        rate = network.config.sample_rate
-        if rate == sample_rate:
-            return network
-        if isinstance(network, StreamingEnhancer):
-            with suppress(ValueError):
-                return network.at(sample_rate)
-        raise QseError(f"{self.path} works at {rate} Hz, not at {sample_rate}: evaluate with --sample-rate {rate}")
+        try:
+            return network.at(sample_rate)
+        except ValueError as error:
+            rate = network.config.sample_rate
+            raise QseError(
+                f"{self.path} works at {rate} Hz, not at {sample_rate}: evaluate with --sample-rate {rate}"
+            ) from error
 
     @property
     def _network(self) -> Any:

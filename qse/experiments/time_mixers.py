@@ -22,7 +22,7 @@ from ..data.corpus import Corpus
 from ..data.noise_mixing import NoiseMixer
 from ..errors import UsageError
 from ..export.streaming import export_stream
-from ..networks import build_network
+from ..networks import Network, build_network
 from ..networks.algebra import ALGEBRAS
 from ..networks.time_mixers import TIME_MIXERS
 from ..runtime.engine import Engine
@@ -132,7 +132,7 @@ class Mixers:
             }
 
 
-def _graph(network: torch.nn.Module, name: str, out: Path) -> Path:
+def _graph(network: Network, name: str, out: Path) -> Path:
     path = out / f"mixers-{name}.onnx"
     if not path.exists():
         export_stream(network.eval(), path, name=name, version=__version__)

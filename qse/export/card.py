@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
 from ..networks import Network
-from ..networks.streaming import StreamingEnhancer
 from ..train.recipe import RunConfig
 from .cost import Cost
 
@@ -43,7 +42,7 @@ class Card:
 
     def text(self) -> str:
         """Return the card as Markdown."""
-        kind = "Streaming speech" if isinstance(self.network, StreamingEnhancer) else "Speech"
+        kind = "Streaming speech" if self.network.streams else "Speech"
         lines = [
             f"# {self.name}",
             "",
@@ -86,7 +85,7 @@ class Card:
         yield from self._reproduction()
 
     def _latency(self) -> str:
-        if not isinstance(self.network, StreamingEnhancer):
+        if not self.network.streams:
             return "whole recordings"
         config = self.network.config
         hop, overlap = (1000 * samples / config.sample_rate for samples in (config.hop_length, self.network.latency))

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 from ..errors import QseError
-from ..networks import enhance
-from ..networks.offline import Offline
+from ..networks import Network
 from ..runtime.offline import OfflineModel
 from .graph_file import publish, speech_like, to_onnx
 from .lowering import lower
@@ -20,13 +18,13 @@ TOLERANCE = 1e-4
 COMPARED = (0.3, 1.1)  # seconds
 
 
-def export_offline(network: nn.Module, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
+def export_offline(network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
     """Write the graph of `network` to `path`, replacing a file that is there.
 
     Raises QseError, and leaves `path` as it was, for a network that is not offline, and when ONNX Runtime and torch
     differ by more than TOLERANCE in the waveform, at two lengths.
     """
-    if not isinstance(network, Offline):
+    if network.streams:
         raise QseError(f"{path}: not written, {type(network).__name__} is a streaming network; export it as one")
     publish(
         path,
@@ -44,7 +42,7 @@ def export_offline(network: nn.Module, path: Path, *, name: str, version: str, l
     )
 
 
-def _write(network: Offline, path: Path) -> None:
+def _write(network: Network, path: Path) -> None:
     """Write the graph of the lowered network, without metadata."""
     to_onnx(
         lower(network),
@@ -57,9 +55,9 @@ def _write(network: Offline, path: Path) -> None:
 
 
 @torch.no_grad()
-def disagreement(network: Offline, path: Path, seconds: float) -> float:
+def disagreement(network: Network, path: Path, seconds: float) -> float:
     """Return the largest difference between graph and network in the waveform, on noisy speech-like audio, or nan."""
     rate = network.config.sample_rate
     noisy = speech_like(round(seconds * rate), rate)
-    expected = enhance(network.eval(), torch.from_numpy(noisy)[None])[0].numpy()
+    expected = network.eval().enhance(torch.from_numpy(noisy)[None])[0].numpy()
     return float(np.abs(OfflineModel(path).enhance(noisy) - expected).max())

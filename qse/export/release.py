@@ -17,8 +17,6 @@ from .. import __version__
 from ..errors import QseError
 from ..model_folder import FULL_BAND_GRAPH, GRAPH, weights_of
 from ..networks import Network
-from ..networks.offline import Offline
-from ..networks.streaming import StreamingEnhancer
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
 from ..runtime.zoo import WIDE_BAND, load, seal
@@ -53,7 +51,7 @@ def release(
     # scored before any file is replaced, for that takes long and may fail
     scores = _scores(run, network, header, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
-    export = export_offline if isinstance(network, Offline) else export_stream
+    export = export_stream if network.streams else export_offline
     (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)  # of a former release, which had two graphs
     parts = at_its_rates(network)
     for file, part in parts.items():
@@ -70,7 +68,7 @@ def release(
 
 def at_its_rates(network: Network) -> dict[str, Network]:
     """Return what each graph of a release computes, by the file name of the graph."""
-    if not isinstance(network, StreamingEnhancer) or network.config.sample_rate != FULL_BAND:
+    if not network.streams or network.config.sample_rate != FULL_BAND:
         return {GRAPH: network}
     return {GRAPH: network.at(WIDE_BAND).eval(), FULL_BAND_GRAPH: network}
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import QseError
-from ..networks.streaming import StreamingEnhancer
+from ..networks import Network
 from ..nn.state import flatten_state, unflatten_state
 from .graph_file import publish, speech_like, to_onnx
 from .lowering import lower
@@ -32,13 +32,13 @@ class WaveStep(nn.Module):
         return enhanced, *flatten_state(after).values()
 
 
-def export_stream(network: nn.Module, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
+def export_stream(network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
     """Write the wave-step graph of `network` to `path`, replacing a file that is there.
 
     Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX Runtime and torch
     differ by more than TOLERANCE.
     """
-    if not isinstance(network, StreamingEnhancer):
+    if not network.streams:
         raise QseError(f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream")
     publish(
         path,
@@ -58,7 +58,7 @@ def export_stream(network: nn.Module, path: Path, *, name: str, version: str, li
 
 
 @torch.no_grad()
-def _write(network: StreamingEnhancer, path: Path) -> None:
+def _write(network: Network, path: Path) -> None:
     """Write the graph of the lowered network, without metadata."""
     import onnx
 
@@ -78,7 +78,7 @@ def _write(network: StreamingEnhancer, path: Path) -> None:
 
 
 @torch.no_grad()
-def disagreement(network: StreamingEnhancer, path: Path, seconds: float = 10.0) -> float:
+def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
     """Return the largest difference between the graph, hop by hop, and the network, all at once; nan if not finite.
 
     The input is noisy speech-like audio with a second of digital silence at the beginning and another in the middle.

@@ -1,20 +1,16 @@
-"""Networks by name: the registry of architectures, building from a table, enhancement of a batch."""
+"""Networks by name: the registry of architectures, building from a table."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
-
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..config import build
 from ..errors import QseError
 from ..migration import migrated
 from . import offline
 from .conformer import ConformerConfig, RealOffline
-from .offline import Offline, QuaternionOffline
+from .network import Network
+from .offline import QuaternionOffline
 from .streaming import StreamingConfig, StreamingEnhancer
-
-Network = StreamingEnhancer | Offline
 
 NETWORKS: dict[str, tuple[type, Callable[[Any], Network]]] = {
     "streaming": (StreamingConfig, StreamingEnhancer),
@@ -44,13 +40,3 @@ def build_network(model: Mapping[str, Any]) -> Network:
         return network(build(config, values, f"network {name}: "))
     except ValueError as error:
         raise QseError(f"network {name}: {error}") from error
-
-
-def enhance(network: nn.Module, noisy: Tensor) -> Tensor:
-    """Enhance (B, N) -> (B, N), aligned with the input: a stream without its latency, an offline network as it is."""
-    if not isinstance(network, StreamingEnhancer):
-        return network(noisy)
-    samples, latency = noisy.shape[1], network.latency
-    silence = latency + -(samples + latency) % network.config.hop_length
-    enhanced, _ = network(F.pad(noisy, (0, silence)))
-    return enhanced[:, latency : latency + samples]

@@ -18,6 +18,7 @@ from ..nn.layout import channels_innermost, join, to_features, to_tokens
 from ..nn.polar import PolarMask
 from .axial_attention import ATTENTION, FREQUENCY, TIME, Along, ConformerBlock, TransformerBlock
 from .dilated_densenet import DilatedDense, Unit
+from .network import Network
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class QuaternionDenseConfig(QuaternionConformerConfig):
     decoder: tuple[int, ...] = (8, 4, 2, 1)
 
 
-class Offline(nn.Module):
+class Offline(Network):
     """(B, N) noisy samples -> (B, N) enhanced samples, aligned; `core` maps spec to spec, (B, 2, T, F)."""
 
     def __init__(self, config: OfflineConfig, core: nn.Module):
@@ -112,6 +113,10 @@ class Offline(nn.Module):
 
     def forward(self, audio: Tensor) -> Tensor:
         return self.synthesis(self.core(self.analysis(audio)), audio.shape[1])
+
+    def enhance(self, noisy: Tensor) -> Tensor:
+        """Enhance whole signals (B, N) -> (B, N)."""
+        return self(noisy)
 
 
 class QuaternionOffline(Offline):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..config import require_positive
 from ..nn.band_split import BandMerge, BandSplit, ranges_below
@@ -24,6 +25,7 @@ from ..nn.stft import Analysis, Synthesis
 from .algebra import convert_
 from .bottleneck import BRANCHES, Bottleneck, DualPathBlock
 from .dense_block import CausalUnit, ConvUnit, DenseBlock
+from .network import Network
 from .time_mixers import BAND_ATTENTION, TIME_MIXERS
 
 REFERENCE_RATE = 16000  # Hz: at other rates the features are scaled to the magnitudes of this one
@@ -138,11 +140,13 @@ class Decoder(Stateful):
         return self.head(self.join(y).flatten(1, -3)), {"dense": dense}
 
 
-class StreamingEnhancer(Stateful):
+class StreamingEnhancer(Network, Stateful):
     """(B, T * hop_length) noisy samples -> (B, T * hop_length) enhanced samples, `latency` samples later.
 
     One set of weights serves every sample rate whose bins and hops last as long: see `at`.
     """
+
+    streams = True
 
     def __init__(self, config: StreamingConfig):
         super().__init__()
@@ -182,6 +186,13 @@ class StreamingEnhancer(Stateful):
     def latency(self) -> int:
         """Samples from an input sample to the same moment in the output, fed hop by hop."""
         return self.synthesis.overlap
+
+    def enhance(self, noisy: Tensor) -> Tensor:
+        """Enhance whole signals (B, N) -> (B, N): as a stream from the zero state, without its latency."""
+        samples, latency = noisy.shape[1], self.latency
+        silence = latency + -(samples + latency) % self.config.hop_length
+        enhanced, _ = self(F.pad(noisy, (0, silence)))
+        return enhanced[:, latency : latency + samples]
 
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}

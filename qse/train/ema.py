@@ -1,19 +1,22 @@
 """Average the weights of a network over the steps of training."""
 
 import copy
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+N = TypeVar("N", bound=nn.Module)
 
-class WeightEMA:
+
+class WeightEMA(Generic[N]):
     """Exponential moving average of weights and floating-point buffers; other buffers are copied.
 
     After n updates the decay is at most (1 + n) / (10 + n), so that the first weights are forgotten soon; a constant
     decay of 0.999 would keep a tenth of them for 2300 steps. network: a copy of the network that holds the averages.
     """
 
-    def __init__(self, network: nn.Module, decay: float):
+    def __init__(self, network: N, decay: float):
         self.network = copy.deepcopy(network)
         self.decay = decay
         self.updates = 0

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import torch
-from torch import nn
 
 from ..data import sources
 from ..data.datasets import SAMPLE_RATE
@@ -94,7 +93,7 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
         )
 
 
-def _check_segment(config: RunConfig, network: nn.Module) -> None:
+def _check_segment(config: RunConfig, network: Network) -> None:
     """Raise QseError where a segment is too short for the losses: they read whole frames, and STOI 30 of them."""
     samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)
     signal = torch.zeros(1, max(1, samples))

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.multi_rate import WIDE_BAND, wide_band
 from ..losses.composite import LossConfig, composite
-from ..networks import enhance
-from ..networks.streaming import StreamingEnhancer
+from ..networks import Network
 from ..nn.state import flatten_state, unflatten_state
 from .recipe import RunConfig
 from .trainer import Carried, Loss, Terms
@@ -28,13 +27,12 @@ def training_loss(
     carries states of its own.
     """
 
-    def loss(network: nn.Module, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
+    def loss(network: Network, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
         rate = sample_rates[noisy.shape[1]] if sample_rates else WIDE_BAND
-        if sample_rates and isinstance(network, StreamingEnhancer):
-            network = network.at(rate)
+        network = network.at(rate) if sample_rates else network
         judge = partial(composite, config, sample_rate=rate)
-        if not carry_state_probability or not isinstance(network, StreamingEnhancer):
-            return *judge(clean=clean, enhanced=enhance(network, noisy), noisy=noisy), {}
+        if not carry_state_probability or not network.streams:
+            return *judge(clean=clean, enhanced=network.enhance(noisy), noisy=noisy), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
         prefix = f"{rate}/" if sample_rates else ""
         begin = {name.removeprefix(prefix): _masked(s, kept) for name, s in carried.items() if name.startswith(prefix)}
@@ -55,9 +53,9 @@ def sample_rates(config: RunConfig) -> dict[int, int] | None:
     return {mix.samples: mix.sample_rate for mix in mixes} if config.mix.sample_rate > WIDE_BAND else None
 
 
-def compared_samples(network: nn.Module, samples: int, carry_state_probability: float) -> int:
+def compared_samples(network: Network, samples: int, carry_state_probability: float) -> int:
     """Return how many of the samples of a segment `training_loss` compares; 0 of a segment that is too short."""
-    if not carry_state_probability or not isinstance(network, StreamingEnhancer):
+    if not carry_state_probability or not network.streams:
         return samples
     return max(0, samples - samples % network.config.hop_length - network.latency)
 

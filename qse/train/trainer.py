@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ..networks import weights
+from ..networks import Network, weights
 from . import checkpoint
 from .ema import WeightEMA, copy_
 from .optimizers import optimizers
@@ -23,7 +23,7 @@ from .train_config import TrainConfig
 
 Terms = dict[str, Tensor]
 Carried = dict[str, Tensor]  # states at the end of a step, by their path in the network; items first
-Loss = Callable[[nn.Module, Tensor, Tensor, Carried], tuple[Tensor, Terms, Carried]]
+Loss = Callable[[Network, Tensor, Tensor, Carried], tuple[Tensor, Terms, Carried]]
 """(network, noisy, clean, carried) -> (loss, its terms, carried to the next step)."""
 
 
@@ -37,7 +37,7 @@ class Trainer:
 
     def __init__(
         self,
-        network: nn.Module,
+        network: Network,
         loss: Loss,
         batches: Callable[[int], tuple[Tensor, Tensor]],
         config: TrainConfig,

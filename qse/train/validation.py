@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 from ..data.datasets import Pair, pair_folders
 from ..errors import QseError
 from ..evaluate.metrics import SAMPLE_RATE, score_pair
 from ..evaluate.reading import common_rate, read_pair
-from ..networks import enhance
-from ..networks.streaming import StreamingEnhancer
+from ..networks import Network
 from .parallel import gather
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
@@ -81,7 +79,7 @@ def _read(pair: Pair, rate: int) -> Utterance:
 
 
 def validate(
-    network: nn.Module,
+    network: Network,
     pairs: list[Utterance],
     device: torch.device,
     rank: int = 0,
@@ -106,10 +104,9 @@ def validate(
 
 
 @torch.no_grad()
-def _score(network: nn.Module, pair: Utterance, device: torch.device) -> dict[str, float]:
+def _score(network: Network, pair: Utterance, device: torch.device) -> dict[str, float]:
     noisy, rate = torch.from_numpy(pair.noisy).to(device)[None], pair.sample_rate
-    part = network.at(rate) if isinstance(network, StreamingEnhancer) else network
-    enhanced = enhance(part, noisy)[0].float().cpu().numpy()
+    enhanced = network.at(rate).enhance(noisy)[0].float().cpu().numpy()
     metrics = METRICS if rate == SAMPLE_RATE else (*METRICS, "band_snr")
     try:
         return score_pair(clean=pair.clean, enhanced=enhanced, sample_rate=rate, metrics=metrics)

@@ -28,7 +28,7 @@ SMALL |= {"dilations": (1,), "blocks": 1, "heads": 2}
 
 def test_checkpoint_system_uses_averaged_weights(tmp_path):
     torch = pytest.importorskip("torch")
-    from qse.networks import build_network, enhance
+    from qse.networks import build_network
     from qse.train import checkpoint
     from qse.train.recipe import RunConfig, write_config
 
@@ -40,7 +40,7 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
     checkpoint.save(tmp_path / "best.safetensors", average | others, {})
     noisy = voice(0.5)
     with torch.no_grad():
-        expected = enhance(network, torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+        expected = network.enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
     system = find_system(str(tmp_path))
     enhanced, seconds = system.open(SAMPLE_RATE)(Pair("a", None), noisy)
     np.testing.assert_allclose(enhanced, expected, atol=1e-6)
@@ -52,7 +52,7 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
 
 def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):
     torch = pytest.importorskip("torch")
-    from qse.networks import build_network, enhance
+    from qse.networks import build_network
     from qse.train import checkpoint
     from qse.train.recipe import RunConfig, write_config
 
@@ -67,5 +67,5 @@ def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):
         noisy = np.linspace(-0.1, 0.1, rate // 4)
         enhanced, _ = system.open(rate)(Pair("a", None), noisy)
         with torch.no_grad():
-            expected = enhance(network.at(rate), torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+            expected = network.at(rate).enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
         np.testing.assert_allclose(enhanced, expected, atol=1e-6)

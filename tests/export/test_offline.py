@@ -12,7 +12,6 @@ import onnx
 from qse.errors import QseError
 from qse.export import offline as export
 from qse.export.graph_file import speech_like
-from qse.networks import enhance
 from qse.runtime.offline import OfflineModel
 
 
@@ -21,7 +20,7 @@ def test_export_offline_graph_equals_torch(offline_network, offline_exported, se
     exported = OfflineModel(offline_exported)
     noisy = speech_like(round(16000 * seconds), 16000)
     with torch.no_grad():
-        expected = enhance(offline_network, torch.from_numpy(noisy)[None])[0].numpy()
+        expected = offline_network.enhance(torch.from_numpy(noisy)[None])[0].numpy()
     assert np.abs(expected - noisy).max() > 1e-3
     np.testing.assert_allclose(exported.enhance(noisy), expected, rtol=0, atol=1e-4)
     assert (exported.name, exported.version, exported.sample_rate) == ("tiny", "1.2", 16000)

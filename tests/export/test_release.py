@@ -18,7 +18,7 @@ from qse.errors import QseError
 from qse.export import release as release_module
 from qse.export.card import CardOptions
 from qse.export.release import release
-from qse.networks import enhance, weights
+from qse.networks import weights
 from qse.networks.weights import load_network
 from qse.train.run import train
 from qse.train.stateful_training import training_loss
@@ -47,7 +47,7 @@ def agrees(folder) -> bool:
     noisy = 0.1 * np.random.default_rng(0).standard_normal(16000).astype(np.float32)
     network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
     with torch.no_grad():
-        expected = enhance(network, torch.from_numpy(noisy)[None])[0].numpy()
+        expected = network.enhance(torch.from_numpy(noisy)[None])[0].numpy()
     return np.abs(qse.denoise(noisy, 16000, qse.load(folder)) - expected).max() < 1e-5
 
 

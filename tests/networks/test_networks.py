@@ -4,10 +4,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from small_networks import STREAMING
+from small_networks import STREAMING, offline
 
 from qse.errors import QseError
-from qse.networks import build_network, enhance
+from qse.networks import build_network
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 
 
@@ -65,5 +65,8 @@ def test_build_network_refuses_offline_configs(wrong):
         build_network({"network": "qconformer", **wrong})
 
 
-def test_enhance_calls_an_offline_network():
-    assert enhance(torch.nn.Hardtanh(), torch.tensor([[3.0, -0.5]])).tolist() == [[1.0, -0.5]]
+def test_network_at_refuses_other_rates():
+    network = offline("qtn")
+    assert network.at(16000) is network
+    with pytest.raises(ValueError, match="works at 16000 Hz"):
+        network.at(48000)

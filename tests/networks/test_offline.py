@@ -8,7 +8,7 @@ from small_networks import PARAMS, offline, unsettle
 from torch import nn
 
 from qse.losses.composite import LossConfig, composite
-from qse.networks import axial_attention, dilated_densenet, enhance
+from qse.networks import axial_attention, dilated_densenet
 
 
 @pytest.mark.parametrize("name", PARAMS)
@@ -18,7 +18,7 @@ def test_offline_with_a_zero_mask_returns_its_input(name):
     nn.init.zeros_(last.weight)
     for samples in (1, 8, 403):
         noisy = 0.3 * torch.randn(2, samples)
-        torch.testing.assert_close(enhance(network, noisy), noisy, rtol=0, atol=1e-5)
+        torch.testing.assert_close(network.enhance(noisy), noisy, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", PARAMS)

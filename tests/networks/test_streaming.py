@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 import contract
 from small_networks import streaming
 
-from qse.networks import build_network, enhance
+from qse.networks import build_network
 from qse.nn.recurrent import QuaternionGRU
 from qse.nn.state import flatten_state
 
@@ -50,7 +50,7 @@ def test_streaming_enhancer_streams_in_float32():
 @each_variant
 def test_streaming_enhancer_changes_its_input_moderately(changes):
     network, audio = streaming(**changes), 0.3 * torch.randn(2, 1280)
-    y = enhance(network, audio)
+    y = network.enhance(audio)
     assert 0.005 < (y - audio).square().mean().sqrt() < 1
 
 
@@ -60,7 +60,7 @@ def test_streaming_enhancer_changes_its_input_moderately(changes):
 def test_enhance_with_a_zero_head_returns_its_input(samples, hop):
     network, audio = streaming(hop_length=hop), 0.3 * torch.randn(2, samples)
     network.decoder.head.weight.zero_(), network.decoder.head.bias.zero_()
-    found = enhance(network, audio)
+    found = network.enhance(audio)
     assert network.latency == hop and found.shape == audio.shape
     torch.testing.assert_close(found, audio, rtol=0, atol=2e-6)
 

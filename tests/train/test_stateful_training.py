@@ -12,7 +12,7 @@ import twins
 from twins import PLAN, TINY, same
 
 from qse.losses.composite import LossConfig
-from qse.networks import build_network, enhance, weights
+from qse.networks import build_network, weights
 from qse.train import checkpoint
 from qse.train.stateful_training import training_loss
 
@@ -30,7 +30,7 @@ RMS = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
 @torch.no_grad()
 def test_training_loss_continues_carried_streams():
     net, parts = network(), [0.1 * torch.randn(4, 1600) for _ in range(3)]
-    stream, carried = enhance(net, torch.cat(parts, 1)), {}
+    stream, carried = net.enhance(torch.cat(parts, 1)), {}
     loss = training_loss(RMS, carry_state_probability=1.0)
     for number, part in enumerate(parts):
         part = torch.nn.functional.pad(part, (0, 7))  # more than whole hops

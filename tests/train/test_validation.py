@@ -6,13 +6,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from torch import nn
 from twins import CPU, TINY
 
 from qse.errors import QseError
 from qse.evaluate.metrics import score_pair
 from qse.export.streaming import speech_like
-from qse.networks import build_network, enhance
+from qse.networks import Network, build_network
+from qse.networks.streaming import StreamingConfig
 from qse.train.validation import METRICS, Utterance, find_pairs, read_pairs, validate
 
 
@@ -29,7 +29,7 @@ def test_validate_is_the_mean_over_pairs(training_audio):
     rows = []
     for pair in pairs:
         with torch.no_grad():
-            enhanced = enhance(net.eval(), torch.from_numpy(pair.noisy)[None])[0].numpy()
+            enhanced = net.eval().enhance(torch.from_numpy(pair.noisy)[None])[0].numpy()
         rows.append(score_pair(clean=pair.clean, enhanced=enhanced, metrics=METRICS))
     assert found == pytest.approx({metric: (rows[0][metric] + rows[1][metric]) / 2 for metric in METRICS})
 
@@ -37,8 +37,10 @@ def test_validate_is_the_mean_over_pairs(training_audio):
 def test_validate_of_a_silent_network_is_nan():
     pair = Utterance("p", np.ones(16000, np.float32), speech_like(16000, 16000))
 
-    class Mute(nn.Module):
-        def forward(self, noisy):
+    class Mute(Network):
+        config = StreamingConfig()
+
+        def enhance(self, noisy):
             return 0 * noisy
 
     assert all(np.isnan(score) for score in validate(Mute(), [pair], CPU).values())

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from twins import CONFIG, TINY, job, same
 
 from qse.errors import QseError
-from qse.networks import build_network, enhance, weights
+from qse.networks import build_network, weights
 from qse.train.run import train
 from qse.train.warm_start import start_from
 
@@ -27,7 +27,7 @@ def test_start_from_a_run_with_new_blocks(finished_run):
     assert start_from(large, out) == header
     noisy = 0.1 * torch.randn(1, 1600)
     with torch.no_grad():
-        assert torch.equal(enhance(large, noisy), enhance(small, noisy))
+        assert torch.equal(large.enhance(noisy), small.enhance(noisy))
 
 
 def test_start_from_a_model_by_name(finished_run, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 from twins import TINY
 
 from qse import QseError
-from qse.networks import build_network, enhance
+from qse.networks import build_network
 from qse.networks.time_mixers import TIME_MIXERS
 from qse.nn.norm import QuaternionLayerNorm
 from qse.train.warm_start import grow
@@ -70,7 +70,7 @@ def test_widen_offline_networks_to_twice_the_channels(name):
     wide.load_state_dict(widen(wide, narrow.state_dict()))
     noisy = 0.1 * torch.randn(1, 640, dtype=torch.float64)
     with torch.no_grad():
-        torch.testing.assert_close(enhance(wide, noisy), enhance(narrow, noisy))
+        torch.testing.assert_close(wide.enhance(noisy), narrow.enhance(noisy))
 
 
 @pytest.mark.parametrize("how, changes", [
