@@ -17,7 +17,7 @@ from .metrics import METRICS, resolve
 from .reading import common_rate
 from .runner import evaluate
 from .store import Row
-from .systems import CheckpointSystem, System, find_system
+from .systems import System, find_system
 
 ORIGINALS: dict[str, Callable[[Path], list[Pair]]] = {  # corpora that come at 48 kHz, read without conversion
     "voicebank": lambda folder: voicebank_files(folder, "test"),
@@ -107,14 +107,14 @@ def run_evaluation(request: EvaluationRequest, progress: Stages | None = None) -
     groups = _read_groups(request, pairs)
     out = request.out or Path("runs", "evaluate", system.name)
     settings = _settings(request, system)
-    step = _step(system)  # now: a run may continue meanwhile
+    training = system.training()  # now: a run may continue meanwhile
     jobs = cores() if request.jobs is None else request.jobs
     advance = partial(progress, system.name) if progress else None
     rows = evaluate(
         system, pairs, out, metrics=metrics, sample_rate=rate, jobs=jobs, settings=settings, progress=advance
     )
     settings |= {"sample_rate": rate} if rate != SAMPLE_RATE else {}
-    found = report.findings(system.name, rows, {**settings, **step, "jobs": jobs, "machine": processor()})
+    found = report.findings(system.name, rows, {**settings, **training, "jobs": jobs, "machine": processor()})
     text = _write(out, found, rows, groups)
     if request.plot:
         from .report_plots import plot_report
@@ -190,12 +190,3 @@ def _check_packages(names: list[str]) -> None:
             need(package)
     if any(name.startswith("dnsmos") for name in names):
         need("speechmos.dnsmos")
-
-
-def _step(system: System) -> dict[str, str]:
-    """Return the training step of a checkpoint's weights, for the summary; nothing for other systems."""
-    if not isinstance(system, CheckpointSystem):
-        return {}
-    from ..networks.weights import weights_step
-
-    return {"step": weights_step(system.path)}

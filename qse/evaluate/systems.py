@@ -42,6 +42,10 @@ class System:
         """Return the SHA-256 of the model's file; "" for a system without one."""
         return ""
 
+    def training(self) -> dict[str, str]:
+        """Return the training step of a checkpoint's weights as {"step": ...}; nothing for other systems."""
+        return {}
+
     def outputs(self) -> dict[str, Path]:
         """Return {utterance: file} of what the system has made already."""
         return {}
@@ -140,6 +144,11 @@ class CheckpointSystem(_ComputingSystem):
 
     def fingerprint(self) -> str:
         return hashlib.sha256(weights_of(self.path).read_bytes()).hexdigest()
+
+    def training(self) -> dict[str, str]:
+        from ..networks.weights import weights_step
+
+        return {"step": weights_step(self.path)}
 
     def supports(self, sample_rate: int) -> bool:
         return self._network.config.sample_rate == sample_rate
