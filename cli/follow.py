@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from qse.errors import QseError
 from qse.stop_signals import collected
 
+from .controls import HELP, Controls
 from .screen import Plain, Screen, summary
-from .streams import abandon_stdout
+from .streams import abandon_stdout, say
 from .terminal import Keys, Pauses
 
 if TYPE_CHECKING:
@@ -20,44 +21,53 @@ if TYPE_CHECKING:
 TICK = 0.1
 
 
-def follow(session: "LiveSession", worker: "Worker", reconnector: "Reconnector", plain: bool = False) -> None:
-    """Start `session` and `worker` and show their state until they end or Ctrl-C comes; then let them finish.
+def follow(
+    session: "LiveSession", worker: "Worker", reconnector: "Reconnector", controls: Controls, plain: bool = False
+) -> None:
+    """Start `session` and `worker`, show their state and obey keys until they end or Ctrl-C comes; let them finish.
 
     Raises the error that ended the worker or the reconnector, and QseError for a recording that ended early.
     """
     drawable = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-    view = (Screen if drawable and not plain else Plain)(session, reconnector)
+    view = (Screen if drawable and not plain else Plain)(session, reconnector, controls)
     with collected(_interrupt) as signals, view:
         view.show(0.0)  # load what this needs before the sound begins
         session.start()
         begin = monotonic()
         worker.start()
         try:
-            _attend(session, worker, reconnector, view, signals)
+            _attend(session, worker, reconnector, controls, view, signals)
         except BrokenPipeError:  # nobody reads the lines any more
             abandon_stdout()
         finally:
             reconnector.close()
             session.stop()
             worker.join()
-            if session.recorder:
-                session.recorder.close()
+            session.record(None)
     if worker.error is not None:
         raise worker.error
     try:
-        print(summary(session, reconnector, monotonic() - begin), flush=True)
+        print(summary(session, reconnector, controls, monotonic() - begin), flush=True)
     except OSError:
         abandon_stdout()
-    if session.recorder and session.recorder.error:
-        raise QseError(session.recorder.error)
+    for recorder in session.recorded:
+        if recorder.error:
+            raise QseError(recorder.error)
 
 
 def _attend(
-    session: "LiveSession", worker: "Worker", reconnector: "Reconnector", view: Plain | Screen, signals: list[int]
+    session: "LiveSession",
+    worker: "Worker",
+    reconnector: "Reconnector",
+    controls: Controls,
+    view: Plain | Screen,
+    signals: list[int],
 ) -> None:
     """Handle keys, pauses and devices and show the view until the worker is done and everything is played."""
     begin = monotonic()
     with Keys() as keys, Pauses().watched() as pauses:
+        if keys.listening and isinstance(view, Plain):
+            say(f"keys: {HELP}")
         while worker.is_alive():
             if signals:
                 session.stop()
@@ -69,8 +79,7 @@ def _attend(
                 keys.begin()
                 session.resume(seconds)
                 view.restart()
-            if keys.read() in ("b", "B", " "):
-                session.bypass = not session.bypass
+            controls.press(keys.read())
             reconnector.look()
             view.show(monotonic() - begin)
             worker.join(TICK)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qse.live.microphone import Microphone
     from qse.live.protocols import SoundSystem
     from qse.live.reconnect import Reconnector
+    from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
 
@@ -65,7 +66,7 @@ def live(
     """Remove noise from a live microphone signal, until Ctrl-C.
 
     Without options: default microphone to default output. Wear headphones, or the output returns to the microphone.
-    The key b switches between noisy and enhanced.
+    Keys: + and - change the strength, m mutes, b switches to the noisy signal, r records, q quits.
     """
     if list_:
         _list()
@@ -77,7 +78,6 @@ def live(
     _check_recording(record, from_, to)
     system, output = _virtual(context, output) if virtual else (None, output)
     from qse.live.reconnect import Reconnector
-    from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
     from qse.runtime.bands import BandModels
@@ -89,13 +89,18 @@ def live(
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
     sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, seconds, system)
     engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
-    channels = 2 * (1 if speakers else source.channels)
-    recorder = Recorder(record, engine.sample_rate, channels, overwrite, paced=not fast) if record else None
-    session = LiveSession(engine, source, speakers, recorder, strength)
+    session = LiveSession(engine, source, speakers, strength=strength)
     session.bypass = bypass
-    _run(
-        session, Worker(session, to, overwrite), Reconnector(session, sound, reconnect), threads, plain, paced=not fast
-    )
+    if record:
+        session.record(_recorder(session, record, overwrite, paced=not fast))
+    worker, reconnector = Worker(session, to, overwrite), Reconnector(session, sound, reconnect)
+    _run(session, worker, reconnector, threads, plain, paced=not fast)
+
+
+def _recorder(session: "LiveSession", path: Path, overwrite: bool = False, paced: bool = True) -> "Recorder":
+    from qse.live.recorder import Recorder
+
+    return Recorder(path, session.engine.sample_rate, 2 * session.channels, overwrite, paced)
 
 
 def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> None:
@@ -146,14 +151,16 @@ def _run(
     from qse.live.priority import steady
     from qse.live.speed_check import advice
 
+    from .controls import Controls
     from .follow import follow
 
+    controls = Controls(session, lambda path: _recorder(session, path, paced=paced))
     warning = advice(session.engine, threads) if paced else None
     with libraries_silenced(), steady(urgent=paced and warning is None):
         if warning:
             say(f"qse: {warning}")
         try:
-            follow(session, worker, reconnector, plain)
+            follow(session, worker, reconnector, controls, plain)
         finally:
             session.close()
 

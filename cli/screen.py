@@ -3,25 +3,25 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .controls import HELP, Controls
+
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.text import Text
 
-    from qse.live.protocols import AudioSource
     from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
     from qse.live.session import Latency, LiveSession
 
-KEYS = "b: bypass on or off   Ctrl-C: quit"
 WIDTH, BAR = 80, 24
-ALARMS = ("dropouts", "bypass", "driver", "model", "device", "not recorded")  # shown in yellow
+ALARMS = ("microphone", "dropouts", "mute", "bypass", "driver", "model", "device", "not recorded")  # shown in yellow
 
 
 class Plain:
     """Print one line a second to standard output."""
 
-    def __init__(self, session: "LiveSession", reconnector: "Reconnector"):
-        self._session, self._reconnector, self._next = session, reconnector, 1.0
+    def __init__(self, session: "LiveSession", reconnector: "Reconnector", controls: Controls):
+        self._session, self._sources, self._next = session, (session, reconnector, controls), 1.0
 
     def __enter__(self) -> "Plain":
         return self
@@ -42,7 +42,8 @@ class Plain:
         self._next = max(self._next + 1, int(seconds) + 1.0)
         now = self._session
         levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS, removed {_removed(now):.1f} dB"
-        state = (f"{name} {text}" for name, text in _state(now, self._reconnector))
+        levels += ", speech" if now.speech.heard else ", no speech"
+        state = (f"{name} {text}" for name, text in _state(*self._sources))
         try:
             print(", ".join([_clock(seconds), levels, *state]), flush=True)
         except BrokenPipeError:
@@ -54,10 +55,10 @@ class Plain:
 class Screen:
     """Draw a screen of 80 columns, ten times a second."""
 
-    def __init__(self, session: "LiveSession", reconnector: "Reconnector"):
+    def __init__(self, session: "LiveSession", reconnector: "Reconnector", controls: Controls):
         from rich.console import Console
 
-        self._session, self._reconnector = session, reconnector
+        self._session, self._sources = session, (session, reconnector, controls)
         self._console = Console(markup=False)  # names of devices may hold brackets
 
     def __enter__(self) -> "Screen":
@@ -92,25 +93,28 @@ class Screen:
         for name in [speaker.name for speaker in now.speakers] or [""]:
             table.add_row("output", _bar(now.enhanced.dbfs, name))
         table.add_row("removed", f"{_removed(now):.1f} dB")
-        for name, text in _state(now, self._reconnector):
+        table.add_row("speech", "● heard" if now.speech.heard else "·", style="" if now.speech.heard else "dim")
+        for name, text in _state(*self._sources):
             table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
         title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
-        return Panel(table, title=title, subtitle=KEYS, width=min(WIDTH, self._console.width))
+        return Panel(table, title=title, subtitle=HELP, width=min(WIDTH, self._console.width))
 
 
-def summary(session: "LiveSession", reconnector: "Reconnector", seconds: float) -> str:
+def summary(session: "LiveSession", reconnector: "Reconnector", controls: Controls, seconds: float) -> str:
     """Return the report at the end of a session that took `seconds`."""
     meter = session.meter
     audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}"
     lines = [
         f"{session.engine.name}: {audio}, longest block {1000 * meter.longest:.2f} ms",
-        *(f"{name}: {text}" for name, text in _state(session, reconnector)),
+        *(f"{name}: {text}" for name, text in _state(session, reconnector, controls)),
     ]
     return "\n".join(lines)
 
 
-def _state(session: "LiveSession", reconnector: "Reconnector") -> Iterator[tuple[str, str]]:
+def _state(session: "LiveSession", reconnector: "Reconnector", controls: Controls) -> Iterator[tuple[str, str]]:
     """Yield name and text of each line about a session, other than its levels."""
+    if session.source.is_live and session.silence.message and not reconnector.message:
+        yield "microphone", session.silence.message
     meter, block = session.meter, session.source.blocksize / session.source.sample_rate
     median, p99 = meter.quantile(0.5), meter.quantile(0.99)
     times = f"{1000 * median:.2f} and {1000 * p99:.2f} ms per block of {1000 * block:.1f} ms"
@@ -121,10 +125,8 @@ def _state(session: "LiveSession", reconnector: "Reconnector") -> Iterator[tuple
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
     if session.pauses:
         yield "pauses", f"{session.pauses}, {session.paused:.0f} s in all"
-    if session.recorder:
-        yield _recording(session.recorder, session.engine.sample_rate, session.source, reconnector)
-    if session.bypass:
-        yield "bypass", "on: this is the noisy signal"
+    yield from _recordings(session, reconnector, controls)
+    yield from _settings(session)
     if session.source.bad:
         yield "driver", f"{session.source.bad} blocks held samples that were not finite; they are silent"
     if session.resets:
@@ -134,16 +136,35 @@ def _state(session: "LiveSession", reconnector: "Reconnector") -> Iterator[tuple
         yield "device", f"{now}, {reconnector.away:.0f} s in all"
 
 
-def _recording(
-    recorder: "Recorder", sample_rate: int, source: "AudioSource", reconnector: "Reconnector"
-) -> tuple[str, str]:
+def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:
+    """Yield the lines of what keys have changed."""
+    if session.strength is not None:
+        yield "strength", f"the noise is lowered by at most {session.strength:g} dB"
+    if session.muted:
+        yield "mute", "on: outputs and recordings are silent"
+    if session.bypass:
+        yield "bypass", "on: this is the noisy signal"
+
+
+def _recordings(session: "LiveSession", reconnector: "Reconnector", controls: Controls) -> Iterator[tuple[str, str]]:
+    """Yield a line for each recording that has ended, for the present one, and for one that could not begin."""
+    for ended in session.recorded:
+        yield _recording(ended, session.engine.sample_rate, "recorded")
+    if recorder := session.recorder:
+        if reconnector.message and session.source.lost and not recorder.error:  # a file goes on
+            yield "not recorded", f"while a device is gone; {recorder.path}"
+        else:
+            yield _recording(recorder, session.engine.sample_rate, "recording")
+    if controls.message:
+        yield "not recorded", controls.message
+
+
+def _recording(recorder: "Recorder", sample_rate: int, state: str) -> tuple[str, str]:
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
         return "not recorded", f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}"
-    if reconnector.message and source.lost:  # a file goes on
-        return "not recorded", f"while a device is gone; {recorder.path}"
-    return "recording", str(recorder.path)
+    return state, str(recorder.path)
 
 
 def _latency(latency: "Latency") -> str:

@@ -1,12 +1,16 @@
 """Keys of a terminal, and pauses of the process by Ctrl-Z."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
+
+ARROWS = {"\x1b[A": "+", "\x1bOA": "+", "\x1b[B": "-", "\x1bOB": "-"}  # up and down
+SEQUENCE = re.compile(r"\x1b(\[[0-9;]*.?|O.?)?")  # what a special key sends
 
 
 class Keys:
@@ -41,18 +45,28 @@ class Keys:
             termios.tcsetattr(self._number, termios.TCSADRAIN, self._before)
         self._before = None
 
-    def read(self) -> str | None:
-        """Return the key pressed since the last call, None if there is none."""
+    def read(self) -> str:
+        """Return the keys pressed since the last call; the arrows up and down count as + and -."""
         if self._number is None:
-            return None
+            return ""
         if sys.platform == "win32":
             import msvcrt
 
-            return msvcrt.getwch() if msvcrt.kbhit() else None
+            pressed = ""
+            while msvcrt.kbhit():
+                key = msvcrt.getwch()
+                pressed += {"H": "+", "P": "-"}.get(msvcrt.getwch(), "") if key in "\0\xe0" else key
+            return pressed
         from select import select
 
         ready = self._before is not None and self._foreground() and select([self._number], [], [], 0)[0]
-        return os.read(self._number, 1).decode(errors="ignore") if ready else None
+        pressed = os.read(self._number, 64).decode(errors="ignore") if ready else ""
+        return SEQUENCE.sub(lambda found: ARROWS.get(found[0], ""), pressed)
+
+    @property
+    def listening(self) -> bool:
+        """True if keys can be read: standard input is a terminal."""
+        return self._number is not None
 
     def _foreground(self) -> bool:
         """Return whether this process may use the terminal: a background job that touches it is stopped."""

@@ -48,7 +48,7 @@ class Recorder:
 
     def put(self, block: np.ndarray) -> None:
         """Add (samples, channels); return at once if the sound is `paced`, else when there is space."""
-        while not self._paced and self.error is None and self._ring.free < len(block):
+        while not (self._paced or self.error or self._closing.is_set()) and self._ring.free < len(block):
             sleep(EVERY)
         if self.error is None:
             self.lost += len(block) - self._ring.write(block)

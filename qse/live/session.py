@@ -17,6 +17,7 @@ from ..runtime.attenuation import noisy_share
 from ..runtime.engine import Engine
 from ..runtime.meter import Level, Meter
 from ..runtime.stream import HopStream
+from .activity import SilenceCheck, SpeechIndicator
 from .protocols import AudioOutput, AudioSource
 from .recorder import Recorder
 
@@ -43,7 +44,10 @@ class LiveSession:
     """Enhance a source and play the result on any number of outputs.
 
     `bypass`: set it to play the noisy signal instead, with the same latency; cross-faded over eight hops.
+    `muted`: set it to silence outputs, file and recording, noisy side included; faded within a hop.
     `noisy`, `enhanced`: levels (dBFS, over the last half second). `meter`: processing time per block.
+    `speech`, `silence`: whether speech is heard, and whether the source delivers any sound.
+    `recorded`: the recordings that have ended.
     `pauses`, `paused`: how often, and for how many seconds, the process was stopped.
     """
 
@@ -57,15 +61,33 @@ class LiveSession:
     ):
         """`strength`: attenuation limit in dB (see Stream)."""
         self.engine, self.source, self.speakers, self.recorder = engine, source, tuple(speakers), recorder
-        self.bypass = False
+        self.bypass = self.muted = False
+        self.recorded: list[Recorder] = []
         self.meter = Meter(source.sample_rate)
         self.reset_levels()
         self.channels = 1 if speakers else source.channels
-        self._share = noisy_share(strength)
+        self.strength = strength
+        self._gain = 1.0
         self._streams = [HopStream(engine, self._share, GLIDE) for _ in range(self.channels)]
         self.pauses, self.paused, self._settled = 0, 0.0, 0.0
         self._counted: Counter[str] = Counter()
         self._excused: Counter[str] = Counter()
+
+    @property
+    def strength(self) -> float | None:
+        """Attenuation limit in dB (see Stream); may be changed at any time."""
+        return self._strength
+
+    @strength.setter
+    def strength(self, strength: float | None) -> None:
+        self._share, self._strength = noisy_share(strength), strength
+
+    def record(self, recorder: Recorder | None) -> None:
+        """End the recording, if there is one, and begin another with `recorder`, unless that is None."""
+        former, self.recorder = self.recorder, recorder
+        if former:
+            former.close()
+            self.recorded.append(former)
 
     def start(self) -> None:
         """Open the devices: outputs first, as some take a second to settle. Raises NoSound."""
@@ -96,8 +118,10 @@ class LiveSession:
             speaker.finish()
 
     def reset_levels(self) -> None:
-        """Start the level meters again, at silence."""
-        self.noisy, self.enhanced = Level(self.engine.sample_rate), Level(self.engine.sample_rate)
+        """Start the meters of the signals again, at silence."""
+        rate = self.engine.sample_rate
+        self.noisy, self.enhanced = Level(rate), Level(rate)
+        self.speech, self.silence = SpeechIndicator(rate), SilenceCheck(rate)
 
     def stop(self) -> None:
         """Let `run` end."""
@@ -180,15 +204,27 @@ class LiveSession:
         done = [noisy[:0]]
         for hops in zip(*(stream.hops(noisy[:, c]) for c, stream in enumerate(self._streams)), strict=True):
             enhanced, past = (np.stack(channels, axis=1) for channels in zip(*hops, strict=True))
+            self.noisy.add(past)
+            self.silence.add(past)
+            self.speech.add(past, np.stack([stream.unmixed for stream in self._streams], axis=1))
+            enhanced, past = self._faded(enhanced, past)
             self._deliver(past, enhanced)
             done.append(enhanced)
         return np.concatenate(done)
 
+    def _faded(self, enhanced: np.ndarray, past: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Silence a hop (hop_length, channels) of both signals if `muted`; fade where that has changed."""
+        gain = 0.0 if self.muted else 1.0
+        if self._gain == gain == 1:
+            return enhanced, past
+        way = np.linspace(self._gain, gain, len(enhanced) + 1, dtype=np.float32)[1:, None]
+        self._gain = gain
+        return enhanced * way, past * way
+
     def _deliver(self, noisy: np.ndarray, enhanced: np.ndarray) -> None:
         """Hand out a hop (hop_length, channels) and the noisy signal aligned to it."""
-        self.noisy.add(noisy)
         self.enhanced.add(enhanced)
         for speaker in self.speakers:
             speaker.write(enhanced, len(enhanced) / self.engine.sample_rate)
-        if self.recorder:
-            self.recorder.put(np.concatenate([noisy, enhanced], axis=1))
+        if recorder := self.recorder:  # another thread may end it meanwhile
+            recorder.put(np.concatenate([noisy, enhanced], axis=1))

@@ -21,7 +21,8 @@ class HopStream:
 
     `latency`: samples by which the output lags the input. `resets`: count of hops in which the model's output was not
     finite; such a hop is silent, and the model restarts from its initial state. `noisy_share`: share of the noisy
-    signal in the output, 0 to 1; may be set at any time.
+    signal in the output, 0 to 1; may be set at any time. `unmixed`: the last hop of the model's output, without that
+    share.
     """
 
     def __init__(self, engine: Engine, noisy_share: float = 0.0, glide: float = 1.0):
@@ -32,6 +33,7 @@ class HopStream:
         self._glide, self._session = glide, engine.session()
         self._hop, self._filled = np.zeros(hop, np.float32), 0
         self._past = np.zeros(engine.latency + hop, np.float32)  # the last noisy samples, oldest first
+        self.unmixed = np.zeros(hop, np.float32)
 
     @property
     def missing(self) -> int:
@@ -60,6 +62,7 @@ class HopStream:
             self._session.reset()
             self.resets += 1
             enhanced = np.zeros_like(enhanced)
+        self.unmixed = enhanced
         past, size = self._past, len(hop)
         past[:-size] = past[size:]
         past[-size:] = hop

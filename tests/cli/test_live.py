@@ -29,7 +29,7 @@ def test_live_paced_records(command, models, noisy):
     begin = time.monotonic()
     target = noisy.with_name("both.wav")
     status, out, _ = command("live", "--from", noisy, "--no-monitor", "--record", target, "--plain", "--strength", "6")
-    assert status == 0 and f"recording: {target}" in out
+    assert status == 0 and f"recorded: {target}" in out
     assert time.monotonic() - begin > 0.5
     assert soundfile.info(target).channels == 4
 

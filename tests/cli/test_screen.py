@@ -19,8 +19,8 @@ def noisy(tmp_path):
 
 def test_plain_prints_one_line_per_second(capsys, monkeypatch):
     monkeypatch.setattr(screen, "_state", lambda *_: [])
-    level = SimpleNamespace(dbfs=-20.0)
-    plain = screen.Plain(SimpleNamespace(noisy=level, enhanced=level), None)
+    level, speech = SimpleNamespace(dbfs=-20.0), SimpleNamespace(heard=True)
+    plain = screen.Plain(SimpleNamespace(noisy=level, enhanced=level, speech=speech), None, None)
     for seconds in (0.5, 1.0, 1.1, 3.7, 3.8, 4.0, 5.2):
         plain.show(seconds)
     assert [line[:8] for line in capsys.readouterr().out.splitlines()] == [f"00:00:0{n}" for n in (1, 3, 4, 5)]
@@ -43,15 +43,37 @@ def test_plain_on_a_dumb_terminal(command, models, noisy, monkeypatch):
     assert status == 0 and "removed" not in out and "live-base: 0.5 s of audio" in out
 
 
+def session_of(**changes):
+    """What the lines about recordings and settings read of a session."""
+    standing = {"recorder": None, "recorded": [], "strength": None, "muted": False, "bypass": False}
+    source, engine = SimpleNamespace(lost=False), SimpleNamespace(sample_rate=16000)
+    return SimpleNamespace(**{**standing, "source": source, "engine": engine, **changes})
+
+
 def test_screen_recording_while_a_device_is_gone():
     recorder, reconnector = SimpleNamespace(error=None, lost=0, path="a.wav"), SimpleNamespace(message="gone")
-    sources = SimpleNamespace(lost=True), SimpleNamespace(lost=False)  # a microphone, a file
-    said = [screen._recording(recorder, 16000, source, reconnector)[0] for source in sources]
-    assert said == ["not recorded", "recording"]
+    controls = SimpleNamespace(message=None)
+    sessions = [session_of(recorder=recorder, source=SimpleNamespace(lost=lost)) for lost in (True, False)]
+    said = [list(screen._recordings(session, reconnector, controls)) for session in sessions]
+    assert [[name for name, _ in lines] for lines in said] == [["not recorded"], ["recording"]]  # a microphone, a file
+
+
+def test_screen_lists_ended_and_refused_recordings():
+    ended = [SimpleNamespace(error=None, lost=lost, path=f"{lost}.wav") for lost in (0, 8000)]
+    controls = SimpleNamespace(message="here.wav cannot be written")
+    said = list(screen._recordings(session_of(recorded=ended), SimpleNamespace(message=None), controls))
+    assert said[0] == ("recorded", "0.wav") and said[2] == ("not recorded", "here.wav cannot be written")
+    assert said[1][0] == "not recorded" and said[1][1].startswith("0.5 s")
+
+
+def test_screen_shows_what_keys_have_changed():
+    assert list(screen._settings(session_of())) == []
+    said = dict(screen._settings(session_of(strength=12, muted=True, bypass=True)))
+    assert list(said) == ["strength", "mute", "bypass"] and "12 dB" in said["strength"]
 
 
 def test_screen_on_a_terminal(command, models, noisy, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     status, out, _ = command("live", "--from", noisy, "--to", noisy.with_name("b.wav"))
-    assert status == 0 and "removed" in out and "qse live: live-base" in out
+    assert status == 0 and "removed" in out and "qse live: live-base" in out and "m mute" in out

@@ -92,3 +92,53 @@ def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
     finally:
         process.kill()
     assert process.returncode == 0 and "dropouts: 0" in out and "pauses: 1" in out
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    "pressed, keys",
+    [("b", "b"), ("\x1b[A\x1b[B", "+-"), ("\x1bOA", "+"), ("\x1b[3~\x1b[C\x1b", ""), ("m+\x1b[Bq", "m+-q")],
+)
+def test_keys_read_all_that_were_pressed(monkeypatch, pressed, keys):
+    import pty
+
+    from qse_cli import terminal
+
+    main, other = pty.openpty()
+    with os.fdopen(other, "r", buffering=1) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with terminal.Keys() as reader:
+            assert reader.listening and reader.read() == ""
+            os.write(main, pressed.encode())
+            assert select.select([other], [], [], 10)[0]
+            assert reader.read() == keys
+    os.close(main)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")
+def test_keys_change_a_live_session(models, tmp_path):
+    """Strength, mute, recording and the end of the session, by keys on a terminal."""
+    import pty
+
+    soundfile.write(tmp_path / "long.wav", noise(16000 * 60), 16000)
+    main, terminal = pty.openpty()
+    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
+    line += ["--from", "long.wav", "--to", "x.wav"]
+    process = subprocess.Popen(
+        line, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=lambda: os.login_tty(terminal)
+    )
+    try:
+        expect(main, b"keys: + - strength   m mute")
+        expect(main, b"dropouts")
+        for key, text in ((b"-", b"at most 30 dB"), (b"m", b"mute on"), (b"r", b"recording qse-2")):
+            os.write(main, key)
+            expect(main, text)
+        os.write(main, b"r")
+        expect(main, b"recorded qse-2")
+        os.write(main, b"q")
+        expect(main, b"latency: ")
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+    (recording,) = tmp_path.glob("qse-2*.wav")
+    assert soundfile.info(recording).channels == 2 and not soundfile.read(recording)[0].any()  # muted

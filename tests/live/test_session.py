@@ -171,3 +171,53 @@ def test_session_pause_is_no_dropout(delay, monkeypatch):
     microphone.give(noise(160), overflow)
     session.update()
     assert session.reasons == {"input overrun": 2} and not session.source.lost
+
+
+def test_session_mute_silences_everything_without_a_click(delay, tmp_path):
+    recorder = Recorder(tmp_path / "both.w64", 16000, 2)
+    session, run, microphone, _ = start(delay, blocksize=160, recorder=recorder)
+    tone = np.sin(2 * np.pi * 200 * np.arange(16000) / 16000, dtype=np.float32)[:, None] / 2
+    blocks, out = np.split(tone, 100), []
+    for number, block in enumerate(blocks):
+        session.muted = 30 <= number < 60
+        out.append(feed(run, microphone, [block]))
+    session.close()
+    recorded, _ = soundfile.read(tmp_path / "both.w64")
+    for signal in (np.concatenate(out)[:, 0], recorded[:, 0], recorded[:, 1]):
+        assert not signal[31 * 160 : 60 * 160].any()
+        assert np.abs(signal[: 30 * 160]).max() > 0.4 < np.abs(signal[61 * 160 :]).max()
+        assert np.abs(np.diff(signal)).max() < 0.05  # of the tone: 0.04
+    assert session.noisy.dbfs > -12  # the meter shows what the microphone hears
+
+
+def test_session_strength_is_checked(delay):
+    session, *_ = start(delay, blocksize=160, strength=6)
+    assert session.strength == 6
+    session.strength = None
+    with pytest.raises(ValueError, match="from 0 up"):
+        session.strength = -1
+    assert session.strength is None
+
+
+def test_session_strength_mixes_noisy_signal(recurrent):
+    """From no limit to one of 0 dB: after the cross-fade the output is the noisy signal."""
+    audio = noise(16000)
+    session, run, microphone, _ = start(recurrent, blocksize=160)
+    feed(run, microphone, np.split(audio[:8000], 50))
+    session.strength = 0
+    out = feed(run, microphone, np.split(audio[8000:], 50))
+    late = recurrent.latency
+    np.testing.assert_allclose(out[3200:, 0], audio[8000 + 3200 - late : 16000 - late, 0], atol=1e-6)
+
+
+def test_session_records_again_and_again(delay, tmp_path):
+    session, run, microphone, _ = start(delay, blocksize=160)
+    blocks = np.split(noise(16000), 100)
+    feed(run, microphone, blocks[:20])
+    for number in (1, 2):
+        session.record(Recorder(tmp_path / f"{number}.wav", 16000, 2))
+        feed(run, microphone, blocks[20 * number : 20 * number + 20])
+    session.record(None)
+    feed(run, microphone, blocks[60:])
+    assert [recorder.path.name for recorder in session.recorded] == ["1.wav", "2.wav"]
+    assert [soundfile.info(tmp_path / f"{number}.wav").frames for number in (1, 2)] == [3200, 3200]
