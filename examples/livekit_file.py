@@ -1,32 +1,54 @@
-"""Enhance the frames of a recording with QseProcessor, as a LiveKit audio stream does with those of a participant.
+"""Send a recording through a LiveKit audio stream with QseProcessor, and write what the stream delivers.
 
     pip install "qse-speech[livekit]"
     python examples/livekit_file.py assets/noisy.wav enhanced.wav
 
-In a room, give the processor to the stream; LiveKit then calls it for each frame:
-
-    stream = rtc.AudioStream(track, sample_rate=16000, noise_cancellation=QseProcessor(strength=20))
+The track is local, so there is no room and no account. In a room, the track is that of a participant; nothing else
+changes. LiveKit delivers sound at the pace of the clock, about 0.15 s after it was captured.
 """
 
+import asyncio
 import sys
 
 import numpy as np
 import soundfile
-from livekit.rtc import AudioFrame
+from livekit import rtc
 
 from qse.integrations.livekit import QseProcessor
 
 
-def main(source, target):
-    pcm, rate = soundfile.read(source, dtype="int16")
-    processor, size, enhanced = QseProcessor(strength=20), rate // 100, []
-    for start in range(0, len(pcm), size):
-        block = pcm[start : start + size]
-        frame = AudioFrame(block.tobytes(), rate, num_channels=1, samples_per_channel=len(block))
-        enhanced.append(processor._process(frame).data)  # LiveKit's own call
-    print(f"{len(pcm) / rate:.1f} s of sound, {1000 * processor.latency / rate:.1f} ms later than the input")
-    soundfile.write(target, np.concatenate(enhanced), rate)
+async def enhanced(pcm, rate):
+    """Yield what an audio stream with the processor delivers while `pcm` (samples,) is captured, as arrays."""
+    source = rtc.AudioSource(rate, num_channels=1)
+    track = rtc.LocalAudioTrack.create_audio_track("recording", source)
+    processor = QseProcessor(strength=20)
+    stream = rtc.AudioStream.from_track(
+        track=track, sample_rate=rate, num_channels=1, frame_size_ms=10, noise_cancellation=processor
+    )
+    capturing = asyncio.create_task(capture(source, pcm, rate))
+    async for event in stream:
+        yield np.array(event.frame.data)
+        if capturing.done():
+            break
+    print(f"{len(pcm) / rate:.1f} s of sound; the processor delays it by {1000 * processor.latency / rate:.1f} ms")
+    await stream.aclose()
+    await source.aclose()
+
+
+async def capture(source, pcm, rate):
+    """Send `pcm` and half a second of silence in frames of 10 ms."""
+    pcm = np.pad(pcm, (0, rate // 2))
+    size = rate // 100
+    for start in range(0, len(pcm) - size + 1, size):
+        await source.capture_frame(rtc.AudioFrame(pcm[start : start + size].tobytes(), rate, 1, size))
+    await source.wait_for_playout()
+
+
+async def main(from_, to):
+    pcm, rate = soundfile.read(from_, dtype="int16")
+    blocks = [block async for block in enhanced(pcm, rate)]
+    soundfile.write(to, np.concatenate(blocks), rate)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    asyncio.run(main(*sys.argv[1:]))

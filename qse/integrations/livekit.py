@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..extras import need
 from ..runtime.attenuation import noisy_share
+from ..runtime.bands import FULL_BAND
 from ..runtime.model import Model
 from ..runtime.zoo import DEFAULT_MODEL
 from .pcm import PcmStream, engine_at
@@ -31,7 +32,7 @@ class QseProcessor(FrameProcessor[AudioFrame]):
 
         Raises QseError for an unknown model or one that cannot stream, ValueError for a strength below 0.
         """
-        self._engine_at = engine_at(model)
+        self._engine_at = engine_at(model, FULL_BAND)  # a load later would stop the event loop
         self._stream: PcmStream | None = None
         self._enabled = True
         self.strength = strength

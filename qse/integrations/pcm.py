@@ -20,18 +20,20 @@ SPARE = 2  # samples by which two conversions of the sample rate may fall short 
 FULL_SCALE = 32768
 
 
-def engine_at(model: str | Path | Model) -> Callable[[float], Engine]:
+def engine_at(model: str | Path | Model, *sample_rates: float) -> Callable[[float], Engine]:
     """Return a function that returns the engine for a sample rate in Hz: of a model's name or path, the graph of the
     band that fits; of a loaded model, the model itself.
 
-    Raises QseError for an unknown model or one that cannot stream.
+    The graphs for `sample_rates` are loaded at once, others when they are first asked for. Raises QseError for an
+    unknown model or one that cannot stream.
     """
-    if isinstance(model, str | Path):
-        models = BandModels(model, flush_to_zero=True)
-        models.at(WIDE_BAND).as_engine()
-        return lambda sample_rate: models.at(sample_rate).as_engine()
-    engine = resolve(model).as_engine()
-    return lambda sample_rate: engine
+    if not isinstance(model, str | Path):
+        engine = resolve(model).as_engine()
+        return lambda sample_rate: engine
+    models = BandModels(model, flush_to_zero=True)
+    for sample_rate in (WIDE_BAND, *sample_rates):
+        models.at(sample_rate).as_engine()
+    return lambda sample_rate: models.at(sample_rate).as_engine()
 
 
 class PcmStream:

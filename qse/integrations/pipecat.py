@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..extras import need
 from ..runtime.attenuation import noisy_share
+from ..runtime.bands import FULL_BAND
 from ..runtime.model import Model
 from ..runtime.zoo import DEFAULT_MODEL
 from .pcm import PcmStream, engine_at
@@ -34,7 +35,7 @@ class QseFilter(BaseAudioFilter):
 
         Raises QseError for an unknown model or one that cannot stream, ValueError for a strength below 0.
         """
-        self._engine_at = engine_at(model)
+        self._engine_at = engine_at(model, FULL_BAND)  # a load later would stop the event loop
         self._strength, self._channels, self._enabled = strength, channels, True
         self._stream: PcmStream | None = None
         self._thread: ThreadPoolExecutor | None = None

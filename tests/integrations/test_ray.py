@@ -1,5 +1,8 @@
 """The callable class by itself, and in two actors of a local Ray cluster."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
@@ -41,19 +44,53 @@ def test_denoise_names_missing_column(recurrent):
         Denoise(recurrent.path)({"audio": np.zeros((1, 100))})
 
 
-def test_denoise_in_two_actors_equals_one_process(recurrent):
+@pytest.fixture
+def cluster():
+    """Ray, with a local cluster of four cores."""
     ray = pytest.importorskip("ray")
     pytest.importorskip("pyarrow")
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False)
-    try:
-        data = ray.data.from_items(list(rows(12))).repartition(4)
-        strategy = ray.data.ActorPoolStrategy(size=2)
-        options = {"model": str(recurrent.path), "strength": 12}
-        mapped = data.map_batches(Denoise, fn_constructor_kwargs=options, compute=strategy, batch_size=3)
-        found = {row["id"]: row["audio"] for row in mapped.take_all()}
-    finally:
-        ray.shutdown()
-    assert sorted(found) == list(range(12))
+    yield ray
+    ray.shutdown()
+
+
+def mapped(ray, worker, model):
+    """The enhanced audio of twelve rows by their ids, from two actors of the class `worker`, and the actors' ids."""
+    data = ray.data.from_items(list(rows(12))).repartition(4)
+    options = {"model": str(model), "strength": 12}
+    actors = ray.data.ActorPoolStrategy(size=2)
+    done = data.map_batches(worker, fn_constructor_kwargs=options, compute=actors, batch_size=3).take_all()
+    assert sorted(row["id"] for row in done) == list(range(12))  # nothing is lost, nothing twice
+    return {row["id"]: row["audio"] for row in done}, {row.get("process") for row in done}
+
+
+def check_equal_to_one_process(found, model):
     for item in rows(12):
-        expected = qse.denoise(item["audio"], item["sample_rate"], recurrent, strength=12)
+        expected = qse.denoise(item["audio"], item["sample_rate"], model, strength=12)
         assert (np.asarray(found[item["id"]], np.float32) == expected).all()
+
+
+def test_denoise_in_two_actors_equals_one_process(cluster, recurrent):
+    found, _ = mapped(cluster, Denoise, recurrent.path)
+    check_equal_to_one_process(found, recurrent)
+
+
+def test_denoise_killed_actor_loses_nothing(cluster, recurrent, tmp_path):
+    """One of two actors ends by SIGKILL in the middle of a batch; Ray starts another one and repeats the batch."""
+    marker = tmp_path / "killed"
+
+    class Mortal(Denoise):
+        def __call__(self, batch):
+            done = super().__call__(batch)
+            if 7 in batch["id"]:
+                try:
+                    marker.touch(exist_ok=False)
+                except FileExistsError:
+                    pass
+                else:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return done | {"process": np.full(len(batch["id"]), os.getpid())}
+
+    found, processes = mapped(cluster, Mortal, recurrent.path)
+    assert marker.exists() and processes
+    check_equal_to_one_process(found, recurrent)

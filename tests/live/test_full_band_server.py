@@ -1,0 +1,68 @@
+"""qse live at 48 kHz through a sound server: no conversion of the sample rate, and the samples of qse denoise."""
+
+import os
+import shutil
+import signal
+
+import numpy as np
+import pytest
+import soundfile
+from pulse import MISSING, Server, heard_while_playing, likeness
+from waiting import until
+
+import qse
+
+RATE = 48000
+pytestmark = [
+    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    yield server
+    server.kill()
+    shutil.rmtree(server.home)
+
+
+def bursts(seconds):
+    """White noise, to 24 kHz, whose level varies, as 16-bit samples below half of full scale (samples,)."""
+    noise = np.random.default_rng(0).standard_normal(int(seconds * RATE))
+    swell = np.sin(2 * np.pi * 3 * np.arange(len(noise)) / RATE) ** 2
+    return (3000 * noise * swell).clip(-16000, 16000).astype(np.int16)
+
+
+def matching_share(played, recorded):
+    """Return the share of the tenths of a second of `played` that occur in `recorded` bit for bit."""
+    size, found = 1 << (len(played) + len(recorded)).bit_length(), []
+    spectrum = np.fft.rfft(recorded.astype(float), size)
+    for part in np.split(played, len(played) // (RATE // 10)):
+        at = int(np.argmax(np.fft.irfft(spectrum * np.fft.rfft(part.astype(float), size).conj())[: len(recorded)]))
+        found.append(np.array_equal(recorded[at : at + len(part)], part))
+    return np.mean(found)
+
+
+@pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
+def test_full_band_live_equals_denoise(server, tmp_path):
+    """The noisy side of the recording is what was played, bit for bit; the enhanced side is qse.denoise of it.
+
+    Where a busy machine loses sound on its way to qse, both sides of the recording lack it.
+    """
+    process = server.live("--record", str(tmp_path / "both.wav"))
+    until(lambda: process.poll() is not None or "dropouts" in server.said, 60)
+    played = bursts(5)
+    heard = heard_while_playing(server, played.astype(np.float32) / 32768, RATE)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0, server.said
+    assert "the disk was too slow" not in server.said
+    both, rate = soundfile.read(tmp_path / "both.wav", dtype="int16")
+    assert rate == RATE
+    noisy, enhanced = both.T
+    assert matching_share(played, noisy) > 0.5
+    late = qse.load("live-base", sample_rate=RATE).latency  # the recording begins with so many zeros
+    expected = qse.denoise(noisy[late:].astype(np.float32) / 32768, RATE)
+    whole = slice(0, len(expected) - late)  # the end of a live session is not flushed to the same sample
+    np.testing.assert_allclose(enhanced[late:][whole] / 32768, expected[whole], atol=1.5 / 32768)
+    assert likeness(expected, heard, RATE) > 0.8

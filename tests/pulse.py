@@ -1,0 +1,97 @@
+"""A PulseAudio server of a test's own, with a microphone and qse live --virtual on it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import soundfile
+from waiting import until
+
+TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
+MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
+RATE = 16000
+NOISY = Path(__file__).parents[1] / "assets/noisy.wav"
+
+
+class Server:
+    """A PulseAudio server with a sink `desk`, and a microphone `desk_mic` that hears what is played there."""
+
+    SOURCES = ["desk.monitor", "desk_mic"]
+
+    def __init__(self):
+        self.home = Path(tempfile.mkdtemp(prefix="qse-"))  # a socket's path must be short
+        self.environment = {**os.environ, "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.home)}
+        self.environment.pop("PULSE_SERVER", None)
+        self.start()
+
+    def start(self):
+        sink = "module-null-sink sink_name=desk rate=48000 channels=1"
+        line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1"]
+        source = "module-remap-source source_name=desk_mic master=desk.monitor"
+        loads = [word for load in ("module-native-protocol-unix", sink, source) for word in ("-L", load)]
+        with (self.home / "log").open("a") as log:
+            self.process = subprocess.Popen([*line, *loads], env=self.environment, stdout=log, stderr=log)
+        until(lambda: self.pactl("set-default-source", "desk_mic", check=False).returncode == 0)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def pactl(self, *arguments, check=True):
+        environment = {**self.environment, "LC_ALL": "C"}
+        return subprocess.run(["pactl", *arguments], env=environment, capture_output=True, text=True, check=check)
+
+    def names(self, kind):
+        rows = self.pactl("list", "short", kind, check=False).stdout.splitlines()
+        return [row.split("\t")[1] for row in rows]
+
+    def live(self, *options):
+        line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--virtual", "--plain"]
+        log = (self.home / "live").open("w")
+        return subprocess.Popen([*line, "--buffer", "200", *options], env=self.environment, stdout=log, stderr=log)
+
+    @property
+    def said(self):
+        return (self.home / "live").read_text()
+
+
+def heard_through(server, seconds=5.0):
+    """Play noisy.wav to the sink `desk`; return it and what parec records from the virtual microphone."""
+    noisy, _ = soundfile.read(NOISY, dtype="float32")
+    noisy = noisy[: int((seconds - 2) * RATE)]
+    return noisy, heard_while_playing(server, noisy, RATE)
+
+
+def heard_while_playing(server, audio, rate):
+    """Play `audio` (samples,), float32, to the sink `desk`; return what parec records from the virtual microphone."""
+    audio.tofile(server.home / "noisy.raw")
+    form = [f"--rate={rate}", "--channels=1", "--format=float32le", "--raw", "--latency-msec=50"]
+    with (server.home / "heard.raw").open("wb") as file:
+        line = ["parec", "--device=qse_microphone", *form]
+        recorder = subprocess.Popen(line, env=server.environment, stdout=file)
+    line = ["pacat", "--playback", "--device=desk", *form, str(server.home / "noisy.raw")]
+    player = subprocess.Popen(line, env=server.environment)
+    time.sleep(len(audio) / rate + 1.5)  # pacat may wait for ever for a loaded server to drain
+    for process in (player, recorder):
+        process.terminate()
+        process.wait()
+    heard = (server.home / "heard.raw").read_bytes()
+    return np.frombuffer(heard[: len(heard) // 4 * 4], np.float32)
+
+
+def likeness(noisy, heard, rate=RATE):
+    """Upper quartile, over quarters of a second of `noisy`, of the largest normalised correlation with any part of
+    `heard`: a busy machine may lose some sound on the way, but not three quarters of it."""
+    length, found = rate // 4, []
+    power = np.convolve(heard.astype(float) ** 2, np.ones(length), "valid")
+    size = 1 << (len(heard) + length).bit_length()
+    for start in range(length, len(noisy) - length, length):
+        part = noisy[start : start + length]
+        match = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(part, size).conj())[: len(power)]
+        found.append((match / np.sqrt(power * np.sum(part**2) + 1e-6)).max())
+    return float(np.percentile(found, 75))
