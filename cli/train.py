@@ -18,17 +18,17 @@ def train(
     recipe: Annotated[str | None, RECIPE] = None,
     speech: Annotated[Path | None, SPEECH] = None,
     noise: Annotated[Path | None, NOISE] = None,
-    data: Annotated[Path | None, typer.Option(help="Instead of both: folder of the recipe's corpus.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the recipe's corpus, not --speech and --noise.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the run: checkpoints, curves, configuration; else runs/RECIPE.")
+        Path | None, typer.Option(help="Folder of the run: checkpoints, curves, configuration. [default: runs/RECIPE]")
     ] = None,
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")] = None,
-    hours: Annotated[float | None, typer.Option(min=0, callback=number, help="Stop after this time.")] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Processes that share the work, one per core.")] = 1,
+    hours: Annotated[float | None, typer.Option(min=0, callback=number, help="Stop after this many hours.")] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that train together, at most one per core.")] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     start: Annotated[
         str | None,
-        typer.Option("--from", metavar="MODEL", help="Start from the weights of this model, or of this run's folder."),
+        typer.Option("--from", metavar="MODEL", help="Start from the weights of a model, or of the run in a folder."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")] = False,
     change: Change = None,

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from soundfile import SoundFile
 
 SYSTEM_ERROR = 2  # libsndfile's code for an error of the system: at the first write most likely a full disk
-FLAC_FINE, FLAC_MOST = 65535, 655350  # Hz: above the first, FLAC stores a rate in units of 10 Hz; the most it stores
+FLAC_FINE, FLAC_MOST = 65535, 655350  # Hz: above the first, only multiples of 10 Hz; highest rate
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
-UNCLIPPED = ("PCM", "FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # libsndfile clips PCM; the others hold more than 1
-TOP = 1 - 2**-15  # full scale of the others, telephone and dictaphone codes, where larger samples change their sign
+UNCLIPPED = ("PCM", "FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # libsndfile clips PCM; the others store more than 1
+TOP = 1 - 2**-15  # largest sample of other subtypes (mu-law, ADPCM, ...): larger ones would change their sign
 
 
 def write(
@@ -64,7 +64,7 @@ def write(
 def check_target(target: Path, overwrite: bool) -> None:
     """Raise QseError if `target` exists and is not a file, or may not be replaced."""
     if target.exists() and not target.is_file():
-        raise QseError(f"{target} is no file that can be replaced: name another output, or -o - for a pipe")
+        raise QseError(f"{target} is not a regular file: name another output, or -o - for a pipe")
     if target.exists() and not overwrite:
         raise QseError(_taken(target))
 
@@ -72,11 +72,11 @@ def check_target(target: Path, overwrite: bool) -> None:
 def update_header(file: "SoundFile") -> None:
     """Let libsndfile update the header of `file` after every block.
 
-    Otherwise a WAV file whose writer is killed counts as empty.
+    Without this, the header of a WAV file says that it is empty if the program is killed.
     """
     import soundfile
 
-    if file.subtype == "VORBIS":  # it starts again at every update, so the file would hold only headers
+    if file.subtype == "VORBIS":  # libsndfile restarts the encoder at every update: the file would hold only headers
         return
     with suppress(AttributeError):  # soundfile has no public name for this command
         soundfile._snd.sf_command(file._file, UPDATE_HEADER_AUTO, soundfile._ffi.NULL, 1)
@@ -104,7 +104,7 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
 
 
 def _held(path: Path) -> tuple[int, bool]:
-    """Return the samples per channel that can be read, 0 if it is no audio file, and whether its end is there."""
+    """Return the samples per channel that can be read, 0 if it is no audio file, and whether it is complete."""
     import soundfile
 
     try:
@@ -124,7 +124,7 @@ def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
             part.open("wb").close()
             yield part
     except FileExistsError as error:
-        if not target.is_file():  # it was about a folder
+        if not target.is_file():  # the error concerns a folder of the path
             raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error
         raise QseError(_taken(target)) from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Vary recordings: speed, equaliser, gain drift. The same for speech and for recorded noise."""
+"""Vary the speed, the spectrum and the gain of recordings, of speech as of noise."""
 
 from collections.abc import Callable
 
@@ -10,18 +10,18 @@ from .filters import change_gain, equalise
 from .mix_config import MixConfig
 from .sampling import BatchRng
 
-KNOTS = 6  # of a curve of gains
+KNOTS = 6  # points of a gain curve, over frequency or time
 
 
 def vary(
     config: MixConfig, rng: BatchRng, read: Callable[[int], Tensor], size: int, wide_chance: float = 0.0
 ) -> Tensor:
-    """Return `size` rows from read(samples), each perhaps at another speed, equalised, with a drifting gain: (B, N).
+    """Read `size` rows with read(samples) and change speed, spectrum and gain of random ones: return (size, N).
 
-    wide_chance: that the speed is from the range `noise_speed`.
+    wide_chance: probability that the speed of a row is drawn from the range `noise_speed`.
     """
     percent = torch.where(rng.coin(config.speed_chance, size), rng.uniform(*config.speed, size) * 100, 100.0)
-    if wide_chance:  # in steps of 5 %, for each speed needs transforms of its own
+    if wide_chance:  # in steps of 5 %: each speed needs Fourier transforms of its own length
         wide = (rng.uniform(*config.noise_speed, size) * 20).round().clamp_min(1) * 5
         percent = torch.where(rng.coin(wide_chance, size), wide, percent)
     needed = (percent.round() / 100 * config.samples).round().long()  # (B,), one of a few sizes

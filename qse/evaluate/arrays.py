@@ -1,4 +1,4 @@
-"""Scores of signals in memory."""
+"""Score signals in memory."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -9,7 +9,7 @@ from .metrics import SAMPLE_RATE, resolve, score_pair
 from .runner import CRASHED, run_tasks
 from .store import Row
 
-Task = tuple[int, np.ndarray | None, np.ndarray]  # place, clean, enhanced
+Task = tuple[int, np.ndarray | None, np.ndarray]  # index, clean, enhanced
 
 
 def score(
@@ -19,10 +19,10 @@ def score(
     metrics: Iterable[str] = ("pesq_wb", "stoi", "si_sdr"),
     jobs: int | None = 0,
 ) -> list[Row]:
-    """Return one row per (clean, enhanced), in their order: {"name": place, metric: value ...}, or "error" on failure.
+    """Return one row per (clean, enhanced), in their order: {"name": index, metric: value ...}, or "error" for metrics.
 
-    Arrays are float (samples,) of one length per pair. jobs = 0 works in this process, None on all cores; processes
-    take about two seconds to start, and a script that asks for them needs `if __name__ == "__main__"`.
+    Arrays are float (samples,) of one length per pair. jobs: number of processes; 0: this process, None: one per core.
+    Processes take about two seconds to start, and a script that uses them needs `if __name__ == "__main__"`.
     """
     function = partial(_score_task, sample_rate, tuple(resolve(metrics)))
     tasks = [(place, clean, enhanced) for place, (clean, enhanced) in enumerate(pairs)]

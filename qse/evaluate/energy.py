@@ -1,4 +1,4 @@
-"""Energy ratios of one channel at any sample rate: SI-SDR, SNR in the upper band, noise reduction, speech loss.
+"""Compute energy ratios of one channel at any sample rate: SI-SDR, SNR in the upper band, noise reduction, speech loss.
 
 X, Y, E are the STFTs of clean, noisy and enhanced (Hann window of 32 ms every 8 ms), N = Y - X that of the noise.
 Ratios in dB are limited to +-LIMIT, so that a mean over utterances stays finite.
@@ -10,16 +10,16 @@ import numpy as np
 
 LIMIT = 100.0  # dB
 WINDOW = 0.032  # seconds
-FRAMES_AT_ONCE = 1000  # limits the memory
+FRAMES_AT_ONCE = 1000  # frames in memory at a time
 UPPER_BAND = (8000.0, 20000.0)  # Hz: what a network for 16 kHz cannot produce
-NOISE_ONLY = -30.0  # dB: clean against noise in bins that count as noise alone
-SPEECH_DOMINATED = 10.0  # dB: clean against noise in bins that count as speech
+NOISE_ONLY = -30.0  # dB: highest clean-to-noise ratio of a bin that counts as noise alone
+SPEECH_DOMINATED = 10.0  # dB: lowest clean-to-noise ratio of a bin that counts as speech
 
 
 def si_sdr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
     """Return the scale-invariant signal-to-distortion ratio in dB (Le Roux et al. 2019, Eqs. 3-5; no mean removed).
 
-    The projection of `enhanced` on `clean` against the rest. `sample_rate` is not used.
+    The signal is the projection of `enhanced` on `clean`, the distortion is the rest. `sample_rate` is not used.
     """
     clean, enhanced = np.asarray(clean, np.float64), np.asarray(enhanced, np.float64)
     target = clean * (enhanced @ clean) / (clean @ clean)
@@ -35,7 +35,7 @@ def band_snr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> fl
     """
     low, high = UPPER_BAND
     if sample_rate < 2 * high:
-        raise ValueError(f"band_snr judges {low / 1000:g} to {high / 1000:g} kHz: it needs at least {2 * high:g} Hz")
+        raise ValueError(f"band_snr covers {low / 1000:g} to {high / 1000:g} kHz: it needs at least {2 * high:g} Hz")
     kept = lost = 0.0
     for x, error in power_spectra(sample_rate, clean, np.asarray(enhanced, np.float64) - clean):
         frequency = np.linspace(0, sample_rate / 2, x.shape[1])

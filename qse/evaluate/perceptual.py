@@ -1,4 +1,4 @@
-"""Perceptual metrics of one channel at 16 kHz from their reference packages: wide-band PESQ, STOI, ESTOI."""
+"""Compute perceptual metrics of one channel at 16 kHz with packages: wide-band PESQ, STOI, ESTOI."""
 
 import warnings
 
@@ -8,7 +8,7 @@ from ..extras import need
 
 
 def pesq_wb(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
-    """Return wide-band PESQ, 1.04 to 4.64 (ITU-T P.862.2, package `pesq`). ValueError where it finds no speech."""
+    """Return wide-band PESQ, 1.04 to 4.64 (ITU-T P.862.2, package `pesq`). ValueError if `clean` holds no speech."""
     pesq = need("pesq")
     try:
         return float(pesq.pesq(sample_rate, clean, enhanced, "wb"))

@@ -79,7 +79,7 @@ def _write(network: Network, path: Path) -> None:
 
 @torch.no_grad()
 def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
-    """Return the largest difference between the graph, hop by hop, and the network, all at once; nan if not finite.
+    """Return the largest difference of the outputs of the graph, hop by hop, and of the network; nan if not finite.
 
     The input is noisy speech-like audio with a second of digital silence at the beginning and another in the middle.
     """

@@ -16,27 +16,27 @@ POWER_FLOOR = 1e-8  # |S|^2 of 16-bit rounding noise in a Hann frame of 512 samp
 
 
 def check_waveforms(clean: Tensor, enhanced: Tensor) -> None:
-    """Raises ValueError unless both are (B, N), of one shape."""
+    """Raise ValueError unless both are (B, N), of one shape."""
     if clean.ndim != 2 or clean.shape != enhanced.shape:
         raise ValueError(f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and {(*enhanced.shape,)}")
 
 
 def stft(x: Tensor, n_fft: int, hop_length: int) -> Tensor:
-    """(B, N) -> complex (B, F, T); needs N > n_fft / 2."""
+    """Return the STFT of (B, N), complex (B, F, T); needs N > n_fft / 2."""
     window = torch.hann_window(n_fft, dtype=x.dtype, device=x.device)
     return torch.stft(x, n_fft, hop_length, n_fft, window, pad_mode="reflect", return_complex=True)
 
 
 def floored(power: Tensor) -> Tensor:
-    """Power, but at least POWER_FLOOR: safe under a root or a logarithm; the gradient below it is zero."""
+    """Raise powers to at least POWER_FLOOR, for a root or a logarithm; the gradient below it is zero."""
     return power.clamp_min(POWER_FLOOR)
 
 
 def power_spectrum(x: Tensor, n_fft: int, hop_length: int, win_length: int | None = None) -> Tensor:
-    """|S|^2 of (B, N) as (B, T, F), with a window of `win_length` <= n_fft samples; needs N > win_length / 2.
+    """Return |S|^2 of (B, N) as (B, T, F), with a window of `win_length` <= n_fft samples; needs N > win_length / 2.
 
-    Twice as fast as squaring `torch.stft`: phase does not matter here, so short windows are cut and not padded,
-    and the gradient is one real inverse FFT. It can be differentiated once.
+    Twice as fast as squaring `torch.stft`: phase does not matter, so frames have win_length samples and no zeros around
+    them, and the gradient is one real inverse FFT. It can be differentiated once.
     """
     win_length = win_length or n_fft
     window = torch.hann_window(win_length, dtype=x.dtype, device=x.device)
@@ -46,7 +46,7 @@ def power_spectrum(x: Tensor, n_fft: int, hop_length: int, win_length: int | Non
 
 
 class _SquaredModulus(torch.autograd.Function):
-    """|rfft(frames, n)|^2 along the last axis, n even."""
+    """Compute |rfft(frames, n)|^2 along the last axis, n even."""
 
     @staticmethod
     def forward(ctx: Any, frames: Tensor, n: int) -> Tensor:
@@ -58,7 +58,7 @@ class _SquaredModulus(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """d/dx_m sum_k g_k |S_k|^2 = sum_k 2 g_k Re(S_k e^(2 pi i k m / n)); irfft doubles all bins but two."""
+        """Return d/dx_m sum_k g_k |S_k|^2 = sum_k 2 g_k Re(S_k e^(2 pi i k m / n)); irfft doubles all bins but two."""
         (spec,) = ctx.saved_tensors
         spec = spec * gradient
         spec[..., 0] *= 2

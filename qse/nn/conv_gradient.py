@@ -1,4 +1,4 @@
-"""Convolution with a faster weight gradient on a CPU.
+"""Convolve with a faster weight gradient on a CPU.
 
 For channels innermost in memory, torch's weight gradient takes 1.5 to 5 times as long as a forward pass. Here it is one
 matrix product over all positions of the kernel.
@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 Pair = tuple[int, int]
-FEW = 8  # channels, up to which torch is as fast
+FEW = 8  # channels: up to this number torch's weight gradient is as fast
 
 
 def conv2d(
@@ -23,7 +23,7 @@ def conv2d(
     padding: Pair = (0, 0),
     dilation: Pair = (1, 1),
 ) -> Tensor:
-    """Compute torch's conv2d, (B, C, T, F) and (C', C, kt, kf) -> (B, C', T', F'); in bfloat16 by torch itself."""
+    """Compute conv2d, (B, C, T, F) and (C', C, kt, kf) -> (B, C', T', F'); `_trains_here` says with which gradient."""
     if not _trains_here(x, weight):
         return F.conv2d(x, weight, bias, stride, padding, dilation)
     if (weight.shape[2:], stride, padding) == ((1, 1), (1, 1), (0, 0)):
@@ -32,6 +32,7 @@ def conv2d(
 
 
 def _trains_here(x: Tensor, weight: Tensor) -> bool:
+    """Return whether the gradient of this file is used: on a CPU, without autocast, for more than FEW channels."""
     return (
         torch.is_grad_enabled()
         and weight.requires_grad

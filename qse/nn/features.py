@@ -1,16 +1,16 @@
-"""Quaternion features of a spectrum: (0, |X|, Re X, Im X) with power compression."""
+"""Compute quaternion features of a spectrum: (0, |X|, Re X, Im X) with power compression."""
 
 import torch
 from torch import Tensor, nn
 
 
 class QuaternionFeatures(nn.Module):
-    """(B, 2, T, F) -> (B, 4, 1, T, bins): the pure quaternion (0, m^p, Re X m^(p-1), Im X m^(p-1)), m = |X|.
+    """Map spectra (B, 2, T, F) to pure quaternions (0, m^p, Re X m^(p-1), Im X m^(p-1)), m = |X|: (B, 4, 1, T, bins).
 
     `power` p = 1 is the main paper's (0, |X|, Re X, Im X); p = 0.3 compresses the dynamic range of speech and
-    keeps the phase. m is at least 1e-5, so silence gives zeros in Re and Im and a finite |X|. `bins`: only the
-    first ones.
-    `gain` scales the spectrum first: a window of the same duration sums more samples at a higher sample rate.
+    keeps the phase. m is at least 1e-5, so silence gives zeros in Re and Im and a finite |X|. `bins`: number
+    of bins that are kept, from the lowest; None: all.
+    `gain` multiplies the spectrum first: a window of the same duration sums more samples at a higher sample rate.
     """
 
     def __init__(self, power: float = 0.3, bins: int | None = None, gain: float = 1.0):

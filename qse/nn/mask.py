@@ -1,11 +1,11 @@
-"""Magnitude mask and phase correction of a spectrum (main paper, Eqs. 68-69)."""
+"""Apply a magnitude mask and a phase correction to a spectrum (main paper, Eqs. 68-69)."""
 
 import torch
 from torch import Tensor, nn
 
 
 class MagnitudePhaseMask(nn.Module):
-    """spec (B, 2, T, F), o (B, 3, T, F') -> (B, 2, T, F).
+    """Mask the spectrum X: spec (B, 2, T, F), o (B, 3, T, F') -> S (B, 2, T, F).
 
     |S| = 2 sigmoid(o0) |X|, arg S = arg X + arg(1 + o1 + i o2): the correction is a unit phasor, so no angle is
     computed or wrapped. o = 0 leaves the spectrum unchanged. With F' = F - 1 the Nyquist bin has the last bin's gain.

@@ -1,6 +1,6 @@
 """Enhance many files, several at once with one model.
 
-A file that fails is reported and leaves nothing behind; the others are done all the same.
+A file that fails is reported and leaves no partial output; the others are still processed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 
 
 class Cancelled(QseError):
-    """A job was given up because the run was cancelled."""
+    """A job was abandoned because the run was cancelled."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def sound_seconds(path: Path) -> float:
-    """Return the duration of a file by its header; 0 if it does not say."""
+    """Return the duration of a file in seconds according to its header; 0 if the header does not give it."""
     if suffix_of(path) in FOREIGN:
         return duration(path)
     try:
@@ -73,7 +73,7 @@ def enhance_file(
     progress: Callable[[float], object] = lambda seconds: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """Enhance one file. Raises QseError for what is wrong, Cancelled as soon as `cancelled` returns true.
+    """Enhance one file. Raises QseError if reading, model or writing fails, Cancelled once `cancelled` returns true.
 
     `model_at` is called with the sample rate of the file, in Hz, and returns the model for it.
     `progress` is called with the seconds of sound of each block that was read.
@@ -96,11 +96,11 @@ def run(
     progress: Callable[[float], object] = lambda seconds: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
-    """Do the jobs, `threads` at a time, and yield their outcomes in order; `model_at` as in `enhance_file`.
+    """Run the jobs, `threads` at a time, and yield their outcomes in order; `model_at` as in `enhance_file`.
 
-    When `cancelled` returns true, the caller stops iterating, or is interrupted, the unfinished files are given up and
-    their temporary files removed. This returns only when no thread is inside the model any more: an interpreter that
-    ends before aborts the process.
+    When `cancelled` returns true, the caller stops iterating, or is interrupted, the unfinished files are abandoned and
+    their temporary files removed. This returns only when no thread runs the model any more: if the interpreter ended
+    before, it would abort the process.
     """
     stop = Event()
 
@@ -110,10 +110,10 @@ def run(
     def do(job: Job) -> Outcome:
         try:
             if given_up():
-                raise Cancelled(f"{job} was not begun")
+                raise Cancelled(f"{job} was not started")
             return enhance_file(job, model_at, options, progress, given_up)
         except QseError as error:
-            return Outcome(job, error=error.with_traceback(None))  # which would keep the file open until the end
+            return Outcome(job, error=error.with_traceback(None))  # a traceback would keep the file open until the end
         except OSError as error:
             return Outcome(job, error=QseError(f"{job}: {error}"))
         except Exception as error:
@@ -139,7 +139,7 @@ def _join(pool: ThreadPoolExecutor) -> None:
         try:
             pool.shutdown(wait=True, cancel_futures=True)
             break
-        except (KeyboardInterrupt, SystemExit) as error:  # a further signal: the threads are still in the model
+        except (KeyboardInterrupt, SystemExit) as error:  # a further signal: the threads still run the model
             interruption = error
     if interruption:
         raise interruption

@@ -1,6 +1,6 @@
-"""Meters of processing time against audio time, and of level.
+"""Measure processing time against audio time, and signal levels.
 
-RTF = processing time / audio time; below 1 keeps up.
+RTF = processing time / audio time; below 1 is faster than real time.
 """
 
 import math
@@ -29,7 +29,7 @@ class Meter:
 
     @property
     def rtf(self) -> float:
-        """Processing time / audio time of everything so far; 0 before the first block."""
+        """Return processing time / audio time of all blocks so far; 0 before the first block."""
         return self.seconds * self.sample_rate / self.samples if self.samples else 0.0
 
     def quantile(self, share: float) -> float:
@@ -39,7 +39,7 @@ class Meter:
 
 
 class Level:
-    """Measure the level of a running signal: its power, averaged over about SPAN, or since its beginning."""
+    """Measure the level of a signal block by block: its power, averaged over about SPAN, or since its beginning."""
 
     def __init__(self, sample_rate: int):
         self._span, self._averaged, self._power = SPAN * sample_rate, 0.0, 0.0
@@ -54,5 +54,5 @@ class Level:
 
     @property
     def dbfs(self) -> float:
-        """RMS against full scale 1.0 in dB, at least -120."""
+        """Return the RMS level in dB relative to full scale 1.0, at least FLOOR_DBFS."""
         return max(FLOOR_DBFS, 10 * math.log10(self._power)) if self._power > 0 else FLOOR_DBFS

@@ -8,8 +8,9 @@ from pathlib import Path
 class Job:
     """Input and output paths of a training run, and its time limit.
 
-    speech and noise, or data: the folder of the recipe's corpus. valid: pairs; without it those of the corpus, if any.
-    hours: time limit. start: the model, by name or folder, or the folder of the run that the first weights come from.
+    speech and noise: folders of recordings; or data: the folder of the recipe's corpus. valid: folder of pairs; None:
+    those of the corpus, if any. hours: time limit. device: "cpu" or "cuda". resume: continue the run in `out`.
+    start: model (name or folder) or folder of a run whose weights are the first ones; None: random weights.
     """
 
     speech: Path | None
@@ -25,11 +26,11 @@ class Job:
 
     @property
     def checkpoint(self) -> Path:
-        """The file of the last step."""
+        """Return the path of the checkpoint of the last step."""
         return self.out / "checkpoint.safetensors"
 
     def options(self) -> str:
-        """Return the options of `qse train` that the result depends on, beside configuration and first weights."""
+        """Return the options of `qse train` that change the result, apart from configuration and first weights."""
         options = "--data DATA" if self.data else "--speech SPEECH --noise NOISE"
         options += " --valid VALID" if self.valid else ""
         return options + (f" --processes {self.processes}" if self.processes > 1 else "")

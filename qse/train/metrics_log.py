@@ -1,4 +1,4 @@
-"""Log a run: train.csv, valid.csv, and both as curves.png."""
+"""Log a training run: losses in train.csv, validation scores in valid.csv, curves of both in curves.png."""
 
 import csv
 from pathlib import Path
@@ -13,7 +13,7 @@ class MetricsLog:
         self.folder = folder
 
     def add(self, table: str, row: dict[str, float]) -> None:
-        """Add a row to `table`.csv. A new column is nan in the rows before it."""
+        """Add a row to `table`.csv. A column that is new is nan in the earlier rows."""
         self._write(table, [*self._rows(table), row])
 
     def rewind(self, step: int) -> None:

@@ -1,4 +1,4 @@
-"""Optimise quaternion weights by Muon: momentum, its singular values equalised, is the step.
+"""Optimise quaternion weights with Muon: a step is the momentum with equalised singular values.
 
 Jordan et al. 2024 ("Muon: An optimizer for hidden layers in neural networks"), with steps of the size of Adam's (Liu et
 al. 2025, "Muon is scalable for LLM training", section 2.2). It works on the real matrices of the weights (main paper,
@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from ..nn.recurrent import gate_matrix
 
 ROUNDS = 5
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3, x^5: five rounds bring what exceeds 0.01 of the norm to about 1
-SIZE = 0.2  # root mean square of a step of learning rate 1
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3, x^5: five rounds map singular values above 0.01 norm to about 1
+SIZE = 0.2  # RMS of a step at learning rate 1
 
 
 class QuaternionMuon(torch.optim.Optimizer):
-    """Muon for weights (4, out, in, *kernel), each as one matrix, and (gates, 4, out, in), each gate as one.
+    """Apply Muon to weights (4, out, in, *kernel), each as one matrix, and (gates, 4, out, in), each gate as one.
 
     Decoupled weight decay, Nesterov momentum. State: `momentum`, of the shape of the weight.
     """

@@ -20,7 +20,7 @@ from .train_config import TrainConfig
 class RunConfig:
     """The tables of a recipe; `model` names a network and holds the keys of its config.
 
-    dataset: the official corpus in the run's `data` folder, one of sources.CORPORA; "" where there is none.
+    dataset: the official corpus in the run's `data` folder, a key of sources.CORPORA; "": folders of speech and noise.
     """
 
     model: dict[str, Any] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class RunConfig:
 
 
 def find_recipe(recipe: str) -> Path:
-    """Return the file of an installed recipe, by its name, or of one at a path. Raises QseError where there is none."""
+    """Return the path of a recipe: of an installed one by its name, or a path. Raises QseError if there is none."""
     known = {path.stem: path for place in qse_recipes.__path__ for path in Path(place).glob("*.toml")}
     if recipe in known or Path(recipe).is_file():
         return known.get(recipe, Path(recipe))

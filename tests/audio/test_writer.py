@@ -116,7 +116,7 @@ def test_write_replaces_only_with_overwrite(tmp_path):
 
 
 def test_write_refuses_to_replace_a_device():
-    with pytest.raises(QseError, match="is no file that can be replaced"):
+    with pytest.raises(QseError, match="is not a regular file"):
         write(Path(os.devnull), [tone(10, 1)], Layout(16000, 1, "WAV", "PCM_16", "FILE", {}), overwrite=True)
 
 

@@ -127,7 +127,7 @@ def test_denoise_names_an_impossible_output(here, command):
     assert status == 1 and err.startswith("qse: bbb") and "name too long; name another place" in err
     assert command("denoise", "a.wav", "-o", "loop.wav")[0] == 0  # it led nowhere, and is now a file
     os.mkfifo("pipe.wav")
-    assert command("denoise", "a.wav", "-o", "pipe.wav")[2].startswith("qse: pipe.wav is no file that can be replaced")
+    assert command("denoise", "a.wav", "-o", "pipe.wav")[2].startswith("qse: pipe.wav is not a regular file")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")

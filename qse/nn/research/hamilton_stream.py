@@ -1,4 +1,4 @@
-"""Hamilton-product attention over time, as a streaming layer with a window (equations in hamilton.py)."""
+"""Attend over time by Hamilton products, in a streaming layer with a window (equations in hamilton.py)."""
 
 from torch import Tensor
 
@@ -7,9 +7,9 @@ from ..hamilton import component_scores
 
 
 class CausalHamiltonAttention(CausalSharedScoreAttention):
-    """(N, T, 4, C) -> the same: `CausalSharedScoreAttention` with a score and a softmax per component.
+    """Attend over past frames with a score and a softmax per component: (N, T, 4, C) -> (N, T, 4, C).
 
-    Window, relative positions (one bias for all components) and state are those of the shared score.
+    Window, relative positions (one bias for all components) and state are those of `CausalSharedScoreAttention`.
     """
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:

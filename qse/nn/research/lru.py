@@ -2,7 +2,7 @@
 quaternions: the state is multiplied by a quaternion eigenvalue in place of a complex one.
 
 x (N, T, 4, C). lambda = exp(-exp(rate)) (cos |r| + r / |r| sin |r|), one per channel, r a vector of three numbers:
-a rotation of four-dimensional space that shrinks, of modulus below 1 whatever the parameters are.
+a rotation of four-dimensional space times a factor. Its modulus is below 1 for all values of the parameters.
 """
 
 import math
@@ -19,7 +19,7 @@ SLOW, FAST, TURN = 0.99, 0.5, math.pi / 4  # initial |lambda| lies between the f
 
 
 class QuaternionLRU(Stateful):
-    """(N, T, 4, C) -> the same; state: h, (N, 4, C).
+    """Mix frames by a linear recurrence: (N, T, 4, C) -> (N, T, 4, C); state: h, (N, 4, C).
 
     h[t] = h[t - 1] (x) lambda + sqrt(1 - |lambda|^2) x[t] (x) B and y[t] = silu(h[t] (x) C + D x[t]).
     """

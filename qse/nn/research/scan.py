@@ -1,6 +1,6 @@
-"""Linear recurrences along time, all frames at once: the parallel prefix scan (Blelloch 1990) by doubling.
+"""Compute linear recurrences along time for all frames at once: parallel prefix scan (Blelloch 1990) by doubling.
 
-x (N, T, 4, C), start (N, 4, C), the value before the first frame. Step s combines every frame with the one 2^s frames
+x is (N, T, 4, C); start is h[-1], (N, 4, C). Step s combines every frame with the one 2^s frames
 before it, so log2(T) steps reach the beginning; a single frame needs no step and is the plain recurrence.
 """
 
@@ -13,7 +13,7 @@ from ..quaternion import hamilton_product
 def decay_scan(decay: Tensor, x: Tensor, start: Tensor) -> Tensor:
     """Compute h[t] = decay[t] * h[t - 1] + x[t] for every real component; decay, x and the result are (N, T, 4, C).
 
-    Two neighbours join as (d1, h1) . (d2, h2) = (d1 d2, d2 h1 + h2) ("Q-Jamba", section 3.2).
+    Adjacent spans of frames combine as (d1, h1) . (d2, h2) = (d1 d2, d2 h1 + h2) ("Q-Jamba", section 3.2).
     """
     x, step = _begin(x, decay[:, 0] * start), 1
     while step < x.shape[1]:
