@@ -7,7 +7,8 @@ Every row of the table names a repository and the audio files wanted from its ne
 repository  owner/name; read from DIR/owner+name (a clone or a bare repository), else cloned into DIR
 paths       globs, separated by spaces; `*` also matches `/`, `?` stands for a space, case is ignored
 exclude     globs likewise, or plain words: a file is left out if a word of its path begins with one of them
-group       name of the folder in OUT/noise or OUT/speech; `x-folder:2` is x- and the second path component
+group       name of the folder in OUT/noise or OUT/speech; `x-folder:2` is x- and the second path component, `x-name:9`
+            x- and the first nine characters of the file name
 
 Kept recordings become OUT/<kind>/<group>/<id>.flac, mono PCM16, and a row of OUT/index.tsv; the rest are listed
 in OUT/dropped.tsv with the reason. A file named in either list is not looked at again: a run may be repeated.
@@ -21,14 +22,15 @@ import hashlib
 import io
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import soundfile
 import soxr
+from audio_prints import ALIKE, AUDIO, PATCH, SAME, directions, log_mel, power_spectra, references
 from numpy.lib.stride_tricks import sliding_window_view
 
-AUDIO = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff")
 SPOKEN = re.compile(  # words of a path that tell of speech
     "(voice|speech|speak|announc|dialog|vocal|taunt|chatter|narrat|spoken|talk|lyric|acknowledg|count(ing|down)).*"
     "|vox|says?|said|words?|phrases?|sing(s|ing|er)?|sung|rap|ack|scanner"
@@ -37,10 +39,6 @@ LISTS = {
     "index.tsv": ["kind", "id", "group", "repository", "path", "licence", "seconds", "sample_rate", "cutoff_hz"],
     "dropped.tsv": ["kind", "repository", "path", "reason"],
 }
-RATE, FFT, HOP, PATCH = 16000, 1024, 320, 24  # of the prints that recognise a recording; a patch has 0.48 s
-BANDS = (700 * (np.geomspace(1 + 100 / 700, 1 + 7500 / 700, 33) - 1) * FFT / RATE).astype(int)  # mel scale
-ALIKE = 0.88  # correlation of two patches that show the same recording
-SAME = 0.93  # correlation of two whole recordings of the same length that are copies
 
 
 def read_table(path):
@@ -60,6 +58,17 @@ def open_repository(repository, folder):
     return git, {path: meta.split()[2] for meta, path in entries if meta.startswith("100")}  # files, no links
 
 
+def contents(git, names):
+    """Yield the content of each object of a repository, None where it is missing."""
+    with tempfile.TemporaryFile() as wanted:
+        wanted.write("".join(f"{name}\n" for name in names).encode())
+        wanted.seek(0)
+        with subprocess.Popen([*git, "cat-file", "--batch"], stdin=wanted, stdout=subprocess.PIPE) as reader:
+            for _ in names:
+                size = reader.stdout.readline().split()[2:]
+                yield reader.stdout.read(int(size[0]) + 1)[:-1] if size else None
+
+
 def wanted(path, row):
     """Tell whether the row of the table asks for this path."""
     lower, exclude = path.lower(), row["exclude"].lower().split()
@@ -76,8 +85,9 @@ def wanted(path, row):
 
 def name_of(path, row):
     """Return the group and the id of a file."""
-    group, folder, number = row["group"].partition("folder:")
-    group += path.split("/")[int(number) - 1] if folder else ""
+    group, part, number = re.fullmatch("(.*?)(?:(folder|name):(.*))?", row["group"]).groups()
+    if part:
+        group += path.split("/")[int(number) - 1] if part == "folder" else Path(path).name[: int(number)]
     digest = hashlib.sha1(f"{row['repository']}/{path}".encode()).hexdigest()[:8]
     group, stem = (re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") for text in (group, Path(path).stem[:40]))
     return group, f"{stem or 'x'}-{digest}"
@@ -112,54 +122,12 @@ def fault(audio, rate, kind):
     return "clipped speech" if kind == "speech" and np.sum(np.abs(audio) > 0.999) > 10 else None
 
 
-def power_spectra(audio, size, hop):
-    """Yield the power spectra (frames, bins) of a recording, block by block."""
-    frames = sliding_window_view(np.pad(audio, (0, max(0, size - len(audio)))), size)[::hop]
-    for i in range(0, len(frames), 2000):
-        yield np.square(np.abs(np.fft.rfft(frames[i : i + 2000] * np.hanning(size)))).astype("float32")
-
-
 def cutoff(audio, rate):
     """Return the highest frequency whose 250 Hz band is within 80 dB of the strongest, in Hz."""
     size = rate * 16 // 250
     power = sum(block.sum(0, dtype="float64") for block in power_spectra(audio, size, size // 2))
     bands = power[: len(power) // 16 * 16].reshape(-1, 16).sum(1)
     return int(min(250 * (1 + np.flatnonzero(bands >= 1e-8 * bands.max())[-1]), rate // 2))
-
-
-def log_mel(audio, rate):
-    """Return the log power (frames, 32 bands) of a recording, 50 frames a second, 60 dB deep."""
-    audio = soxr.resample(audio, rate, RATE, quality="HQ")
-    audio = np.pad(audio, (0, max(0, FFT + PATCH * HOP - len(audio))))
-    power = np.concatenate([np.add.reduceat(block, BANDS, 1)[:, :-1] for block in power_spectra(audio, FFT, HOP)])
-    return np.log10(np.maximum(power, power.max() * 1e-6) + 1e-12)
-
-
-def directions(patches):
-    """Return (n, a, b) patches without the mean of every row and column as unit vectors, and their lengths."""
-    patches = patches - patches.mean(1, keepdims=True)
-    patches = (patches - patches.mean(2, keepdims=True)).reshape(len(patches), -1)
-    length = np.linalg.norm(patches, axis=1, keepdims=True)
-    return patches / np.maximum(length, 1.0), length[:, 0]
-
-
-def patches_of(audio, rate):
-    """Return the four most eventful patches of a recording, each at two phases of the frame grid."""
-    grids = (sliding_window_view(log_mel(audio[shift:], rate), PATCH, axis=0)[::PATCH] for shift in (0, rate // 100))
-    return np.concatenate([unit[np.argsort(-length)[:4]] for unit, length in map(directions, grids)])
-
-
-def references(folders):
-    """Return {kind: patches that must not occur}; folders clean and noisy give noisy minus clean, and clean."""
-    found = {"noise": [], "speech": []}
-    for folder in folders:
-        pairs = (folder / "clean").is_dir() and (folder / "noisy").is_dir()
-        for path in (p for p in (folder / "clean" if pairs else folder).rglob("*") if p.suffix.lower() in AUDIO):
-            audio, rate = soundfile.read(path, dtype="float32", always_2d=True)
-            noise = soundfile.read(folder / "noisy" / path.name, always_2d=True)[0] - audio if pairs else audio
-            found["noise"].append(patches_of(noise.mean(1, dtype="float32"), rate))
-            found["speech"].append(patches_of(audio.mean(1), rate))
-    return {kind: np.concatenate(patches) for kind, patches in found.items() if patches}
 
 
 class Corpus:
@@ -218,9 +186,8 @@ class Corpus:
         git, files = open_repository(row["repository"], folder)
         new = {p: n for p, n in files.items() if wanted(p, row) and (row["repository"], p) not in self.seen}
         counts = collections.Counter()
-        for path, name in new.items():
-            found = subprocess.run([*git, "cat-file", "blob", name], capture_output=True, check=False)
-            reason = self.add(row, path, name, found.stdout) if found.returncode == 0 else "missing"
+        for (path, name), content in zip(new.items(), contents(git, new.values()), strict=True):
+            reason = "missing" if content is None else self.add(row, path, name, content)
             counts[reason.split(" (")[0] if reason else "kept"] += 1
             if reason:
                 self.append("dropped.tsv", [row["kind"], row["repository"], path, reason])
