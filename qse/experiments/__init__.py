@@ -20,9 +20,14 @@ EXPERIMENTS = {
     "pairs": ("pairs", "Pairs"),
     "gradients": ("gradients", "Gradients"),
     "attention-analysis": ("attention_analysis", "AttentionAnalysis"),
+    "digits": ("digits", "Digits"),
+    "verb-agreement": ("verb_agreement", "VerbAgreement"),
+    "sequence": ("sequence", "Sequence"),
+    "language": ("language", "LanguageModelling"),
+    "images": ("image_classification", "ImageClassification"),
     "mixers": ("time_mixers", "Mixers"),
 }
-MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm")
+MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm", "mixup", "erasing", "smoothing")
 
 
 def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = False) -> str:

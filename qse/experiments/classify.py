@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .progress import progress
 from .results import Row
 from .schedule import warmup_cosine
 
@@ -21,35 +22,45 @@ def train_classifier(
     epochs: int,
     batch: int,
     warmup: float | None = None,
+    title: str = "training",
 ) -> list[Row]:
     """Minimise the cross-entropy; return a row per epoch: epoch, mean training loss, accuracy on `valid`.
 
-    warmup: share of all steps in which the learning rate rises, before a cosine to zero; None: constant rate.
+    warmup: share of all steps in which the learning rate rises, before a cosine to zero; None: constant rate. title:
+    what the progress bar says.
     """
     inputs, labels = train
     steps = epochs * -(-len(labels) // batch)
     schedule = None if warmup is None else warmup_cosine(optimizer, round(warmup * steps), steps)
     rows = []
-    for epoch in range(1, epochs + 1):
-        losses = []
-        for chosen in torch.randperm(len(labels)).split(batch):
-            loss = F.cross_entropy(network(*(part[chosen] for part in inputs)), labels[chosen])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            if schedule:
-                schedule.step()
-            losses.append(loss.item())
-        rows.append({"epoch": epoch, "loss": sum(losses) / len(losses), "accuracy": accuracy(network, valid, batch)})
+    with progress(title, steps) as advance:
+        for epoch in range(1, epochs + 1):
+            losses = []
+            for chosen in torch.randperm(len(labels)).split(batch):
+                loss = F.cross_entropy(network(*(part[chosen] for part in inputs)), labels[chosen])
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                if schedule:
+                    schedule.step()
+                losses.append(loss.item())
+                advance()
+            found = {"loss": sum(losses) / len(losses), "accuracy": accuracy(network, valid, batch)}
+            rows.append({"epoch": epoch} | found)
     return rows
 
 
 @torch.no_grad()
-def accuracy(network: nn.Module, examples: Examples, batch: int = 64) -> float:
-    """Return the share of examples whose most likely class is the label."""
-    inputs, labels = examples
+def predictions(network: nn.Module, inputs: Sequence[Tensor], batch: int = 64) -> Tensor:
+    """Return the most likely class (N,) of every example."""
     network.eval()
     parts = zip(*(part.split(batch) for part in inputs), strict=True)
     guesses = torch.cat([network(*part).argmax(-1) for part in parts])
     network.train()
-    return (guesses == labels).float().mean().item()
+    return guesses
+
+
+def accuracy(network: nn.Module, examples: Examples, batch: int = 64) -> float:
+    """Return the share of examples whose most likely class is the label."""
+    inputs, labels = examples
+    return (predictions(network, inputs, batch) == labels).float().mean().item()

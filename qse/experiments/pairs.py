@@ -1,27 +1,43 @@
-"""Textual entailment of sentence pairs, SNLI (Tay et al. 2019, section 4.1, Table 1), by Hamilton-product attention.
+"""Textual entailment of sentence pairs, SNLI (Tay et al. 2019, section 4.1, Table 1; Zhang et al. 2021, section 5.1,
+Table 1).
 
-`train` and `valid` are SNLI files. Words are learned from the pairs alone, not from GloVe.
+Compares Hamilton-product attention (q-att), decomposable attention as wide (deatt) and a quarter as wide (deatt-small),
+and LSTM encoders: real, quaternion, PHM with n = 2, 5, 10. `train` and `valid` are SNLI files. Words are learned from
+the pairs alone, not from GloVe.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
 import torch
+from torch import nn
 
 from ..errors import UsageError
 from .classify import Examples, train_classifier
-from .networks.text import PairClassifier
-from .results import plot_curves, write_table
+from .networks.pairs import DecomposableClassifier, LstmClassifier, PairClassifier
+from .results import Row, plot_runs, write_results
+from .study import of_arm, run_all, spread
 from .words import INFERENCE, Vocabulary, read_snli
+
+PAPER = {  # accuracy % on SNLI, parameters
+    "q-att": (85.4, "200K"), "deatt": (86.2, "700K"), "deatt-small": (83.4, "200K"), "lstm": (84.18, "721K"),
+    "quaternion-lstm": (84.21, "180K"), "phm-lstm-2": (84.38, "361K"), "phm-lstm-5": (84.58, "146K"),
+    "phm-lstm-10": (84.40, "81K"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Settings; FULL holds those of the paper."""
+    """Settings; FULL holds those of the papers.
+
+    channels: quaternions of q-att; deatt has four times as many reals. embedding: also the width of the LSTMs.
+    """
 
     train: str = ""
     valid: str = ""
+    arms: tuple[str, ...] = tuple(PAPER)
     channels: int = 20
     embedding: int = 100
     vocabulary: int = 20000
@@ -29,25 +45,80 @@ class Pairs:
     epochs: int = 2
     batch: int = 64
     learning_rate: float = 1e-3
-    seed: int = 0
+    seeds: tuple[int, ...] = (0,)
 
     FULL: ClassVar[dict] = {"channels": 50, "embedding": 300, "epochs": 20, "learning_rate": 3e-4}
 
+    def __post_init__(self) -> None:
+        if set(self.arms) - set(PAPER) or not self.arms:
+            raise ValueError(f"arms = {list(self.arms)}: choose from {', '.join(PAPER)}")
+        with torch.device("meta"):
+            for arm in self.arms:
+                self.network(arm, 2)
+
     def run(self, out: Path) -> str:
+        rows, curves = run_all(out / "pairs-runs.json", self, self._train)
+        table = [
+            {
+                "network": arm,
+                "parameters": of_arm(rows, arm, "parameters")[0],
+                "accuracy %": spread(of_arm(rows, arm, "accuracy %")),
+                "paper: parameters": PAPER[arm][1],
+                "paper: accuracy %": PAPER[arm][0],
+            }
+            for arm in self.arms
+        ]
+        write_results(out / "pairs", table, curves, NOTE.format(self, of_arm(rows, self.arms[0], "pairs")[0]))
+        labels, lines = ("epoch", "accuracy on validation pairs, %"), {arm: PAPER[arm][0] for arm in self.arms}
+        plot_runs(out / "pairs.png", curves, x="epoch", y="accuracy %", labels=labels, lines=lines)
+        return "; ".join(f"{row['network']} {row['accuracy %']} % ({row['parameters']:,})" for row in table)
+
+    def network(self, arm: str, words: int) -> nn.Module:
+        """Build the untrained network of an arm."""
+        classes = len(INFERENCE)
+        if arm == "q-att":
+            return PairClassifier(words, classes, self.embedding, self.channels)
+        if arm.startswith("deatt"):
+            dim = self.channels if arm == "deatt-small" else 4 * self.channels
+            return DecomposableClassifier(words, classes, self.embedding, dim)
+        if arm == "quaternion-lstm":
+            return LstmClassifier(words, classes, self.embedding, 4, hamilton=True)
+        n = 1 if arm == "lstm" else int(arm.rpartition("-")[2])
+        return LstmClassifier(words, classes, self.embedding, n)
+
+    @cached_property
+    def _examples(self) -> tuple[int, Examples, Examples]:
+        """Return the number of words, training and validation pairs."""
         if not (self.train and self.valid):
             raise UsageError("pairs needs text: --set train=snli_1.0_train.jsonl --set valid=snli_1.0_dev.jsonl")
         train, valid = (read_snli(Path(path)) for path in (self.train, self.valid))
         words = Vocabulary([*train[0], *train[1]], self.vocabulary)
-        torch.manual_seed(self.seed)
-        network = PairClassifier(len(words), len(INFERENCE), self.embedding, self.channels)
-        optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
-        examples = self._examples(train, words), self._examples(valid, words)
-        rows = train_classifier(network, *examples, optimizer, epochs=self.epochs, batch=self.batch)
-        rows = [{"network": "Q-Att"} | row for row in rows]
-        write_table(out / "pairs.csv", rows)
-        plot_curves(out / "pairs.png", rows, x="epoch", y="accuracy", by="network")
-        return f"Q-Att: {max(row['accuracy'] for row in rows):.1%} of {len(valid[2])} pairs"
+        encoded = [
+            ([words.encode(text, self.length) for text in (first, second)], torch.tensor(labels))
+            for first, second, labels in (train, valid)
+        ]
+        return len(words), *encoded
 
-    def _examples(self, pairs: tuple[list[str], list[str], list[int]], words: Vocabulary) -> Examples:
-        first, second, labels = pairs
-        return [words.encode(first, self.length), words.encode(second, self.length)], torch.tensor(labels)
+    def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
+        torch.manual_seed(seed)
+        words, train, valid = self._examples
+        network = self.network(arm, words)
+        optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
+        sizes = {"epochs": self.epochs, "batch": self.batch}
+        rows = train_classifier(network, train, valid, optimizer, title=title, **sizes)
+        curve = [{"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]} for r in rows]
+        row = {"parameters": parameters(network), "pairs": len(train[1]), "accuracy %": curve[-1]["accuracy %"]}
+        return row, curve
+
+
+def parameters(network: nn.Module) -> int:
+    """Return the parameters as the tables count them: of an LSTM's cells alone, else all but the embedding."""
+    counted = network.lstm if isinstance(network, LstmClassifier) else network
+    every = sum(parameter.numel() for parameter in counted.parameters())
+    return every - sum(p.numel() for name, p in counted.named_parameters() if name.startswith("embedding"))
+
+
+NOTE = (
+    "Parameters without word embeddings, of the LSTMs without the classifier. {1} training pairs, {0.epochs} epochs, "
+    "embedding {0.embedding}, words learned from the pairs; the papers train on 549,367 pairs with GloVe vectors."
+)

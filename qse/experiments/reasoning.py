@@ -19,11 +19,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import QseError
-from .networks.language import ARMS, REGULARISED, Language
+from .networks.language import ARMS, CONTROLS, REGULARISED, Language, scaled
 from .results import Row, plot_curves, write_table
 from .schedule import warmup_cosine
 from .tasks import TABLE_3, TASKS
 
+KNOWN = ARMS | CONTROLS
 AT_ONCE = 128  # lines per batch of a validation
 
 
@@ -68,7 +69,7 @@ class Reasoning:
     }
 
     def __post_init__(self) -> None:
-        for given, known in ((self.arms, ARMS), (self.tasks, TASKS)):
+        for given, known in ((self.arms, KNOWN), (self.tasks, TASKS)):
             if set(given) - set(known):
                 raise ValueError(f"{given}: choose from {', '.join(known)}")
 
@@ -87,11 +88,8 @@ class Reasoning:
 
     def network(self, arm: str) -> Language:
         """Build an arm at this experiment's width, with whole quaternions in every head."""
-        config = ARMS[arm]
-        unit = 8 * config.heads
-        dim, feed = (max(unit, round(size * self.width / unit) * unit) for size in (config.dim, config.feed))
         dropout: dict[str, Any] = {} if self.regularised else dict.fromkeys(REGULARISED, 0.0)
-        return Language(replace(config, dim=dim, feed=feed, **dropout))
+        return Language(replace(scaled(KNOWN[arm], self.width), **dropout))
 
     def _train(self, arm: str, seed: int, train: "Corpus", valid: "Corpus", curves: list[Row]) -> Row:
         """Train an arm; return its validation with the lowest loss."""

@@ -34,6 +34,13 @@ def write_markdown(path: Path, rows: Sequence[Row], *notes: str) -> None:
     path.write_text("\n".join([markdown(rows), *(f"{note}\n" for note in notes)]), encoding="utf-8")
 
 
+def write_results(stem: Path, table: Sequence[Row], curves: Sequence[Row], *notes: str) -> None:
+    """Write the table of an experiment as STEM.csv and STEM.md, notes below, and its curves as STEM-curves.csv."""
+    write_table(stem.with_suffix(".csv"), table)
+    write_markdown(stem.with_suffix(".md"), table, *notes)
+    write_table(stem.with_name(f"{stem.name}-curves.csv"), curves)
+
+
 def plot_curves(path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log: bool = False) -> None:
     """Write a PNG of `y` over `x` with one curve per value of `by`."""
     need("matplotlib", "train")
@@ -51,6 +58,42 @@ def plot_curves(path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log
     axis.set_ylabel(y)
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False, fontsize=9)
+    figure.savefig(path, dpi=150)
+
+
+def plot_runs(
+    path: Path,
+    rows: Sequence[Row],
+    *,
+    x: str,
+    y: str,
+    labels: tuple[str, str],
+    lines: Mapping[str, float] | None = None,
+) -> None:
+    """Write a PNG of `y` over `x` for each arm: mean over seeds, and a band from the lowest to the highest value.
+
+    labels: of both axes. lines: arm -> the paper's value, drawn dashed in the colour of the arm.
+    """
+    need("matplotlib", "train")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
+    axis = figure.subplots()
+    for number, arm in enumerate(dict.fromkeys(row["arm"] for row in rows)):
+        points: dict[float, list[float]] = {}
+        for row in rows:
+            if row["arm"] == arm:
+                points.setdefault(row[x], []).append(row[y])
+        means = [sum(values) / len(values) for values in points.values()]
+        axis.plot(list(points), means, ".-" if len(points) < 30 else "-", label=arm, color=f"C{number}")
+        lows, highs = ([f(values) for values in points.values()] for f in (min, max))
+        axis.fill_between(list(points), lows, highs, color=f"C{number}", alpha=0.15, linewidth=0)
+        if lines and arm in lines:
+            axis.axhline(lines[arm], color=f"C{number}", linestyle="--", linewidth=1, label=f"{arm}, paper")
+    axis.set_xlabel(labels[0])
+    axis.set_ylabel(labels[1])
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=8, ncols=2)
     figure.savefig(path, dpi=150)
 
 

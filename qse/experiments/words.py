@@ -37,6 +37,11 @@ def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
         raise QseError(f"{path}: not an SNLI file; a line holds gold_label, sentence1 and sentence2") from error
 
 
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text file. Raises QseError if it is missing, empty or not UTF-8."""
+    return _text(path).rstrip("\n").split("\n")  # splitlines would cut at rare characters of a sentence as well
+
+
 class Vocabulary:
     """Map the `size` - 2 most frequent words of some sentences, in lower case, to numbers from 2."""
 

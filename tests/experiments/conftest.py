@@ -1,8 +1,20 @@
-"""Small text files in the formats of SST-2 and SNLI."""
+"""Small text files in the formats of SST-2 and SNLI, and a reader of result tables."""
 
+import csv
 import json
 
 import pytest
+
+
+@pytest.fixture
+def rows_of():
+    """The rows of a CSV file, as a function of its path."""
+
+    def read(path):
+        with path.open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    return read
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Sentiment and entailment experiments: training on files of their formats, optimiser, schedule."""
+"""Sentiment experiment: training on files of their formats, optimiser, schedule."""
 
 import csv
 
@@ -48,10 +48,3 @@ def test_warmup_cosine_reaches_zero():
         optimizer.step()
         schedule.step()
     assert rates[:5] == [0.25, 0.5, 0.75, 1.0, 1.0] and rates[8] == pytest.approx(0.5) and rates[12] == 0
-
-
-def test_pairs_trains_on_snli(snli, tmp_path):
-    changes = [f"train={snli}", f"valid={snli}", "channels=4", "embedding=8", "epochs=12", "batch=8",
-               "learning_rate=0.02"]  # fmt: skip
-    experiment("pairs", tmp_path, changes)
-    assert float(rows_of(tmp_path / "pairs.csv")[-1]["accuracy"]) == 1

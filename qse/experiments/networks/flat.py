@@ -1,5 +1,8 @@
-"""Linear layers (..., in) -> (..., out) over three algebras, for networks whose hidden vectors are real."""
+"""Linear layers (..., in) -> (..., out) over several algebras, for networks whose hidden vectors are real."""
 
+import math
+
+import torch
 from torch import Tensor, nn
 
 from ...nn.linear import QuaternionLinear
@@ -18,12 +21,32 @@ class FlatQuaternionLinear(QuaternionLinear):
         return super().forward(x.unflatten(-1, (4, -1))).flatten(-2)
 
 
+class BlockDiagonalLinear(nn.Module):
+    """(..., in) -> (..., out): four independent blocks, one per component ("Q-Jamba", section 6.3).
+
+    It has as many numbers as the quaternion layer, but each acts on one component alone.
+    """
+
+    def __init__(self, into: int, out: int, bias: bool = True):
+        super().__init__()
+        if into % 4 or out % 4:
+            raise ValueError(f"four blocks of {into} inputs and {out} outputs: both must be multiples of 4")
+        self.weight = nn.Parameter(math.sqrt(8 / (into + out)) * torch.randn(4, into // 4, out // 4))
+        self.bias = nn.Parameter(torch.zeros(out)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = (x.unflatten(-1, (4, 1, -1)) @ self.weight).flatten(-3)
+        return y if self.bias is None else y + self.bias
+
+
 def flat_linear(algebra: str, into: int, out: int, bias: bool = True, n: int = 4) -> nn.Module:
-    """Build the linear layer of an algebra: real, quaternion or phm (with n)."""
+    """Build the linear layer of an algebra: real, quaternion, block-diagonal or phm (with n)."""
     if algebra == "real":
         return nn.Linear(into, out, bias)
     if algebra == "quaternion":
         return FlatQuaternionLinear(into, out, bias)
+    if algebra == "block-diagonal":
+        return BlockDiagonalLinear(into, out, bias)
     if algebra == "phm":
         return HypercomplexLinear(n, into, out, bias)
-    raise ValueError(f"algebra {algebra!r}: choose one of real, quaternion, phm")
+    raise ValueError(f"algebra {algebra!r}: choose one of real, quaternion, block-diagonal, phm")

@@ -9,7 +9,7 @@ is not tied to the embedding, positions have no parameters (here: rotary), the n
 and a bias, and the state space has five square projections and a depthwise convolution, all with biases.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -22,7 +22,10 @@ from .flat import flat_linear
 
 @dataclass(frozen=True)
 class LanguageConfig:
-    """Sizes and dropout; `pattern` has one letter per layer, `dim` and `feed` count reals."""
+    """Sizes and dropout; `pattern` has one letter per layer, `dim` and `feed` count reals.
+
+    coupled: False for block-diagonal weights in place of Hamilton's, in a network of attention alone.
+    """
 
     pattern: str = "MMAMMA"
     quaternion: bool = True
@@ -34,14 +37,19 @@ class LanguageConfig:
     gate_dropout: float = 0.0
     feed_dropout: float = 0.0
     embedding_dropout: float = 0.0
+    coupled: bool = True
 
     @property
     def algebra(self) -> str:
-        return "quaternion" if self.quaternion else "real"
+        if not self.quaternion:
+            return "real"
+        return "quaternion" if self.coupled else "block-diagonal"
 
     def __post_init__(self) -> None:
         if set(self.pattern) - set("AM") or ("M" in self.pattern and not self.quaternion):
             raise ValueError(f"pattern {self.pattern!r}: letters A, and M where the network is quaternion")
+        if "M" in self.pattern and not self.coupled:
+            raise ValueError(f"pattern {self.pattern!r}: the state space M has no block-diagonal form")
 
 
 # Table 2, C1
@@ -54,7 +62,15 @@ ARMS = {  # Table 4
     "A4": LanguageConfig("MMMAMM", **REGULARISED),
     "A5": LanguageConfig("AAA", quaternion=False, dim=128, feed=256),
 }
+CONTROLS = {"B1": LanguageConfig("AAAA", coupled=False)}  # section 6.3: A1 without coupling
 TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 823_296, "A5": 559_488}  # parameters
+
+
+def scaled(config: LanguageConfig, width: float) -> LanguageConfig:
+    """Return `config` with dim and feed times `width`, rounded so that every head holds whole quaternions."""
+    unit = 8 * config.heads
+    dim, feed = (max(unit, round(size * width / unit) * unit) for size in (config.dim, config.feed))
+    return replace(config, dim=dim, feed=feed)
 
 
 def count(arm: str) -> int:

@@ -1,6 +1,6 @@
-"""Text classification networks: a Transformer encoder for one text, and an attention network for a pair of texts.
+"""Text classification network: a Transformer encoder.
 
-Tay et al. 2019 ("Lightweight and Efficient Neural NLP with Quaternion Networks"), sections 3.2 to 3.5; Zhang et al.
+Tay et al. 2019 ("Lightweight and Efficient Neural NLP with Quaternion Networks"), sections 3.3 to 3.5; Zhang et al.
 2021 (PHM-Transformer), section 4.2; Yamauchi et al. 2026 (shared scores), appendix E.2.
 
 Tokens (N, L) are word numbers, 0 for padding; hidden vectors (N, L, dim) are read as [r; i; j; k].
@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from ...config import require_positive
 from ...nn.hamilton import component_scores
-from ...nn.research.pair_attention import PairAttention
 from .flat import flat_linear
 
 ARMS = {  # (algebra of the attention, algebra of the feed-forward layers)
@@ -73,6 +72,13 @@ class TextClassifier(nn.Module):
         return self.head(x.sum(1) / seen.sum(1, keepdim=True).clamp_min(1))
 
 
+def matrix_parameters(layers: nn.Module) -> int:
+    """Return the number of parameters of `layers` without those of norms, as the papers' tables count."""
+    norms = [part for part in layers.modules() if isinstance(part, nn.LayerNorm)]
+    every, excluded = ([p for module in group for p in module.parameters()] for group in ([layers], norms))
+    return sum(p.numel() for p in every) - sum(p.numel() for p in excluded)
+
+
 def positions(x: Tensor) -> Tensor:
     """Return the sines and cosines (L, dim) for x (N, L, dim) (Vaswani et al. 2017, section 3.5)."""
     _, length, dim = x.shape
@@ -86,24 +92,29 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TextConfig):
         super().__init__()
-        feed = ARMS[config.arm][1]
         self.norm_attention, self.norm_feed = nn.LayerNorm(config.dim), nn.LayerNorm(config.dim)
         self.attention = TextAttention(config)
         self.dropout = nn.Dropout(config.dropout)
-        self.feed = nn.Sequential(
-            flat_linear(feed, config.dim, config.feed, n=config.phm_n),
-            nn.ReLU(),
-            nn.Dropout(config.dropout),
-            flat_linear(feed, config.feed, config.dim, n=config.phm_n),
-        )
+        self.feed = feed_forward(config)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
         x = x + self.dropout(self.attention(self.norm_attention(x), seen))
         return x + self.dropout(self.feed(self.norm_feed(x)))
 
 
+def feed_forward(config: TextConfig) -> nn.Sequential:
+    """Build the feed-forward network of a layer: (..., dim) -> the same."""
+    algebra = ARMS[config.arm][1]
+    return nn.Sequential(
+        flat_linear(algebra, config.dim, config.feed, n=config.phm_n),
+        nn.ReLU(),
+        nn.Dropout(config.dropout),
+        flat_linear(algebra, config.feed, config.dim, n=config.phm_n),
+    )
+
+
 class TextAttention(nn.Module):
-    """Multi-head self-attention with padding left out: x (N, L, dim), seen (N, L) -> (N, L, dim).
+    """Multi-head self-attention: x (N, L, dim), seen (N, L) or (N, L, L) -> (N, L, dim); see `attention_weights`.
 
     full, partial: four scores per pair of tokens, Tay et al., Eq. 4. shared, real, phm: one, the dot product of the
     vectors of a head; for `shared` these hold whole quaternions (Yamauchi et al., Eqs. 8-13).
@@ -119,14 +130,20 @@ class TextAttention(nn.Module):
         self.out = flat_linear(algebra, config.dim, config.dim, n=config.phm_n)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        q, k, v = self.queries_keys_values(x)
-        y = self.attend(q, k, v, seen)
-        return self.out(y.permute(0, 2, 3, 1, 4).flatten(2))
+        return self.attend_and_merge(*self.queries_keys_values(x), seen)
 
     def queries_keys_values(self, x: Tensor) -> Iterator[Tensor]:
         """Yield q, k, v, each (N, H, L, parts, d), parts = 4 for quaternion arms."""
-        for part in torch.cat([linear(x) for linear in self.project], -1).chunk(3, -1):
+        yield from self.split(torch.cat([linear(x) for linear in self.project], -1), 3)
+
+    def split(self, x: Tensor, count: int) -> Iterator[Tensor]:
+        """Split (N, L, count dim) into `count` tensors and their heads (N, H, L, parts, d)."""
+        for part in x.chunk(count, -1):
             yield part.unflatten(-1, (self.parts, self.heads, -1)).permute(0, 3, 1, 2, 4)
+
+    def attend_and_merge(self, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
+        """Return the output layer's (N, L, dim) of all heads."""
+        return self.out(self.attend(q, k, v, seen).permute(0, 2, 3, 1, 4).flatten(2))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
         """Return the output (N, H, L, parts, d)."""
@@ -134,8 +151,12 @@ class TextAttention(nn.Module):
 
 
 def attention_weights(scores: Tensor, seen: Tensor) -> Tensor:
-    """Return the softmax over keys that are no padding: scores (N, H, S, L, L), seen (N, L)."""
-    return (scores + (~seen[:, None, None, None, :]).to(scores.dtype) * -1e4).softmax(-1)
+    """Return the softmax over the keys that are seen: scores (N, H, S, Q, L).
+
+    seen: (N, L), True for a token that is no padding, or (N, Q, L), by query.
+    """
+    by_query = seen[:, None] if seen.ndim == 2 else seen
+    return (scores + (~by_query[:, None, None]).to(scores.dtype) * -1e4).softmax(-1)
 
 
 def weighted_values(scores: Tensor, v: Tensor, seen: Tensor) -> Tensor:
@@ -147,21 +168,3 @@ def dot_product_scores(q: Tensor, k: Tensor) -> Tensor:
     """Return q k^T / sqrt(parts d) of the flattened vectors: (N, H, L, parts, d) twice -> (N, H, 1, L, L)."""
     q, k = q.flatten(-2), k.flatten(-2)
     return (q @ k.mT)[:, :, None] / math.sqrt(q.shape[-1])
-
-
-class PairClassifier(nn.Module):
-    """Classify a pair of texts: tokens a, b (N, L) -> logits (N, classes) (Tay et al., section 3.2).
-
-    Word embeddings go through a non-linear transform into quaternions (section 3.4), then `PairAttention`.
-    """
-
-    def __init__(self, vocabulary: int, classes: int, embedding: int = 100, channels: int = 50, dropout: float = 0.2):
-        super().__init__()
-        self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=0)
-        self.transform = nn.Linear(embedding, 4 * channels)
-        self.attention = PairAttention(channels, channels, dropout)
-        self.head = nn.Linear(4 * channels, classes)
-
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        x, y = (torch.relu(self.transform(self.embedding(part))).unflatten(-1, (4, -1)) for part in (a, b))
-        return self.head(self.attention(x, y, a != 0, b != 0).flatten(1))

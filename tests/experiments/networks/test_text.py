@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.experiments.networks.text import PairClassifier, TextAttention, TextClassifier, TextConfig
+from qse.experiments.networks.text import TextAttention, TextClassifier, TextConfig
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.hamilton import HamiltonAttention, written_out_
 from qse.nn.research.hypercomplex import HypercomplexLinear
@@ -74,11 +74,3 @@ def test_text_classifier_ignores_padding(arm):
     tokens = torch.randint(1, 50, (2, 5))
     padded = torch.cat([tokens, torch.zeros(2, 3, dtype=torch.long)], 1)
     torch.testing.assert_close(network(padded), network(tokens))
-
-
-def test_pair_classifier_depends_on_both_texts():
-    torch.manual_seed(0)
-    network, a, b = PairClassifier(50, 3, 8, 4).eval(), torch.randint(1, 50, (1, 5)), torch.randint(1, 50, (1, 6))
-    y = network(a, b)
-    assert y.shape == (1, 3)
-    assert not torch.equal(y, network(a.flip(1) % 49 + 1, b)) and not torch.equal(y, network(a, b % 49 + 1))
