@@ -84,7 +84,7 @@ class Digits:
         network = self.network(arm)
         train, test = self._split(seed)
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
-        sizes = {"epochs": self.epochs, "batch": self.batch}
+        sizes: Row = {"epochs": self.epochs, "batch": self.batch}
         rows = train_classifier(network, train, test, optimizer, title=title, **sizes)
         curve = [{"epoch": row["epoch"], "loss": row["loss"], "error %": 100 * (1 - row["accuracy"])} for row in rows]
         return {"parameters": parameters(network), "error %": curve[-1]["error %"]}, curve

@@ -29,7 +29,7 @@ PAPER = {  # accuracy %, of CIFAR-100 above and of CIFAR-10 below
     "shared": 70.94, "hamilton": 71.09, "convolution": 70.09,
     "vit-quaternion": 80.4, "vit": 74.2,
 }  # fmt: skip
-FEW_CLASSES = 10
+FEW = 10  # classes of CIFAR-10
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ImageClassification:
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "images-runs.json", self, self._train)
         classes = of_arm(rows, self.arms[0], "classes")[0]
-        paper = {arm: PAPER.get(arm, "-") for arm in self.arms if arm.startswith("vit") == (classes <= FEW_CLASSES)}
+        paper = {arm: PAPER[arm] for arm in self.arms if arm in PAPER and arm.startswith("vit") == (classes <= FEW)}
         table = [
             {
                 "network": arm,
@@ -78,9 +78,8 @@ class ImageClassification:
             for arm in self.arms
         ]
         write_results(out / "images", table, curves, NOTE.format(self, classes, listed(self.seeds)))
-        lines = {arm: value for arm, value in paper.items() if value != "-"}
         labels = "epoch", "accuracy on test images, %"
-        plot_runs(out / "images.png", curves, x="epoch", y="accuracy %", labels=labels, lines=lines)
+        plot_runs(out / "images.png", curves, x="epoch", y="accuracy %", labels=labels, lines=paper)
         return "; ".join(f"{row['network']} {row['accuracy %']} % ({row['parameters']:,})" for row in table)
 
     @cached_property

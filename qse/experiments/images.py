@@ -41,7 +41,7 @@ def read_images(folder: Path) -> tuple[Images, Images, int]:
     """Return training images, test images and the number of classes. Raises QseError for another layout."""
     for name, (train, test, before, classes) in BINARY.items():
         if (folder / name).is_file():
-            return *(_read_binary(folder, names, before, classes) for names in (train, test)), classes
+            return _read_binary(folder, train, before, classes), _read_binary(folder, test, before, classes), classes
     names = sorted(path.name for path in (folder / "train").glob("*") if path.is_dir())
     if not names:
         raise QseError(

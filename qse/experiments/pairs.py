@@ -93,18 +93,17 @@ class Pairs:
             raise UsageError("pairs needs text: --set train=snli_1.0_train.jsonl --set valid=snli_1.0_dev.jsonl")
         train, valid = (read_snli(Path(path)) for path in (self.train, self.valid))
         words = Vocabulary([*train[0], *train[1]], self.vocabulary)
-        encoded = [
-            ([words.encode(text, self.length) for text in (first, second)], torch.tensor(labels))
-            for first, second, labels in (train, valid)
-        ]
-        return len(words), *encoded
+        return len(words), self._encoded(words, *train), self._encoded(words, *valid)
+
+    def _encoded(self, words: Vocabulary, first: list[str], second: list[str], labels: list[int]) -> Examples:
+        return [words.encode(text, self.length) for text in (first, second)], torch.tensor(labels)
 
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         torch.manual_seed(seed)
         words, train, valid = self._examples
         network = self.network(arm, words)
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
-        sizes = {"epochs": self.epochs, "batch": self.batch}
+        sizes: Row = {"epochs": self.epochs, "batch": self.batch}
         rows = train_classifier(network, train, valid, optimizer, title=title, **sizes)
         curve = [{"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]} for r in rows]
         row = {"parameters": parameters(network), "pairs": len(train[1]), "accuracy %": curve[-1]["accuracy %"]}

@@ -86,7 +86,7 @@ class Sentiment:
     def fit(self, network: TextClassifier, train: Examples, valid: Examples) -> list[Row]:
         """Train a network; return a row per epoch."""
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
-        sizes = {"epochs": self.epochs, "batch": self.batch}
+        sizes: Row = {"epochs": self.epochs, "batch": self.batch}
         return train_classifier(network, train, valid, optimizer, warmup=self.warmup, **sizes)
 
     def _summary(self, rows: list[Row], networks: dict[str, TextClassifier], tokens: Tensor) -> list[Row]:

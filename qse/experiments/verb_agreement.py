@@ -131,16 +131,14 @@ class VerbAgreement:
         train, test = self._sentences
         texts = [[" ".join(prefix.words[-self.length :]) for prefix in part] for part in (train, test)]
         words = Vocabulary(texts[0], self.vocabulary)
-        examples = [
-            ([words.encode(text, 2 * self.length)], torch.tensor([prefix.number for prefix in part]))
-            for text, part in zip(texts, (train, test), strict=True)
-        ]
+        numbers = [torch.tensor([prefix.number for prefix in part]) for part in (train, test)]
+        known, held = (([words.encode(text, 2 * self.length)], n) for text, n in zip(texts, numbers, strict=True))
         torch.manual_seed(seed)
         network = self.network(arm, len(words))
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
-        sizes = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
-        rows = train_classifier(network, *examples, optimizer, title=title, **sizes)
-        right = predictions(network, examples[1][0]) == examples[1][1]
+        sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
+        rows = train_classifier(network, known, held, optimizer, title=title, **sizes)
+        right = predictions(network, held[0]) == numbers[1]
         curve = [{"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]} for r in rows]
         return {"parameters": matrix_parameters(network.layers)} | by_attractors(right, test), curve
 

@@ -130,7 +130,8 @@ class TextAttention(nn.Module):
         self.out = flat_linear(algebra, config.dim, config.dim, n=config.phm_n)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        return self.attend_and_merge(*self.queries_keys_values(x), seen)
+        q, k, v = self.queries_keys_values(x)
+        return self.attend_and_merge(q, k, v, seen)
 
     def queries_keys_values(self, x: Tensor) -> Iterator[Tensor]:
         """Yield q, k, v, each (N, H, L, parts, d), parts = 4 for quaternion arms."""
