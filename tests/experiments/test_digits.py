@@ -15,23 +15,24 @@ from qse.experiments.digits import ARMS, Digits
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """Tones of 300 to 2,550 Hz, one pitch per digit; three speakers, whose tones differ by 2 %."""
+    """Two tones after each other, which tell the digit; three speakers, whose tones differ by 2 %."""
     folder, rng = tmp_path_factory.mktemp("digits"), np.random.default_rng(0)
     for number, speaker in enumerate(("ann", "ben", "cho")):
         for digit in range(10):
             for take in range(3):
-                tone = np.sin(2 * np.pi * (300 + 250 * digit) * (1 + 0.02 * number) * np.arange(2400) / 8000)
-                wave = 0.3 * tone * np.hanning(2400) + 0.01 * rng.standard_normal(2400)
+                pitches = (400 + 600 * np.array([digit % 5, (digit + 1 + digit // 5) % 5])) * (1 + 0.02 * number)
+                tones = 0.3 * np.sin(2 * np.pi * pitches[:, None] * np.arange(1200) / 8000)
+                wave = tones.flatten() + 0.01 * rng.standard_normal(2400)
                 soundfile.write(folder / f"{digit}_{speaker}_{take}.wav", wave, 8000)
     return folder
 
 
 def test_digits_learns_from_one_speaker_for_two_others(recordings, tmp_path, rows_of):
-    changes = [f"data={recordings}", "units=32", "layers=1", "takes=3", "epochs=12", "batch=8", "learning_rate=0.01",
-               "seeds=[0]", 'arms=["qrnn", "rnn-matched"]']  # fmt: skip
+    changes = [f"data={recordings}", "units=64", "layers=1", "takes=3", "epochs=15", "batch=8", "learning_rate=0.02",
+               "seeds=[0]", 'arms=["qrnn", "qgru"]']  # fmt: skip
     line = experiment("digits", tmp_path, changes)
     rows = rows_of(tmp_path / "digits.csv")
-    assert all(float(row["error %"]) < 45 for row in rows) and "qrnn" in line  # chance: 90
+    assert all(float(row["error %"]) < 60 for row in rows) and "qrnn" in line  # chance: 90
     assert (tmp_path / "digits.png").stat().st_size > 5000
     assert "| network | parameters | error % |" in (tmp_path / "digits.md").read_text()
 
@@ -48,7 +49,7 @@ def test_digits_holds_two_speakers_out(recordings, fold, heard):
 
 def test_digits_matched_network_is_no_larger():
     count = {arm: sum(p.numel() for p in Digits().network(arm).parameters()) for arm in ARMS}
-    assert 0.95 * count["qrnn"] < count["rnn-matched"] <= count["qrnn"] < 0.4 * count["rnn"]
+    assert 0.85 * count["qrnn"] < count["rnn-matched"] <= count["qrnn"] < 0.4 * count["rnn"]
 
 
 def test_digits_names_a_folder_without_recordings(tmp_path):

@@ -1,4 +1,6 @@
-"""Image classification experiment: every arm learns which colour an image has."""
+"""Image classification experiment: networks learn which colour an image has."""
+
+import json
 
 import numpy as np
 import pytest
@@ -23,12 +25,13 @@ def colours(tmp_path):
     return tmp_path
 
 
-def test_images_trains_every_arm(colours, tmp_path, rows_of):
-    changes = [f"data={colours}", "width=0.05", "epochs=6", "batch=16", "learning_rate=0.01", "mixup=0.2",
-               "erasing=0.2"]  # fmt: skip
+def test_images_learns_a_colour(colours, tmp_path, rows_of):
+    arms = ["shared", "real", "vit-quaternion", "vit"]
+    changes = [f"data={colours}", "width=0.05", "epochs=5", "batch=16", "learning_rate=0.01", "mixup=0.2",
+               "erasing=0.2", f"arms={json.dumps(arms)}"]  # fmt: skip
     experiment("images", tmp_path / "out", changes)
     rows = {row["network"]: row for row in rows_of(tmp_path / "out" / "images.csv")}
-    assert list(rows) == ["shared", "hamilton", "convolution", "real", "vit-quaternion", "vit"]
+    assert list(rows) == arms
     assert all(float(row["accuracy %"]) > 85 for row in rows.values())
     assert rows["shared"]["paper: accuracy %"] == "-" and rows["vit"]["paper: accuracy %"] == "74.2"  # ten classes
     assert int(rows["shared"]["parameters"]) < int(rows["real"]["parameters"]) / 3

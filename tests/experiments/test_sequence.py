@@ -1,4 +1,4 @@
-"""Sequence-to-sequence experiment: every arm trains, a small text is learned by heart."""
+"""Sequence-to-sequence experiment: the loss falls, a small text is learned by heart."""
 
 import pytest
 
@@ -20,13 +20,13 @@ def test_sequence_learns_a_small_text(tmp_path, rows_of):
     assert "/" not in (tmp_path / "out" / "sequence.md").read_text()  # no path of this machine
 
 
-def test_sequence_trains_every_arm_on_arithmetic(tmp_path, rows_of):
-    changes = ["digits=1", "dim=32", "feed=32", "heads=2", "layers=1", "steps=40", "warmup=5", "batch=32", "test=20",
-               "learning_rate=0.005"]  # fmt: skip
+def test_sequence_lowers_the_loss_on_arithmetic(tmp_path, rows_of):
+    changes = ["digits=1", "dim=32", "feed=32", "heads=2", "layers=1", "steps=30", "warmup=5", "batch=16", "test=10",
+               "learning_rate=0.005", 'arms=["phm-1", "phm-8", "partial"]']  # fmt: skip
     experiment("sequence", tmp_path, changes)
     curves = rows_of(tmp_path / "sequence-curves.csv")
     arms = list(dict.fromkeys(row["arm"] for row in curves))
-    assert arms == ["phm-1", "phm-2", "phm-4", "phm-8", "full", "partial"]
+    assert arms == ["phm-1", "phm-8", "partial"]
     for arm in arms:
         losses = [float(row["loss"]) for row in curves if row["arm"] == arm]
         assert losses[-1] < 0.9 * losses[0]
