@@ -1,4 +1,4 @@
-"""Bars that show how far a command is."""
+"""Show the progress of a command."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Bars on stderr, one at a time, as a function of (what is being done, how many are, of how many)."""
+    """Yield a function of (description, number done, total) that shows a bar on standard error, one bar at a time."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

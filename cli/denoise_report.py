@@ -18,7 +18,7 @@ NAMED = 5  # written files that the message of an interruption names
 
 
 class Report:
-    """`failed`: whether the exit status has to be 1."""
+    """Report the outcomes of a run. `failed`: whether the exit status has to be 1."""
 
     def __init__(self, quiet: bool, json: bool, deliver: Callable[[Path], str]):
         """`deliver`: called with the path of each result; returns the name of where it went."""
@@ -35,7 +35,7 @@ class Report:
     def without_existing(self, jobs: "list[Job]", skip: bool) -> "list[Job]":
         """Return the jobs whose output does not exist; report the others as skipped, or as one error.
 
-        A single existing output, without `skip`, is left to the job itself.
+        Without `skip`, a single existing output is not reported here: its job fails with that error.
         """
         existing = [job for job in jobs if job.target.is_file()]
         if not existing or (len(existing) == 1 and not skip):

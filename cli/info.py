@@ -1,4 +1,4 @@
-"""qse info: tables of the installed models, and of the networks of the papers."""
+"""qse info: list the installed models, or the networks of the papers."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from qse.errors import QseError, UsageError
 
 def info(
     topic: Annotated[
-        str, typer.Argument(metavar="TOPIC", help="zoo (trained models), models or language (of the papers).")
+        str, typer.Argument(metavar="TOPIC", help="zoo: trained models; models, language: networks of the papers.")
     ] = "zoo",
 ) -> None:
     """List the installed models, or the papers' networks.

@@ -30,13 +30,13 @@ class Plain:
         pass
 
     def suspend(self) -> None:
-        """Do nothing before a pause of the process."""
+        """Do nothing: printed lines need no preparation for a pause of the process."""
 
     def restart(self) -> None:
         """Do nothing after a pause of the process."""
 
     def show(self, seconds: float) -> None:
-        """Print the line, once a second."""
+        """Print a line with levels and state, at most once a second; `seconds` since the start."""
         if seconds < self._next:
             return
         self._next = max(self._next + 1, int(seconds) + 1.0)
@@ -73,7 +73,7 @@ class Screen:
         self._live.stop()
 
     def restart(self) -> None:
-        """Draw from here on, below what others have printed during a pause."""
+        """Draw the screen again, below what other programs printed during a pause."""
         from rich.live import Live
 
         self._live = Live(console=self._console, auto_refresh=False, transient=True)

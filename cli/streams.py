@@ -1,4 +1,4 @@
-"""Handle standard streams that are closed, that take no more, or that libraries write to."""
+"""Handle standard streams that are closed, that can no longer be written, or that libraries write to."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 
 def open_streams() -> None:
-    """Open standard streams that the program was started without: else the next opened file would become one."""
+    """Open the null device as each closed standard stream: otherwise the next opened file would get its number."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -17,19 +17,19 @@ def open_streams() -> None:
 
 
 def abandon_stdout() -> None:
-    """Point a standard output that takes no more to nowhere, so that the exit does not try to flush it again."""
+    """Redirect standard output to the null device after a failed write, so that the exit does not flush it again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(text: str) -> None:
-    """Print a message to standard error; a log on a full disk does not end the program."""
+    """Print a message to standard error; ignore a failed write, as to a log on a full disk."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def libraries_silenced() -> Iterator[None]:
-    """Discard what C libraries write to standard error; what Python prints still gets there."""
+    """Discard what C libraries write to standard error; keep what Python prints to it."""
     before, error = os.dup(2), sys.stderr
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -1,4 +1,4 @@
-"""Keys of a terminal, and pauses of the process by Ctrl-Z."""
+"""Read keys from a terminal, and detect pauses of the process by Ctrl-Z."""
 
 import os
 import re
@@ -77,7 +77,7 @@ class Keys:
 
 
 class Pauses:
-    """Notice Ctrl-Z (SIGTSTP) and the continuation after it (SIGCONT)."""
+    """Detect Ctrl-Z (SIGTSTP) and the continuation after it (SIGCONT)."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -23,12 +23,12 @@ POSITIVE = (
 
 @dataclass(frozen=True)
 class MixConfig:
-    """Settings of the mixing. Values are drawn uniformly from a range; `_chance` is the share of items affected."""
+    """Settings of the mixing. Values are drawn uniformly from a range; `_chance` is the probability for each item."""
 
     sample_rate: int = 16000
     segment: float = 2.0  # seconds
     snr: Range = (-5.0, 20.0)  # dB, all noise together, levels over active frames
-    snr_low_chance: float = 0.0  # SNR from the second, harder range
+    snr_low_chance: float = 0.0  # of an SNR from `snr_low`
     snr_low: Range = (-15.0, -5.0)  # dB
     level: Range = (-40.0, 0.0)  # dBFS, peak of the noisy segment
     speech_balance: float = 0.5  # P(speaker) proportional to duration ** balance; 0: all speakers equally likely
@@ -38,7 +38,7 @@ class MixConfig:
 
     babble_chance: float = 0.12  # several other speakers at once
     babble_speakers: tuple[int, int] = (3, 8)
-    coloured_chance: float = 0.1
+    coloured_chance: float = 0.1  # noise with a sloping spectrum
     coloured_slope: Range = (-9.0, 3.0)  # dB per octave
     speech_shaped_chance: float = 0.08  # stationary noise with the spectrum of speech
     synthetic_only_chance: float = 0.5  # that these three replace the recorded noise instead of being added to it
@@ -48,7 +48,7 @@ class MixConfig:
     splice_chance: float = 0.0  # recorded noise that changes to another recording
     noise_room_chance: float = 0.0  # recorded noise in a room
     hum_chance: float = 0.05  # mains, 50 or 60 Hz and harmonics
-    clicks_chance: float = 0.05
+    clicks_chance: float = 0.05  # random clicks
     clicks_rate: float = 5.0  # per second
 
     speed_chance: float = 0.3  # speech and recorded noise, drawn separately
@@ -76,7 +76,7 @@ class MixConfig:
     low_pass_chance: float = 0.1  # low-pass filter on noisy and clean
     low_pass: Range = (3400.0, 7500.0)  # cutoff, Hz
     clip_chance: float = 0.08  # saturation of noisy only
-    clip_drive: Range = (1.0, 4.0)
+    clip_drive: Range = (1.0, 4.0)  # peak divided by the limit of the saturation
     noise_only_chance: float = 0.03  # clean is zero
     clean_only_chance: float = 0.03  # noisy is clean
     mute_chance: float = 0.0  # digital silence at the beginning, as when a microphone is switched on
@@ -108,5 +108,5 @@ class MixConfig:
 
     @property
     def samples(self) -> int:
-        """Samples per segment."""
+        """Return the number of samples per segment."""
         return round(self.segment * self.sample_rate)

@@ -1,10 +1,10 @@
 """Make impulse responses of rooms: measured ones, or simulated from a seed.
 
-Model of a simulated one: a shoebox room of random size and reverberation time. The first 35 ms after the direct sound
+Model: a shoebox room of random size and reverberation time. The first 35 ms after the direct sound
 are image sources (Allen and Berkley, "Image method for efficiently simulating small-room acoustics", 1979) with one
 reflection coefficient for all walls, from Eyring's formula; later sound is diffuse: white noise that decays by 60 dB
-in RT60 and joins the images at their level. Walls reflect all frequencies equally; talker and microphone have no
-direction.
+in RT60 and starts at the level of the last images. Walls reflect all frequencies equally; talker and microphone are
+omnidirectional.
 
 Glossary: R rooms, L samples of a response, I image sources.
 """
@@ -54,7 +54,7 @@ def room_bank(
 
 
 def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
-    """Align measured responses, float32 (R, samples): they start at the direct sound, the largest tap, now 1."""
+    """Align and scale measured responses, float32 (R, samples): the largest tap, the direct sound, is 1 at sample 0."""
     bank = torch.zeros(len(responses), samples)
     for row, response in zip(bank, responses, strict=True):
         direct = int(np.abs(response.astype(np.int32)).argmax())  # int16 has no +32768
@@ -85,7 +85,7 @@ def reflection(size: Tensor, rt60: Tensor) -> Tensor:
 
 
 def _images(size: Tensor, microphone: Tensor, talker: Tensor, beta: Tensor, samples: int, sample_rate: int) -> Tensor:
-    """Place image sources (samples,), delayed from the direct sound on, each split over its two nearest samples."""
+    """Return the sum of image sources (samples,), the direct sound at 0, each split over its two nearest samples."""
     n = torch.arange(-ORDER, ORDER + 1)
     mirrored = torch.tensor([0, 1])
     axes = 2 * n[:, None, None] * size + (1 - 2 * mirrored[:, None]) * talker - microphone  # (n, mirrored, 3)

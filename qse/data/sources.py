@@ -1,7 +1,7 @@
 """Open the sources of a run: folders of speech and noise, or an official corpus, for training and validation.
 
-A source has `segments`, the number of an epoch, and `batch`, (noisy, clean) of a step. datasets.py knows the layouts of
-the official corpora.
+A source has `segments`, the number of segments per epoch, and `batch`, which returns (noisy, clean) of a step.
+datasets.py has the layouts of the official corpora.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ from .room_simulation import measured_bank
 from .sampling import BatchRng
 from .source import Source
 
-HELD_OUT = 100  # training pairs of VoiceBank+DEMAND that validate a run; the test set is for the final evaluation
+HELD_OUT = 100  # training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
 
@@ -38,8 +38,8 @@ def folders(
 ) -> Source:
     """Return a source that reads folders of speech and noise into memory and mixes them; `rooms` as in `NoiseMixer`.
 
-    Above 16 kHz only recordings count that reach FULL_BAND_CUTOFF; batches at 16 kHz, with a probability of
-    `wide_share`, are mixed of all recordings.
+    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used. With the probability
+    `wide_share` a batch is at 16 kHz, mixed from all recordings.
     """
 
     def mixer(mix: MixConfig, least_cutoff: float = 0.0) -> NoiseMixer:
@@ -53,7 +53,7 @@ def folders(
 
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:
-    """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; of `mix` only the segment counts."""
+    """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the length of segments."""
     pairs = datasets.with_copies(_split(data)[0], data)
     sides = ([pair.noisy for pair in pairs if pair.noisy], [pair.clean for pair in pairs if pair.clean])
     noisy, clean = (Corpus.of(read_recordings(side, mix.sample_rate), [""] * len(pairs)) for side in sides)
@@ -98,8 +98,8 @@ def validation(dataset: str, data: Path) -> list[datasets.Pair]:
 
 
 def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
-    """Split the training part of VoiceBank+DEMAND, without copies: pairs to train on, and HELD_OUT pairs (a fifth of
-    fewer than 500). The split is the same for every run, for one may start from the weights of another."""
+    """Split the training part of VoiceBank+DEMAND, without copies: pairs to train on, and HELD_OUT pairs (a fifth
+    of all if there are fewer than 500). The split is the same for every run: one may start from another's weights."""
     pairs = datasets.voicebank_files(data, "train")
     for pair in pairs:
         if pair.noisy is None or pair.clean is None:

@@ -36,7 +36,7 @@ class EvaluationData:
     def pairs(self, sample_rate: int | None = None, progress: Stages | None = None) -> list[Pair]:
         """Return the utterances, sorted by name; those of a corpus as 16 kHz copies unless `sample_rate` is higher.
 
-        UsageError for options that do not go together.
+        Raises UsageError for options that are missing or exclude each other.
         """
         if self.dataset is None:
             if self.noisy is None or self.data:
@@ -94,7 +94,7 @@ class EvaluationResult:
 
 
 def run_evaluation(request: EvaluationRequest, progress: Stages | None = None) -> EvaluationResult:
-    """Evaluate a system and write scores, summary and plots. Raises QseError for what prevents all of it."""
+    """Evaluate a system and write scores, summary and plots. Raises QseError if nothing can be evaluated."""
     system = find_system(request.model, request.threads)
     if request.lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {request.model}")
@@ -107,7 +107,7 @@ def run_evaluation(request: EvaluationRequest, progress: Stages | None = None) -
     groups = _read_groups(request, pairs)
     out = request.out or Path("runs", "evaluate", system.name)
     settings = _settings(request, system)
-    training = system.training()  # now: a run may continue meanwhile
+    training = system.training()  # read now: the run may continue during the evaluation
     jobs = cores() if request.jobs is None else request.jobs
     advance = partial(progress, system.name) if progress else None
     rows = evaluate(
@@ -144,13 +144,13 @@ def choose_metrics(metrics: str, has_clean: bool, sample_rate: int = SAMPLE_RATE
 
 
 def _own_rate(system: System, pairs: list[Pair]) -> int:
-    """Return the rate of all files if it is above 16 kHz and the system makes audio of this rate, else 16 kHz."""
+    """Return the rate of all files if it is above 16 kHz and the system supports it, else 16 kHz."""
     rate = common_rate(pairs)
     return rate if rate and rate > SAMPLE_RATE and system.supports(rate) else SAMPLE_RATE
 
 
 def _settings(request: EvaluationRequest, system: System) -> dict[str, Any]:
-    """Return what tells this evaluation from another one in the same folder."""
+    """Return the settings in which this evaluation may differ from another one in the same folder."""
     place = system.name if system.baseline else str(system.path)
     settings = {**request.data.settings(), "model": place, "threads": request.threads}
     return settings | ({"lead_in": request.lead_in} if request.lead_in else {})
@@ -182,7 +182,7 @@ def _write(out: Path, found: dict[str, Any], rows: list[Row], groups: dict[str, 
 
 
 def _check_packages(names: list[str]) -> None:
-    """Raise MissingExtra before any work."""
+    """Raise MissingExtra if the package of a metric is missing, before any work."""
     composites = [name for name in METRICS if name.startswith(("csig", "cbak", "covl"))]
     packages = {"pesq": ("pesq_wb", *composites), "pystoi": ("stoi", "estoi")}
     for package, users in packages.items():

@@ -1,4 +1,4 @@
-"""Metrics by name, and the scores of one utterance.
+"""Find metrics by name, and score one utterance.
 
 clean     the reference, float (samples,), in [-1, 1]
 enhanced  the signal under test, of the same length: a system's output, or the noisy recording itself
@@ -45,7 +45,7 @@ class Metric:
     on_request: bool = False
 
 
-METRICS: dict[str, Metric] = {  # in the paper's column order: Table 2, then Table 3; then what it does not have
+METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, then others
     "pesq_wb": Metric("PESQ", pesq_wb, 3),
     "csig": Metric("CSIG", composite),
     "cbak": Metric("CBAK", composite),
@@ -105,14 +105,14 @@ def score_pair(
     """Return the scores of one utterance, {metric: value}, in the order asked for.
 
     Arrays are float (samples,) of equal length at `sample_rate`, 16 kHz or more; `clean` and `noisy` may be absent for
-    metrics that do not need them. A metric that has no value for this utterance and `may_lack` it is left out.
-    Raises ValueError for unknown metrics, for arrays that do not fit, and where another metric has no value.
+    metrics that do not need them. Metrics with `may_lack` that have no value for this utterance are left out.
+    Raises ValueError for unknown metrics, for arrays that do not fit, and if any other metric has no value.
     """
     names = resolve(metrics)
     given = _checked(names, enhanced, {"clean": clean, "noisy": noisy}, sample_rate)
     at_16khz = cache(lambda role: resampled(given[role], sample_rate, SAMPLE_RATE))
     found: dict[str, float] = {}
-    for name in sorted(names, key=lambda name: METRICS[name].function is not composite):  # which finds others as well
+    for name in sorted(names, key=lambda name: METRICS[name].function is not composite):  # composite returns several
         if name not in found:
             found |= _value(name, given, at_16khz, sample_rate)
     scores = {name: found[name] for name in names if not (METRICS[name].may_lack and np.isnan(found[name]))}
@@ -131,7 +131,7 @@ def resampled(audio: np.ndarray, sample_rate: int, target_rate: int) -> np.ndarr
 def _value(
     name: str, signals: dict[str, np.ndarray], at_16khz: Callable[[str], np.ndarray], sample_rate: int
 ) -> dict[str, float]:
-    """Return {name: value}, and what the metric's function finds beside it."""
+    """Return {name: value}, and the other metrics that the same function returns."""
     metric = METRICS[name]
     roles = ["enhanced", *["clean"] * metric.needs_clean, *["noisy"] * metric.needs_noisy]
     if metric.full_band:

@@ -1,4 +1,4 @@
-"""DNSMOS: mean opinion scores without a reference, by networks trained on human ratings of 9 s of speech.
+"""Compute DNSMOS: mean opinion scores without a reference, by networks trained on human ratings of 9 s of speech.
 
 Reddy, Gopal, Cutler: P.808 (ICASSP 2021) rates overall quality, P.835 (ICASSP 2022) speech (SIG), background (BAK) and
 overall quality (OVRL). The package `speechmos` contains the networks.

@@ -1,7 +1,7 @@
-"""Run one function over many tasks on several processes, and survive processes that crash.
+"""Run one function over many tasks in several processes, and continue when a process crashes.
 
-PESQ's reference code ends its process on some recordings (more than about 50 separate stretches of speech). Tasks that
-were running then are tried once more alone; one that crashes again is handed to `crashed`, and the others continue.
+PESQ's reference code crashes on some recordings (more than about 50 separate utterances). The tasks that were running
+then run once more, each in a process of its own; `crashed` gives the result of one that crashes again.
 
 This file imports nothing heavy: a worker sets its environment before NumPy is imported.
 """
@@ -25,8 +25,8 @@ _function: Callable  # of a worker process, set once at its start
 def spread(function: Callable, tasks: Iterable, jobs: int, crashed: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield function(task) in the order of completion, `jobs` tasks at a time, each process on one thread.
 
-    Function, tasks and results must pickle; the function is sent to each process once. An exception of the function
-    ends the run and is raised here; a task that ends its process gives crashed(task) instead.
+    Function, tasks and results must be picklable; the function is sent to each process once. An exception of the
+    function ends the run and is raised here; a task that ends its process gives crashed(task) instead.
     """
     todo = deque(tasks)
     while todo:
@@ -66,7 +66,7 @@ def _processes(jobs: int, function: Callable) -> ProcessPoolExecutor:
 
 
 def _start_worker(function: bytes) -> None:
-    """Use one thread, leave interruptions to the parent, then unpickle the function, which imports its modules."""
+    """Use one thread, ignore SIGINT (the parent handles it), then unpickle the function, which imports its modules."""
     global _function
     os.environ.update(dict.fromkeys(SINGLE_THREADED, "1"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)

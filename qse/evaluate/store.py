@@ -1,7 +1,7 @@
-"""An evaluation on disk, written row by row, so that an interrupted one can continue.
+"""Store an evaluation on disk row by row, so that an interrupted one can continue.
 
 scores.csv                one row per utterance
-settings.json             what was evaluated on what; a folder never mixes two evaluations
+settings.json             system, data and options; a folder holds one evaluation
 summary.json, summary.md  means and intervals, written at the end
 """
 
@@ -20,8 +20,8 @@ TEXT = ("name", "stamp", "error")  # columns that are not numbers
 class Store:
     """The rows of one evaluation under `folder`.
 
-    Rows of an unfinished run are kept if they have no error and their stamp is still the one in `stamps`; a finished
-    run is started again. QseError if the folder holds a run with other settings.
+    Rows of an unfinished run are kept if they have no error and their stamp is still the one in `stamps`; the rows of a
+    finished run are dropped. Raises QseError if the folder holds a run with other settings.
     """
 
     def __init__(self, folder: Path, columns: list[str], settings: dict[str, Any], stamps: dict[str, str]):
@@ -73,4 +73,4 @@ def _writable(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as reason:
-        raise QseError(f"{folder} cannot be made: {reason}; give --out another folder") from reason
+        raise QseError(f"{folder} cannot be created: {reason}; give --out another folder") from reason

@@ -1,4 +1,4 @@
-"""Real forms of the parts of a streaming network: larger and fewer operators for one frame at a time."""
+"""Register real forms of the parts of a streaming network: fewer and larger operators for one frame at a time."""
 
 from itertools import chain
 
@@ -18,7 +18,10 @@ from .real_spectrum import RealFeatures, RealMask
 
 
 class RealBandSplit(nn.Module):
-    """`BandSplit` of (B, 3, T, bins): the bins of every range, side by side, without the real part, which is zero."""
+    """Split bands as `BandSplit` does: (B, 3, T, N) -> (B, 4 C, T, bands).
+
+    Input: the bins that each kernel covers, range after range, without the real component, which is zero.
+    """
 
     def __init__(self, split: BandSplit):
         super().__init__()
@@ -35,10 +38,10 @@ class RealBandSplit(nn.Module):
 
 
 class DelayedConv(Stateful):
-    """`CausalUnit` with two taps in time: convolution, batch norm and activation.
+    """Compute `CausalUnit` with two taps in time: convolution, batch norm and activation.
 
-    Both taps are applied to the newest frame; the older tap's result waits in the state for `dilation` frames. The
-    output has fewer channels than the input, so this state is the smaller one. State: (B, C', dilation, F').
+    Both taps are applied to the newest frame; the older tap's result is kept in the state for `dilation` frames. The
+    output has fewer channels than the input, so this state is smaller than past inputs. State: (B, C', dilation, F').
     """
 
     def __init__(self, unit: CausalUnit):
@@ -65,7 +68,7 @@ real_form.register(CausalUnit, DelayedConv)
 
 @real_form.register
 def _band_merge(merge: BandMerge) -> BandMerge:
-    """The activation comes before the bins are reordered, where it fuses with the convolution."""
+    """Apply the activation before the bins are reordered, where it fuses with the convolution."""
     for up in merge.ups:
         with_children(up, conv=nn.Sequential(real_conv(up.conv), merge.act))
     return with_children(merge, act=nn.Identity())

@@ -39,16 +39,16 @@ def release(
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was validated).
 
     others: runs that began with the same weights; the model is then the mean of all (Wortsman et al. 2022, "Model
-    soups"). valid: pairs whose scores go into the card; without them those of the run's own validation do.
-    Returns the cost at each sample rate in Hz, a graph each.
-    Raises QseError when `run` holds no run, has learned nothing or is `folder` itself, or when the exported graph
-    disagrees with torch.
+    soups"). valid: pairs whose scores go into the card; None: the scores of the run's own validation do.
+    Returns the cost of each graph by its sample rate in Hz.
+    Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is `folder` itself,
+    and if ONNX Runtime and torch disagree on the exported graph.
     """
     _check(run, folder)
     options, name = options or CardOptions(), folder.resolve().name
     config = read_config(run / "config.toml")
     network, header = average(run, others)
-    # scored before any file is replaced, for that takes long and may fail
+    # scored before any file is replaced, because scoring takes long and may fail
     scores = _scores(run, network, header, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
     export = export_stream if network.streams else export_offline
@@ -81,7 +81,7 @@ def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, 
     network, header = load_network(run / "config.toml", weights_of(run))
     if header.get("averaged") == "0":
         raise QseError(
-            f"{run}: no step has changed its weights, for no gradient was finite; train it with a lower rate"
+            f"{run}: no step has changed its weights, because no gradient was finite; train it with a lower rate"
         )
     if others:
         networks = network, *(load_network(run / "config.toml", weights_of(other))[0] for other in others)
@@ -108,7 +108,7 @@ def _scores(
     """Score the network on `valid`, or look up the run's own validation; empty where there is neither."""
     if valid:
         return validate(network, read_pairs(find_pairs(valid, sample_rate), sample_rate), torch.device("cpu"))
-    if "mean_with" in header or not (run / "valid.csv").exists():  # no run has scores of a mean
+    if "mean_with" in header or not (run / "valid.csv").exists():  # valid.csv has no scores of a mean
         return {}
     with (run / "valid.csv").open(newline="") as file:
         return next((row for row in csv.DictReader(file) if row["step"] == header["step"]), {})

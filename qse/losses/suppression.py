@@ -1,4 +1,4 @@
-"""Measure what suppression leaves and what it takes: residual noise in pauses, and speech that is attenuated.
+"""Measure errors of suppression: residual noise in pauses, and attenuation of speech.
 
 B = batch, N = samples, T = frames; S = clean spec, S^ = enhanced spec. composite.py says what all losses share.
 """
@@ -18,7 +18,7 @@ def noise_floor(*, clean: Tensor, enhanced: Tensor, noisy: Tensor) -> Tensor:
 
     Waveforms (B, N), N >= FRAME_LENGTH. A frame holds noise only where the clean signal is silent (50 dB below its
     loudest frame, or below -80 dBFS) and the noisy one is not; mean over these frames of an item, 0 without any. Unlike
-    SNR and PESQ it does not saturate: noise that is halved once more counts as much as before, down to -100 dBFS.
+    SNR and PESQ it does not saturate: each halving of the noise lowers it by 6 dB, down to -100 dBFS.
     """
     check_waveforms(clean, enhanced)
     check_waveforms(clean, noisy)
@@ -34,7 +34,7 @@ def over_attenuation(
 ) -> Tensor:
     """Return the share of clean speech that the enhanced signal lacks, 0 to 1; what it has in excess does not count.
 
-    Sum over the bins of max(0, |S|^c - |S^|^c)^2 in relation to that of |S|^(2 c), with c = `exponent`: the asymmetric
+    Sum over the bins of max(0, |S|^c - |S^|^c)^2 divided by that of |S|^(2 c), with c = `exponent`: the asymmetric
     loss of Wang et al. 2020 (VoiceFilter-Lite: Streaming targeted voice separation for on-device speech recognition) on
     compressed magnitudes, per item. 0 where the clean signal is silent.
     """

@@ -1,4 +1,4 @@
-"""The paper's quaternion networks, for whole recordings, no streaming (main paper, section 4.2, Appendix D.1).
+"""Build the paper's quaternion networks, which process whole recordings (main paper, section 4.2, Appendix D.1).
 
     audio -> STFT -> (0, |X|, Re X, Im X) -> encoder -> bottleneck -> decoder -> gain and angle -> inverse STFT -> audio
 
@@ -50,7 +50,7 @@ class OfflineConfig:
 
 @dataclass(frozen=True)
 class QuaternionConformerConfig(OfflineConfig):
-    """qconformer. `channels` in quaternions: growth rate and d_model, 64 reals."""
+    """Sizes of qconformer. `channels`: growth rate and d_model in quaternions; 16 are 64 real channels."""
 
     channels: int = 16
     block: str = "conformer"  # or transformer, or none
@@ -67,35 +67,35 @@ class QuaternionConformerConfig(OfflineConfig):
 
 @dataclass(frozen=True)
 class QuaternionConformerHamiltonConfig(QuaternionConformerConfig):
-    """qconformer-hamilton."""
+    """Sizes of qconformer-hamilton: Hamilton attention."""
 
     attention: str = "hamilton"
 
 
 @dataclass(frozen=True)
 class QuaternionTransformerConfig(QuaternionConformerConfig):
-    """qtransformer."""
+    """Sizes of qtransformer: Transformer blocks in place of Conformer blocks."""
 
     block: str = "transformer"
 
 
 @dataclass(frozen=True)
 class QuaternionTransformerHamiltonConfig(QuaternionTransformerConfig):
-    """qtransformer-hamilton."""
+    """Sizes of qtransformer-hamilton: Transformer blocks with Hamilton attention."""
 
     attention: str = "hamilton"
 
 
 @dataclass(frozen=True)
 class QuaternionTransformerConvolutionConfig(QuaternionTransformerConfig):
-    """qtn."""
+    """Sizes of qtn: Transformer blocks with convolution attention."""
 
     attention: str = "convolution"
 
 
 @dataclass(frozen=True)
 class QuaternionDenseConfig(QuaternionConformerConfig):
-    """qdensenet: no bottleneck, one dense layer more in the encoder and in the decoder."""
+    """Sizes of qdensenet: no bottleneck, one dense layer more in the encoder and in the decoder."""
 
     block: str = "none"
     encoder: tuple[int, ...] = (1, 2, 4, 8)
@@ -103,7 +103,7 @@ class QuaternionDenseConfig(QuaternionConformerConfig):
 
 
 class Offline(Network):
-    """(B, N) noisy samples -> (B, N) enhanced samples, aligned; `core` maps spec to spec, (B, 2, T, F)."""
+    """Enhance whole signals: (B, N) samples -> (B, N), aligned; `core` maps spec to spec, (B, 2, T, F)."""
 
     def __init__(self, config: OfflineConfig, core: nn.Module):
         super().__init__()
@@ -120,14 +120,14 @@ class Offline(Network):
 
 
 class QuaternionOffline(Offline):
-    """Any of the paper's quaternion networks, by its config."""
+    """Enhance with one of the paper's quaternion networks, built from its config."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__(config, QuaternionCore(config))
 
 
 class QuaternionCore(nn.Module):
-    """spec (B, 2, T, F) -> enhanced spec (B, 2, T, F)."""
+    """Enhance a spec: (B, 2, T, F) -> (B, 2, T, F)."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
@@ -146,7 +146,7 @@ class QuaternionCore(nn.Module):
 
 
 class Encoder(nn.Sequential):
-    """(B, 4, 1, T, F) -> (B, 4, C, T, (F + 1) / 2)."""
+    """Encode features and halve the bins: (B, 4, 1, T, F) -> (B, 4, C, T, (F + 1) / 2), F odd."""
 
     def __init__(self, config: QuaternionConformerConfig):
         c = config.channels
@@ -157,7 +157,7 @@ class Encoder(nn.Sequential):
 
 
 class Bottleneck(nn.Module):
-    """(B, 4, C, T, F) -> the same; its output is fused with its input."""
+    """Attend along time and frequency, and fuse the output with the input: (B, 4, C, T, F) -> (B, 4, C, T, F)."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
@@ -171,7 +171,7 @@ class Bottleneck(nn.Module):
 
 
 class Decoder(nn.Module):
-    """(B, 4, C, T, F) -> (B, 2, T, 2 F): the real numbers of the mask."""
+    """Decode features to the real numbers of the mask: (B, 4, C, T, F) -> (B, 2, T, 2 F)."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
@@ -185,7 +185,7 @@ class Decoder(nn.Module):
 
 
 def real_output(channels: int) -> nn.Sequential:
-    """(B, channels, T, F) -> (B, 2, T, F): two real convolutions, initialised near the identity mask."""
+    """Return two real convolutions (B, channels, T, F) -> (B, 2, T, F), initialised near the identity mask."""
     last = nn.Conv2d(channels, 2, 1)
     nn.init.normal_(last.weight, std=0.01)
     nn.init.zeros_(last.get_parameter("bias"))

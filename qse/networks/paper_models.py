@@ -1,4 +1,4 @@
-"""Parameters and multiply-accumulates of the paper's models, with their rows in the paper."""
+"""Count parameters and multiply-accumulates of the paper's models; list their rows in the paper."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ ROWS = (
 
 
 def measure(name: str) -> tuple[int, int]:
-    """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without computing it.
+    """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without running it.
 
     Hamilton attention is counted by its equations, without the zeros that the fused form adds to the values.
     """

@@ -1,7 +1,7 @@
-"""Time mixers and band attention of the streaming bottleneck, by their names in a configuration.
+"""Find time mixers and band attention of the streaming bottleneck by their names in a configuration.
 
-A time mixer maps (B bands, T, 4, C) to the same shape, the bands of a frame adjacent in the batch; band attention maps
-(B T, bands, 4, C) to the same shape.
+A time mixer maps (B * bands, T, 4, C) to the same shape, the bands of a frame adjacent in the batch; band attention
+maps (B * T, bands, 4, C) to the same shape.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ TIME_MIXERS: dict[str, Callable[[int, int, int, int], Stateful]] = {  # of bands
 
 
 class NoAttention(nn.Module):
-    """(N, L, 4, C) -> the same: no attention, only its output layer, for every band separately."""
+    """Apply the output layer of an attention alone, to every band separately: (N, L, 4, C) -> (N, L, 4, C)."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Initial quaternion weights (Parcollet et al., "Quaternion Recurrent Neural Networks", Algorithm 1, Eqs. 18-24).
+"""Initialise quaternion weights (Parcollet et al., "Quaternion Recurrent Neural Networks", Algorithm 1, Eqs. 18-24).
 
 A weight is drawn in polar form, w = phi (cos theta + u sin theta): modulus phi, angle theta uniform in [-pi, pi], and
 u a unit imaginary axis. phi follows the chi distribution with four degrees of freedom that Eq. 22 derives, so that
@@ -23,7 +23,7 @@ def sigma(fan_in: int, fan_out: int, criterion: str = "glorot") -> float:
 
 @torch.no_grad()
 def quaternion_init_(weight: Tensor, criterion: str = "glorot") -> Tensor:
-    """Fill (4, out, in, *kernel) in polar form with E|w|^2 = 4 sigma^2; returns it."""
+    """Fill a weight (4, out, in, *kernel) in polar form with E|w|^2 = 4 sigma^2, and return it."""
     _, *shape = weight.shape
     out, into, *kernel = shape
     positions = math.prod(kernel)

@@ -1,4 +1,4 @@
-"""Quaternion layer norms without a statistic over time, so that a stream can use them.
+"""Normalise quaternions without statistics over time, as streaming needs.
 
 `QuaternionRMSNorm` is Eqs. 17-18 of the main paper; `QuaternionLayerNorm` treats one token at a time.
 """
@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 
 class QuaternionRMSNorm(nn.Module):
-    """(..., 4, C): every quaternion is divided by its own RMS over components and scaled by a real gain per channel.
+    """Divide every quaternion of (..., 4, C) by its RMS over components and scale it by a real gain per channel.
 
     Orientation is kept, the modulus becomes 2 |gain| (main paper, Eqs. 17-18).
     """
@@ -25,7 +25,7 @@ class QuaternionRMSNorm(nn.Module):
 
 
 class QuaternionLayerNorm(nn.Module):
-    """(..., 4, C): subtracts the mean quaternion over channels, divides the rest by half its RMS modulus.
+    """Subtract from (..., 4, C) the mean quaternion over channels, and divide by half the RMS modulus of the result.
 
     Gain is one real number per channel, bias one quaternion; one scale serves all components, so orientation is kept.
     """

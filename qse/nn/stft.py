@@ -1,12 +1,12 @@
-"""Short-time Fourier analysis and synthesis as streaming layers.
+"""Compute the STFT and its inverse in streaming layers.
 
 Analysis is a fixed convolution with windowed cosines and sines, synthesis a fixed transposed convolution, which does
-the overlap-add. Windows: K = n_fft samples of analysis, M + L samples of synthesis at the end
-of it, M = hop_length, L = overlap, at most M. Their product rises and falls as a Hann window of 2 L samples does and
-is one between, so that it adds up to one at hop M: perfect reconstruction. With K = 2 M = 2 L both are the square root
+the overlap-add. The analysis window has K = n_fft samples, the synthesis window M + L samples at its end,
+M = hop_length, L = overlap, at most M. Their product rises and falls as a Hann window of 2 L samples does and is one
+between, so that its copies at hop M add up to one: perfect reconstruction. With K = 2 M = 2 L both are the square root
 of a Hann window; with K > M + L the analysis window rises slowly and falls fast (Mauler & Martin, "A low delay,
 variable resolution, perfect reconstruction spectral analysis-synthesis system for speech enhancement", 2007): the
-frequency resolution of K at the latency of M + L. With L < M that latency takes fewer hops per second.
+frequency resolution of K at the latency of M + L. With L < M the same latency needs fewer hops per second.
 """
 
 import math
@@ -54,10 +54,10 @@ def bin_weights(n_fft: int) -> Tensor:
 
 
 class Analysis(Stateful):
-    """(B, T * hop_length) samples -> (B, 2, T, F) real and imaginary part, F = n_fft / 2 + 1.
+    """Compute the STFT: (B, T * hop_length) samples -> (B, 2, T, F) real and imaginary part, F = n_fft / 2 + 1.
 
     Frame t ends with sample (t + 1) hop_length. State: the last n_fft - hop_length samples. Autocast does not
-    apply: in bfloat16 the rounding of loud bins would cover quiet ones. ValueError for a part of a hop.
+    apply: in bfloat16 the rounding of loud bins would cover quiet ones. Raises ValueError for incomplete hops.
     """
 
     basis: Tensor
@@ -80,9 +80,9 @@ class Analysis(Stateful):
 
 
 class Synthesis(Stateful):
-    """(B, 2, T, F) -> (B, T * hop_length) samples, delayed by `overlap` samples. State: the overlapping tail.
+    """Invert the STFT: (B, 2, T, F) -> (B, T * hop_length) samples, delayed by `overlap` samples.
 
-    Like `Analysis` in full precision under autocast.
+    State: the last `overlap` samples, to which the next frame is added. Autocast does not apply.
     """
 
     basis: Tensor

@@ -1,4 +1,4 @@
-"""The attenuation limit: the largest attenuation of the noise, in dB (option --strength).
+"""Limit the attenuation of the noise to a number of dB (option --strength).
 
 With a limit of D dB the output is (1 - g) * enhanced + g * noisy, where g = 10^(-D / 20) is the noisy share.
 """
@@ -23,6 +23,6 @@ def noisy_share(strength: float | None) -> float:
 
 
 def mixed(enhanced: np.ndarray, noisy: np.ndarray, share: float) -> np.ndarray:
-    """Return `enhanced` with the share `share` of `noisy`, both aligned and of equal shape; float32."""
+    """Return (1 - share) * enhanced + share * noisy, both aligned and of equal shape; float32."""
     kept = np.float32(share)
     return enhanced if not kept else (1 - kept) * enhanced + kept * noisy

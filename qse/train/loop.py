@@ -47,11 +47,11 @@ class TrainingLoop:
             self._validate()
 
     def _validate_if_due(self) -> bool:
-        """Return False where a signal came in between: the validation is then due on resuming."""
+        """Return False if a signal interrupted the validation, which is then due when the run resumes."""
         return not self.validator.due(self.trainer.done) or self._validate()
 
     def _validate(self) -> bool:
-        """Score, keep the best weights, log and draw; return False where a signal came in between."""
+        """Score, save the best weights, log and draw; return False if a signal came before the scores were complete."""
         scores = self.validator.validate(self.trainer, lambda: self.stop.signalled)
         if not scores:
             self._save("checkpoint.safetensors")
@@ -59,7 +59,7 @@ class TrainingLoop:
         if self.validator.record(self.trainer.done, scores):
             self._save("best.safetensors")
         self.log.write_scores(scores)
-        self._save("checkpoint.safetensors")  # again, for it holds the best score
+        self._save("checkpoint.safetensors")  # again, with the best score
         self.log.draw()
         return True
 
