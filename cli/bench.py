@@ -1,4 +1,4 @@
-"""qse bench: speed on this machine, as a table and as JSON."""
+"""qse bench: measure speed on this machine, as a table and as JSON."""
 
 import sys
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ def bench(
     topic: Annotated[str, typer.Argument(help="stream, graphs, precision, attention, layers, offline or train.")],
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MODEL...", help="Names, paths and recipes; for offline and train: networks."),
+        typer.Argument(metavar="MODEL...", help="Models or recipes; for train, offline: networks."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="Measuring time of every row.")] = 3.0,
+    seconds: Annotated[float, typer.Option(help="Measuring time of every row in seconds.")] = 3.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads of one computation.")] = 1,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the numbers to this file as well.")] = None,
 ) -> None:
-    """Measure speed: streaming, attention, quaternion layers, whole files, training."""
+    """Measure the speed of streaming, attention, quaternion layers, offline networks or training."""
     from qse.bench import Request, topics
     from qse.errors import QseError, UsageError
 

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 
 def clean(
-    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="JSON Lines with audio_filepath, as NeMo's.")],
+    manifest: Annotated[
+        Path, typer.Argument(metavar="MANIFEST", help="NeMo manifest: JSON Lines with audio_filepath.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the enhanced files.")],
     out: Annotated[Path, typer.Option("--manifest", metavar="OUT", help="Manifest of the enhanced files to write.")],
-    shard: Annotated[str | None, typer.Option(metavar="I/N", help="Only part I of N; parts may run at once.")] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Only part I of N; all may run at the same time.")
+    ] = None,
     root: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder whose tree is repeated in -o. [default: that of MANIFEST]"),

@@ -44,7 +44,7 @@ def denoise(
     """Remove noise from audio files and from the sound of videos.
 
     Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate, channels and length stay
-    as they are. Folders are searched to the bottom.
+    as they are. Folders are searched with all sub-folders.
 
     Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. A video
     keeps its picture and gets the new sound.

@@ -1,4 +1,4 @@
-"""qse evaluate: scores of a model, utterance by utterance, in the paper's metrics."""
+"""qse evaluate: score a model, utterance by utterance, in the paper's metrics."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,8 @@ def evaluate(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A model's name, .onnx file or checkpoint folder; noisy; a folder of enhanced files."
+            metavar="MODEL",
+            help="Name of a model, .onnx file, folder of a model or run; noisy; folder of enhanced files.",
         ),
     ],
     noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None,
@@ -41,12 +42,12 @@ def evaluate(
     ] = None,
     lead_in: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Number of others that the model processes before each, as one stream."),
+        typer.Option(min=0, metavar="N", help="Number of recordings that the model processes before each one."),
     ] = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
 ) -> None:
-    """Score a model against clean references, or without any by DNSMOS.
+    """Score a model against clean references, or with DNSMOS if there are none.
 
     Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the noisy signals and
     the gain over them. An interrupted run continues where it stopped. The exit status is 1 if an utterance failed.

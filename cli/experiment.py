@@ -1,4 +1,4 @@
-"""qse experiment: experiments of the papers, at a size that two cores finish in minutes."""
+"""qse experiment: run experiments of the papers at a size that takes minutes on two cores."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +9,8 @@ import typer
 def experiment(
     name: Annotated[str, typer.Argument(help="Name of the experiment; an unknown one lists all names.")],
     out: Annotated[Path, typer.Option(help="Folder for tables (CSV) and pictures (PNG).")],
-    full: Annotated[bool, typer.Option("--full", help="The settings of the paper; hours to days.")] = False,
-    change: Annotated[list[str] | None, typer.Option("--set", help="key=value, over the settings.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Use the paper's settings; hours to days.")] = False,
+    change: Annotated[list[str] | None, typer.Option("--set", help="Set key=value; may be repeated.")] = None,
 ) -> None:
     """Run an experiment from the papers about quaternion layers at a small size."""
     from qse.experiments import experiment as run

@@ -1,4 +1,4 @@
-"""qse export: a training run becomes a model folder that runs without PyTorch."""
+"""qse export: write a model folder, which runs without PyTorch, from a training run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,12 +9,12 @@ import typer
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
     folder: Annotated[Path, typer.Argument(help="Model folder to write, models/NAME.")],
-    data: Annotated[str, typer.Option(help="What it was trained on: a sentence for the card.")] = "",
-    faults: Annotated[str, typer.Option(help="What it is known to do badly: a sentence for the card.")] = "",
+    data: Annotated[str, typer.Option(help="Training data: a sentence for the card.")] = "",
+    faults: Annotated[str, typer.Option(help="Known faults: a sentence for the card.")] = "",
     licence: Annotated[str, typer.Option(help="Licence of the weights.")] = "Apache-2.0",
     others: Annotated[
         list[Path] | None,
-        typer.Option("--mean-with", help="Run from the same beginning: the mean is exported."),
+        typer.Option("--mean-with", help="Another run from the same first weights: export the mean; may be repeated."),
     ] = None,
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""qse live: enhance a microphone's signal, into headphones or a virtual device."""
+"""qse live: enhance a microphone's signal and play it on headphones or a virtual device."""
 
 import sys
 from fractions import Fraction
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from qse.live.worker import Worker
 
 Virtual = Annotated[
-    bool, typer.Option("--virtual", help="Play into a microphone for other programs, while this runs (Linux).")
+    bool, typer.Option("--virtual", help="Create a virtual microphone for other programs while this runs (Linux).")
 ]
 RemoveVirtual = Annotated[
-    bool, typer.Option("--remove-virtual", help="Remove the microphone of a --virtual that crashed, and exit.")
+    bool, typer.Option("--remove-virtual", help="Remove the virtual microphone that a crashed run left, and exit.")
 ]
 Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor plays nowhere.")]
 Blocksize = Annotated[
@@ -48,7 +48,7 @@ def live(
     remove_virtual: RemoveVirtual = False,
     from_: Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a file, not a microphone.")] = None,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file instead of playing.")] = None,
-    fast: Annotated[bool, typer.Option("--as-fast-as-possible", help="From file to file, not paced.")] = False,
+    fast: Annotated[bool, typer.Option("--as-fast-as-possible", help="File to file, not in real time.")] = False,
     model: Model = "live-base",
     band: Band = None,
     strength: Strength = None,
@@ -65,7 +65,7 @@ def live(
 ) -> None:
     """Remove noise from a live microphone signal, until Ctrl-C.
 
-    Without options: default microphone to default output. Wear headphones, or the output returns to the microphone.
+    Without options: default microphone to default output. Wear headphones, or the microphone picks up the output.
     Keys: + and - change the strength, m mutes, b switches to the noisy signal, r records, q quits.
     """
     if list_:

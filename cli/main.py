@@ -1,4 +1,4 @@
-"""The command line: each command is one file of this folder with one function of the same name.
+"""Run the command line: each command is one file of this folder with one function of the same name.
 
 These files import nothing heavy at their top, so that each command starts fast and works without the extras of others.
 """
@@ -61,7 +61,7 @@ def _top(
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End the program, but not during an import: that can drop the exception and keep a lock that others wait for."""
+    """End the program, but not during an import, which could drop the exception and keep a lock."""
     if any(caller.f_code.co_filename.startswith("<frozen importlib") for caller, _ in walk_stack(frame)):
         again = Timer(0.05, os.kill, (os.getpid(), number))
         again.daemon = True

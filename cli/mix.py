@@ -14,12 +14,12 @@ def mix(
     speech: Annotated[Path, SPEECH],
     noise: Annotated[Path, NOISE],
     out: Annotated[Path, typer.Option(help="Folder to write: clean/ and noisy/, with files of equal names.")],
-    count: Annotated[int, typer.Option(min=1, help="How many pairs.")] = 120,
-    seconds: Annotated[float, typer.Option(min=0.5, max=30, help="Length of each.")] = 4.0,
+    count: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 120,
+    seconds: Annotated[float, typer.Option(min=0.5, max=30, help="Length of each pair in seconds.")] = 4.0,
     recipe: Annotated[str, RECIPE] = "live-base",
     change: Change = None,
 ) -> None:
-    """Mix pairs to validate or evaluate with, as a recipe mixes its training data, by its seed."""
+    """Mix noisy and clean pairs for validation or evaluation, with the settings and the seed of a recipe."""
     from dataclasses import replace
 
     from qse.data.pair_folder import write_pairs

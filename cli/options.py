@@ -1,4 +1,4 @@
-"""Options that more than one command has."""
+"""Define options that more than one command has."""
 
 import math
 from typing import Annotated, Literal
@@ -26,4 +26,6 @@ Strength = Annotated[
 RECIPE = typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")
 SPEECH = typer.Option(help="Folder of clean speech, one sub-folder per speaker.")
 NOISE = typer.Option(help="Folder of noise, one sub-folder per class.")
-Change = Annotated[list[str] | None, typer.Option("--set", help="table.key=value, over the recipe.")]
+Change = Annotated[
+    list[str] | None, typer.Option("--set", help="Set a key of the recipe: table.key=value; repeatable.")
+]

@@ -1,4 +1,4 @@
-"""Standard input, standard output and devices in place of files, for qse denoise: by way of temporary files."""
+"""Read standard input and write standard output or devices for qse denoise, through temporary files."""
 
 import os
 import stat
@@ -56,7 +56,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         raise UsageError("standard output is a terminal: send it to a file or a program, or use -o FILE")
     if inputs[0] not in STDIN:
         return Job(Path(inputs[0]), target)
-    check_target(target, overwrite)  # before reading: nobody can send the input a second time
+    check_target(target, overwrite)  # before reading: the input of a pipe cannot be sent again
     if target.suffix:
         named_format(target)
     try:

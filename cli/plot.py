@@ -1,4 +1,4 @@
-"""qse plot: spectrograms of audio files, one above the other, in one colour scale."""
+"""qse plot: draw spectrograms of audio files, one above the other, in one colour scale."""
 
 from pathlib import Path
 from typing import Annotated
