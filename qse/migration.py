@@ -10,7 +10,7 @@ from typing import Any
 
 
 def _words(value: Any) -> Any:
-    """A string of words as the list of them; anything else as it is."""
+    """Split a string of words into a list; return anything else as it is."""
     return value.split() if isinstance(value, str) else value
 
 
@@ -67,7 +67,7 @@ def migrated(tables: Mapping[str, Any], source: str = "") -> dict[str, Any]:
 
 
 def _table(name: str, values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:
-    """One table with today's keys and values; what was changed is added to `changes`, as text."""
+    """Return one table with today's keys and values; add to `changes` what was changed, as text."""
     renamed, forms, result = RENAMED.get(name, {}), VALUES.get(name, {}), dict[str, Any]()
     for key, value in values.items():
         new = renamed.get(key, key)

@@ -1,4 +1,4 @@
-"""Names of the files in the folder of a model or a training run."""
+"""Name the files in the folder of a model or a training run."""
 
 from pathlib import Path
 

@@ -22,7 +22,7 @@ INPUT = ("-hide_banner", "-nostdin", "-v", "error")
 
 
 class FfmpegSource:
-    """The first sound track of a file that ffmpeg reads; see AudioReader. Its length is not known before the end."""
+    """Read the first sound track of a file through ffmpeg; see AudioReader. Its length is unknown until the end."""
 
     def __init__(self, path: Path, name: str | None = None, salvage: bool = False):
         """Raises QseError if ffmpeg is not installed, or finds no sound in `path`."""

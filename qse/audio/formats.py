@@ -1,4 +1,4 @@
-"""Formats of audio files: by suffix, and as libsndfile writes them.
+"""Find formats of audio files: by suffix, and as libsndfile writes them.
 
 A format is the container (WAV, FLAC, OGG, ...), a subtype the coding of its samples (PCM_16, VORBIS, ...).
 """
@@ -105,7 +105,7 @@ class Layout:
 
     @property
     def longest(self) -> float:
-        """The most samples per channel that a file can hold: WAV and AIFF count their bytes in 32 bits."""
+        """Return the most samples per channel that a file can hold: WAV and AIFF count their bytes in 32 bits."""
         if self.format not in ("WAV", "WAVEX", "AIFF"):
             return math.inf
         return ((1 << 32) - (1 << 16)) // frame_bytes(self.channels, self.subtype)

@@ -62,7 +62,7 @@ def bad_samples(audio: np.ndarray) -> int:
 
 
 class Source:
-    """An audio file read with libsndfile; see AudioReader."""
+    """Read an audio file with libsndfile; see AudioReader."""
 
     def __init__(self, path: Path, name: str | None = None, salvage: bool = False):
         """See `open_audio`."""

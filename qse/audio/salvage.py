@@ -1,4 +1,4 @@
-"""Read damaged audio files as far as they go: WAV headers that were never finished, and the amount that is missing."""
+"""Read WAV files whose header was never finished, and say how much of a damaged audio file is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, 
 
 
 class RepairedWav(io.RawIOBase):
-    """A WAV file, read with a header whose sizes reach to the end of the file. The file itself is not changed."""
+    """Read a WAV file as if the sizes in its header reached to the end of the file, which is not changed."""
 
     def __init__(self, path: Path, data: int):
         """`data`: offset of the samples in the file."""

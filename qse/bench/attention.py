@@ -1,4 +1,4 @@
-"""Speed of shared-score and Hamilton attention (main paper, Table 9): d_model 64 quaternions, 8 heads, batch 1.
+"""Time shared-score and Hamilton attention (main paper, Table 9): d_model 64 quaternions, 8 heads, batch 1.
 
 Each in its fastest form and as its equations are written, in torch on the CPU and on a GPU if there is one, and in ONNX
 Runtime. MACs are those of the products in the equations.

@@ -1,4 +1,4 @@
-"""Cost of an exported graph on any machine: operators, multiply-accumulates (MACs), state, file size.
+"""Count what an exported graph costs on any machine: operators, multiply-accumulates (MACs), state, file size.
 
 MACs are those of the graph's matrix products and convolutions, after folding; a model card counts the network instead.
 """

@@ -1,4 +1,4 @@
-"""Attention computed in different ways: torch forms that the library does not use, and all forms as ONNX graphs.
+"""Compute attention in different ways: torch forms that the library does not use, and all forms as ONNX graphs.
 
 q, k, v (1, H, T, 4, d): heads, tokens, components, quaternion channels of a head. S: scores, A: weights.
 """
@@ -23,12 +23,12 @@ Constant = Callable[[ArrayLike], str]
 
 
 def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Shared scores as in nn.attention: one call of scaled dot-product attention in R^(4d)."""
+    """Compute shared scores as in nn.attention: one call of scaled dot-product attention in R^(4d)."""
     return F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2)).unflatten(-1, (4, -1))
 
 
 def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Eqs. 9-13 as written: one product per component for the scores, one softmax, one product per component for y."""
+    """Compute Eqs. 9-13 as written: a product per component for scores, one softmax, a product per component for y."""
     q, k, v = q.movedim(-2, 0), k.movedim(-2, 0), v.movedim(-2, 0)
     score = reduce(torch.add, (q[c] @ k[c].mT for c in range(4))) / math.sqrt(4 * q.shape[-1])
     weights = score.softmax(-1)
@@ -36,7 +36,7 @@ def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def hamilton_four_calls(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """One call of scaled dot-product attention per component, with permuted and signed keys (see nn.hamilton)."""
+    """Call scaled dot-product attention once per component, with permuted and signed keys (see nn.hamilton)."""
     y = []
     for component in range(4):
         permuted = k[..., list(PART[component]), :] * k.new_tensor(SIGN[component])[:, None]

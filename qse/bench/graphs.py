@@ -1,4 +1,4 @@
-"""Cost of the graphs of models: the same numbers on every machine."""
+"""Count the cost of the graphs of models: the same numbers on every machine."""
 
 from dataclasses import asdict
 

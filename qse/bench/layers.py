@@ -1,4 +1,4 @@
-"""Speed of a quaternion layer computed in four ways: real matrix of Eq. 28, 16 real products, 8 products, folded.
+"""Measure a quaternion layer in four forms: real matrix of Eq. 28, 16 real products, 8 products, folded.
 
 The library uses the first in training and the last in an exported graph; the other two are defined here.
 x (N, 4, C) for a linear layer, (B, 4, C, T, F) for a convolution.

@@ -1,4 +1,4 @@
-"""Models of a benchmark: a trained model by name or path, or the recipe of one that is not trained yet."""
+"""Find the models of a benchmark: a trained model by name or path, or the recipe of one that is not trained yet."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

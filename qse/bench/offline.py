@@ -1,4 +1,4 @@
-"""Speed of the paper's networks from waveform to waveform (main paper, Table 3, columns RTF).
+"""Measure the speed of the paper's networks from waveform to waveform (main paper, Table 3, columns RTF).
 
 Shared-score attention against Hamilton attention, the latter as one fused call and as its equations are written.
 """

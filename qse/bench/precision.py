@@ -1,4 +1,4 @@
-"""Speed and accuracy of reduced precision: 32-bit floats, 16-bit floats, 8-bit integers, by ONNX Runtime's tools.
+"""Measure speed and accuracy of reduced precision: 32- and 16-bit floats, 8-bit integers, by ONNX Runtime's tools.
 
 float32        as released
 float16        16-bit weights and arithmetic, 32-bit inputs and outputs

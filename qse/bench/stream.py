@@ -1,4 +1,4 @@
-"""Speed of streaming, hop by hop, and the memory and operations of a model."""
+"""Measure the speed of streaming, hop by hop, and count memory and operations of a model."""
 
 import subprocess
 import sys

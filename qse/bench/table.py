@@ -1,4 +1,4 @@
-"""Results of a benchmark: rows of numbers, their columns as text, and the machine that they were measured on."""
+"""Hold the results of a benchmark: rows of numbers, their columns as text, and the machine that was measured."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -94,7 +94,7 @@ class Corpus:
 
     @property
     def seconds(self) -> float:
-        """Duration of all recordings together."""
+        """Return the duration of all recordings together."""
         return len(self.audio) / self.sample_rate
 
     def excerpts(self, start: Tensor, length: Tensor, position: Tensor, samples: int, fade: int) -> Tensor:

@@ -21,7 +21,7 @@ def wide_band(mix: MixConfig) -> MixConfig:
 
 
 class MultiRateSource:
-    """Batches of a full-band source, or with probability `wide_share` of a wide-band one; all items have one rate.
+    """Draw batches of a full-band source, or with probability `wide_share` of a wide-band one; all items have one rate.
 
     All processes draw a batch of the same rate in the same step. `segments`: of an epoch, those of both sources.
     """

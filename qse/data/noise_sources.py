@@ -16,7 +16,7 @@ CLICK_SAMPLES = 128
 
 
 class NoiseSources:
-    """All sources of noise of a recipe. speech: for babble and speech-shaped noise. rooms: (R, L) on the device."""
+    """Draw noise from a recipe's sources. speech: for babble and speech-shaped noise. rooms: (R, L) on the device."""
 
     def __init__(self, config: MixConfig, speech: CorpusSampler, noise: CorpusSampler, rooms: Tensor) -> None:
         self.config, self.speech, self.noise, self.rooms = config, speech, noise, rooms

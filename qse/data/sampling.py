@@ -18,7 +18,7 @@ SHORT_PAUSE = (0.05, 0.4)
 
 
 class BatchRng:
-    """Random numbers of one batch: the same for the same (seed, rank, step), unrelated for others."""
+    """Draw the random numbers of one batch: the same for the same (seed, rank, step), unrelated for others."""
 
     def __init__(self, seed: int, rank: int, step: int, device: torch.device) -> None:
         digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()

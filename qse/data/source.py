@@ -1,4 +1,4 @@
-"""Interface of the sources from which a training run draws its batches."""
+"""Define the interface of the sources from which a training run draws its batches."""
 
 from typing import Protocol
 

@@ -15,7 +15,7 @@ PERIODIC = 0.9  # least correlation of its periods
 
 
 class SpeechSource:
-    """Speech of the speakers of a corpus, as the recipe varies it."""
+    """Draw speech of the speakers of a corpus, varied as in the recipe."""
 
     def __init__(self, config: MixConfig, sampler: CorpusSampler) -> None:
         self.config, self.sampler = config, sampler

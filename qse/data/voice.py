@@ -84,7 +84,7 @@ def shift_formants(audio: Tensor, factor: Tensor, sample_rate: int = 16000) -> T
 
 
 def _window(audio: Tensor, sample_rate: int) -> Tensor:
-    """A Hann window of about 32 ms, a power of two samples."""
+    """Return a Hann window of about 32 ms, a power of two samples."""
     return torch.hann_window(1 << round(math.log2(0.032 * sample_rate)), device=audio.device)
 
 

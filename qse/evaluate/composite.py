@@ -1,4 +1,4 @@
-"""Composite measures CSIG, CBAK and COVL, and the distances that they are predicted from.
+"""Compute the composite measures CSIG, CBAK and COVL, and the distances that they are predicted from.
 
 N frames of 30 ms, every 7.5 ms, Hann window · P order of the linear prediction · K = 25 critical bands
 

@@ -1,4 +1,4 @@
-"""Plots: spectrograms one above the other in one colour scale (the paper's Figure 5), a histogram per metric.
+"""Draw spectrograms one above the other in one colour scale (the paper's Figure 5), a histogram per metric.
 
 F bins, T frames; levels in dB relative to a sine wave of full scale. Frequencies go up to half the sample rate of the
 file with the highest one.

@@ -1,4 +1,4 @@
-"""Means of scores with 95 % intervals, as a dict and as Markdown tables.
+"""Compute means of scores with 95 % intervals, as a dict and as Markdown tables.
 
 An interval is the percentile bootstrap over utterances (Efron 1979) with a fixed seed, as in the paper's Tables 2 and
 3: utterances are resampled with replacement, and the middle 95 % of the means are kept. The gain is enhanced minus

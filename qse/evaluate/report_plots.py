@@ -1,4 +1,4 @@
-"""Plots of one evaluation: a histogram per metric, spectrograms of a typical utterance and of the worst ones."""
+"""Plot one evaluation: a histogram per metric, spectrograms of a typical utterance and of the worst ones."""
 
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ def plot_report(
 
     @cache
     def signals(name: str) -> list[Signal]:
-        """Noisy, enhanced and clean of one utterance, as far as there are any."""
+        """Return noisy, enhanced and clean of one utterance, those that exist."""
         pair = pair_of[name]
         clean, noisy = read_pair(pair, pair.clean is not None, sample_rate)
         found = [(f"{name}, noisy", noisy)]

@@ -1,4 +1,4 @@
-"""Systems that can be evaluated, and how each one turns noisy audio into enhanced audio.
+"""Find the system to evaluate, and enhance noisy audio with it.
 
 NoisySystem       no processing: the baseline that every other system is compared with
 ModelSystem       an installed model's name, an exported .onnx file, or a folder with one

@@ -1,4 +1,4 @@
-"""The real Fourier transform of a frame as two small matrix products with twiddle factors between them.
+"""Compute the real Fourier transform of a frame as two small matrix products with twiddle factors between them.
 
 n_fft = A J, sample n = J a + j, bin k = r + A m (Cooley & Tukey 1965):
 
@@ -53,7 +53,7 @@ def _twiddles(k: Tensor, n: Tensor, period: int) -> tuple[Tensor, Tensor]:
 
 
 class FactoredAnalysis(Stateful):
-    """`Analysis` with a spectrum by places: (B, T * hop_length) -> (B, T, R, 2, J). The same state."""
+    """Compute `Analysis` with a spectrum by places: (B, T * hop_length) -> (B, T, R, 2, J). The same state."""
 
     window: Tensor
     first: Tensor
@@ -84,7 +84,7 @@ class FactoredAnalysis(Stateful):
 
 
 class FactoredSynthesis(Stateful):
-    """`Synthesis` of a spectrum by places, multiplied by a complex number per bin.
+    """Compute `Synthesis` of a spectrum by places, multiplied by a complex number per bin.
 
     (B, T, R, 2, 2, J), both parts of the spectrum times both of the factor, -> (B, T * hop_length). The same state.
     """

@@ -21,7 +21,7 @@ def publish(
     difference: Callable[[Path], float],
     tolerance: float,
 ) -> None:
-    """Let `write` make a graph beside `path`, add `metadata`, and rename it to `path` if it agrees with torch.
+    """Write a graph beside `path` with `write`, add `metadata`, and rename it to `path` if it agrees with torch.
 
     Raises QseError, and leaves `path` as it was, when `difference` of the graph is above `tolerance`, or not a number.
     """

@@ -1,4 +1,4 @@
-"""Lower a network: every layer in its real form (see real_form.py), batch norms folded into convolutions."""
+"""Lower a network: replace every layer by its real form (real_form.py), fold batch norms into convolutions."""
 
 import copy
 

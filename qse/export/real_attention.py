@@ -1,4 +1,4 @@
-"""Real forms of attention, and of layers that are lowered only at their boundary.
+"""Register real forms of attention, and of layers that are lowered only at their boundary.
 
 Layers of experiments (Hamilton attention, other time mixers) keep their quaternion `forward`; tokens are converted
 around it, and their weights become constant matrices.
@@ -22,7 +22,7 @@ from .real_layers import real_linear
 
 
 class RealAttention(nn.Module):
-    """`SharedScoreAttention` on (N, L, C): attention of real heads, the scale folded into weights."""
+    """Compute `SharedScoreAttention` on (N, L, C): attention of real heads, the scale folded into weights."""
 
     def __init__(self, attention: SharedScoreAttention):
         super().__init__()
@@ -45,7 +45,7 @@ class RealAttention(nn.Module):
 
 
 class Constant(nn.Module):
-    """A quaternion weight as its real matrix: () -> matrix, the interface of weights of another algebra."""
+    """Return the real matrix of a quaternion weight: () -> matrix, the interface of weights of another algebra."""
 
     matrix: Tensor
 
@@ -68,7 +68,7 @@ def constant_weights_(layer: nn.Module) -> None:
 
 
 class OnQuaternions(nn.Module):
-    """Any layer without state on quaternion tokens, applied to real tokens: (N, L, C) -> (N, L, C)."""
+    """Apply a layer without state on quaternion tokens to real tokens: (N, L, C) -> (N, L, C)."""
 
     def __init__(self, layer: nn.Module):
         super().__init__()
@@ -80,7 +80,7 @@ class OnQuaternions(nn.Module):
 
 
 class StreamOnQuaternions(Stateful):
-    """Any streaming layer on quaternion tokens, applied to real tokens: (N, T, C) -> (N, T, C). State: the layer's."""
+    """Apply a streaming layer on quaternion tokens to real tokens: (N, T, C) -> (N, T, C). State: the layer's."""
 
     def __init__(self, layer: nn.Module):
         super().__init__()

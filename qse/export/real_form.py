@@ -1,4 +1,4 @@
-"""Lowering of a quaternion network to real layers, as an exported graph computes it.
+"""Lower a quaternion network to real layers, as an exported graph computes it.
 
 A lowered network has no quaternion axis: features are (B, C, T, F), tokens (..., C), with the four components of a
 quaternion channel adjacent ("interleaved"), so that joining, splitting and counting channels mean the same as before.

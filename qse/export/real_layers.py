@@ -1,4 +1,4 @@
-"""Real forms of the basic layers: linear layers, convolutions with their batch norm, norms, the GRU."""
+"""Register real forms of the basic layers: linear layers, convolutions with their batch norm, norms, the GRU."""
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from .real_form import interleave, quaternions, real_form, reals, with_children
 
 @real_form.register
 def real_linear(linear: QuaternionLinear) -> nn.Linear:
-    """(..., C) -> (..., C')."""
+    """Return the real form of a linear layer: (..., C) -> (..., C')."""
     weight = interleave(interleave(real_matrix(linear.weight)), 1)
     real = nn.Linear(weight.shape[1], weight.shape[0], bias=linear.bias is not None)
     real.weight = nn.Parameter(weight)
@@ -29,7 +29,7 @@ def real_linear(linear: QuaternionLinear) -> nn.Linear:
 
 @real_form.register
 def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None) -> nn.Conv2d:
-    """(B, C, T, F) -> (B, C', T', F'): the convolution, and `norm` after it if there is one."""
+    """Return the real form of `conv`, and of `norm` after it if given: (B, C, T, F) -> (B, C', T', F')."""
     weight, bias = real_matrix(conv.weight), None if conv.bias is None else conv.bias.flatten()
     if norm is not None:
         weight, bias = fold_batch_norm(weight, bias, norm)
@@ -42,7 +42,7 @@ def _normed_conv(conv: NormedConv) -> nn.Conv2d:
 
 
 def _conv(weight: Tensor, bias: Tensor | None, conv: QuaternionConv2d | NormedConv) -> nn.Conv2d:
-    """A real convolution of weight (4 out, 4 in, kt, kf) and the geometry of `conv`."""
+    """Return a real convolution with the weight (4 out, 4 in, kt, kf) and the geometry of `conv`."""
     out, into, time, frequency = weight.shape
     real = nn.Conv2d(into, out, (time, frequency), conv.stride, conv.padding, conv.dilation)
     real.weight = nn.Parameter(interleave(interleave(weight), 1))
@@ -56,7 +56,7 @@ def _unit(unit: ConvUnit) -> ConvUnit:
 
 
 class RealLayerNorm(nn.Module):
-    """`QuaternionLayerNorm` on (..., C): thin matrix products take the mean of each component, then a layer norm."""
+    """Compute `QuaternionLayerNorm` on (..., C): matrix products give the mean of each component, then a layer norm."""
 
     def __init__(self, norm: QuaternionLayerNorm):
         super().__init__()
@@ -72,7 +72,7 @@ class RealLayerNorm(nn.Module):
 
 
 class RealRMSNorm(nn.Module):
-    """`QuaternionRMSNorm` on (..., C)."""
+    """Compute `QuaternionRMSNorm` on (..., C)."""
 
     def __init__(self, norm: QuaternionRMSNorm):
         super().__init__()
@@ -83,7 +83,7 @@ class RealRMSNorm(nn.Module):
 
 
 class RealGRU(Stateful):
-    """`QuaternionGRU` on (N, T, C), step by step: faster than the GRU operator for the one frame of a graph."""
+    """Compute `QuaternionGRU` on (N, T, C) step by step: faster than the GRU operator for one frame per call."""
 
     def __init__(self, gru: QuaternionGRU):
         super().__init__()

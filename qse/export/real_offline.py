@@ -1,4 +1,4 @@
-"""Real forms of the parts of an offline network that are neither basic layers nor attention."""
+"""Register real forms of the parts of an offline network that are neither basic layers nor attention."""
 
 from torch import nn
 
@@ -9,7 +9,7 @@ from .real_form import interleave, real_form, with_real_children
 
 @real_form.register
 def _features(features: QuaternionFeatures) -> nn.Sequential:
-    """One quaternion channel becomes four real ones: (B, 2, T, F) -> (B, 4, T, F)."""
+    """Map one quaternion channel to four real ones: (B, 2, T, F) -> (B, 4, T, F)."""
     return nn.Sequential(features, nn.Flatten(1, 2))
 
 

@@ -1,4 +1,4 @@
-"""Real forms of features and mask, on a spectrum by the places of the factored transform (fourier.py)."""
+"""Compute features and mask in their real forms, on a spectrum by the places of the factored transform (fourier.py)."""
 
 import math
 
@@ -10,7 +10,7 @@ from .fourier import bins_by_place
 
 
 class RealFeatures(nn.Module):
-    """`QuaternionFeatures` of `bins`, from a spectrum by places: (B, T, R, 2, J) -> (B, 3, T, len(bins)).
+    """Compute `QuaternionFeatures` of `bins`, from a spectrum by places: (B, T, R, 2, J) -> (B, 3, T, len(bins)).
 
     The real part of these quaternions is zero and left out.
     """
@@ -34,7 +34,7 @@ class RealFeatures(nn.Module):
 
 
 class RealMask(nn.Module):
-    """`MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products (B, T, R, 2, 2, J).
+    """Apply `MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products (B, T, R, 2, 2, J).
 
     The decoder adds the 1 of 1 + o1; the synthesis applies the 2 of 2 sigmoid(o0) and sums the products.
     """

@@ -35,7 +35,7 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 class _Rewriter:
-    """Visits the nodes of a graph in order and writes those of the new graph."""
+    """Visit the nodes of a graph in order and write those of the new graph."""
 
     def __init__(self, graph: onnx.GraphProto):
         self.graph = graph

@@ -21,7 +21,7 @@ TOLERANCE = 1e-5
 
 
 class WaveStep(nn.Module):
-    """A streaming network with flat inputs and outputs: audio and state tensors in, enhanced and state tensors out."""
+    """Call a streaming network with flat inputs and outputs: audio and states in, enhanced audio and states out."""
 
     def __init__(self, network: nn.Module, names: list[str]):
         super().__init__()

@@ -39,13 +39,13 @@ def pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 
 
 def predicted_pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """(B, N), (B, N) -> (B,): estimate of WB-PESQ, 1.01 to 4.64, by the mapping of P.862.2."""
+    """Return an estimate of WB-PESQ (B,), 1.01 to 4.64, of (B, N) and (B, N), by the mapping of P.862.2."""
     raw = 4.5 - _distance(clean, enhanced)
     return 0.999 + 4.0 / (1.0 + torch.exp(-1.3669 * raw + 3.8224))
 
 
 def _distance(clean: Tensor, enhanced: Tensor) -> Tensor:
-    """(B,): 0.1 D + 0.0309 D_asymmetric."""
+    """Return 0.1 D + 0.0309 D_asymmetric, (B,)."""
     check_waveforms(clean, enhanced)
     ear = _ear(clean.dtype, clean.device)
     reference, degraded = _equalised(_band_powers(clean, ear), _band_powers(enhanced, ear), ear.threshold)
@@ -62,7 +62,7 @@ def _distance(clean: Tensor, enhanced: Tensor) -> Tensor:
 
 
 class _Ear(NamedTuple):
-    """The constants of the model as tensors."""
+    """Hold the constants of the model as tensors."""
 
     telephone: Tensor  # (F,): |S|^2 -> mean square in the telephone band
     bands: Tensor  # (F, Z): |S|^2 -> P
@@ -71,14 +71,14 @@ class _Ear(NamedTuple):
 
 
 def _band_powers(x: Tensor, ear: _Ear) -> Tensor:
-    """(B, N) -> P (B, T, Z), at the listening level."""
+    """Return the powers P (B, T, Z) of (B, N), at the listening level."""
     power = power_spectrum(x, N_FFT, HOP_LENGTH)  # (B, T, F)
     gain = ALIGNED_POWER / (power @ ear.telephone).mean(1).clamp_min(QUIETEST)  # (B,)
     return power @ ear.bands * gain[:, None, None]
 
 
 def _equalised(reference: Tensor, degraded: Tensor, threshold: Tensor) -> tuple[Tensor, Tensor]:
-    """Compensate a constant colouring, by applying it to the clean as well, and a gain that varies slowly."""
+    """Compensate a constant frequency response, by applying it to the clean signal too, and a slowly varying gain."""
     speech = _audible(reference, 100 * threshold) >= SILENT_FRAME  # (B, T)
 
     def average(power: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ def _loudness(power: Tensor, ear: _Ear) -> Tensor:
 
 
 def _over_time(disturbance: Tensor) -> Tensor:
-    """(B, T) -> (B,): L6 mean over parts of about 320 ms, for the worst moments, then L2 mean over the parts."""
+    """Average (B, T) to (B,): L6 mean over parts of about 320 ms, for the worst moments, then L2 mean over parts."""
     frames = disturbance.shape[1]
     clipped = pad(disturbance.clamp_max(45), (0, max(20 - frames, -frames % 10)))
     parts = vector_norm(clipped.unfold(1, 20, 10), ord=6, dim=2) / 20 ** (1 / 6)  # (B, parts)
@@ -113,7 +113,7 @@ def _over_time(disturbance: Tensor) -> Tensor:
 
 
 def _bark(frequency: np.ndarray) -> np.ndarray:
-    """Hz -> Bark, Schroeder's formula."""
+    """Convert Hz to Bark by Schroeder's formula."""
     return 7 * np.arcsinh(frequency / 650)
 
 
@@ -124,7 +124,7 @@ def _ear(dtype: torch.dtype, device: torch.device) -> _Ear:
 
 
 def _filters() -> tuple[np.ndarray, np.ndarray]:
-    """`telephone` and `bands` of _Ear; the latter holds the wide-band input filter of P.862.2.
+    """Return `telephone` and `bands` of _Ear; the latter holds the wide-band input filter of P.862.2.
 
     A bin is a strip of its width in Hz, shared among the bands by how much of it they cover in Bark.
     """
@@ -141,7 +141,7 @@ def _filters() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hearing() -> tuple[np.ndarray, np.ndarray]:
-    """`threshold` by Terhardt's formula and `exponent`, larger below 4 Bark, at the middle of each band."""
+    """Return `threshold` by Terhardt's formula and `exponent`, larger below 4 Bark, at the middle of each band."""
     centre = (np.arange(BANDS) + 0.5) * BAND_WIDTH
     kilohertz = 0.65 * np.sinh(centre / 7)
     decibels = 3.64 * kilohertz**-0.8 - 6.5 * np.exp(-0.6 * (kilohertz - 3.3) ** 2) + 1e-3 * kilohertz**4

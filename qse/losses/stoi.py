@@ -22,7 +22,7 @@ CLIPPED = 1 + 10 ** (15 / 20)  # an envelope counts as at most this much above t
 
 
 def stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """1 - STOI, 0 to 2, mean over the batch; items with less than 30 frames (0.4 s) of speech count as 1.
+    """Return 1 - STOI, 0 to 2, mean over the batch; items with less than 30 frames (0.4 s) of speech count as 1.
 
     Waveforms (B, N) at 16 kHz, N > 205.
     """
@@ -30,7 +30,7 @@ def stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 
 
 def predicted_stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """(B, N), (B, N) -> (B,): estimate of STOI, -1 to 1."""
+    """Return an estimate of STOI (B,), -1 to 1, of (B, N) and (B, N)."""
     check_waveforms(clean, enhanced)
     power, guess = (power_spectrum(x, N_FFT, HOP_LENGTH, WINDOW) for x in (clean, enhanced))  # (B, T, F)
     if power.shape[1] < STRETCH:
@@ -48,14 +48,14 @@ def predicted_stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 
 
 def _normalised(envelope: Tensor) -> Tensor:
-    """Without its mean and of norm 1 along the last axis; a constant becomes 0."""
+    """Subtract the mean and scale to norm 1 along the last axis; a constant becomes 0."""
     envelope = envelope - envelope.mean(-1, keepdim=True)
     return envelope / floored(envelope.square().sum(-1, keepdim=True)).sqrt()
 
 
 @lru_cache(maxsize=8)
 def _third_octaves(dtype: torch.dtype, device: torch.device) -> Tensor:
-    """(F, Z): which bins make which band, from edge to edge as they lie nearest."""
+    """Return (F, Z): 1 where a bin belongs to a band; edges are rounded to the nearest bin."""
     edges = LOWEST * 2 ** ((2 * np.arange(BANDS + 1) - 1) / 6) / SAMPLE_RATE * N_FFT
     low, high = edges[:-1].round(), edges[1:].round()
     bins = np.arange(N_FFT // 2 + 1)[:, None]

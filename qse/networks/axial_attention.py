@@ -28,7 +28,7 @@ TILE = 4096  # tokens that a block computes at once outside training
 
 
 class Along(nn.Module):
-    """A block (N, L, ...) -> (N, L, ...) along one axis of (B, T, F, ...), where N counts batch and the other axis.
+    """Apply a block (N, L, ...) -> (N, L, ...) along an axis of (B, T, F, ...); N counts batch and the other axis.
 
     Sequences are independent, so in eval mode a few are computed at a time: the intermediate results of a block then
     stay in the processor's cache and take little memory.
@@ -49,7 +49,7 @@ class Along(nn.Module):
 
 
 class FeedForward(nn.Sequential):
-    """Linear layer to four times the channels, activation, linear layer back."""
+    """Apply a linear layer to four times the channels, an activation, and a linear layer back."""
 
     def __init__(self, channels: int, act: nn.Module, dropout: float):
         super().__init__(
@@ -80,7 +80,7 @@ class ConvModule(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """(N, L, 4, C) -> the same: attention and feed-forward layer (Vaswani et al. 2017)."""
+    """Apply attention and a feed-forward layer (Vaswani et al. 2017): (N, L, 4, C) -> (N, L, 4, C)."""
 
     def __init__(self, channels: int, attention: nn.Module, dropout: float):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The streaming bottleneck: attention across the bands of one frame, and a GRU or another time mixer along time.
+"""Mix features across bands and time: attention across the bands of a frame, a GRU or another time mixer along time.
 
 Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 4, C).
 """
@@ -22,7 +22,7 @@ LAST = ("attention.out.", "time_out.", "feed.2.")  # the last layer of each bran
 
 
 class DualPathBlock(Stateful):
-    """Attention over bands, a time mixer, feed-forward; each pre-norm with a residual, and each can be pruned.
+    """Apply attention over bands, a time mixer and a feed-forward layer, each pre-norm, residual, and prunable.
 
     (B, T, F, 4, C) -> (B, T, F, 4, C). State: the time mixer's, for the GRU (B * F, 4, C); {} without one.
     """
@@ -81,7 +81,7 @@ class DualPathBlock(Stateful):
 
 
 class Bottleneck(Stateful):
-    """Blocks, one after another: (B, 4, C, T, F) -> the same; state: `{block: state of its time mixer}`."""
+    """Apply blocks in turn: (B, 4, C, T, F) -> (B, 4, C, T, F); state: `{block: state of its time mixer}`."""
 
     def __init__(self, blocks: Iterable[DualPathBlock]):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The paper's real-valued Conformer, the baseline of its quaternion networks (main paper, Tables 2, 3 and 12).
+"""Build the paper's real-valued Conformer, the baseline of its quaternion networks (main paper, Tables 2, 3, 12).
 
 The same architecture in real numbers: (|X|, Re X, Im X) are three channels, features (B, C, T, F), tokens (B, T, F, C),
 four dense layers in encoder and decoder, and the Conformer's own depthwise convolution (Gulati et al. 2020).
@@ -18,7 +18,7 @@ from .offline import Offline, OfflineConfig, real_output
 
 @dataclass(frozen=True)
 class ConformerConfig(OfflineConfig):
-    """conformer. `channels` in reals: growth rate and d_model."""
+    """Sizes of the real-valued Conformer. `channels`: growth rate and d_model in real channels."""
 
     channels: int = 64
     encoder: tuple[int, ...] = (1, 2, 4, 8)
@@ -26,14 +26,14 @@ class ConformerConfig(OfflineConfig):
 
 
 class RealOffline(Offline):
-    """(B, N) -> (B, N): the real-valued Conformer."""
+    """Enhance whole signals (B, N) -> (B, N) with the real-valued Conformer."""
 
     def __init__(self, config: ConformerConfig):
         super().__init__(config, RealCore(config))
 
 
 class RealCore(nn.Module):
-    """spec (B, 2, T, F) -> enhanced spec (B, 2, T, F)."""
+    """Enhance a spec: (B, 2, T, F) -> (B, 2, T, F)."""
 
     def __init__(self, config: ConformerConfig):
         super().__init__()
@@ -58,7 +58,7 @@ class RealCore(nn.Module):
 
 
 class Dense(nn.Module):
-    """(B, C, T, F) -> (B, C, T, F'): every layer sees the input and all before it.
+    """Apply dilated layers, each to the input and all outputs before it: (B, C, T, F) -> (B, C, T, F').
 
     `stride` is that of the last layer along frequency, whose output is the result.
     """
@@ -78,7 +78,7 @@ class Dense(nn.Module):
 
 
 class GatedLayer(nn.Module):
-    """1 x 1 unit to four times the growth, then value and gate of a dilated 3 x 3 convolution."""
+    """Apply a 1 x 1 unit to four times the growth, then multiply value and gate of a dilated 3 x 3 convolution."""
 
     def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int):
         super().__init__()
@@ -94,7 +94,7 @@ class GatedLayer(nn.Module):
 
 
 class Attention(nn.Module):
-    """(N, L, C) -> (N, L, C): multi-head self-attention (Vaswani et al. 2017)."""
+    """Apply multi-head self-attention (Vaswani et al. 2017): (N, L, C) -> (N, L, C)."""
 
     def __init__(self, channels: int, heads: int):
         super().__init__()
@@ -122,7 +122,7 @@ class ConvModule(nn.Module):
 
 
 class Block(nn.Module):
-    """(N, L, C) -> the same: a post-norm Conformer block."""
+    """Apply a post-norm Conformer block: (N, L, C) -> (N, L, C)."""
 
     def __init__(self, config: ConformerConfig):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
+"""Compute the dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
 
 Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its kernel reaches back
 `dilation` frames. It has no gates.
@@ -15,7 +15,7 @@ from ..nn.state import Stateful
 
 
 class ConvUnit(nn.Module):
-    """Convolution without state - batch norm - leaky ReLU."""
+    """Apply a convolution without state, batch norm and leaky ReLU."""
 
     def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1):
         super().__init__()
@@ -29,7 +29,7 @@ class ConvUnit(nn.Module):
 
 
 class CausalUnit(Stateful):
-    """Causal convolution - batch norm - leaky ReLU. State: that of the convolution."""
+    """Apply a causal convolution, batch norm and leaky ReLU. State: that of the convolution."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class CausalUnit(Stateful):
 
 
 class DenseBlock(Stateful):
-    """(B, 4, C, T, F) -> (B, 4, C, T, F), residual. State: `{layer: last frames of its input}`."""
+    """Add the output of dense layers to (B, 4, C, T, F). State: `{layer: last frames of its input}`."""
 
     layers: Any
 

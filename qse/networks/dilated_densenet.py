@@ -1,4 +1,4 @@
-"""The dilated dense block of the paper's encoder and decoder, not causal (main paper, Appendix D.1, Figure 6c).
+"""Compute the dilated dense block of the paper's encoder and decoder, not causal (main paper, Appendix D.1, Figure 6c).
 
 Features are (B, 4, C, T, F), channels counted in quaternions and innermost in memory (nn/layout.py); every operation
 here keeps that order. Dilation is along time, as in WaveNet.
@@ -38,7 +38,7 @@ def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training:
 
 
 class NormedConv(nn.Module):
-    """Convolution of the same size (a frequency stride apart) and batch norm: (B, 4, C, T, F) -> (B, 4, C', T, F').
+    """Apply a convolution and batch norm: (B, 4, C, T, F) -> (B, 4, C', T, F'), F' = F / stride, T unchanged.
 
     In eval mode the norm is folded into the kernel.
     """
@@ -67,7 +67,7 @@ class NormedConv(nn.Module):
 
 
 class Unit(nn.Sequential):
-    """Convolution - batch norm - PReLU."""
+    """Apply a convolution, batch norm and PReLU."""
 
     def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int]):
         super().__init__(NormedConv(in_channels, out_channels, kernel), nn.PReLU())
@@ -97,7 +97,7 @@ class GatedLayer(nn.Module):
 
 
 class DilatedDense(nn.Module):
-    """(B, 4, C, T, F) -> (B, 4, growth, T, F'): every layer sees the input and all layers before it.
+    """Apply layers, each to the input and all outputs before it: (B, 4, C, T, F) -> (B, 4, growth, T, F').
 
     `stride` is that of the last layer along frequency, whose output is the result.
     """

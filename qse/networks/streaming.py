@@ -1,4 +1,4 @@
-"""The streaming networks: waveform in, waveform out, hop by hop or all at once.
+"""Build the streaming networks: waveform in, waveform out, hop by hop or all at once.
 
     audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask -> Synthesis -> audio
 
@@ -90,7 +90,7 @@ class StreamingConfig:
 
 
 class Fuse(ConvUnit):
-    """Features (B, 4, C, T, F) and a skip of the same shape -> (B, 4, C, T, F), bin by bin."""
+    """Combine features and a skip, both (B, 4, C, T, F), bin by bin: -> (B, 4, C, T, F)."""
 
     def __init__(self, channels: int):
         super().__init__(2 * channels, channels, (1, 1))
@@ -100,7 +100,7 @@ class Fuse(ConvUnit):
 
 
 class Encoder(Stateful):
-    """(B, 4, 1, T, F) -> features of bands, bands / 2 and bands / 4; the first two are the decoder's skips."""
+    """Encode (B, 4, 1, T, F) to features of bands, bands / 2 and bands / 4; the first two are the decoder's skips."""
 
     def __init__(self, config: StreamingConfig):
         super().__init__()
@@ -119,7 +119,7 @@ class Encoder(Stateful):
 
 
 class Decoder(Stateful):
-    """The encoder's features back to (B, 3, T, F), the real numbers of the mask."""
+    """Decode the encoder's features to (B, 3, T, F), the real numbers of the mask."""
 
     def __init__(self, config: StreamingConfig):
         super().__init__()
@@ -141,7 +141,7 @@ class Decoder(Stateful):
 
 
 class StreamingEnhancer(Network, Stateful):
-    """(B, T * hop_length) noisy samples -> (B, T * hop_length) enhanced samples, `latency` samples later.
+    """Enhance (B, T * hop_length) samples -> (B, T * hop_length) samples, `latency` samples later.
 
     One set of weights serves every sample rate whose bins and hops last as long: see `at`.
     """
@@ -184,7 +184,7 @@ class StreamingEnhancer(Network, Stateful):
 
     @property
     def latency(self) -> int:
-        """Samples from an input sample to the same moment in the output, fed hop by hop."""
+        """Return the samples from an input sample to the same moment in the output, fed hop by hop."""
         return self.synthesis.overlap
 
     def enhance(self, noisy: Tensor) -> Tensor:

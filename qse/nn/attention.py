@@ -1,4 +1,4 @@
-"""Shared-score quaternion attention (main paper, section 3.3).
+"""Compute shared-score quaternion attention (main paper, section 3.3).
 
 Tokens are (N, L, 4, C): N independent sequences of L tokens. A head holds whole quaternions: d = C / heads of them.
 One real score per pair of tokens, Re(q (x) k*) / sqrt(4 d), serves all four components (Eqs. 9-13). Because that real
@@ -19,7 +19,7 @@ FRAMES_AT_ONCE = 128  # so that the memory of scores over time grows linearly wi
 
 
 class Projections(nn.Module):
-    """Queries, keys and values of all heads in one quaternion projection (Eq. 8), Q and K normalised (Eqs. 17-18)."""
+    """Compute queries, keys and values of all heads in one projection (Eq. 8), Q and K normalised (Eqs. 17-18)."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool):
         super().__init__()
@@ -56,7 +56,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: f
 
 
 class SharedScoreAttention(nn.Module):
-    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other; no state."""
+    """Attend from every token to all tokens: (N, L, 4, C) -> (N, L, 4, C); no state."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()
@@ -68,7 +68,7 @@ class SharedScoreAttention(nn.Module):
 
 
 class CausalSharedScoreAttention(Stateful):
-    """(N, T, 4, C) -> (N, T, 4, C): a frame attends to itself and to the `window` - 1 frames before it.
+    """Attend from a frame to itself and the `window` - 1 frames before it: (N, T, 4, C) -> (N, T, 4, C).
 
     Positions are relative: a learned bias per head and distance. State: `keys` and `values` (N, H, window - 1, 4d) of
     the last frames, and `valid` (N, window - 1), 1 for a frame of the input, 0 before the beginning.

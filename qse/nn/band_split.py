@@ -1,6 +1,6 @@
-"""Band split and band merge: spectrum bins to bands of several widths, and back.
+"""Split the bins of a spectrum into bands of several widths, and merge them again.
 
-Each range of the spectrum has a kernel of its own: narrow bands at low frequencies, wide ones above, as in hearing.
+Each range of the spectrum has a kernel of its own: narrow bands at low frequencies, wide ones above.
 """
 
 import copy
@@ -25,12 +25,12 @@ def ranges_below(ranges: Ranges, bins: int) -> Ranges:
 
 
 class BandSplit(nn.Module):
-    """(B, 4, 1, T, F) -> (B, 4, C, T, bands): one strided convolution per range of bins, concatenated.
+    """Split bins into bands by one strided convolution per range: (B, 4, 1, T, F) -> (B, 4, C, T, bands).
 
     `ranges`: pairs (bins, bins per band) from low to high frequency.
     """
 
-    MARGIN = 2  # bins that a kernel sees beyond its band, on each side
+    MARGIN = 2  # bins that a kernel covers beyond its band, on each side
     convs: Any
 
     def __init__(self, channels: int, ranges: Ranges):
@@ -69,7 +69,7 @@ class BandSplit(nn.Module):
 
 
 class BandMerge(nn.Module):
-    """(B, 4, C, T, bands) -> (B, 4, C', T, F): one sub-pixel up-sampling per range, the inverse of the split."""
+    """Merge bands to bins by one sub-pixel up-sampling per range: (B, 4, C, T, bands) -> (B, 4, C', T, F)."""
 
     ups: Any
 

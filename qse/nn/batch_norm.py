@@ -1,4 +1,4 @@
-"""Batch normalisation of quaternion features, and its folding into the convolution before it.
+"""Normalise quaternion features over the batch, and fold batch norms into the convolution before them.
 
 In eval mode a batch norm is a fixed scale and shift per channel, so it can be folded into the weights:
 `networks.dilated_densenet` does so in every eval forward, `export.real_layers` once.
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 class QuaternionBatchNorm2d(nn.BatchNorm2d):
-    """(B, 4, C, T, F): batch normalisation of each component of each channel, by running statistics in eval mode."""
+    """Normalise each component of each channel of (B, 4, C, T, F); in eval mode by running statistics."""
 
     def __init__(self, channels: int):
         super().__init__(4 * channels)

@@ -1,4 +1,4 @@
-"""Short-time Fourier transform of a complete recording, centred, with its inverse, as convolutions.
+"""Compute the centred STFT of a complete recording and its inverse as convolutions.
 
 Frame t is centred on sample t * hop_length; both ends are padded with zeros; the window is a periodic Hann window. The
 numbers are those of torch.stft and torch.istft, but convolutions export to ONNX with a free number of samples.
@@ -14,7 +14,7 @@ SMALLEST = 1e-11  # of the sum of squared windows that the inverse divides by
 
 
 class CentredSTFT(nn.Module):
-    """(B, N) samples -> (B, 2, T, F) real and imaginary part, T = 1 + N // hop_length, F = n_fft / 2 + 1.
+    """Compute the STFT of (B, N): (B, 2, T, F) real and imaginary part, T = 1 + N // hop_length, F = n_fft / 2 + 1.
 
     Autocast does not apply: in bfloat16 the rounding of loud bins would cover quiet ones.
     """
@@ -35,7 +35,7 @@ class CentredSTFT(nn.Module):
 
 
 class CentredISTFT(nn.Module):
-    """(B, 2, T, F), samples -> (B, samples): overlap-add, divided by the sum of the squared windows."""
+    """Invert the STFT by overlap-add, divided by the sum of squared windows: (B, 2, T, F), samples -> (B, samples)."""
 
     basis: Tensor
     squared_window: Tensor

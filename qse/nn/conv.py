@@ -1,4 +1,4 @@
-"""Quaternion convolutions (main paper, Appendix A.2, Eqs. 29-32), and up-sampling along frequency.
+"""Convolve quaternion features (main paper, Appendix A.2, Eqs. 29-32), and up-sample them along frequency.
 
 Features are (B, 4, C, T, F): batch, component, channels in quaternions, frames, bins. Kernels are (time, frequency).
 Causal layers hold their last frames as state: a kernel of kt frames, dilated by d, needs (kt - 1) d frames.
@@ -15,7 +15,7 @@ from .state import Stateful
 
 
 class QuaternionConv2d(nn.Module):
-    """(B, 4, C, T, F) -> (B, 4, C', T', F'), both axes zero-padded by `padding` (time, frequency); no state."""
+    """Convolve (B, 4, C, T, F) -> (B, 4, C', T', F'), zero-padded by `padding` (time, frequency); no state."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class QuaternionConv2d(nn.Module):
 
 
 class CausalConv2d(Stateful):
-    """A `QuaternionConv2d` that is causal in time; F is zero-padded such that F' = F / stride.
+    """Convolve causally in time; F is zero-padded such that F' = F / stride.
 
     State: the last (kt - 1) * dilation frames of x, (B, 4, C, history, F).
     """
@@ -76,7 +76,7 @@ class CausalConv2d(Stateful):
 
 
 class FrequencyUpsample(nn.Module):
-    """Sub-pixel up-sampling along frequency: (B, 4, C, T, F) -> (B, 4, C', T, factor * F)."""
+    """Up-sample along frequency by sub-pixel convolution: (B, 4, C, T, F) -> (B, 4, C', T, factor * F)."""
 
     def __init__(self, in_channels: int, out_channels: int, factor: int = 2, kernel: int = 3):
         super().__init__()

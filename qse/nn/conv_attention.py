@@ -1,4 +1,4 @@
-"""Attention on convolutions (QTN, Yang et al. 2023, as the main paper describes it in sections 2 and 4.4).
+"""Compute attention on convolutions (QTN, Yang et al. 2023, as the main paper describes it in sections 2 and 4.4).
 
 A quaternion convolution along the sequence computes queries, keys and values, in place of the quaternion linear layers
 of the paper's own attention. The score is the real dot product.
@@ -13,7 +13,7 @@ from .norm import QuaternionRMSNorm
 
 
 class ConvolutionAttention(nn.Module):
-    """(N, L, 4, C) -> (N, L, 4, C): Q, K and V by a convolution over `kernel` tokens, then the real dot product."""
+    """Attend by real dot products of Q, K and V from a convolution over `kernel` tokens: (N, L, 4, C) -> same."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True, kernel: int = 3):
         super().__init__()

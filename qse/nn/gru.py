@@ -1,4 +1,4 @@
-"""A GRU recurrence with its own gradient, for training on a CPU.
+"""Compute a GRU recurrence with its own gradient, for training on a CPU.
 
 Autograd records every operation on every frame of torch.gru, and adds up the gradient of the weights frame by frame.
 Here `STRETCH` frames at a time stay in the processor's cache, and each stretch adds one product to the gradient of

@@ -20,14 +20,14 @@ from .quaternion import PART, SIGN
 
 
 def component_scores(q: Tensor, k: Tensor) -> Tensor:
-    """(N, H, L, 4, d) twice -> (N, H, 4, L, L): Q (x) K^T / sqrt(d) by components, Eq. 14, as 16 products."""
+    """Return Q (x) K^T / sqrt(d) by components, Eq. 14, as 16 products: (N, H, L, 4, d) twice -> (N, H, 4, L, L)."""
     queries, keys = q.unbind(-2), k.unbind(-2)
     rows = [reduce(torch.add, (SIGN[a][x] * (queries[x] @ keys[PART[a][x]].mT) for x in range(4))) for a in range(4)]
     return torch.stack(rows, 2) / math.sqrt(q.shape[-1])
 
 
 def component_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """(N, H, L, 4, d) each -> the same: compute Eqs. 14-16 literally, with all scores in memory."""
+    """Compute Eqs. 14-16 as written, with all scores in memory: (N, H, L, 4, d) each -> (N, H, L, 4, d)."""
     return (component_scores(q, k).softmax(-1) @ v.movedim(-2, 2)).movedim(2, -2)
 
 
@@ -48,7 +48,7 @@ def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 class HamiltonAttention(nn.Module):
-    """(N, L, 4, C) -> (N, L, 4, C): every token attends to every other, with separate weights per component."""
+    """Attend from every token to all tokens with separate weights per component: (N, L, 4, C) -> (N, L, 4, C)."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Memory order of features (B, 4, C, T, F): F innermost (torch's default), or components and channels innermost.
+"""Set the memory order of features (B, 4, C, T, F): F innermost (torch's default), or components and channels.
 
 The second order suits matrix units, and gives tokens (B, T, F, 4, C) as a view: convolutions in bfloat16 are four times
 as fast in it. Only strides change, never shapes. Norms, element-wise functions and bfloat16 convolutions keep the
@@ -14,12 +14,12 @@ from torch import Tensor
 
 
 def to_tokens(x: Tensor) -> Tensor:
-    """(B, 4, C, T, F) -> (B, T, F, 4, C), a view."""
+    """Return features (B, 4, C, T, F) as tokens (B, T, F, 4, C), a view."""
     return x.movedim((-2, -1), (1, 2))
 
 
 def to_features(x: Tensor) -> Tensor:
-    """(B, T, F, 4, C) -> (B, 4, C, T, F), a view."""
+    """Return tokens (B, T, F, 4, C) as features (B, 4, C, T, F), a view."""
     return x.movedim((1, 2), (-2, -1))
 
 
@@ -42,7 +42,7 @@ def join(parts: list[Tensor], dim: int) -> Tensor:
 
 
 class _Join(torch.autograd.Function):
-    """torch.cat whose gradients are separate contiguous tensors; torch.cat's own are slices, slow to compute with."""
+    """Concatenate with contiguous gradients; those of torch.cat are slices, which are slow to compute with."""
 
     @staticmethod
     def forward(ctx: Any, dim: int, *parts: Tensor) -> Tensor:

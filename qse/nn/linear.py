@@ -1,4 +1,4 @@
-"""The quaternion linear layer (main paper, Appendix A.1, Eqs. 21-28). Tokens are (..., 4, channels)."""
+"""Compute the quaternion linear layer (main paper, Appendix A.1, Eqs. 21-28). Tokens are (..., 4, channels)."""
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from .quaternion import real_matrix
 
 
 class QuaternionLinear(nn.Module):
-    """(..., 4, in_channels) -> (..., 4, out_channels), y = x (x) W + b; channels are counted in quaternions."""
+    """Compute y = x (x) W + b: (..., 4, in_channels) -> (..., 4, out_channels); channels are counted in quaternions."""
 
     def __init__(self, in_channels: int, out_channels: int, bias: bool = True):
         super().__init__()

@@ -1,11 +1,11 @@
-"""The paper's mask: a gain for the magnitude and an angle for the phase of every bin (main paper, Eqs. 68-69)."""
+"""Apply the paper's mask: a gain for the magnitude and an angle for the phase of every bin (main paper, Eqs. 68-69)."""
 
 import torch
 from torch import Tensor, nn
 
 
 class PolarMask(nn.Module):
-    """spec (B, 2, T, F), o (B, 2, T, F) -> (B, 2, T, F).
+    """Mask a spectrum: spec (B, 2, T, F), o (B, 2, T, F) -> (B, 2, T, F).
 
     |S| = 2 sigmoid(o0) |X| and arg S = arg X + o1, in radians, as a rotation: no angle of X is computed or
     wrapped. o = 0 leaves the spectrum unchanged.

@@ -1,12 +1,12 @@
-"""Quaternion algebra on an axis of its own.
+"""Compute with quaternions on a tensor axis of their own.
 
 q = q0 + q1 i + q2 j + q3 k is four real numbers along one tensor axis of size 4, in the order r, i, j, k. Weights are
 (4, out, in, *kernel): component, output and input channels counted in quaternions.
 
 Layers compute y = x (x) w, as the main paper does: "Quaternion Self-Attention with Shared Scores", Eqs. 4, 21 and 28.
-(Other papers write w (x) x: the same family of maps, up to conjugation.) `hamilton_matrix` is the one place where a
-quaternion weight becomes real. A layer's weight may be a module of another algebra instead (research/hypercomplex.py);
-`real_matrix` calls it.
+(Other papers write w (x) x: the same family of maps, up to conjugation.) `hamilton_matrix` is the only function
+that expands a quaternion weight to its real matrix. A layer's weight may be a module of another algebra instead
+(research/hypercomplex.py); `real_matrix` calls it.
 
 `conjugate` and `modulus` are not used by layers; they are building blocks of the paper's equations (Eq. 3), for
 experiments and tests.

@@ -1,4 +1,4 @@
-"""Quaternion recurrence over time.
+"""Compute quaternion recurrences over time.
 
 x (N, T, 4, C): N independent sequences of T frames. The GRU's gates act on each real component, its matrices are
 quaternion (by analogy with the RNN of Parcollet et al., "Quaternion Recurrent Neural Networks", section 2.3).
@@ -14,7 +14,7 @@ from .state import Stateful
 
 
 class QuaternionGRU(Stateful):
-    """(N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions (N, 4, H).
+    """Apply a GRU along time: (N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions (N, 4, H).
 
     r = sigma(x (x) W_r + h (x) U_r + b_r),  z = sigma(x (x) W_z + h (x) U_z + b_z),
     n = tanh(x (x) W_n + b_n + r * (h (x) U_n + c_n)),  h' = (1 - z) * n + z * h.

@@ -1,4 +1,4 @@
-"""Streaming layers and their state.
+"""Define streaming layers and handle their states.
 
 A layer with state along time is `Stateful`: `forward(x, state=None) -> (y, state)`. For every split of x along time
 
@@ -17,7 +17,7 @@ State = Tensor | dict[str, "State"]
 
 
 class Stateful(nn.Module):
-    """A layer with state along time: `forward(x, state=None) -> (y, state)`. Zeros are the beginning."""
+    """A layer with state along time: `forward(x, state=None) -> (y, state)`. The initial state is all zeros."""
 
 
 def delay(x: Tensor, past: Tensor, dim: int) -> tuple[Tensor, Tensor]:

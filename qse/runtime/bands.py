@@ -31,7 +31,7 @@ class BandModels:
 
     @property
     def graphs(self) -> list[Path]:
-        """The files that `at` may load."""
+        """Return the files that `at` may load."""
         rates = {"wide": (WIDE_BAND,), "full": (FULL_BAND,), None: (WIDE_BAND, FULL_BAND)}[self._band]
         return list(dict.fromkeys(find(self._model, rate) for rate in rates))
 

@@ -26,7 +26,7 @@ class Job:
 
     @property
     def is_video(self) -> bool:
-        """True if the target is a video: the picture of the source with the enhanced sound."""
+        """Return whether the target is a video: the picture of the source with the enhanced sound."""
         return suffix_of(self.source) in VIDEO and suffix_of(self.target) in VIDEO
 
 

@@ -1,4 +1,4 @@
-"""The interface of a loaded model, which Engine (streaming) and OfflineModel (complete recordings) fulfil."""
+"""Define the interface of a loaded model, which Engine (streaming) and OfflineModel (complete recordings) fulfil."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class Channel(Protocol):
-    """One channel of sound on its way through a model."""
+    """The processing of one channel by a model, with its state."""
 
     @property
     def latency(self) -> int:
-        """Samples by which the output lags the input."""
+        """Return the samples by which the output lags the input."""
 
     def process(self, block: np.ndarray) -> np.ndarray:
         """Take the next samples (samples,); return the enhanced samples that are ready, (0 or more,)."""

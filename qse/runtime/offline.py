@@ -1,4 +1,4 @@
-"""Offline models without PyTorch: a graph from waveform to waveform, run by ONNX Runtime.
+"""Run offline models without PyTorch: a graph from waveform to waveform, by ONNX Runtime.
 
 The graph maps `audio` (1, samples) to `enhanced` (1, samples), the number of samples free, STFT and inverse STFT
 inside. Its metadata hold sample_rate and hop_length. Long audio is processed in segments, so that memory does not grow
@@ -46,7 +46,7 @@ class OfflineModel:
         raise QseError(f"{self.name} needs whole recordings and cannot stream; choose another model")
 
     def enhance(self, noisy: np.ndarray) -> np.ndarray:
-        """(samples,) float32 at `sample_rate` -> enhanced (samples,), all at once; memory grows with the length."""
+        """Enhance (samples,) float32 at `sample_rate` all at once; memory grows with the length."""
         (enhanced,) = self._session.run(["enhanced"], {"audio": noisy[None]})
         return enhanced[0]
 

@@ -37,7 +37,7 @@ class HopStream:
 
     @property
     def missing(self) -> int:
-        """Samples until the next hop is complete."""
+        """Return the samples until the next hop is complete."""
         return len(self._hop) - self._filled
 
     def hops(self, block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -1,7 +1,7 @@
 """Extend trained weights to a network with more ranges of the spectrum on top, as from 16 to 48 kHz.
 
-A new range starts from the highest one that was trained: its kernels are stretched to the wider bands, so that it
-treats its bands alike, and the new bands have the embedding of the last one.
+A new range starts from the highest one that was trained: its kernels are stretched to the wider bands, and the
+new bands have the embedding of the last one.
 """
 
 from collections.abc import Callable, Mapping

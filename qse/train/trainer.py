@@ -1,5 +1,5 @@
-"""Train a network step by step. The trainer knows a network, a loss and a source of batches, not what they consist of;
-optimizers.py assigns weights to optimisers.
+"""Train a network step by step. The trainer depends on the interfaces of a network, a loss and a source of batches
+alone; optimizers.py assigns weights to optimisers.
 
 A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from (seed, rank, step),
 and the states that streams carry from step to step are part of the checkpoint. A resumed run continues to the same

@@ -19,7 +19,7 @@ class Report(Protocol):
 
 
 class TrainingLog:
-    """Sums of the loss and its terms since the last line of train.csv; only the first process writes and reports.
+    """Sum the loss and its terms since the last line of train.csv; only the first process writes and reports.
 
     Keys of `sums`: the terms, `steps` (how many are in the sums), `skipped` (steps without an update).
     """
@@ -74,5 +74,5 @@ class TrainingLog:
             self.report.close()
 
     def _audio(self) -> float:
-        """Seconds of audio that all processes have trained on."""
+        """Return the seconds of audio that all processes have trained on."""
         return self.trainer.heard / self.sample_rate

@@ -59,7 +59,7 @@ def fingerprint(pairs: list[Utterance]) -> str:
 def read_pairs(pairs: list[Pair], sample_rate: int = SAMPLE_RATE) -> list[Utterance]:
     """Read pairs at `sample_rate`, that of the network, if all files have it, else at SAMPLE_RATE.
 
-    Raises QseError for a pair that does not fit together, or that no metric can judge.
+    Raises QseError for a pair of different lengths, or one that the metrics cannot score.
     """
     rate = sample_rate if sample_rate > SAMPLE_RATE and common_rate(pairs) == sample_rate else SAMPLE_RATE
     return [_read(pair, rate) for pair in pairs]
@@ -91,8 +91,8 @@ def validate(
     Pairs above SAMPLE_RATE have the SNR of the band above 8 kHz in addition, as `band_snr`. A network for a higher rate
     than that of the pairs works at theirs.
 
-    nan where a pair has no score, as when the network is silent: a bad moment of the network does not end a run.
-    Nothing where one of the processes was `stopped` before it had scored its share.
+    nan if a pair has no score, as when the network is silent: this does not end a run. {} if one of the processes was
+    `stopped` before it had scored its share.
     """
     training = network.training
     network.eval()

@@ -20,7 +20,7 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     `folder` is that of either, or the name of an installed model, which has precedence over a folder of that name.
 
     That model may have fewer channels (`widen`) and fewer blocks: until training changes it, `network` computes what
-    that model does, or nearly that, but for the branches that it does `without`. Raises QseError where there are no
+    that model does, or nearly that, except for its pruned branches. Raises QseError where there are no
     weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
@@ -35,7 +35,7 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
 
 
 def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Loads `weights`, widened; a block that they lack passes all on. RuntimeError where they do not fit."""
+    """Load `weights`, widened; make blocks without weights identities. RuntimeError if weights do not fit."""
     blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, DualPathBlock)}
     new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
     left_out = tuple(name + branch for name, block in blocks.items() for branch in block.pruned_parts())

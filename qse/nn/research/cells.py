@@ -1,4 +1,4 @@
-"""Quaternion RNN and LSTM (Parcollet et al. 2019, "Quaternion Recurrent Neural Networks", section 2.3).
+"""Compute quaternion RNN and LSTM (Parcollet et al. 2019, "Quaternion Recurrent Neural Networks", section 2.3).
 
 x (N, T, 4, C): N independent sequences of T frames. Matrices are quaternion, activations and gates act on each real
 component (split activations, Eq. 7). The paper writes W (x) h; here it is h (x) W, as in all layers of this library:
@@ -31,7 +31,7 @@ class _Gates(Stateful):
 
 
 class QuaternionRNN(_Gates):
-    """(N, T, 4, C) -> (N, T, 4, H), h[t] = act(h[t - 1] (x) W_hh + x[t] (x) W_hx + b), Eq. 6; state: h, (N, 4, H)."""
+    """Compute h[t] = act(h[t - 1] (x) W_hh + x[t] (x) W_hx + b), Eq. 6: (N, T, 4, C) -> (N, T, 4, H); state: h."""
 
     def __init__(self, in_channels: int, channels: int, activation: str = "tanh"):
         super().__init__(1, in_channels, channels)
@@ -49,7 +49,7 @@ class QuaternionRNN(_Gates):
 
 
 class QuaternionLSTM(_Gates):
-    """(N, T, 4, C) -> (N, T, 4, H); state: {"hidden": h, "cell": c}, both (N, 4, H).
+    """Apply an LSTM along time: (N, T, 4, C) -> (N, T, 4, H); state: {"hidden": h, "cell": c}, both (N, 4, H).
 
     i, f, o = sigma(x (x) W + h (x) U + b) and g = tanh(x (x) W_g + h (x) U_g + b_g) per real component;
     c' = f * c + i * g, h' = o * tanh(c'). The bias of f is initialised to 1.

@@ -40,7 +40,7 @@ def hamilton_rule() -> Tensor:
 
 
 class HypercomplexWeight(nn.Module):
-    """() -> (gates out, in, *kernel): the real matrix of a PHM layer, or of several gates stacked.
+    """Return the real matrix of a PHM layer, or of several gates stacked: () -> (gates * out, in, *kernel).
 
     `rule` (n, n, n) is fixed; without it every gate learns its own. ValueError where n does not divide.
     """
@@ -70,7 +70,7 @@ class HypercomplexWeight(nn.Module):
 
 
 class HypercomplexLinear(nn.Module):
-    """(..., in) -> (..., out), both divisible by n; Eq. 4."""
+    """Apply a PHM linear layer: (..., in) -> (..., out), both divisible by n; Eq. 4."""
 
     def __init__(self, n: int, into: int, out: int, bias: bool = True, rule: Tensor | None = None):
         super().__init__()

@@ -22,7 +22,7 @@ DECAY_BIAS = 2.94
 
 
 class ShortConv(Stateful):
-    """(N, T, 4, C) -> the same: a depthwise causal convolution over the last `kernel` frames.
+    """Convolve each channel over the last `kernel` frames, causally: (N, T, 4, C) -> (N, T, 4, C).
 
     State: the last kernel - 1 frames, (N, kernel - 1, 4, C).
     """
@@ -43,7 +43,7 @@ class ShortConv(Stateful):
 
 
 class QuaternionSSM(Stateful):
-    """(N, T, 4, C) -> the same; state: {"conv": the last three frames, "scan": h, (N, 4, C)}.
+    """Mix frames of (N, T, 4, C) by a selective state space; state: {"conv": last three frames, "scan": h, (N, 4, C)}.
 
     `scan_dropout` applies to h as it is read, `gate_dropout` to the input of the decay gate, not to its bias.
     """

@@ -1,4 +1,4 @@
-"""One global token per frame: all bands summarised in one quaternion vector, with attention over a long window.
+"""Mix time by one global token per frame: attention over a long window on one quaternion vector for all bands.
 
 Attention over time for every band needs a cache per band; a token per frame needs one, so its window may be long. A
 gate per band scales how much of the token's context is added.
@@ -15,7 +15,7 @@ from ..state import Stateful
 
 
 class GlobalToken(Stateful):
-    """(B bands, T, 4, C) -> the same, the bands of a frame following each other in the batch.
+    """Mix frames by a global token: (B * bands, T, 4, C) -> same shape, the bands of a frame adjacent in the batch.
 
     token[t] = sum over bands of softmax(Re(x (x) key*) / sqrt(4 C)) x, context = causal shared-score attention of the
     tokens over `window` frames, y = x (x) W + sigma(x (x) U + b) * context. State: that of the attention.
