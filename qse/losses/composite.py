@@ -18,7 +18,7 @@ from torch import Tensor
 from ..config import require_positive
 from .full_band import WIDE_BAND, high_band_snr, to_wide_band
 from .pesq import pesq
-from .spectral import complex_l1, compressed_spectrum, multi_resolution_stft
+from .spectral import complex_l1, compressed_spectrum, multi_resolution_stft, spectrum_l1
 from .stoi import stoi
 from .suppression import noise_floor, over_attenuation
 from .waveform import rms, si_sdr, snr
@@ -44,6 +44,8 @@ class LossConfig:
 
     The default weights are those of Eq. 70. `si_sdr_unit`: how many dB count as 1 in si_sdr, snr, noise_floor and
     high_band. `n_fft` and `hop_length` are those at 16 kHz; at other sample rates they last as long.
+    complex_l1_of: "waveform" compares STFTs of the waveforms; "mask" compares the spec that the mask of an offline
+    network returns (Eqs. 68-69) with the clean spec by the network's own STFT, as Eq. 72 does.
     """
 
     mrstft: float = 3.5
@@ -56,6 +58,7 @@ class LossConfig:
     stoi: float = 0.0
     noise_floor: float = 0.0
     over_attenuation: float = 0.0
+    complex_l1_of: str = "waveform"  # or mask
     high_band: float = 0.0  # SNR above 8 kHz, of segments at a higher rate than 16 kHz
     si_sdr_unit: float = 10.0
     n_fft: int = 512
@@ -64,15 +67,29 @@ class LossConfig:
     def __post_init__(self) -> None:
         if not any(getattr(self, name) for name in TERMS):
             raise ValueError("all weights are 0: there is no loss to train with.")
+        if self.complex_l1_of not in ("waveform", "mask"):
+            raise ValueError(f"complex_l1_of {self.complex_l1_of!r}: choose waveform or mask")
         require_positive(self, "si_sdr_unit", "n_fft", "hop_length")
+
+    @property
+    def needs_specs(self) -> bool:
+        """Whether `composite` needs the specs of an offline network."""
+        return self.complex_l1_of == "mask" and self.complex_l1 != 0
 
 
 def composite(
-    config: LossConfig, *, clean: Tensor, enhanced: Tensor, noisy: Tensor | None = None, sample_rate: int = WIDE_BAND
+    config: LossConfig,
+    *,
+    clean: Tensor,
+    enhanced: Tensor,
+    noisy: Tensor | None = None,
+    sample_rate: int = WIDE_BAND,
+    specs: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}.
 
-    A term of weight 0 is not computed; noise_floor needs `noisy`. The paper's recipes count SI-SDR in dB, as Li et al.
+    A term of weight 0 is not computed; noise_floor needs `noisy`; complex_l1 of the mask needs `specs`, the clean and
+    the enhanced one, (B, 2, T, F). The paper's recipes count SI-SDR in dB, as Li et al.
     2020 do; its gradient is then as strong as that of all other terms together, or stronger. Computed in the precision
     of `clean`, also under autocast. At a `sample_rate` above 16 kHz, a multiple of it, pesq, stoi and noise_floor
     compare the band below 8 kHz, and magnitudes are scaled to those at 16 kHz.
@@ -86,7 +103,7 @@ def composite(
         "mrstft": lambda: multi_resolution_stft(**signals),
         "si_sdr": lambda: si_sdr(**signals) / config.si_sdr_unit,
         "rms": lambda: rms(**signals),
-        "complex_l1": lambda: complex_l1(**scaled, **spectral),
+        "complex_l1": lambda: _complex_l1(config, specs, scaled | spectral),
         "pesq": lambda: pesq(**low),
         "compressed": lambda: compressed_spectrum(**scaled, **spectral),
         "snr": lambda: snr(**signals) / config.si_sdr_unit,
@@ -103,6 +120,15 @@ def composite(
         }
         total = sum((getattr(config, name) * value for name, value in values.items()), start=clean.new_zeros(()))
     return total, {name: value.detach() for name, value in values.items()}
+
+
+def _complex_l1(config: LossConfig, specs: tuple[Tensor, Tensor] | None, waveforms: dict[str, Any]) -> Tensor:
+    if not config.needs_specs:
+        return complex_l1(**waveforms)
+    if specs is None:
+        raise ValueError("complex_l1_of mask needs the specs of an offline network")
+    clean, enhanced = specs
+    return spectrum_l1(clean=clean, enhanced=enhanced.to(clean.dtype))
 
 
 def _required(noisy: Tensor | None) -> Tensor:

@@ -7,6 +7,7 @@ Choices that the paper leaves open are listed in docs/papers/shared-score-attent
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -112,7 +113,16 @@ class Offline(Network):
         self.synthesis = CentredISTFT(config.n_fft, config.hop_length)
 
     def forward(self, audio: Tensor) -> Tensor:
-        return self.synthesis(self.core(self.analysis(audio)), audio.shape[1])
+        return self.with_spec(audio)[0]
+
+    def with_spec(self, audio: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the enhanced samples and the spec that they are synthesised from, the mask's output."""
+        spec = self.core(self.analysis(audio))
+        return self.synthesis(spec, audio.shape[1]), spec
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the part from spec to spec, which both methods call."""
+        self.core.compile(*args, **kwargs)
 
     def enhance(self, noisy: Tensor) -> Tensor:
         """Enhance whole signals (B, N) -> (B, N)."""

@@ -34,7 +34,7 @@ def prepare(config: RunConfig, job: Job) -> Start:
     _check_device(job)
     start = _start(config, job)
     _check_rates(config, job, start.network.config.sample_rate)
-    _check_segment(config, start.network)
+    _check_losses(config, start.network)
     optimizers(start.network, config.train.optimizer, config.train.betas, config.train.weight_decay)
     _check_validation(config, job)
     return start
@@ -93,12 +93,15 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
         )
 
 
-def _check_segment(config: RunConfig, network: Network) -> None:
-    """Raise QseError where a segment is too short for the losses: they read whole frames, and STOI 30 of them."""
+def _check_losses(config: RunConfig, network: Network) -> None:
+    """Raise QseError where the network or a segment does not suit the losses: they read whole frames, STOI 30."""
+    if config.loss.needs_specs and network.streams:
+        raise QseError("loss.complex_l1_of is mask, which needs an offline network: set it to waveform")
     samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)
-    signal = torch.zeros(1, max(1, samples))
+    signal, spec = torch.zeros(1, max(1, samples)), torch.zeros(1, 2, 1, 1)
+    signals = dict.fromkeys(("clean", "enhanced", "noisy"), signal)
     try:
-        composite(config.loss, clean=signal, enhanced=signal, noisy=signal, sample_rate=config.mix.sample_rate)
+        composite(config.loss, **signals, sample_rate=config.mix.sample_rate, specs=(spec, spec))
         enough = samples >= (0.4 * config.mix.sample_rate if config.loss.stoi else 1)
     except RuntimeError:
         enough = False

@@ -9,6 +9,7 @@ from torch import Tensor
 from ..data.multi_rate import WIDE_BAND, wide_band
 from ..losses.composite import LossConfig, composite
 from ..networks import Network
+from ..networks.offline import Offline
 from ..nn.state import flatten_state, unflatten_state
 from .recipe import RunConfig
 from .trainer import Carried, Loss, Terms
@@ -32,7 +33,8 @@ def training_loss(
         network = network.at(rate) if sample_rates else network
         judge = partial(composite, config, sample_rate=rate)
         if not carry_state_probability or not network.streams:
-            return *judge(clean=clean, enhanced=network.enhance(noisy), noisy=noisy), {}
+            enhanced, specs = _enhanced(network, noisy, clean if config.needs_specs else None)
+            return *judge(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
         prefix = f"{rate}/" if sample_rates else ""
         begin = {name.removeprefix(prefix): _masked(s, kept) for name, s in carried.items() if name.startswith(prefix)}
@@ -58,6 +60,14 @@ def compared_samples(network: Network, samples: int, carry_state_probability: fl
     if not carry_state_probability or not network.streams:
         return samples
     return max(0, samples - samples % network.config.hop_length - network.latency)
+
+
+def _enhanced(network: Network, noisy: Tensor, clean: Tensor | None) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
+    """Return the enhanced signal and, of an offline network where `clean` is given, the clean and the enhanced spec."""
+    if clean is None or not isinstance(network, Offline):
+        return network.enhance(noisy), None
+    enhanced, spec = network.with_spec(noisy)
+    return enhanced, (network.analysis(clean), spec)
 
 
 def _masked(state: Tensor, kept: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """The weighted sum of losses and its configuration."""
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -36,12 +37,25 @@ def test_composite_leaves_out_terms_of_weight_zero(pair, monkeypatch):
     assert values["complex_l1"].item() == pytest.approx(fine.item())
 
 
+def test_composite_compares_the_specs_of_a_mask(pair):
+    """Eq. 72 by NumPy, of the specs in place of the waveforms."""
+    clean, guess = torch.randn(2, 3, 2, 5, 7, dtype=torch.float64).unbind()
+    config = losses.LossConfig(mrstft=0, si_sdr=0, rms=0, pesq=0, complex_l1_of="mask")
+    total, values = losses.composite(config, clean=pair[0], enhanced=pair[1], specs=(clean, guess))
+    error = np.abs((guess - clean).numpy())
+    expected = error[:, 0].mean() + error[:, 1].mean()
+    assert values["complex_l1"].item() == pytest.approx(expected) and total.item() == pytest.approx(2.5 * expected)
+    with pytest.raises(ValueError, match="needs the specs"):
+        losses.composite(config, clean=pair[0], enhanced=pair[1])
+
+
 @pytest.mark.parametrize(
     "wrong, words",
     [
         ({"mrstft": 0, "si_sdr": 0, "rms": 0, "complex_l1": 0, "pesq": 0}, "all weights are 0"),
         ({"si_sdr_unit": 0.0}, "si_sdr_unit = 0.0: must be above 0"),
         ({"hop_length": 0}, "hop_length = 0: must be above 0"),
+        ({"complex_l1_of": "spec"}, "complex_l1_of 'spec': choose waveform or mask"),
     ],
 )
 def test_loss_config_refuses(wrong, words):

@@ -35,7 +35,7 @@ def test_recipes_are_appendix_d3(recipe, stft, seconds, batch, rate, epochs, ite
     assert config.mix.samples == seconds * 16000
     loss = config.loss
     assert (loss.mrstft, loss.si_sdr, loss.rms, loss.complex_l1, loss.pesq) == (3.5, 2.0, 1.0, 2.5, 1.0)
-    assert (loss.si_sdr_unit, loss.compressed) == (1.0, 0.0)
+    assert (loss.si_sdr_unit, loss.compressed, loss.complex_l1_of) == (1.0, 0.0, "mask")
     train = config.train
     assert (train.batch, train.betas, train.clip_norm) == (batch, (0.5, 0.999), 1.0)
     assert config.dataset == recipe and train.steps == 0

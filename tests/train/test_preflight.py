@@ -67,6 +67,8 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     ):
         short = replace(CONFIG, mix=replace(CONFIG.mix, segment=segment), loss=loss, train=plan)
         refused(f"mix.segment is {segment} s.* make it longer", short, to("new", valid=None))
+    mask = replace(CONFIG, loss=replace(LOSS, complex_l1=1.0, complex_l1_of="mask"))
+    refused("complex_l1_of is mask, which needs an offline network", mask, to("unborn", valid=None))
     real = replace(CONFIG, model={"network": "conformer"}, train=replace(PLAN, optimizer="muon"))
     refused("no quaternion weights; choose adamw", real, to("unborn", valid=None))
     assert not (tmp_path / "unborn").exists()

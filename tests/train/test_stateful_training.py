@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import twins
+from small_networks import offline, unsettle
 from twins import PLAN, TINY, same
 
 from qse.losses.composite import LossConfig
@@ -59,9 +61,23 @@ def test_training_loss_draws_the_items_that_continue():
 def test_training_loss_without_states_carries_nothing():
     noisy = 0.1 * torch.randn(2, 640)
     assert training_loss(RMS)(network(), noisy, noisy, {})[2] == {}
-    offline = build_network({"network": "qtn", "channels": 4, "n_fft": 64, "hop_length": 32, "encoder": [1],
-                             "decoder": [2], "layers": 1})  # fmt: skip
-    assert training_loss(RMS, 0.5)(offline, noisy, noisy, {})[2] == {}
+    assert training_loss(RMS, 0.5)(offline("qtn"), noisy, noisy, {})[2] == {}
+
+
+def test_training_loss_compares_the_spec_of_the_mask():
+    """Eq. 72 takes the spec of Eqs. 68-69, which is no STFT of the enhanced signal: its frames disagree."""
+    net = unsettle(offline("qtransformer-hamilton")).eval()
+    noisy, clean = 0.3 * torch.randn(2, 2, 640)
+    target, mask = (torch.complex(*spec.unbind(1)) for spec in (net.analysis(clean), net.core(net.analysis(noisy))))
+    resynthesised = torch.complex(*net.analysis(net(noisy)).unbind(1))
+    expected, other = ((s - target).real.abs().mean() + (s - target).imag.abs().mean() for s in (mask, resynthesised))
+    config = LossConfig(mrstft=0, si_sdr=0, rms=0, complex_l1=1, pesq=0, n_fft=32, hop_length=8)
+    found = {
+        of: training_loss(replace(config, complex_l1_of=of))(net, noisy, clean, {})[0] for of in ("mask", "waveform")
+    }
+    torch.testing.assert_close(found["mask"], expected)
+    assert found["waveform"].item() == pytest.approx(other.item(), rel=0.01)  # its frames differ at both ends
+    assert abs(expected / other - 1) > 0.03
 
 
 def test_trainer_restore_continues_carried_states(tmp_path):
