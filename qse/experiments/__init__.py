@@ -25,6 +25,7 @@ EXPERIMENTS = {
     "sequence": ("sequence", "Sequence"),
     "language": ("language", "LanguageModelling"),
     "images": ("image_classification", "ImageClassification"),
+    "spectrograms": ("spectrograms", "Spectrograms"),
     "mixers": ("time_mixers", "Mixers"),
 }
 MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm", "mixup", "erasing", "smoothing")

@@ -1,10 +1,12 @@
 """Agreement of the components of Hamilton attention (Yamauchi et al. 2026, Eq. 20, Tables 4, 10 and 11).
 
-Attention weights are (N, H, 4, L, L), `seen` (N, L) is False for padding. Components agree by chance more
-often than K / T if many queries attend to the same keys; `marginal` measures this chance agreement.
+Attention weights are (N, H, 4, L, L): sequences, heads, components, queries, keys. `seen` (N, L) is False for padding.
+Components agree by chance more often than K / T if many queries attend to the same keys; `marginal` measures this
+chance agreement.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations
 
 import torch
@@ -15,31 +17,44 @@ from .results import Row
 PAIRS = tuple(combinations(range(4), 2))
 
 
-def agreement_rows(weights: Tensor, seen: Tensor, top: int) -> Iterator[Row]:
-    """Yield a row per head and pair of components: agreement, chance, marginal, each a mean over queries.
+@dataclass(frozen=True)
+class Agreement:
+    """Sums over queries for each head and pair of components, (H, 6, 3): agreement, chance, marginal.
 
-    agreement: share of the `top` keys with the largest weight that two components have in common; for top = 1 it is
-    Eq. 20. chance: K / T for T tokens, K = min(top, T). marginal: the agreement of a component with another one's keys
-    for a random query of the same text.
+    agreement: share of the K keys with the largest weight that two components have in common; for K = 1 it is Eq. 20.
+    chance: K / T for T tokens, what keys drawn at random have in common on average. marginal: the agreement of a
+    component with another one's keys for a random query of the same sequence.
     """
-    found: dict[tuple[int, int, int], list[Tensor]] = {}
-    for text, valid in zip(weights, seen, strict=True):
-        chosen, tokens = top_keys(text[..., valid, :][..., valid], top), int(valid.sum())
-        used = min(top, tokens)
-        for a, b in PAIRS:
-            common = (chosen[:, a] & chosen[:, b]).sum(-1) / used  # H, T
-            marginal = (chosen[:, a].double().mean(1) * chosen[:, b].double().mean(1)).sum(-1) / used  # H
-            for head in range(len(common)):
-                values = [common[head].mean(), torch.tensor(used / tokens), marginal[head]]
-                found.setdefault((head, a, b), []).append(tokens * torch.stack([value.double() for value in values]))
-    queries = seen.sum()
-    for (head, a, b), sums in found.items():
-        agreement, chance, marginal = (torch.stack(sums).sum(0) / queries).tolist()
-        names = {"head": head, "pair": f"{a}-{b}", "top": top}
-        yield names | {"agreement": agreement, "chance": chance, "marginal": marginal}
+
+    sums: Tensor
+    queries: int
+
+    def __add__(self, other: "Agreement") -> "Agreement":
+        return Agreement(self.sums + other.sums, self.queries + other.queries)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield a row per head and pair: the three values as means over queries."""
+        for head, pairs in enumerate((self.sums / self.queries).tolist()):
+            for (a, b), (agreement, chance, marginal) in zip(PAIRS, pairs, strict=True):
+                names = {"head": head, "pair": f"{a}-{b}"}
+                yield names | {"agreement": agreement, "chance": chance, "marginal": marginal}
 
 
-def top_keys(weights: Tensor, top: int) -> Tensor:
-    """Return True at the `top` keys with the largest weight of each query: (..., L, L) -> the same."""
-    places = weights.topk(min(top, weights.shape[-1]), -1).indices
-    return torch.zeros_like(weights, dtype=torch.bool).scatter(-1, places, True)
+def agreement(weights: Tensor, seen: Tensor, top: int) -> Agreement:
+    """Compare the keys of the components; of a sequence with fewer than `top` tokens K is their number."""
+    first, second = (list(part) for part in zip(*PAIRS, strict=True))
+    tokens = seen.sum(1)
+    used = tokens.clamp_max(top)[:, None, None].double()  # K: N, 1, 1
+    chosen = top_keys(weights, seen, top)
+    common = (chosen[:, :, first] & chosen[:, :, second]).sum((-2, -1)) / used  # N, H, 6
+    counts = chosen.sum(-2).double()  # how many queries choose a key: N, H, 4, L
+    marginal = (counts[:, :, first] * counts[:, :, second]).sum(-1) / (used * tokens[:, None, None])
+    sums = torch.stack([common, used.expand_as(common), marginal], -1).sum(0)
+    return Agreement(sums, int(tokens.sum()))
+
+
+def top_keys(weights: Tensor, seen: Tensor, top: int) -> Tensor:
+    """Return True at the `top` keys with the largest weight of each query, padding left out: (N, H, 4, L, L)."""
+    keys, queries = seen[:, None, None, None, :], seen[:, None, None, :, None]
+    places = weights.masked_fill(~keys, -torch.inf).topk(min(top, weights.shape[-1]), -1).indices
+    return torch.zeros_like(weights, dtype=torch.bool).scatter(-1, places, True) & keys & queries

@@ -1,7 +1,7 @@
 """Gradients of a loss with respect to attention scores (Yamauchi et al. 2026, Theorem C.3, Eqs. 65-67).
 
 q, k, v and outputs O are (N, H, L, 4, d): heads, tokens, components, quaternion channels of a head. Scores of
-shared-score attention are (N, H, L, L), those of Hamilton attention (N, H, 4, L, L).
+shared-score attention are (N, H, L, L), those of Hamilton attention (N, H, 4, L, L). `scale` multiplies both.
 """
 
 import math
@@ -30,9 +30,9 @@ class ScoreGradients:
     deviation: float
 
 
-def shared_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss) -> ScoreGradients:
+def shared_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss, scale: float = 1.0) -> ScoreGradients:
     """Return dL/dS of shared scores; closed form: Eq. 66, summed over the components."""
-    scores = q.flatten(-2) @ k.flatten(-2).mT / math.sqrt(4 * q.shape[-1])
+    scores = scale * q.flatten(-2) @ k.flatten(-2).mT / math.sqrt(4 * q.shape[-1])
     scores = scores.detach().requires_grad_()
     weights = scores.softmax(-1)
     output = torch.einsum("nhst,nhtcd->nhscd", weights, v)
@@ -41,9 +41,9 @@ def shared_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss) -> Score
     return _compared(of_scores, softmax_gradient(weights, of_weights))
 
 
-def component_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss) -> ScoreGradients:
+def component_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss, scale: float = 1.0) -> ScoreGradients:
     """Return dL/dS_a of Hamilton attention; closed form: Eq. 67, by the output of its own component."""
-    scores = component_scores(q, k).detach().requires_grad_()
+    scores = (scale * component_scores(q, k)).detach().requires_grad_()
     weights = scores.softmax(-1)
     output = torch.einsum("nhcst,nhtcd->nhscd", weights, v)
     of_scores, of_output = torch.autograd.grad(loss(output), (scores, output))

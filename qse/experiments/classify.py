@@ -36,8 +36,8 @@ def train_classifier(
     with progress(title, steps) as advance:
         for epoch in range(1, epochs + 1):
             losses = []
-            for chosen in torch.randperm(len(labels)).split(batch):
-                loss = F.cross_entropy(network(*(part[chosen] for part in inputs)), labels[chosen])
+            for chosen in batches_by_length(inputs, batch):
+                loss = F.cross_entropy(network(*(trimmed(part[chosen]) for part in inputs)), labels[chosen])
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -50,12 +50,29 @@ def train_classifier(
     return rows
 
 
+def batches_by_length(inputs: Sequence[Tensor], batch: int, pool: int = 50) -> list[Tensor]:
+    """Return the indices of an epoch's batches in random order; texts of a batch are of similar length.
+
+    Of each `pool` batches drawn at random, the texts are sorted by length before they are cut into batches.
+    """
+    lengths = torch.stack([(part != 0).sum(1) for part in inputs]).sum(0)
+    chosen = []
+    for drawn in torch.randperm(len(lengths)).split(pool * batch):
+        chosen += drawn[lengths[drawn].argsort(stable=True)].split(batch)
+    return [chosen[place] for place in torch.randperm(len(chosen)).tolist()]
+
+
+def trimmed(tokens: Tensor) -> Tensor:
+    """Return tokens (N, L) without the columns that are padding in every text."""
+    return tokens[:, : max(1, int((tokens != 0).sum(1).max()))]
+
+
 @torch.no_grad()
 def predictions(network: nn.Module, inputs: Sequence[Tensor], batch: int = 64) -> Tensor:
     """Return the most likely class (N,) of every example."""
     network.eval()
     parts = zip(*(part.split(batch) for part in inputs), strict=True)
-    guesses = torch.cat([network(*part).argmax(-1) for part in parts])
+    guesses = torch.cat([network(*map(trimmed, part)).argmax(-1) for part in parts])
     network.train()
     return guesses
 

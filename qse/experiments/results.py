@@ -112,3 +112,26 @@ def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence
             for column, value in enumerate(values):
                 axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
     figure.savefig(path, dpi=150)
+
+
+def plot_seeds(path: Path, points: Mapping[str, Sequence[float]], paper: Mapping[str, float], label: str) -> None:
+    """Write a PNG with the result of every seed of an arm as a point, their mean, and the paper's value as a line."""
+    need("matplotlib", "train")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.6 + 1.3 * len(points), 3.4), layout="constrained")
+    axis = figure.subplots()
+    for place, (arm, values) in enumerate(points.items()):
+        axis.plot([place] * len(values), values, "o", color=f"C{place}", alpha=0.6)
+        axis.plot([place], [sum(values) / len(values)], "_", color=f"C{place}", markersize=22)
+        if arm in paper:
+            ends = [place - 0.35, place + 0.35]
+            name = "paper" if arm == next(iter(paper)) else None
+            axis.plot(ends, [paper[arm]] * 2, "--", color="black", linewidth=1, label=name)
+    axis.set_xticks(range(len(points)), list(points))
+    axis.set_xlabel("arm (points: seeds, bar: mean)")
+    axis.set_ylabel(label)
+    axis.spines[["top", "right"]].set_visible(False)
+    if paper:
+        axis.legend(frameon=False, fontsize=9)
+    figure.savefig(path, dpi=150)

@@ -43,8 +43,8 @@ def complex_l1(*, clean: Tensor, enhanced: Tensor, n_fft: int = 512, hop_length:
 def spectrum_l1(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """Return Eq. 72 of two specs (B, 2, T, F), as `complex_l1` does of two waveforms, mean over bins.
 
-    A mask's output is usually no STFT of a signal: overlapping frames disagree, and the inverse STFT averages them. This
-    loss counts each frame's error before that average.
+    A mask's output is usually no STFT of a signal: overlapping frames disagree, and the inverse STFT averages them.
+    This loss counts each frame's error before that average.
     """
     return (enhanced - clean).abs().mean((0, 2, 3)).sum()
 

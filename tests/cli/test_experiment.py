@@ -23,9 +23,8 @@ def test_experiment_asks_for_missing_text(command, tmp_path):
 
 @pytest.mark.parametrize("change, sentence", [
     ('arms=["real","reel"]', "arm 'reel': choose one of real, full, partial, shared, phm"),
-    ("heads=3", "dim 64: must be even and a multiple of 3 (real, 3 heads)"),
-    ("dim=66", "dim 66: must be even and a multiple of 4 (real, 4 heads)"),
-    ("phm_n=3", "n = 3 does not divide the 64 inputs and 192 outputs of a layer"),
+    ("heads=3", "dim 128: must be even and a multiple of 12 (shared, 3 heads)"),
+    ("dim=66", "dim 66: must be even and a multiple of 16 (shared, 4 heads)"),
     ("heads=0", "heads = 0: must be above 0"),
     ("learning_rate=-1", "learning_rate = -1.0: must be above 0"),
 ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""Small text files in the formats of SST-2 and SNLI, and a reader of result tables."""
+"""Small text files in the formats of SST-2 and SNLI, runs of small networks, and a reader of result tables."""
 
 import csv
 import json
@@ -34,3 +34,26 @@ def snli(tmp_path):
     path = tmp_path / "train.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+@pytest.fixture
+def small_run(tmp_path):
+    """Return a function that writes a run of a small offline network by its name and seed, and returns its folder."""
+
+    def write(name, seed=0):
+        import torch
+
+        from qse.networks import build_network
+        from qse.train import checkpoint
+        from qse.train.recipe import RunConfig, write_config
+
+        config = RunConfig({"network": name, "n_fft": 32, "hop_length": 16, "channels": 4, "heads": 2, "layers": 1})
+        torch.manual_seed(seed)
+        network, folder = build_network(config.model), tmp_path / f"{name}-{seed}"
+        folder.mkdir(exist_ok=True)
+        write_config(folder / "config.toml", config, network)
+        weights = {f"average.{key}": value for key, value in network.state_dict().items()}
+        checkpoint.save(folder / "best.safetensors", weights, {})
+        return folder
+
+    return write

@@ -44,44 +44,57 @@ def test_shared_score_gradients_add_up_over_components():
     torch.testing.assert_close(together, sum(parts))
 
 
+def test_score_gradients_follow_the_scale():
+    """A scale of the scores equals a scale of q, whose gradient it is not."""
+    q, k, v = qkv()
+    for form in FORMS.values():
+        scaled, plain = form(q, k, v, LOSSES["sum"], 3.0), form(3 * q, k, v, LOSSES["sum"])
+        torch.testing.assert_close(scaled.gradient, plain.gradient)
+
+
 def test_gradients_experiment_writes_norms_and_correlations(tmp_path):
     """Contributions of the components are orthogonal: a ratio of 0.5, not the 0.88 of the paper's Table 7."""
-    line = experiment("gradients", tmp_path, ["loss=sum", "trials=30", "tokens=32", "batch=2"])
+    changes = ["loss=sum", "trials=30", "tokens=32", "batch=2", "score_scales=[1.0, 1000.0]"]
+    line = experiment("gradients", tmp_path, changes)
     rows = rows_of(tmp_path / "gradients-norms.csv")
-    assert [row["weights"] for row in rows] == ["random", "fixed"] and "shared / sum 0.5" in line
+    assert [row["weights"] for row in rows] == ["random, seed 0", "fixed, seed 0"] and "shared / sum 0.5" in line
     assert all(float(row["shared / sum"]) == pytest.approx(0.5, abs=0.03) for row in rows)
-    assert all(float(row["closed form"]) < 1e-4 for row in rows)
+    trials = rows_of(tmp_path / "gradients-trials.csv")
+    assert len(trials) == 60 and all(float(row["deviation"]) < 1e-4 for row in trials)
     pairs = rows_of(tmp_path / "gradients-correlations.csv")
-    shuffled = [float(row["r"]) for row in pairs if row["weights"] == "shuffled"]
-    assert (
-        len(pairs) == 18
-        and max(map(abs, shuffled)) < 0.6
-        and float(pairs[0]["chance"]) == pytest.approx(0.36, abs=0.01)
-    )
-    assert len(rows_of(tmp_path / "gradients-trials.csv")) == 60 and (tmp_path / "gradients.png").stat().st_size > 1000
-    assert "| weights | 0-1 |" in (tmp_path / "gradients.md").read_text()
+    shuffled = [float(row["r"]) for row in pairs if row["weights"] == "shuffled, seed 0"]
+    assert len(shuffled) == 6 and max(map(abs, shuffled)) < 0.6
+    assert len(pairs) == 18 and float(pairs[0]["chance"]) == pytest.approx(0.36, abs=0.01)
+    ratios = {(row["loss"], row["score scale"]): float(row["shared / sum"])
+              for row in rows_of(tmp_path / "gradients-ratios.csv")}  # fmt: skip
+    assert len(ratios) == 8 and ratios["sum", "1"] == pytest.approx(0.5, abs=0.05)
+    assert ratios["sum, equal components of V", "1"] == pytest.approx(1, abs=0.05)
+    assert ratios["mean_square", "1000"] > ratios["sum", "1000"]
+    table = (tmp_path / "gradients.md").read_text()
+    assert "| paper (Table 7) | 1.72e-3 ± 2e-5 |" in table and "| 0.826 | 0.317 | 0.879 |" in table
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("gradients.png", "gradients-ratios.png"))
 
 
-def test_gradients_experiment_reads_a_trained_network(tmp_path):
-    from qse.networks import build_network
-    from qse.train import checkpoint
-    from qse.train.recipe import RunConfig, write_config
+def test_gradients_experiment_continues(tmp_path, monkeypatch):
+    small = ["trials=4", "tokens=8", "batch=1", "score_scales=[1.0]"]
+    experiment("gradients", tmp_path, [*small, 'arms=["random"]'])
+    before = rows_of(tmp_path / "gradients-trials.csv")
+    experiment("gradients", tmp_path, small)
+    after = rows_of(tmp_path / "gradients-trials.csv")
+    assert len(after) == 8 and [row for row in after if row["arm"] == "random"] == before
 
-    for name in ("qtransformer-hamilton", "qtransformer"):
-        config = RunConfig({"network": name, "n_fft": 32, "hop_length": 16, "channels": 4, "heads": 2, "layers": 1})
-        network = build_network(config.model)
-        (tmp_path / name).mkdir()
-        write_config(tmp_path / name / "config.toml", config, network)
-        weights = {f"average.{key}": value for key, value in network.state_dict().items()}
-        checkpoint.save(tmp_path / name / "best.safetensors", weights, {})
-    small = ["trials=4", "tokens=8", "batch=1", "channels=8", "heads=2"]
-    experiment("gradients", tmp_path / "out", [*small, f"model={tmp_path / 'qtransformer-hamilton'}"])
+
+def test_gradients_experiment_reads_a_trained_network(small_run, tmp_path):
+    small = ["trials=4", "tokens=8", "batch=1", "channels=8", "heads=2", "score_scales=[1.0]"]
+    experiment("gradients", tmp_path / "out", [*small, f"model={small_run('qtransformer-hamilton')}"])
     names = [row["weights"] for row in rows_of(tmp_path / "out" / "gradients-norms.csv")]
-    assert names[:2] == ["random", "fixed"] and len(names) == 4 and all("attention" in name for name in names[2:])
+    assert names[2:] == ["trained, time 0, seed 0", "trained, frequency 0, seed 0"]
     with pytest.raises(QseError, match="no Hamilton attention"):
-        experiment("gradients", tmp_path / "out", [*small, f"model={tmp_path / 'qtransformer'}"])
+        experiment("gradients", tmp_path / "out", [*small, f"model={small_run('qtransformer')}"])
 
 
 def test_gradients_experiment_refuses_settings(tmp_path):
     with pytest.raises(QseError, match="loss 'mse': choose one of mean_square"):
         experiment("gradients", tmp_path, ["loss=mse"])
+    with pytest.raises(QseError, match="choose among random, fixed"):
+        experiment("gradients", tmp_path, ['arms=["new"]'])

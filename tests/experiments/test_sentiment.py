@@ -1,14 +1,17 @@
 """Sentiment experiment: training on files of their formats, optimiser, schedule."""
 
 import csv
+import re
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
+from qse.errors import QseError
 from qse.experiments import experiment
 from qse.experiments.schedule import warmup_cosine
+from qse.experiments.sentiment import Sentiment
 
 
 def rows_of(path):
@@ -16,28 +19,50 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+SMALL = ["dim=16", "feed=16", "heads=2", "layers=1", "batch=8", "latency_seconds=0.01", "seeds=[0]"]
+
+
 def test_sentiment_trains_every_arm(sst2, tmp_path, monkeypatch):
-    """AdamW, a warm-up and a cosine (appendix E.2); one accuracy per epoch and seed; latency in the summary."""
+    """AdamW, a warm-up and a cosine (appendix E.2); Table 15 beside the paper's values."""
     rates, step = [], torch.optim.AdamW.step
     monkeypatch.setattr(torch.optim.AdamW, "step", lambda self: rates.append(self.param_groups[0]["lr"]) or step(self))
-    changes = [f"train={sst2}", f"valid={sst2}", "dim=16", "feed=16", "heads=2", "layers=1", "epochs=6", "batch=8",
-               "learning_rate=0.02", "warmup=0.1", "latency_seconds=0.01"]  # fmt: skip
-    experiment("sentiment", tmp_path, changes)
-    rows = rows_of(tmp_path / "sentiment.csv")
-    assert [row["arm"] for row in rows[::6]] == ["real", "partial", "full", "shared", "phm"]
-    assert all(float(row["accuracy"]) == 1 for row in rows if row["epoch"] == "6")
-    assert rates[:3] == pytest.approx([0.01, 0.02, 0.02]) and rates[17] < 0.001 < rates[10]
-    table = (tmp_path / "sentiment.md").read_text()
-    assert "| arm | parameters | accuracy % | latency ms / batch |" in table and "| shared |" in table
-
-
-def test_sentiment_reports_the_spread_over_seeds(sst2, tmp_path):
-    changes = [f"train={sst2}", f"valid={sst2}", "dim=8", "feed=8", "heads=2", "layers=1", "epochs=1", "batch=24",
-               "latency_seconds=0.01", 'arms=["shared"]', "seeds=[0, 1, 2]"]  # fmt: skip
+    arms = ["shared", "full", "real", "partial", "phm"]
+    changes = [*SMALL, f"train={sst2}", f"valid={sst2}", "epochs=6", "learning_rate=0.02", "warmup=0.1",
+               f"arms={arms}".replace("'", '"')]  # fmt: skip
     line = experiment("sentiment", tmp_path, changes)
-    accuracies = [100 * float(row["accuracy"]) for row in rows_of(tmp_path / "sentiment.csv")]
+    rows = rows_of(tmp_path / "sentiment-curves.csv")
+    assert [row["arm"] for row in rows[::6]] == arms
+    assert all(float(row["accuracy %"]) == 100 for row in rows if row["epoch"] == "6")
+    assert rates[:3] == pytest.approx([0.01, 0.02, 0.02]) and rates[17] < 0.001 < rates[10]
+    table = rows_of(tmp_path / "sentiment.csv")
+    assert [row["paper accuracy %"] for row in table] == ["81.04 ± 0.30", "81.12 ± 0.70", "", "", ""]
+    assert int(table[0]["parameters"]) == int(table[1]["parameters"]) < int(table[2]["parameters"])
+    latency = [float(row["latency ms / batch"]) for row in table]
+    ratio = re.search(r"latency shared / Hamilton (\S+) \(paper 0.73\)", line)
+    assert float(ratio[1]) == pytest.approx(latency[0] / latency[1], abs=0.1)
+    assert (tmp_path / "sentiment.png").stat().st_size > 5000
+
+
+def test_sentiment_reports_the_spread_over_seeds(sst2, tmp_path, monkeypatch):
+    changes = [*SMALL, f"train={sst2}", f"valid={sst2}", "batch=24", 'arms=["shared"]']
+    experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1]"])
+    line = experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1, 2]"])  # trains the third alone
+    accuracies = [float(row["accuracy %"]) for row in rows_of(tmp_path / "sentiment-curves.csv")]
     mean, spread = sum(accuracies) / 3, torch.tensor(accuracies).std().item()
-    assert line.startswith(f"shared {mean:.2f} ± {spread:.2f} %")
+    assert line.startswith(f"shared {mean:.2f} ± {spread:.2f} %") and "latency" not in line
+    monkeypatch.setattr("qse.experiments.sentiment.train_classifier", None)
+    assert experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1, 2]"]) == line
+    (tmp_path / "sentiment-shared-0.safetensors").unlink()
+    with pytest.raises(QseError, match=r"sentiment-runs\.json to train again"):
+        experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1, 2]"])
+
+
+def test_sentiment_has_the_parameters_of_the_paper():
+    """About 100,000 (appendix E.2): per layer four maps of dim^2, two of dim x feed, a quarter each, biases, norms."""
+    for arm in ("full", "shared"):
+        layers = Sentiment().network(arm, 8000).layers
+        expected = 2 * ((4 * 128**2 + 2 * 128 * 512) // 4 + 4 * 128 + 512 + 128 + 4 * 128)
+        assert sum(p.numel() for p in layers.parameters()) == expected == 101632
 
 
 def test_warmup_cosine_reaches_zero():

@@ -1,0 +1,33 @@
+"""Batches of texts of similar length."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from qse.experiments.classify import batches_by_length, predictions, trimmed
+from qse.experiments.networks.text import TextClassifier, TextConfig
+
+
+def texts(count: int, longest: int) -> torch.Tensor:
+    tokens = torch.randint(1, 20, (count, longest))
+    return tokens * (torch.arange(longest) < torch.randint(1, longest + 1, (count, 1)))
+
+
+def test_batches_by_length_hold_every_text_once():
+    tokens = texts(103, 12)
+    batches = batches_by_length([tokens], 4, pool=10)
+    assert sorted(torch.cat(batches).tolist()) == list(range(103))
+    lengths = (tokens != 0).sum(1)
+    spread = sum(float(lengths[part].max() - lengths[part].min()) for part in batches) / len(batches)
+    assert spread < 2.5  # of random batches it is 7
+    assert [part.tolist() for part in batches_by_length([tokens], 4, pool=10)] != [part.tolist() for part in batches]
+
+
+def test_predictions_do_not_depend_on_padding():
+    torch.manual_seed(0)
+    network, tokens = TextClassifier(TextConfig("full", dim=16, feed=16, heads=2, layers=1), 20, 3).eval(), texts(9, 6)
+    padded = torch.cat([tokens, torch.zeros(9, 5, dtype=torch.long)], 1)
+    assert trimmed(padded).shape[1] <= 6
+    torch.testing.assert_close(network(trimmed(padded)), network(padded))
+    expected = network(tokens).argmax(-1)
+    assert predictions(network, [padded], 4).equal(expected)
