@@ -79,7 +79,7 @@ def plot_ratios(path: Path, rows: Sequence[Row]) -> None:
     axis.axhline(PAPER_RATIO, color="black", linestyle="--", linewidth=1, label=f"paper, {PAPER_RATIO:.2f}")
     axis.axhline(0.5, color="grey", linestyle=":", linewidth=1, label="orthogonal and equal, 0.5")
     axis.set_xscale("log")
-    axis.set_ylim(0, 1.05)
+    axis.set_ylim(0)
     axis.set_xlabel("factor of all scores")
     axis.set_ylabel("norm of shared / sum of the four")
     axis.spines[["top", "right"]].set_visible(False)

@@ -17,7 +17,6 @@ from ..evaluate.metrics import SAMPLE_RATE, score_pair
 from ..evaluate.plot import plot_spectrograms
 from ..evaluate.reading import read_pair
 from ..model_folder import weights_of
-from ..networks import enhance
 from ..networks.weights import load_network
 from .results import Row, write_markdown, write_table
 
@@ -63,7 +62,7 @@ def _enhanced(model: str, noisy: np.ndarray) -> np.ndarray:
     folder = Path(model)
     network, _ = load_network(folder / "config.toml", weights_of(folder))
     with torch.inference_mode():
-        return enhance(network.eval(), torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+        return network.eval().enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
 
 
 def _row(name: str, audio: np.ndarray, clean: np.ndarray) -> Row:

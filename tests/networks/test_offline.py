@@ -40,3 +40,11 @@ def test_offline_in_tiles_equals_all_at_once(name, monkeypatch):
     monkeypatch.setattr(axial_attention, "TILE", 40)
     monkeypatch.setattr(dilated_densenet, "TILE", 40)
     torch.testing.assert_close(network(noisy), expected, rtol=0, atol=1e-5)
+
+
+def test_offline_compiles_what_training_calls(monkeypatch):
+    network, noisy, called = offline("qtransformer").eval(), 0.3 * torch.randn(1, 40), []
+    monkeypatch.setattr(torch, "compile", lambda inner, *_, **__: lambda *a, **k: called.append(1) or inner(*a, **k))
+    network.compile()
+    torch.testing.assert_close(network(noisy), network.with_spec(noisy)[0])
+    assert len(called) == 2
