@@ -55,6 +55,8 @@ def batches_by_length(inputs: Sequence[Tensor], batch: int, pool: int = 50) -> l
 
     Of each `pool` batches drawn at random, the texts are sorted by length before they are cut into batches.
     """
+    if not all(map(is_text, inputs)):
+        return list(torch.randperm(len(inputs[0])).split(batch))
     lengths = torch.stack([(part != 0).sum(1) for part in inputs]).sum(0)
     chosen = []
     for drawn in torch.randperm(len(lengths)).split(pool * batch):
@@ -62,8 +64,15 @@ def batches_by_length(inputs: Sequence[Tensor], batch: int, pool: int = 50) -> l
     return [chosen[place] for place in torch.randperm(len(chosen)).tolist()]
 
 
+def is_text(part: Tensor) -> bool:
+    """Return whether an input is word numbers (N, L), 0 for padding, and not features."""
+    return part.ndim == 2 and part.dtype == torch.long
+
+
 def trimmed(tokens: Tensor) -> Tensor:
-    """Return tokens (N, L) without the columns that are padding in every text."""
+    """Return tokens (N, L) without the columns that are padding in every text; another input as it is."""
+    if not is_text(tokens):
+        return tokens
     return tokens[:, : max(1, int((tokens != 0).sum(1).max()))]
 
 

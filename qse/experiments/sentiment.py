@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from ..errors import QseError, UsageError
@@ -112,7 +113,7 @@ class Sentiment:
         network, path = self.network(arm, self.examples()[0]), _weights(out, arm, seed)
         try:
             network.load_state_dict(load_file(path))
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, SafetensorError) as error:
             cure = f"delete {out / 'sentiment-runs.json'} to train again"
             raise QseError(f"{path}: cannot read this network; {cure}") from error
         return network.eval()

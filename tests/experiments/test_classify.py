@@ -31,3 +31,9 @@ def test_predictions_do_not_depend_on_padding():
     torch.testing.assert_close(network(trimmed(padded)), network(padded))
     expected = network(tokens).argmax(-1)
     assert predictions(network, [padded], 4).equal(expected)
+
+
+def test_batches_of_features_are_random():
+    features = torch.randn(10, 4, 6)
+    assert sorted(torch.cat(batches_by_length([features], 4)).tolist()) == list(range(10))
+    assert trimmed(features) is features
