@@ -1,4 +1,4 @@
-"""qse denoise: enhance files, or what comes through a pipe."""
+"""qse denoise: enhance files, folders or standard input."""
 
 import os
 from contextlib import nullcontext
@@ -46,8 +46,8 @@ def denoise(
     Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate, channels and length stay
     as they are. Folders are searched with all sub-folders.
 
-    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. A video
-    keeps its picture and gets the new sound.
+    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. The
+    sound track of a video is replaced, its picture stays as it is.
     """
     from qse.machine import cores
     from qse.runtime.bands import BandModels
@@ -74,17 +74,17 @@ def denoise(
 
 
 def _run(jobs: "list[Job]", models: "BandModels", options: "Options", at_once: int, report: Report) -> None:
-    """Do the jobs and report each; a signal to end gives up the unfinished ones and sets the exit status."""
+    """Run the jobs and report each; a stop signal abandons the unfinished ones and sets the exit status."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.runtime.batch import run
     from qse.stop_signals import collected
 
     def give_up(number: int) -> None:
         discard_unfinished()
-        os._exit(128 + number)  # a regular exit would abort while threads are inside the model
+        os._exit(128 + number)  # a regular exit would abort while threads run the model
 
     begin = perf_counter()
-    decoder_prints = any(job.source.suffix.lower() == ".mp3" for job in jobs)  # and names no file
+    decoder_prints = any(job.source.suffix.lower() == ".mp3" for job in jobs)  # to standard error, without a file name
     silenced = libraries_silenced() if decoder_prints else nullcontext()
     with collected(give_up) as signals, silenced, report.progress(jobs) as progress:
         report.all(run(jobs, models.at, options, at_once, progress, lambda: bool(signals)))

@@ -21,7 +21,7 @@ def evaluate(
     ],
     noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None,
     clean: Annotated[Path | None, typer.Option(metavar="DIR", help="Clean files of the same names.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Test set of a corpus instead: voicebank or dns3.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Test set of a corpus, not --noisy: voicebank or dns3.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of that corpus.")] = None,
     metrics: Annotated[str, typer.Option(help="Comma-separated names; all: those that the data allow.")] = "all",
     out: Annotated[

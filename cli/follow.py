@@ -37,7 +37,7 @@ def follow(
         worker.start()
         try:
             _attend(session, worker, reconnector, controls, view, signals)
-        except BrokenPipeError:  # nobody reads the lines any more
+        except BrokenPipeError:  # the program that read the lines has ended
             abandon_stdout()
         finally:
             reconnector.close()

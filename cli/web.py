@@ -59,7 +59,7 @@ def web(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any that is free.")] = 8021,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
     export: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the page to a folder for a static host, and end.")
+        Path | None, typer.Option(metavar="DIR", help="Write the page to a folder for a static host, and exit.")
     ] = None,
 ) -> None:
     """Clean recordings and a microphone in the browser; sound never leaves this machine."""
@@ -83,7 +83,7 @@ def web(
 def build_site(offline: bool = False) -> Site:
     """Return all files of the page: the static ones, the installed streaming models, and `manifest.json`.
 
-    `offline`: the page keeps itself in the browser for use without a network. Raises QseError for a damaged model or
+    `offline`: the browser stores the page for use without a network. Raises QseError for a damaged model or
     an installation without the page.
     """
     root = Path(qse.__file__).parent / "web"
@@ -169,4 +169,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Print nothing: the terminal belongs to the command."""
+        """Print nothing, so that only the command writes to the terminal."""

@@ -88,13 +88,13 @@ def subtype_of(target: Path, wanted: str = "") -> str:
 
 
 def _is_foreign(subtype: str, form: str) -> bool:
-    """Return whether it is MP3 in another container: libsndfile claims to write that and does not."""
+    """Return whether it is MP3 in another container, which libsndfile accepts but does not write."""
     return subtype.startswith("MPEG") and form != "MP3"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The properties of an audio file beside its samples; `tags` are title, artist and so on."""
+    """The properties of an audio file apart from its samples; `tags` are title, artist and so on."""
 
     sample_rate: int
     channels: int
@@ -123,5 +123,5 @@ class Layout:
 
 
 def native(path: Path) -> str | bytes:
-    """Return the path as soundfile takes it: it encodes str strictly, but names on old disks are not all UTF-8."""
+    """Return the path for soundfile, which encodes str strictly: names on old disks are not all UTF-8."""
     return str(path) if os.name == "nt" else os.fsencode(path)

@@ -36,7 +36,7 @@ def at_level(audio: Tensor, level: Tensor) -> Tensor:
 def at_snr(noise: Tensor, speech: Tensor, snr: Tensor) -> Tensor:
     """Scale noise to `snr` dB (B,) below the speech, by active levels.
 
-    Where the SNR is undefined: silent noise becomes zero, noise beside silent speech keeps its level.
+    Where the SNR is undefined: silent noise becomes zero; noise keeps its level if the speech is silent.
     """
     speech_level = active_level(speech)
     wanted = torch.where(speech_level > SILENCE, speech_level * decibels(-snr), active_level(noise))

@@ -22,7 +22,7 @@ class NoiseSources:
         self.config, self.speech, self.noise, self.rooms = config, speech, noise, rooms
 
     def rows(self, rng: BatchRng, speakers: Tensor) -> Tensor:
-        """Return the sum of the sources of each item: (B, N). Babble is of others than the item's speaker."""
+        """Return the sum of the sources of each item: (B, N). Babble leaves out the item's speaker."""
         config, size = self.config, len(speakers)
         babble, tinted, shaped = (
             rng.coin(chance, size)

@@ -1,4 +1,4 @@
-"""Write mixed pairs to disk: to validate and test with, or to listen to."""
+"""Write mixed pairs to disk, for validation, tests or listening."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,8 +28,9 @@ def write_pairs(
 ) -> None:
     """Mix `count` segments as a run would, and write them as `folder`/noisy/0001.flac and `folder`/clean/0001.flac.
 
-    speech and noise: folders, as for `Corpus.read`. Every pair has speech and noise, whatever the chances in
-    `mix`; one whose clean side would be clipped is scaled down. progress is called with (pairs done, all of them).
+    speech and noise: folders, as for `Corpus.read`. Every pair has speech and noise: `noise_only_chance` and
+    `clean_only_chance` of `mix` do not apply. A pair whose clean side would be clipped is scaled down. progress is
+    called with (pairs done, all of them).
 
     Raises QseError where `folder` is there already or cannot be written, and for audio that cannot be used.
     """

@@ -1,7 +1,7 @@
 """Run offline models without PyTorch: a graph from waveform to waveform, by ONNX Runtime.
 
-The graph maps `audio` (1, samples) to `enhanced` (1, samples), the number of samples free, STFT and inverse STFT
-inside. Its metadata hold sample_rate and hop_length. Long audio is processed in segments, so that memory does not grow
+The graph maps `audio` (1, samples) to `enhanced` (1, samples) for any number of samples; STFT and inverse STFT are part
+of it. Its metadata hold sample_rate and hop_length. Long audio is processed in segments, so that memory does not grow
 with it.
 """
 
@@ -57,7 +57,7 @@ class Segments:
     A signal no longer than one segment gives exactly what `OfflineModel.enhance` gives.
     """
 
-    latency = 0  # samples from an input sample to the same moment in the output, once all is there
+    latency = 0  # samples by which the output lags the input: segments are returned aligned
 
     def __init__(self, model: OfflineModel, frames: int = 400, overlap: int = 50):
         """Process segments of `frames` hops, the last `overlap` of which are cross-faded with the next segment.

@@ -1,4 +1,4 @@
-"""Check whether a training run can be done, before anything is written and any audio is read."""
+"""Check the configuration of a training run before any audio is read and anything is written."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.c
 
 
 class Start(NamedTuple):
-    """The network that a run trains, and the header of the file that its weights come from; {} of new weights."""
+    """The network that a run trains, and the header of the file that its weights come from; {} if they are new."""
 
     network: Network
     header: dict[str, str]
@@ -94,7 +94,7 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
 
 
 def _check_losses(config: RunConfig, network: Network) -> None:
-    """Raise QseError where the network or a segment does not suit the losses: they read whole frames, STOI 30."""
+    """Raise QseError where network or segment do not suit the losses: they need whole frames, STOI 30 of them."""
     if config.loss.needs_specs and network.streams:
         raise QseError("loss.complex_l1_of is mask, which needs an offline network: set it to waveform")
     samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)

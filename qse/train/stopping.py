@@ -18,7 +18,7 @@ class StopRequest:
         self.signalled = False
 
     def signals(self) -> AbstractContextManager[None]:
-        """Take signals as requests to stop; their former handlers return at the end of the context."""
+        """Treat signals as requests to stop; restore their former handlers at the end of the context."""
         return handled_by(self._signal)
 
     def due(self) -> bool:
@@ -26,7 +26,7 @@ class StopRequest:
         return self.signalled or time.monotonic() > self.deadline
 
     def signalled_anywhere(self) -> bool:
-        """Return the same answer in every process: a signal may have reached only some of them."""
+        """Return, in every process alike, whether a signal has reached any of them."""
         signalled = torch.tensor([float(self.signalled)])
         average_([signalled])
         return bool(signalled > 0)
