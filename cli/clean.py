@@ -71,7 +71,7 @@ def clean(
 
 
 def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", threads: int) -> None:
-    """Enhance what is not finished and say how it went; a signal to end gives up the unfinished files."""
+    """Enhance the recordings that are not finished and report them; a stop signal abandons unfinished files."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.corpus_cleaning.clean import clean as enhance
     from qse.stop_signals import collected

@@ -25,7 +25,7 @@ class Controls:
         self.message: str | None = None
 
     def press(self, keys: str) -> None:
-        """Obey keys, one after another; others than those of HELP, and the space bar for b, do nothing."""
+        """Handle keys, one after another; keys other than those of HELP, and the space bar for b, do nothing."""
         actions = {"+": self._stronger, "=": self._stronger, "-": self._weaker, "m": self._mute, "b": self._bypass}
         actions |= {" ": self._bypass, "r": self._record, "q": self._session.stop}
         for key in keys.lower():

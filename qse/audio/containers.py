@@ -116,7 +116,7 @@ def _mp3_samples(path: Path, sample_rate: int) -> int:
             if size and (follows or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
                 at = end = at + size
                 samples += length
-            else:  # a tag, or sound that looks like a header
+            else:  # a tag, or samples with the bits of a header
                 at += 1
     return samples
 

@@ -1,4 +1,4 @@
-"""Read audio and video files that libsndfile does not know, and write video files, with the program ffmpeg.
+"""Read audio and video files that libsndfile does not support, and write video files, with the program ffmpeg.
 
 ffmpeg runs as a process of its own and sends the first sound track as a WAV stream through a pipe.
 """

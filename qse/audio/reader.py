@@ -1,4 +1,4 @@
-"""Read audio files in blocks: with libsndfile, or with ffmpeg for formats that libsndfile does not know.
+"""Read audio files in blocks: with libsndfile, or with ffmpeg for formats that libsndfile does not support.
 
 Blocks are float32 (samples, channels), full scale 1.0.
 """

@@ -43,7 +43,7 @@ class LossConfig:
     """Weights of the terms of `composite` (0 leaves a term out) and the STFT of the spectral ones.
 
     The default weights are those of Eq. 70. `si_sdr_unit`: how many dB count as 1 in si_sdr, snr, noise_floor and
-    high_band. `n_fft` and `hop_length` are those at 16 kHz; at other sample rates they last as long.
+    high_band. `n_fft` and `hop_length` are those at 16 kHz; at other sample rates they have the same duration.
     complex_l1_of: "waveform" compares STFTs of the waveforms; "mask" compares the spec that the mask of an offline
     network returns (Eqs. 68-69) with the clean spec by the network's own STFT, as Eq. 72 does.
     """

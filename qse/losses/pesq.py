@@ -33,7 +33,7 @@ def pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 
     Waveforms (B, N) at 16 kHz, N > 256. Raw score = 4.5 - 0.1 D - 0.0309 D_asymmetric; the loss does
     not map it to a listening score, for that curve is flattest where speech is worst. An item whose clean
-    signal is silent counts as 0: brought to the level of speech, its residue would sound as bad at any level.
+    signal is silent counts as 0: level alignment would make its residue equally loud at any level.
     """
     return (_distance(clean, enhanced) * (clean.square().mean(1) > QUIETEST)).mean()
 

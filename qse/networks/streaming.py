@@ -143,7 +143,7 @@ class Decoder(Stateful):
 class StreamingEnhancer(Network, Stateful):
     """Enhance (B, T * hop_length) samples -> (B, T * hop_length) samples, `latency` samples later.
 
-    One set of weights serves every sample rate whose bins and hops last as long: see `at`.
+    One set of weights serves every sample rate with the same bin spacing in Hz and hop in seconds: see `at`.
     """
 
     streams = True

@@ -50,7 +50,7 @@ class BandSplit(nn.Module):
         return self.act(self.norm(join(parts, -1)))
 
     def receptive_fields(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Return the bins that the kernels of every range see, (first, last + 1), and the zeros beyond both ends."""
+        """Return the bins that the kernels of every range cover, (first, last + 1), and the zeros beyond both ends."""
         ends = self._ends()
         spans = [(first - self.MARGIN, last + self.MARGIN) for first, last in ends]
         seen = [(max(first, 0), min(last, ends[-1][1])) for first, last in spans]

@@ -133,7 +133,7 @@ def run(
 
 
 def _join(pool: ThreadPoolExecutor) -> None:
-    """Wait for all threads of the pool, whatever signals come; then raise what they raised."""
+    """Wait for all threads of the pool, also when signals come; then raise the exception of the signal."""
     interruption: BaseException | None = None
     while True:
         try:

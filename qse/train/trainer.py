@@ -153,6 +153,6 @@ class Trainer:
 
 
 def _read(values: dict[str, Tensor]) -> dict[str, float]:
-    """Return scalars as numbers, by a single read of the device: each one waits for it."""
+    """Return scalars as numbers, by a single read of the device, because each read waits for it."""
     numbers = torch.stack([value.detach().double() for value in values.values()]).tolist()
     return dict(zip(values, numbers, strict=True))

@@ -1,4 +1,4 @@
-"""Validate a run at intervals, and remember which weights were the best."""
+"""Validate a run at intervals, and find the best weights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ class Validator:
         return validate(trainer.ema.network, self.pairs, trainer.device, trainer.rank, count(), stopped)
 
     def record(self, step: int, scores: dict[str, float]) -> bool:
-        """Remember the scores of `step`; return whether they are the best."""
+        """Record the scores of `step`; return whether they are the best."""
         self.last, better = step, quality(scores) > self.best
         if better:
             self.best = quality(scores)
