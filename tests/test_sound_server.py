@@ -15,25 +15,21 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from subprocess import PIPE
-from threading import Thread
 
 import graphs
 import numpy as np
 import pytest
 import soundfile
+from pulse_audio import FIRST, RATE, TOOLS, Ear, pulse_audio, until
 
 import qse
 
 SAID = (r"live-base: ([\d.]+) s of audio", r"latency: (\d+) ms", r"dropouts: (\d+)")
-TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
-RATE, SECONDS, SETTLE, BUFFER = 16000, 60, 5, 0.25
+SECONDS, SETTLE, BUFFER = 60, 5, 0.25
 ASSETS = Path(__file__).parent.parent / "assets"
-FIRST = ["chrt", "--rr", "5"]  # a busy machine must not keep clients waiting, where that may be asked for
-FIRST = FIRST if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode else []
 MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
 
 pytestmark = [
@@ -50,63 +46,13 @@ while not select.select([sys.stdin], [], [], 0)[0]:
     longest = max(longest, time.monotonic() - begin)
 print(longest)
 """
-CARDS = """
-pcm.microphone { type pulse  device noisy.monitor }
-pcm.headphones { type pulse  device enhanced }
-"""
 
 
 @pytest.fixture
 def server():
     """The environment in which the sound server is the only one there is."""
-    home = Path(tempfile.mkdtemp(prefix="qse-"))  # a socket's path must be short
-    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "OMP_NUM_THREADS": "1"}
-    environment.pop("PULSE_SERVER", None)
-    (home / ".asoundrc").write_text(CARDS)
-    sinks = [f"module-null-sink sink_name={name} rate=44100 channels=2" for name in ("noisy", "enhanced")]
-    loads = [word for load in ("module-native-protocol-unix", *sinks) for word in ("-L", load)]
-    line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--realtime=yes", *loads]
-    with (home / "log").open("w") as log:
-        process = subprocess.Popen(line, env=environment, stdout=log, stderr=log)
-    try:
-        until(lambda: subprocess.run(["pactl", "info"], env=environment, capture_output=True).returncode == 0)
-        if FIRST:
-            subprocess.run(["chrt", "--rr", "--pid", "5", str(process.pid)], check=True)
+    with pulse_audio() as environment:
         yield environment
-    finally:
-        process.kill()
-        process.wait()
-        shutil.rmtree(home)
-
-
-def until(true, seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
-
-
-class Ear(Thread):
-    """Records the monitor of a sink at RATE. `samples`: what was heard, `begin`: when the first of it was."""
-
-    def __init__(self, sink: str, environment: dict):
-        super().__init__(daemon=True)
-        line = [*FIRST, "parec", f"--device={sink}.monitor", f"--rate={RATE}", "--channels=1", "--format=float32le"]
-        self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=PIPE)
-        self.begin, self._parts, self._heard = np.inf, [], 0
-        self.start()
-
-    def run(self) -> None:
-        while part := os.read(self.process.stdout.fileno(), 1 << 16):
-            self._parts.append(part)
-            self._heard += len(part) // 4
-            self.begin = min(self.begin, time.monotonic() - self._heard / RATE)  # whatever was late counts for nothing
-
-    def stop(self) -> np.ndarray:
-        self.process.kill()
-        self.join()
-        heard = b"".join(self._parts)
-        return np.frombuffer(heard[: len(heard) // 4 * 4], np.float32)
 
 
 @pytest.fixture

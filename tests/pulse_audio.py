@@ -1,0 +1,85 @@
+"""A PulseAudio server of the test's own with two virtual sound cards, `noisy` and `enhanced`, and recorders of both.
+
+PortAudio sees the monitor of `noisy` as the device `microphone`, and `enhanced` as `headphones`.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import PIPE
+from threading import Thread
+
+import numpy as np
+
+TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
+RATE, CARD_RATE = 16000, 44100
+FIRST = ["chrt", "--rr", "5"]  # a busy machine must not keep clients waiting, where that may be asked for
+FIRST = FIRST if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode else []
+CARDS = """
+pcm.microphone { type pulse  device noisy.monitor }
+pcm.headphones { type pulse  device enhanced }
+"""
+
+
+@contextmanager
+def pulse_audio() -> Iterator[dict[str, str]]:
+    """Start the server; yield the environment in which it is the only one there is."""
+    home = Path(tempfile.mkdtemp(prefix="qse-"))  # a socket's path must be short
+    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "OMP_NUM_THREADS": "1"}
+    environment.pop("PULSE_SERVER", None)
+    (home / ".asoundrc").write_text(CARDS)
+    loads = [word for load in ("module-native-protocol-unix", card("noisy"), card("enhanced")) for word in ("-L", load)]
+    line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--realtime=yes", *loads]
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(line, env=environment, stdout=log, stderr=log)
+    try:
+        until(lambda: subprocess.run(["pactl", "info"], env=environment, capture_output=True).returncode == 0)
+        if FIRST:
+            subprocess.run(["chrt", "--rr", "--pid", "5", str(process.pid)], check=True)
+        yield environment
+    finally:
+        process.kill()
+        process.wait()
+        shutil.rmtree(home)
+
+
+def card(name: str) -> str:
+    """Return the module that makes a virtual sound card, with its arguments."""
+    return f"module-null-sink sink_name={name} rate={CARD_RATE} channels=2"
+
+
+def until(true, seconds: float = 120.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+class Ear(Thread):
+    """Records the monitor of a sink at RATE. `samples`: what was heard, `begin`: when the first of it was."""
+
+    def __init__(self, sink: str, environment: dict, rate: int = RATE):
+        super().__init__(daemon=True)
+        line = [*FIRST, "parec", f"--device={sink}.monitor", f"--rate={rate}", "--channels=1", "--format=float32le"]
+        self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=PIPE)
+        self.begin, self.rate = np.inf, rate
+        self._parts: list[bytes] = []
+        self._heard = 0
+        self.start()
+
+    def run(self) -> None:
+        while part := os.read(self.process.stdout.fileno(), 1 << 16):
+            self._parts.append(part)
+            self._heard += len(part) // 4
+            self.begin = min(self.begin, time.monotonic() - self._heard / self.rate)  # what was late counts for nothing
+
+    def stop(self) -> np.ndarray:
+        self.process.kill()
+        self.join()
+        heard = b"".join(self._parts)
+        return np.frombuffer(heard[: len(heard) // 4 * 4], np.float32)

@@ -1,0 +1,183 @@
+"""Real time through a sound server, with other programs that load the machine on and off, or with pauses.
+
+    player -> [sink noisy] -> monitor -> PortAudio -> qse live -> PortAudio -> [sink enhanced] -> monitor -> recorder
+
+Dropouts are counted twice: by `qse live`, with their reasons, and in the recording, as stretches of digital silence;
+the length of a stretch is the time to recovery. The input is noise, of which no model makes digital silence.
+
+    python tests/soak/sound_server.py --minutes 30 --load 4             # 4 busy processes for 30 s, none for 30 s
+    python tests/soak/sound_server.py --minutes 30 --load 4 --ordinary  # without the right to real-time priority
+    python tests/soak/sound_server.py --minutes 10 --suspend 20         # stop the process for 3 s, 20 times
+    python tests/soak/sound_server.py --unplug 100                      # the microphone vanishes and returns
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from pulse_audio import CARD_RATE, FIRST, Ear, card, pulse_audio, until
+
+PERIOD, STOPPED = 30.0, 3.0  # seconds of load and of rest; seconds that a suspended process is stopped
+SHORTEST = 0.004  # seconds of digital silence that count as a dropout
+BUSY = "while True: sum(range(10000))"
+ORDINARY = ["setpriv", "--bounding-set=-sys_nice"]
+
+
+class Live:
+    """`qse live --plain` from the sink noisy to the sink enhanced. `said`: its last line."""
+
+    def __init__(self, environment: dict, folder: Path, options: list[str], ordinary: bool = False):
+        line = [
+            *(ORDINARY if ordinary else []),
+            sys.executable,
+            "-c",
+            "from qse_cli.main import main; main()",
+            "live",
+            "--plain",
+        ]
+        line += ["--input", "microphone", "--output", "headphones", *options]
+        self.path = folder / "out"
+        with self.path.open("w") as out, (folder / "err").open("w") as err:
+            self.process = subprocess.Popen(line, env=environment, stdout=out, stderr=err)
+        until(lambda: self.process.poll() is not None or "dropouts" in self.path.read_text())
+        assert self.process.poll() is None, (folder / "err").read_text()
+
+    @property
+    def said(self) -> str:
+        lines = self.path.read_text().splitlines()
+        return lines[-1] if lines else ""
+
+    @property
+    def dropouts(self) -> int:
+        """The dropouts in its last line."""
+        return int(re.search(r"dropouts (\d+)", self.said)[1])
+
+    def memory(self) -> float:
+        """MiB that the process holds."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    def end(self) -> str:
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(60) == 0, "qse live ended with an error"
+        said = self.path.read_text()
+        return said[said.rindex("longest block") - 80 :].partition("\n")[2]
+
+
+def silences(heard: np.ndarray) -> np.ndarray:
+    """Return the lengths in seconds of the stretches of digital silence, the shortest ones left out."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], heard == 0, [False]]).astype(np.int8)))
+    lengths = (edges[1::2] - edges[::2]) / CARD_RATE
+    return lengths[lengths >= SHORTEST]
+
+
+@contextmanager
+def playing(environment: dict) -> Iterator[None]:
+    """Play noise into the sink noisy meanwhile."""
+    code = f"""
+import sys, numpy as np
+rng = np.random.default_rng(0)
+while True:
+    sys.stdout.buffer.write((0.1 * rng.standard_normal({CARD_RATE})).astype(np.float32).tobytes())
+"""
+    line = [*FIRST, "pacat", "--playback", "--device=noisy", f"--rate={CARD_RATE}", "--channels=1"]
+    line += ["--format=float32le", "--latency-msec=500", "--raw"]
+    source = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    player = subprocess.Popen(line, env=environment, stdin=source.stdout)
+    try:
+        yield
+    finally:
+        for process in (source, player):
+            process.kill()
+            process.wait()
+
+
+def load(live: Live, minutes: float, processes: int) -> None:
+    """Start and kill busy processes, PERIOD seconds each, for `minutes`; print the dropouts by phase."""
+    end, turn, counts = time.monotonic() + 60 * minutes, 0, [0, 0]
+    while time.monotonic() < end:
+        before = live.dropouts
+        busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(processes if turn % 2 else 0)]
+        time.sleep(min(PERIOD, max(0.0, end - time.monotonic())))
+        for process in busy:
+            process.kill()
+            process.wait()
+        counts[turn % 2] += live.dropouts - before
+        if turn % 10 == 0:
+            print(f"{live.memory():.1f} MiB, load average {os.getloadavg()[0]:.1f}: {live.said}", flush=True)
+        turn += 1
+    print(f"dropouts without load: {counts[0]}, with load: {counts[1]}")
+
+
+def suspend(live: Live, times: int, minutes: float) -> None:
+    """Stop the process for STOPPED seconds, again and again."""
+    for _ in range(times):
+        live.process.send_signal(signal.SIGSTOP)
+        time.sleep(STOPPED)
+        live.process.send_signal(signal.SIGCONT)
+        time.sleep(max(1.0, 60 * minutes / times - STOPPED))
+    print(live.said, flush=True)
+
+
+def unplug(live: Live, environment: dict, times: int) -> None:
+    """Take the sink noisy away and bring it back; print for each time the seconds until sound comes again."""
+    waits = []
+    for number in range(times):
+        subprocess.run(["pactl", "unload-module", "module-null-sink"], env=environment, check=False)
+        until(lambda: "gone" in live.said or live.process.poll() is not None)
+        for name in ("noisy", "enhanced"):
+            subprocess.run(["pactl", "load-module", *card(name).split()], env=environment, check=True, stdout=-3)
+        began = time.monotonic()
+        until(lambda n=number: f"came back: {n + 1}" in live.said or live.process.poll() is not None)
+        assert live.process.poll() is None, "qse live ended"
+        waits.append(time.monotonic() - began)
+        if number % 10 == 9:
+            print(f"{number + 1} times, back after {np.median(waits):.1f} s (longest {max(waits):.1f} s):", live.said)
+            print(f"{live.memory():.1f} MiB", flush=True)
+
+
+def main() -> None:
+    """Run one of the three."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--load", type=int, default=0, metavar="PROCESSES")
+    parser.add_argument("--ordinary", action="store_true")
+    parser.add_argument("--suspend", type=int, default=0, metavar="TIMES")
+    parser.add_argument("--unplug", type=int, default=0, metavar="TIMES")
+    parser.add_argument("options", nargs="*", help="options of qse live, after --")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, pulse_audio() as environment, playing(environment):
+        live = Live(environment, Path(folder), asked.options, asked.ordinary)
+        if asked.unplug:
+            unplug(live, environment, asked.unplug)
+            print(live.end())
+            return
+        time.sleep(5)
+        ear = Ear("enhanced", environment, CARD_RATE)
+        if asked.suspend:
+            suspend(live, asked.suspend, asked.minutes)
+        else:
+            load(live, asked.minutes, asked.load)
+        heard = ear.stop()
+        print(live.end())
+    lengths = 1000 * silences(heard[np.flatnonzero(heard)[0] :])
+    print(f"in the recording of {len(heard) / CARD_RATE:.0f} s: {len(lengths)} silences", end="")
+    if len(lengths):
+        print(f", median {np.median(lengths):.0f} ms, longest {lengths.max():.0f} ms", end="")
+        print(f", above 100 ms: {(lengths > 100).sum()}", end="")
+    print()
+
+
+if __name__ == "__main__":
+    main()
