@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .claim import claim
+
 _unfinished: set[Path] = set()
 
 
@@ -20,9 +22,32 @@ def atomic_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     part = path.with_name(f".qse-{secrets.token_hex(4)}.part")  # short: names are limited to 255 bytes
+    with _published(part, path, overwrite):
+        yield part
+
+
+@contextmanager
+def claimed_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
+    """Do what `atomic_path` does, for one process at a time: raise Claimed at once if another one writes `path`.
+
+    The temporary file that a killed process left for the same path is used again.
+    """
+    path = Path(os.path.realpath(path))
+    with claim(path) as hidden:
+        _unfinished.add(hidden)
+        part = hidden.with_suffix(".part")
+        try:
+            with _published(part, path, overwrite):
+                yield part
+        finally:
+            _unfinished.discard(hidden)
+
+
+@contextmanager
+def _published(part: Path, path: Path, overwrite: bool) -> Iterator[None]:
     _unfinished.add(part)
     try:
-        yield part
+        yield
         with suppress(OSError):  # there is no such file, or the file system has no permissions
             shutil.copymode(path, part)
         if overwrite:

@@ -186,6 +186,8 @@ def _damage(path: Path, file: "SoundFile") -> str | None:
 
 def _fault(path: Path, file: "SoundFile") -> str | None:
     """Return what is wrong with a file that cannot be used at all."""
+    if file.format == "RAW":  # by the suffix alone, as .au without its header
+        return "is not an audio file, or its beginning is damaged: record or copy it again"
     if has_more(path, file):
         return "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
     if not file.frames:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import QseError
-from .atomic_write import atomic_path
+from .atomic_write import claimed_path
+from .claim import Claimed
 from .containers import is_cut
 from .formats import Layout, native
 from .reader import UNKNOWN_LENGTH
@@ -116,13 +117,16 @@ def _held(path: Path) -> tuple[int, bool]:
 
 @contextmanager
 def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
-    """Yield a temporary path beside `target`, as `atomic_path`; make the folder, and turn OSError into QseError."""
+    """Yield a temporary path beside `target`, as `claimed_path`; make the folder, and turn its errors into QseError."""
     try:
         check_target(target, overwrite)
         Path(os.path.realpath(target)).parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(target, overwrite) as part:
+        with claimed_path(target, overwrite) as part:
             part.open("wb").close()
             yield part
+    except Claimed as error:
+        cure = "wait for its end, or name another output"
+        raise QseError(f"{target} is being written by another process: {cure}") from error
     except FileExistsError as error:
         if not target.is_file():  # the error concerns a folder of the path
             raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error

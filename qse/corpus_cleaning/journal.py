@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import IO
 
 from ..audio.atomic_write import atomic_path
+from ..audio.claim import lock
 from ..errors import QseError, UsageError
 from .manifest import PATH, Entry, Recording, dump, parse
 from .settings import Settings
@@ -119,17 +120,10 @@ def _locked(path: Path) -> IO[bytes]:
     """Return a file beside `path` that this process has locked until it is closed or the process ends."""
     file = path.with_name(f".{path.name}.lock").open("ab")
     try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+        free = lock(file)
+    except OSError:  # a file system without locks
+        free = False
+    if not free:
         file.close()
-        raise UsageError(
-            f"{path} is in use by another qse clean: wait for its end, or name another --manifest"
-        ) from error
+        raise UsageError(f"{path} is in use by another qse clean: wait for its end, or name another --manifest")
     return file

@@ -1,11 +1,15 @@
 """Files appear complete under their name, or not at all."""
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import soundfile
 from audio_files import WAV, make, read, tone
 
+from qse.audio import claim
 from qse.audio.atomic_write import atomic_path, discard_unfinished
 from qse.audio.reader import Source
 from qse.audio.writer import write
@@ -58,14 +62,60 @@ def test_discard_unfinished_removes_temporary_files(tmp_path):
         assert not list(tmp_path.iterdir())
 
 
-def test_write_of_two_processes_leaves_the_first_result(tmp_path):
-    """Both begin before the target exists; the one that ends second is refused."""
-
-    def second():
+def test_write_refuses_a_target_that_is_being_written(tmp_path):
+    def during():
         yield tone(10)
+        with pytest.raises(QseError, match=r"a\.wav is being written by another process"):
+            write(tmp_path / "a.wav", [tone(1000)], WAV)
+        write(tmp_path / "b.wav", [tone(20)], WAV)
+        yield tone(10)
+
+    write(tmp_path / "a.wav", during(), WAV)
+    assert read(tmp_path / "a.wav") == 20
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.wav", "b.wav"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_write_takes_over_from_a_killed_process(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from audio_files import WAV, tone
+from qse.audio.writer import write
+def endless():
+    yield tone(10)
+    print(flush=True)
+    sys.stdin.read()
+write(Path({str(tmp_path / "a.wav")!r}), endless(), WAV)
+"""
+    first = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert first.stdout.readline() == b"\n"
+    with pytest.raises(QseError, match=r"a\.wav is being written by another process"):
         write(tmp_path / "a.wav", [tone(1000)], WAV)
-        yield tone(10)
+    first.kill()
+    first.communicate()
+    assert len(list(tmp_path.glob(".qse-*"))) == 2
+    write(tmp_path / "a.wav", [tone(1000)], WAV)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.wav"]
 
-    with pytest.raises(QseError, match=r"a\.wav exists already"):
-        write(tmp_path / "a.wav", second(), WAV)
-    assert read(tmp_path / "a.wav") == 1000 and len(list(tmp_path.iterdir())) == 1
+
+def test_claim_starts_again_if_its_file_was_removed_meanwhile(tmp_path, monkeypatch):
+    """The holder of a claim removes the file after a second process has opened it, and before it is locked there."""
+    ended = []
+
+    def end_of_the_first(file) -> bool:
+        if not ended:
+            ended.append(next(tmp_path.glob(".qse-*.lock")).unlink())
+        return True
+
+    monkeypatch.setattr(claim, "lock", end_of_the_first)
+    with claim.claim(tmp_path / "a.wav") as hidden:
+        assert hidden.exists() and ended
+
+
+def test_claim_without_locks_lets_everybody_write(tmp_path, monkeypatch):
+    monkeypatch.setattr(claim, "lock", lambda file: (_ for _ in ()).throw(OSError(95, "not supported")))
+    with claim.claim(tmp_path / "a.wav"), claim.claim(tmp_path / "a.wav"):
+        pass
+    assert not list(tmp_path.iterdir())

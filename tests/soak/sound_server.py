@@ -63,6 +63,12 @@ class Live:
         """The dropouts in its last line."""
         return int(re.search(r"dropouts (\d+)", self.said)[1])
 
+    @property
+    def losses(self) -> int:
+        """How often a device has vanished and come back; 0 while one is gone."""
+        found = re.search(r"came back: (\d+)", self.said)
+        return int(found[1]) if found else 0
+
     def memory(self) -> float:
         """MiB that the process holds."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -132,16 +138,17 @@ def suspend(live: Live, times: int, minutes: float) -> None:
 
 def unplug(live: Live, environment: dict, times: int) -> None:
     """Take the sink noisy away and bring it back; print for each time the seconds until sound comes again."""
-    waits = []
+    waits, losses = [], 0
     for number in range(times):
         subprocess.run(["pactl", "unload-module", "module-null-sink"], env=environment, check=False)
         until(lambda: "gone" in live.said or live.process.poll() is not None)
         for name in ("noisy", "enhanced"):
             subprocess.run(["pactl", "load-module", *card(name).split()], env=environment, check=True, stdout=-3)
         began = time.monotonic()
-        until(lambda n=number: f"came back: {n + 1}" in live.said or live.process.poll() is not None)
+        until(lambda known=losses: live.losses > known or live.process.poll() is not None)
         assert live.process.poll() is None, "qse live ended"
         waits.append(time.monotonic() - began)
+        losses = live.losses
         if number % 10 == 9:
             print(f"{number + 1} times, back after {np.median(waits):.1f} s (longest {max(waits):.1f} s):", live.said)
             print(f"{live.memory():.1f} MiB", flush=True)

@@ -1,0 +1,71 @@
+"""Claim a file that is about to be written, so that a second process with the same target is refused when it begins.
+
+A claim is a lock on a hidden file beside the target. The system releases the lock when the process ends, however it
+ends; a hidden file that a killed process left is no claim, and the next process with the same target removes it.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+if os.name == "nt":
+    import msvcrt
+else:
+    import fcntl
+
+
+class Claimed(Exception):
+    """Another process, or another thread, is writing the file."""
+
+
+@contextmanager
+def claim(path: Path) -> Iterator[Path]:
+    """Hold the claim to `path`; yield the hidden file that is locked. Raises Claimed at once if another one holds it.
+
+    On a file system without locks there are no claims, and two processes are not told apart.
+    """
+    hidden = path.with_name(f".qse-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:8]}.lock")
+    file = _opened(hidden)
+    try:
+        yield hidden
+    finally:
+        if os.name == "nt":  # where an open file cannot be removed
+            file.close()
+        with suppress(OSError):  # on Windows, if another process has claimed it meanwhile
+            hidden.unlink()  # elsewhere while it is locked: whoever has opened it sees that it is gone
+        file.close()
+
+
+def lock(file: IO[bytes]) -> bool:
+    """Lock an open file until it is closed or the process ends; return False if it is locked already.
+
+    Raises OSError on a file system without locks.
+    """
+    try:
+        if os.name == "nt":
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _opened(hidden: Path) -> IO[bytes]:
+    """Return `hidden` open and locked, or open only, where there are no locks."""
+    while True:
+        file = hidden.open("ab")
+        try:
+            held = lock(file)
+        except OSError:
+            return file
+        if not held:
+            file.close()
+            raise Claimed
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), hidden.stat()):
+                return file
+        file.close()  # its holder has removed it after it was opened here

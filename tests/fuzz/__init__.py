@@ -1,0 +1,1 @@
+"""Mutated files through the commands and readers; see __main__.py."""
