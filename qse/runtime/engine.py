@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import QseError
+from .graph_check import Unfit, check_graph, memory_limit
 
 if TYPE_CHECKING:
     from .stream import Stream
 
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
+MOST, LONGEST = 10**6, 60  # of a sample rate in Hz or a hop in samples; seconds of latency
 
 State = dict[str, np.ndarray]
+
+_limited = False  # whether the memory of this process's sessions is bounded, see _limit
 
 
 class NotStreaming(QseError):
@@ -49,19 +53,33 @@ class Engine:
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         inputs = self._session.get_inputs()
         self._shapes = {node.name: tuple(node.shape) for node in inputs[1:]}
-        self._check(inputs[:1])
+        self._check(inputs)
         self.name, self.version = self.metadata["name"], self.metadata["version"]
         self.sample_rate = int(self.metadata["sample_rate"])
         self.hop_length = int(self.metadata["hop_length"])
         self.latency = int(self.metadata["latency"])
+        self._try()
 
-    def _check(self, audio: list) -> None:
+    def _check(self, inputs: list) -> None:
+        """Raise NotStreaming unless the graph has the interface of a streaming model."""
         outputs = [node.name for node in self._session.get_outputs()]
         wanted = ["enhanced", *(_after(name) for name in self._shapes)]
-        first = [(node.name, *map(str, node.shape)) for node in audio]
+        first = [(node.name, *map(str, node.shape)) for node in inputs[:1]]
         fits = first == [("audio", "1", self.metadata.get("hop_length"))]
+        fits &= all(isinstance(size, int) and size >= 0 for shape in self._shapes.values() for size in shape)
+        fits &= all(node.type == "tensor(float)" for node in inputs)
         if not described(self.metadata, METADATA) or outputs != wanted or not fits:
             raise NotStreaming(f"{self.path} is an ONNX file, but not a streaming model written by `qse export`")
+
+    def _try(self) -> None:
+        """Run one step on a graph of unknown origin. Raises QseError where that fails."""
+        if is_installed(self.path):
+            return
+        try:
+            self.session().step(np.zeros(self.hop_length, np.float32))
+        except Exception as error:  # ONNX Runtime's exceptions have no common base of their own
+            reason = str(error).partition("\n")[0]
+            raise QseError(f"{self.path} cannot be run: {reason}; export it again, `qse export`") from error
 
     def __reduce__(self) -> tuple:
         return Engine, self._loaded  # another process loads the file for itself
@@ -127,8 +145,18 @@ class EngineSession:
 
 
 def described(metadata: Mapping[str, str], keys: Iterable[str]) -> bool:
-    """Return whether `metadata` holds all of `keys`; those other than name and version must be integers."""
-    return all(key in metadata and (key in ("name", "version") or metadata[key].isdecimal()) for key in keys)
+    """Return whether `metadata` holds all of `keys`; those other than name and version must be integers in range."""
+    return all(key in metadata and (key in ("name", "version") or _in_range(key, metadata)) for key in keys)
+
+
+def _in_range(key: str, metadata: Mapping[str, str]) -> bool:
+    """Return whether a number is 1 to 10^6; a latency may be 0, and is at most LONGEST seconds."""
+    text = metadata[key]
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        return False
+    if key == "latency":
+        return "sample_rate" in metadata and int(text) <= LONGEST * int(metadata["sample_rate"])
+    return 0 < int(text) <= MOST
 
 
 def _after(name: str) -> str:
@@ -146,13 +174,44 @@ def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: b
         raise QseError(f"{path}: no such model file")
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # what happens is told by exceptions
     options.enable_mem_reuse = reuse  # small models take as much memory without it
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.set_denormal_as_zero", str(int(flush_to_zero)))
     try:
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        data = path.read_bytes()
+        if not is_installed(path):
+            _limit(options, check_graph(data))
+        session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        _ = session.get_modelmeta().custom_metadata_map, session.get_inputs(), session.get_outputs()  # all is UTF-8
+        _ = [node.name for node in (*session.get_inputs(), *session.get_outputs())]
+        return session
+    except Unfit as error:
+        raise QseError(f"{path} is not a model that qse runs: {error}; export it again, `qse export`") from error
     except Exception as error:  # ONNX Runtime's exceptions have no common base of their own
         raise QseError(
             f"{path} cannot be loaded as an ONNX model: it is damaged or not ONNX; fetch it again"
         ) from error
+
+
+def is_installed(path: Path) -> bool:
+    """Return whether the graph came with this package, and has therefore been checked."""
+    import qse_models
+
+    return any(path.is_relative_to(place) for place in qse_models.__path__)
+
+
+def _limit(options: Any, nodes: int) -> None:
+    """Bound the memory of all sessions whose graphs are of unknown origin, and of the constants of each of them."""
+    import onnxruntime as ort
+
+    global _limited
+    if not _limited:
+        everything = {"max_mem": memory_limit() // 2, "arena_extend_strategy": -1}
+        sizes = dict.fromkeys(("initial_chunk_size_bytes", "max_dead_bytes_per_chunk"), -1)
+        place = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+        ort.create_and_register_allocator(place, ort.OrtArenaCfg({**everything, **sizes}))
+        _limited = True
+    options.add_session_config_entry("session.use_env_allocators", "1")
+    most = memory_limit() // 2 // max(1, nodes)
+    options.add_session_config_entry("optimization.constant_folding_max_output_size_in_bytes", str(most))

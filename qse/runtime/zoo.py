@@ -3,7 +3,7 @@
 A model is a folder `NAME/model.onnx`, with `model-48k.onnx` beside it for audio above 16 kHz, if there is such a graph.
 Folders are searched in this order: those in `QSE_MODELS` (separated as in PATH), then the installed package
 `qse_models`. A model's folder may hold `SHA256SUMS`, with lines "<sha256>  <file name>" as `sha256sum` writes them; a
-file that does not agree is refused.
+graph that does not agree, or is not listed, is refused before it is loaded.
 """
 
 import hashlib
@@ -104,9 +104,11 @@ def _verify(path: Path) -> None:
     try:
         lines = [line.split() for line in sums.read_text(encoding="utf-8", errors="replace").splitlines()]
         wanted = {line[0].lower() for line in lines if line[1:] in ([path.name], [f"*{path.name}"])}
-        damaged = not wanted <= {_sha256(path)}
+        damaged = wanted != {_sha256(path)}
     except OSError as error:
         raise QseError(f"{error.filename} cannot be read: {error.strerror}") from error
+    if not wanted:
+        raise QseError(f"{path} is not listed in {CHECKSUMS} beside it: install qse again, or delete {CHECKSUMS}")
     if damaged:
         raise QseError(
             f"{path} is damaged (its checksum is not the one in {CHECKSUMS}): install qse again or copy it again"

@@ -49,8 +49,13 @@ def qse(*arguments: object) -> tuple[int, str]:
 
 
 def told(text: str, path: Path) -> None:
-    """Raise Finding unless `text` is one line, of reasonable length, that names `path`."""
-    if path.name not in text:
+    """Raise Finding unless `text` is one line, of reasonable length, that names `path` or its result.
+
+    The disk of a test is not full, so a message that says so is wrong.
+    """
+    if "disk full" in text:
+        raise Finding(f"the disk is not full: {text!r}")
+    if path.stem not in text:
         raise Finding(f"the message does not name {path.name}: {text!r}")
     if "\n" in text.strip() or len(text) > 1500:
         raise Finding(f"the message is no single sentence: {text[:3000]!r}")

@@ -49,6 +49,22 @@ def test_load_refuses_a_wrong_checksum(tmp_path):
             load(path.parent)
 
 
+def test_load_refuses_a_graph_that_is_not_listed(tmp_path):
+    path = graphs.delay(tmp_path / "m" / "model.onnx")
+    path.with_name("SHA256SUMS").write_text(64 * "0" + "  other.onnx\n")
+    with pytest.raises(qse.QseError, match=r"model\.onnx is not listed in SHA256SUMS"):
+        load(path.parent)
+
+
+def test_load_verifies_before_it_loads(tmp_path, monkeypatch):
+    path = graphs.delay(tmp_path / "m" / "model.onnx")
+    seal(path.parent)
+    path.write_bytes(path.read_bytes() + b"x")
+    monkeypatch.setattr("qse.runtime.zoo.Engine", lambda *_: pytest.fail("loaded"))
+    with pytest.raises(qse.QseError, match=r"model\.onnx is damaged"):
+        load(path.parent)
+
+
 def test_load_reports_missing_permission(tmp_path, monkeypatch):
     path = graphs.delay(tmp_path / "model.onnx")
     seal(tmp_path)

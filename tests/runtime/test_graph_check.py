@@ -1,0 +1,159 @@
+"""Graphs of unknown origin: what is refused, and what a graph that passes may take."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import graphs
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import qse
+from qse.runtime import graph_check
+from qse.runtime.graph_check import Unfit, check_graph
+
+MODELS = Path(__file__).parents[2] / "models"
+
+
+def identity(**changes) -> onnx.ModelProto:
+    """A graph of one node, with parts added: to the graph, the node or the model."""
+    value = helper.make_tensor_value_info("audio", TensorProto.FLOAT, changes.get("shape", [1, 160]))
+    out = helper.make_tensor_value_info("enhanced", TensorProto.FLOAT, [1, 160])
+    node = helper.make_node(changes.get("operator", "Identity"), ["audio"], ["enhanced"], domain=changes.get("domain"))
+    return helper.make_model(helper.make_graph([node] * changes.get("nodes", 1), "g", [value], [out]))
+
+
+def external() -> onnx.ModelProto:
+    model = identity()
+    tensor = model.graph.initializer.add(name="w", dims=[4], data_type=TensorProto.FLOAT)
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="/etc/passwd")
+    return model
+
+
+def with_subgraph() -> onnx.ModelProto:
+    model = identity()
+    model.graph.node[0].attribute.append(helper.make_attribute("body", identity().graph))
+    return model
+
+
+def with_function() -> onnx.ModelProto:
+    model = identity()
+    model.functions.add(name="f", domain="")
+    return model
+
+
+def sparse() -> onnx.ModelProto:
+    model = identity()
+    model.graph.sparse_initializer.add(dims=[1 << 40])
+    return model
+
+
+REFUSED = {
+    "a tensor is in another file": external,
+    "a graph or a sparse tensor of its own": with_subgraph,
+    "defines functions": with_function,
+    "has sparse tensors": sparse,
+    "the operator Loop": lambda: identity(operator="Loop"),
+    "the domain com.evil": lambda: identity(domain="com.evil"),
+    "more than 67108864 numbers": lambda: identity(shape=[1 << 20, 1 << 20]),
+    "more than 20000 operators": lambda: identity(nodes=20001),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_check_graph_refuses(reason):
+    with pytest.raises(Unfit, match=reason):
+        check_graph(REFUSED[reason]().SerializeToString())
+
+
+def test_check_graph_refuses_damage():
+    for data in (b"\x3a\xff\xff\xff\xff\x7f", b"\xff" * 20, b"\x38\x05", b"\x3b"):  # too long, no number, no message
+        with pytest.raises(IndexError):
+            check_graph(data)
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*/*.onnx")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_check_graph_counts_the_operators_of_released_graphs(path):
+    assert check_graph(path.read_bytes()) == len(onnx.load(path).graph.node)
+
+
+def test_load_names_what_is_refused(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(external().SerializeToString())
+    with pytest.raises(qse.QseError, match=r"model\.onnx is not a model that qse runs: a tensor is in another file"):
+        qse.load(path)
+
+
+@pytest.mark.parametrize("key, value", [("sample_rate", "9" * 5000), ("sample_rate", "0"), ("latency", "99999999")])
+def test_load_refuses_numbers_out_of_range(tmp_path, key, value):
+    path = graphs.delay(tmp_path / "model.onnx")
+    model = onnx.load(path)
+    next(entry for entry in model.metadata_props if entry.key == key).value = value
+    onnx.save(model, path)
+    with pytest.raises(qse.QseError, match="not a model written by `qse export`"):
+        qse.load(path)
+
+
+def test_load_refuses_text_that_is_not_utf8(tmp_path):
+    path = graphs.delay(tmp_path / "model.onnx", licence="QQQQ")
+    path.write_bytes(path.read_bytes().replace(b"QQQQ", b"\xff\xff\xff\xff"))
+    with pytest.raises(qse.QseError, match=r"model\.onnx cannot be loaded"):
+        qse.load(path)
+
+
+def test_load_refuses_a_graph_that_fails_at_its_first_step(tmp_path):
+    """Its operator takes apart what another shape would have."""
+    shape = np.array([7, -1])
+    nodes = [helper.make_node("Reshape", ["audio", "shape"], ["x"]), helper.make_node("Identity", ["x"], ["enhanced"])]
+    model = onnx.load(graphs.delay(tmp_path / "good.onnx"))
+    del model.graph.node[:], model.graph.initializer[:], model.graph.input[1:], model.graph.output[1:]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(shape, "shape"))
+    onnx.save(model, tmp_path / "model.onnx")
+    with pytest.raises(qse.QseError, match=r"model\.onnx cannot be"):
+        qse.load(tmp_path / "model.onnx")
+
+
+def hungry(path: Path, constant: bool) -> Path:
+    """A graph that computes the sum of a matrix of 10^9 numbers, which it makes of two vectors."""
+    column, row = np.ones((1 << 15, 1), np.float32), np.ones((1, 1 << 15), np.float32)
+    nodes = [] if constant else [helper.make_node("Slice", ["audio", "zero", "one", "one"], ["sample"])]
+    nodes += [] if constant else [helper.make_node("Mul", ["column", "sample"], ["columns"])]
+    nodes += [
+        helper.make_node("Add", ["column" if constant else "columns", "row"], ["matrix"]),
+        helper.make_node("ReduceSum", ["matrix"], ["sum"], keepdims=0),
+        helper.make_node("Mul", ["audio", "sum"], ["enhanced"]),
+    ]
+    zero, one = np.array([0]), np.array([1])
+    return graphs.save(path, nodes, {"column": column, "row": row, "zero": zero, "one": one}, {})
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="measures the memory of a process")
+@pytest.mark.parametrize("constant", [True, False])
+def test_load_bounds_the_memory_of_a_graph(tmp_path, constant):
+    """In a process of its own, since the limit holds for a process."""
+    path = hungry(tmp_path / "model.onnx", constant)
+    code = f"""
+import resource
+from qse.runtime import graph_check
+graph_check.MOST_MEMORY = 256 << 20
+import qse
+try:
+    qse.load({str(path)!r})  # takes one step
+    print("no limit")
+except qse.QseError as error:
+    print("limit" if "memory" in str(error) else error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said, kilobytes = done.stdout.split("\n")[:2]
+    assert said == "limit" and int(kilobytes) < 1 << 20  # of 4 GiB that it asks for
+
+
+def test_memory_limit_is_at_most_half_of_the_memory():
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 1 << 40
+    assert 0 < graph_check.memory_limit() <= min(4 << 30, total // 2)
