@@ -155,7 +155,8 @@ def _run(
     from .follow import follow
 
     controls = Controls(session, lambda path: _recorder(session, path, paced=paced))
-    warning = advice(session.engine, threads) if paced else None
+    with steady(urgent=paced):  # measure at the priority of the session, or a busy machine counts as a slow one
+        warning = advice(session.engine, threads) if paced else None
     with libraries_silenced(), steady(urgent=paced and warning is None):
         if warning:
             say(f"qse: {warning}")

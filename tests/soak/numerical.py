@@ -1,0 +1,105 @@
+"""Released graphs on unusual signals: silence, square waves, offsets, denormals, samples that are not finite.
+
+Printed per graph and signal: the peak of the output in dBFS. For `NaN` and `Inf`, 20 ms of them in speech: the time
+until the output is again, within -40 dBFS, what it is without them. For `1e38`: the same, and how often the model was
+reset. At last, for each model: the peak for near-silence in files of 8 to 192 kHz.
+
+    python tests/soak/numerical.py --seconds 180 live-tiny live-base live-large
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import soxr
+
+import qse
+from qse.runtime.engine import Engine
+
+SPEECH = soundfile.read(Path(__file__).parents[2] / "assets" / "clean.wav", dtype="float32")[0]  # 16 kHz
+LITTLE = 10 ** (-40 / 20)
+RATES = (8000, 11025, 16000, 22050, 32000, 44100, 48000, 96000, 192000)
+GRAPHS = (16000, 48000)
+
+
+def noise(samples: int, dbfs: float, seed: int = 0) -> np.ndarray:
+    """Return white noise of that RMS level (float32)."""
+    return (10 ** (dbfs / 20) * np.random.default_rng(seed).standard_normal(samples)).astype(np.float32)
+
+
+def signals(rate: int, seconds: float) -> Iterator[tuple[str, np.ndarray, float]]:
+    """Yield name, samples, and the loudest output in dBFS that is not invented sound."""
+    short, long = np.arange(round(min(5, seconds) * rate)), round(seconds * rate)
+    yield "zeros", np.zeros(long, np.float32), -60
+    yield "square wave, full scale", np.sign(np.sin(2 * np.pi * 441.7 / rate * short)).astype(np.float32), 6
+    yield "offset of 0.5", np.full(len(short), 0.5, np.float32), 0
+    yield "denormals", noise(long, -780), -60  # about 1e-39
+    yield "dither of 16 bits", np.random.default_rng(0).integers(-1, 2, long).astype(np.float32) / 32768, -60
+    yield "noise at -80 dBFS", noise(long, -80), -60
+
+
+def peak(audio: np.ndarray) -> float:
+    """Return the peak in dBFS, -200 for less; infinity if a sample is not finite."""
+    return 20 * np.log10(max(1e-10, np.abs(audio).max())) if np.isfinite(audio).all() else np.inf
+
+
+def recovery(engine: Engine, value: float) -> tuple[float, int]:
+    """Return for how many seconds after 20 ms of `value` in speech the output is disturbed, and the resets."""
+    rate = engine.sample_rate
+    audio = soxr.resample(SPEECH[:40000], 16000, rate)
+    start, stop = rate // 2, rate // 2 + rate // 50
+    streams = [qse.Stream(engine) for _ in range(2)]
+    without, with_them = audio.copy(), audio.copy()
+    without[start:stop], with_them[start:stop] = 0, value
+    difference = np.abs(streams[0].process(without) - streams[1].process(with_them))
+    if not np.isfinite(difference).all():
+        return np.inf, streams[1].resets
+    loud = np.flatnonzero(difference > LITTLE)
+    end = loud[-1] - streams[0].latency + 1 if len(loud) else 0
+    return max(0.0, (end - stop) / rate), streams[1].resets
+
+
+def rates(name: str) -> float:
+    """Return the loudest output of half a second of noise at -80 dBFS in dBFS, in all sample rates."""
+    loudest = -np.inf
+    for rate in RATES:
+        audio = noise(rate // 2, -80)
+        enhanced = qse.denoise(audio, rate, name)
+        assert enhanced.shape == audio.shape, rate
+        loudest = max(loudest, peak(enhanced))
+    return loudest
+
+
+def rows(name: str, seconds: float, graphs: tuple[int, ...] = GRAPHS) -> Iterator[tuple[str, int, str, str, bool]]:
+    """Yield model, graph, signal, what happened, and whether it is as it should be."""
+    for graph in graphs:
+        engine = qse.load(name, sample_rate=graph, flush_to_zero=True)
+        for what, audio, most in signals(graph, seconds):
+            found = peak(qse.denoise(audio, graph, engine))
+            yield name, graph, what, f"peak {found:.1f} dBFS", found <= most
+        for what, value in (("NaN", np.nan), ("Inf", np.inf), ("1e38", 1e38)):
+            again, resets = recovery(engine, value)
+            yield name, graph, what, f"recovers in {1000 * again:.0f} ms, {resets} resets", again <= 1.0
+    if graphs != GRAPHS:
+        return
+    found = rates(name)
+    yield name, 0, "files of 8 to 192 kHz, -80 dBFS", f"peak {found:.1f} dBFS", found <= -60
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60.0, help="of silence and near-silence")
+    parser.add_argument("models", nargs="*", default=["live-tiny", "live-base", "live-large"])
+    asked = parser.parse_args()
+    print("| model | graph | signal | result | |\n|---|---|---|---|---|")
+    for name in asked.models:
+        for model, graph, what, found, good in rows(name, asked.seconds):
+            where = f"{graph // 1000} kHz" if graph else "both"
+            print(f"| {model} | {where} | {what} | {found} | {'' if good else 'NOT as it should be'} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
