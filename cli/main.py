@@ -7,9 +7,9 @@ import errno
 import os
 import signal
 import sys
+import threading
 from importlib import import_module
 from io import TextIOWrapper
-from threading import Timer
 from traceback import walk_stack
 from types import FrameType
 from typing import Annotated
@@ -61,12 +61,20 @@ def _top(
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End the program, but not during an import, which could drop the exception and keep a lock."""
-    if any(caller.f_code.co_filename.startswith("<frozen importlib") for caller, _ in walk_stack(frame)):
-        again = Timer(0.05, os.kill, (os.getpid(), number))
+    """End the program, but not during an import, which could drop the exception and keep a lock.
+
+    Where the program is waiting for its threads after its end, nothing is left to clean up.
+    """
+    callers = [(caller.f_code.co_filename, caller.f_code.co_name) for caller, _ in walk_stack(frame)]
+    if (threading.__file__, "_shutdown") in callers:
+        os._exit(128 + number)
+    if any(file.startswith("<frozen importlib") for file, _ in callers):
+        again = threading.Timer(0.05, os.kill, (os.getpid(), number))
         again.daemon = True
         again.start()
         return
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     sys.exit(128 + number)
 
 
@@ -84,8 +92,7 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # file names may be in any encoding
     for number in active_signals():
-        if number != signal.SIGINT:
-            signal.signal(number, _end)
+        signal.signal(number, _end)
     try:
         app()
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ NAME.int16  the recordings end to end      NAME.json  what they are: path, bytes
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -29,7 +30,7 @@ def cached_corpus(
     files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
     content = {"sample_rate": sample_rate, "files": files}
     try:
-        found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
+        found = _index(index, samples)
         if {**found, "lengths": None} != {**content, "lengths": None}:
             lengths, faults = _write(paths, samples, sample_rate, progress)
             good = [file for path, file in zip(paths, files, strict=True) if path in lengths]
@@ -40,6 +41,15 @@ def cached_corpus(
     refuse(faults)  # the cache is complete once they are removed
     audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
     return Corpus.from_samples(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
+
+
+def _index(index: Path, samples: Path) -> dict[str, Any]:
+    """Return what the cache holds; {} if there is none, or it is damaged: it is then written again."""
+    try:
+        found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
+        return found if found and 2 * sum(found["lengths"]) == samples.stat().st_size else {}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}
 
 
 def _write(

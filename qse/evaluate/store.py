@@ -14,6 +14,7 @@ from ..audio.atomic_write import atomic_path, write_text
 from ..errors import QseError
 
 Row = dict[str, Any]
+CURE = "give --out another folder, or delete this one"
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
 
 
@@ -46,27 +47,47 @@ class Store:
             writer.writeheader()
             writer.writerows(rows)
 
+    def _former_settings(self) -> dict[str, Any]:
+        try:
+            before = json.loads(self._settings.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise QseError(f"{self._settings} is damaged ({error}): {CURE}") from error
+        if not isinstance(before, dict):
+            raise QseError(f"{self._settings} is damaged (no object): {CURE}")
+        return before
+
     def _unfinished(self, settings: dict[str, Any], stamps: dict[str, str]) -> list[Row]:
         if not self._table.is_file() or not self._settings.is_file():
             return []
-        before, rows = json.loads(self._settings.read_text(encoding="utf-8")), read_rows(self._table)
+        before, rows = self._former_settings(), read_rows(self._table)
+        if not {key for row in rows for key in row} <= set(self.columns):
+            raise QseError(f"{self._table} has other columns: {CURE}")
         finished = (self.folder / "summary.json").is_file() and not any("error" in row for row in rows)
         odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
         if odd:
             what = f"{self.folder} holds an evaluation of something else ({', '.join(odd)} differ)"
-            raise QseError(f"{what}: give --out another folder, or delete this one")
+            raise QseError(f"{what}: {CURE}")
         if finished:
             return []
         return [row for row in rows if "error" not in row and row.get("stamp") == stamps.get(row["name"])]
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the complete rows of a scores.csv, numbers as floats; empty cells are left out."""
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        lines = list(csv.reader(file))
-    header, body = lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
-    cells = [[(key, value) for key, value in zip(header, line, strict=True) if value] for line in body]
-    return [{key: value if key in TEXT else float(value) for key, value in line} for line in cells]
+    """Return the complete rows of a scores.csv, numbers as floats; empty cells are left out.
+
+    Raises QseError where it is no such table.
+    """
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            header, *body = list(csv.reader(file))
+        cells = [[(key, value) for key, value in zip(header, line, strict=False) if value] for line in body]
+        complete = [line for line, cell in zip(cells, body, strict=True) if len(cell) == len(header)]
+        rows = [{key: value if key in TEXT else float(value) for key, value in line} for line in complete]
+    except (ValueError, csv.Error) as error:
+        raise QseError(f"{path} is damaged ({error}): {CURE}") from error
+    if not all("name" in row for row in rows):
+        raise QseError(f"{path} is damaged (rows without a name): {CURE}")
+    return rows
 
 
 def _writable(folder: Path) -> None:

@@ -52,7 +52,11 @@ def model_table(path: Path) -> dict[str, Any]:
 
 def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
     """Build the network of a configuration, load averaged or plain weights, and return it with their header."""
-    network = build_network(model_table(config))
+    table = model_table(config)
+    try:
+        network = build_network(table)
+    except QseError as error:
+        raise QseError(f"{config}: {error}") from error
     tensors, header = load(weights)
     try:
         network.load_state_dict(averaged(tensors))

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
+from ..errors import QseError
 
 
 class MetricsLog:
@@ -49,8 +50,14 @@ class MetricsLog:
         path = self.folder / f"{table}.csv"
         if not path.exists():
             return []
-        with path.open(newline="") as file:
-            return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file, strict=True)]
+        except (ValueError, TypeError, csv.Error) as error:
+            raise QseError(f"{path} is damaged ({error}): correct it, or delete it and lose this curve") from error
+        if not all("step" in row for row in rows):
+            raise QseError(f"{path} is damaged (no column step): correct it, or delete it and lose this curve")
+        return rows
 
 
 def _text(value: float) -> str:

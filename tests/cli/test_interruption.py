@@ -54,6 +54,21 @@ def test_denoise_interrupted_leaves_nothing(here, name, status):
     assert err.splitlines()[-1] == "qse: interrupted: 1 of 3 written, a-enhanced.wav"
 
 
+def test_denoise_refuses_a_target_of_another_process(here):
+    """At once; and a process that is killed leaves no claim and nothing behind that the next one does not remove."""
+    make(here / "b.wav", 200_000)
+    first = start(ENDLESS, "b.wav", "-o", "two.wav")
+    assert first.stdout.readline() == "begun\n"
+    second = start(PLAIN, "b.wav", "-o", "two.wav", "--overwrite")
+    assert second.communicate(timeout=60)[1].startswith("qse: two.wav is being written by another process: wait")
+    assert second.returncode == 1
+    first.kill()
+    first.communicate()
+    third = start(PLAIN, "b.wav", "-o", "two.wav")
+    third.communicate(timeout=60)
+    assert third.returncode == 0 and tree(here) == ["b.wav", "two.wav"]
+
+
 def test_denoise_survives_many_signals(here):
     """An interpreter that ends while threads are inside the model would abort; see qse.runtime.batch.run."""
     make(here / "a.wav", 3_000_000)
@@ -69,17 +84,33 @@ def test_denoise_survives_many_signals(here):
     assert "terminate" not in process.stderr.read()
 
 
-def test_main_signal_waits_for_an_import(here):
-    module = """
+@pytest.mark.parametrize("name, status", [("SIGTERM", 143), ("SIGINT", 130)])
+def test_main_signal_waits_for_an_import(here, name, status):
+    module = f"""
 import os, signal
 try:
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.{name})
     list(range(100000))
-except SystemExit:
-    print("dropped, as callbacks of weak references do")
+except BaseException as error:
+    raise ImportError("as compiled modules do") from error
 print("imported")
 """
     (here / "slow.py").write_text(module)
     code = "import time, qse_cli.main as cli; cli.app = lambda: (__import__('slow'), time.sleep(60)); cli.main()"
+    signals = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    done = subprocess.run([sys.executable, "-c", signals + code], capture_output=True, text=True, timeout=50)
+    assert (done.stdout, done.stderr, done.returncode) == ("imported\n", "", status)
+
+
+def test_main_signal_after_the_end_prints_nothing(here):
+    code = """
+import os, signal, threading, time, qse_cli.main as cli
+def late():
+    threading.main_thread().join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+cli.app = threading.Thread(target=late).start
+cli.main()
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
-    assert (done.stdout, done.returncode) == ("imported\n", 143)
+    assert (done.stderr, done.returncode) == ("", 143)

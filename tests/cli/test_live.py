@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 import soundfile
@@ -32,6 +33,21 @@ def test_live_paced_records(command, models, noisy):
     assert status == 0 and f"recorded: {target}" in out
     assert time.monotonic() - begin > 0.5
     assert soundfile.info(target).channels == 4
+
+
+def test_live_measures_its_speed_at_the_priority_of_the_session(command, models, noisy, monkeypatch):
+    """A busy machine would count as a slow one otherwise, and its session would get no priority."""
+    entered = []
+
+    @contextmanager
+    def steady(urgent):
+        entered.append(urgent)
+        yield
+        entered.pop()
+
+    monkeypatch.setattr("qse.live.priority.steady", steady)
+    monkeypatch.setattr("qse.live.speed_check.advice", lambda *_: None if entered == [True] else "not urgent")
+    assert command("live", "--from", noisy, "--to", noisy.with_name("b.wav"), "--plain")[0::2] == (0, "")
 
 
 def test_live_refuses_to_record_into_its_files(command, models, noisy):
