@@ -99,14 +99,14 @@ class Sentiment:
             torch.manual_seed(seed)
             network = self.network(arm, words)
             optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
-            sizes = {"epochs": self.epochs, "batch": self.batch}
-            rows = train_classifier(network, *examples, optimizer, warmup=self.warmup, title=title, **sizes)
+            sizes: Row = {"epochs": self.epochs, "batch": self.batch}
+            rows = train_classifier(network, texts, held, optimizer, warmup=self.warmup, title=title, **sizes)
             save_file(network.state_dict(), _weights(out, arm, seed))
             curve = [{"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]} for r in rows]
             parameters = sum(parameter.numel() for parameter in network.layers.parameters())
             return {"accuracy %": curve[-1]["accuracy %"], "parameters": parameters}, curve
 
-        words, *examples = self.examples()
+        words, texts, held = self.examples()
         return run_all(out / "sentiment-runs.json", self, train)
 
     def _load(self, out: Path, arm: str, seed: int) -> TextClassifier:
