@@ -108,6 +108,7 @@ def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence
         axis.set_title(name, fontsize=9)
         axis.set_xticks(range(len(labels)), labels)
         axis.set_yticks(range(len(labels)), labels)
+        axis.set_xlabel("component")
         for row, values in enumerate(matrix.tolist()):
             for column, value in enumerate(values):
                 axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
