@@ -50,6 +50,7 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
+BANDS = ("wide", "full")
 BUILD, FILES = b"@BUILD@", b'"@FILES@"'  # placeholders in sw.js
 
 Site = dict[str, bytes]  # path below the root -> content
@@ -91,9 +92,10 @@ def build_site(offline: bool = False) -> Site:
     site = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
     if not {"index.html", "sw.js"} <= site.keys():
         raise QseError(f"{root} does not hold the page: install qse-speech again")
-    models = {f"models/{name}.onnx.gz": (name, content) for name, content in _models().items()}
-    site |= {url: gzip.compress(content, mtime=0) for url, (_, content) in models.items()}
-    entries = [{"name": name, "url": url, "sha256": _sha256(content)} for url, (name, content) in models.items()]
+    models = _models()
+    graphs = {_url(name, band): graph for name, bands in models.items() for band, graph in bands.items()}
+    site |= {url: gzip.compress(graph, mtime=0) for url, graph in graphs.items()}
+    entries = [{"name": name, **{band: _entry(name, band, bands) for band in BANDS}} for name, bands in models.items()]
     manifest = {"version": qse.__version__, "offline": offline, "models": entries}
     site["manifest.json"] = json.dumps(manifest, indent=1).encode()
     build = _sha256(json.dumps({name: _sha256(content) for name, content in site.items()}).encode())
@@ -102,12 +104,28 @@ def build_site(offline: bool = False) -> Site:
     return site
 
 
-def _models() -> dict[str, bytes]:
-    """The installed streaming models, checked and smallest first."""
-    from qse.runtime.zoo import available, find, load
+def _models() -> dict[str, dict[str, bytes]]:
+    """The graphs of the installed streaming models by band, checked; "full" only where there is one. Smallest first."""
+    from qse.runtime.bands import FULL_BAND
+    from qse.runtime.zoo import WIDE_BAND, available, find, load
 
-    models = {name: find(name).read_bytes() for name in available() if load(name).streams}
-    return dict(sorted(models.items(), key=lambda model: len(model[1])))
+    models = {}
+    for name in available():
+        paths = {band: find(name, rate) for band, rate in zip(BANDS, (WIDE_BAND, FULL_BAND), strict=True)}
+        if paths["wide"] == paths["full"]:
+            del paths["full"]
+        if all(load(path).streams for path in paths.values()):
+            models[name] = {band: path.read_bytes() for band, path in paths.items()}
+    return dict(sorted(models.items(), key=lambda model: len(model[1]["wide"])))
+
+
+def _url(name: str, band: str) -> str:
+    return f"models/{name}{'-48k' if band == 'full' else ''}.onnx.gz"
+
+
+def _entry(name: str, band: str, bands: Mapping[str, bytes]) -> dict[str, str] | None:
+    """What the page knows of a graph; None where the model has none for this band."""
+    return {"url": _url(name, band), "sha256": _sha256(bands[band])} if band in bands else None
 
 
 def _sha256(content: bytes) -> str:

@@ -17,9 +17,9 @@ const toBase64 = async (blob) => {
 };
 const fromBase64 = (text) => new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]);
 const modelOf = async (name) => {
-  const { models } = await (await fetch("manifest.json")).json();
-  const model = models.find((model) => model.name === name);
-  return { ...model, url: new URL(model.url, document.baseURI).href };
+  const { modelsOf } = await import("/model/bands.js");
+  const manifest = await (await fetch("manifest.json")).json();
+  return modelsOf(manifest, document.baseURI).find((model) => model.name === name);
 };
 """
 
@@ -27,6 +27,12 @@ const modelOf = async (name) => {
 def noisy_voice(seconds: float = 3.0) -> np.ndarray:
     """A voice in hiss, float32 at 16 kHz."""
     clean = voice(seconds)
+    return (clean + 0.02 * hiss(len(clean), 7)).astype(np.float32)
+
+
+def full_band_voice(seconds: float = 2.0) -> np.ndarray:
+    """A voice in hiss up to 24 kHz, float32 at 48 kHz."""
+    clean = np.repeat(voice(seconds), 3)  # with images of the voice above 8 kHz
     return (clean + 0.02 * hiss(len(clean), 7)).astype(np.float32)
 
 

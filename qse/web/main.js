@@ -2,6 +2,7 @@
 
 import { FilesView } from "./files/view.js";
 import { LiveView } from "./live/view.js";
+import { modelsOf } from "./model/bands.js";
 
 const LARGEST_LIMIT = 41; // of the slider: its last step means no limit
 const DEFAULT_MODEL = "live-base";
@@ -25,19 +26,25 @@ function show(problem) {
 class Settings extends EventTarget {
   constructor(models) {
     super();
-    this.models = models.map((model) => ({ ...model, url: new URL(model.url, document.baseURI).href }));
+    this.models = models;
     const rank = (i) => (i === 0 ? "fastest" : i === models.length - 1 ? "best quality" : "balanced");
     const text = ({ name }, i) => (models.length > 1 ? `${name} · ${rank(i)}` : name);
     $("model").replaceChildren(...this.models.map((model, i) => new Option(text(model, i), model.name)));
     $("model").value = this.models.some(({ name }) => name === DEFAULT_MODEL) ? DEFAULT_MODEL : this.models[0].name;
     $("model").disabled = false;
     $("model").addEventListener("change", () => this.announce("model"));
+    $("band").addEventListener("change", () => this.announce("band"));
     $("strength").addEventListener("input", () => this.announce("strength"));
     this.showStrength();
   }
 
   get model() {
     return this.models.find(({ name }) => name === $("model").value);
+  }
+
+  /** "wide", or null: by the sample rate of the sound. */
+  get band() {
+    return $("band").value || null;
   }
 
   /** Attenuation limit in dB; null: none. */
@@ -95,10 +102,10 @@ async function start() {
   } catch {
     return show("The list of models cannot be read: start the page with `qse web`, or export it again.");
   }
-  const settings = new Settings(manifest.models);
+  const settings = new Settings(modelsOf(manifest, document.baseURI));
   new FilesView(settings);
   new LiveView(settings);
-  $("about").textContent = `qse ${manifest.version}, Apache-2.0. It contains ONNX Runtime (MIT).`;
+  $("about").textContent = `qse ${manifest.version}, Apache-2.0. It contains ONNX Runtime (MIT) and Mediabunny (MPL-2.0).`;
   if (manifest.offline) navigator.serviceWorker?.register("sw.js").catch(() => {});
   document.documentElement.dataset.ready = "true";
 }

@@ -21,12 +21,12 @@ FLAGS = (
     "--use-fake-ui-for-media-stream",
     "--autoplay-policy=no-user-gesture-required",
 )
-ENHANCE = f"""async ({{ wav, name, strength, format }}) => {{
+ENHANCE = f"""async ({{ wav, name, strength, format, band }}) => {{
   {PAGE_FUNCTIONS}
   const {{ RemoteWorker }} = await import("/rpc.js");
   const worker = (globalThis.worker ??= new RemoteWorker("/files/worker.js"));
   const noisy = fromBase64(wav);
-  const {{ blob: enhanced }} = await worker.call("enhanceFile", {{ blob: noisy, model: await modelOf(name) }});
+  const {{ blob: enhanced }} = await worker.call("enhanceFile", {{ blob: noisy, model: await modelOf(name), band }});
   const result = await worker.call("encodeFile", {{ noisy, enhanced, strength, format }});
   return toBase64(result);
 }}"""
@@ -90,10 +90,11 @@ def shared_page(chromium, address):
 
 @pytest.fixture
 def enhance_in_page(shared_page):
-    """Enhance a file in the page's worker: call(wav, model, strength=None, format="float32") -> (samples, rate)."""
+    """Enhance a file in the page's worker: call(wav, model, strength=None, form="float32", band=None)."""
 
-    def call(wav: bytes, name: str, strength: float | None = None, form: str = "float32"):
-        values = {"wav": to_base64(wav), "name": name, "strength": strength, "format": form}
+    def call(wav: bytes, name: str, strength: float | None = None, form: str = "float32", band: str | None = None):
+        """Return (samples, sample rate)."""
+        values = {"wav": to_base64(wav), "name": name, "strength": strength, "format": form, "band": band}
         return from_wav(base64.b64decode(shared_page.evaluate(ENHANCE, values)))
 
     return call

@@ -4,33 +4,36 @@ import numpy as np
 import pytest
 import soundfile
 import soxr
-from browser import from_wav, noisy_voice, to_base64, to_wav, wait
+from browser import from_wav, full_band_voice, noisy_voice, to_wav, wait
 from speech import SAMPLE_RATE
 
 import qse
 
+FULL_BAND = 48000
 STEREO = np.stack([noisy_voice(), 0.5 * noisy_voice()[::-1]], axis=1)
 MODELS = ("live-tiny", "live-base", "live-large")
-READ_RECORDING = """async ([name, text]) => {
-  const { RemoteWorker } = await import("/rpc.js");
-  const { openRecording } = await import("/files/decode.js");
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const { sampleRate, channels, frames } = await openRecording(new Blob([bytes]), new RemoteWorker("/files/worker.js"));
-  return [sampleRate, channels, frames];
-}"""
 
 
 def snr(found: np.ndarray, wanted: np.ndarray) -> float:
     return 10 * np.log10((wanted**2).sum() / ((found - wanted) ** 2).sum())
 
 
+@pytest.mark.parametrize("rate", [SAMPLE_RATE, FULL_BAND])
 @pytest.mark.parametrize("name", MODELS)
-def test_file_output_equals_python(enhance_in_page, name):
-    wav = to_wav(noisy_voice(), SAMPLE_RATE)
-    enhanced, rate = enhance_in_page(wav, name)
-    wanted = qse.denoise(from_wav(wav)[0], SAMPLE_RATE, name)
-    assert rate == SAMPLE_RATE and enhanced.shape == wanted.shape
+def test_file_output_equals_python(enhance_in_page, name, rate):
+    """At the rates of the two graphs of a model nothing is resampled."""
+    wav = to_wav(full_band_voice() if rate == FULL_BAND else noisy_voice(), rate)
+    enhanced, found_rate = enhance_in_page(wav, name)
+    wanted = qse.denoise(from_wav(wav)[0], rate, name)
+    assert found_rate == rate and enhanced.shape == wanted.shape
     np.testing.assert_allclose(enhanced, wanted, rtol=0, atol=1e-6)
+
+
+def test_file_band_wide_takes_the_other_graph(enhance_in_page):
+    wav = to_wav(full_band_voice(), FULL_BAND, "FLOAT")
+    wanted = qse.denoise(from_wav(wav)[0], FULL_BAND, qse.load("live-tiny", sample_rate=SAMPLE_RATE))
+    assert snr(enhance_in_page(wav, "live-tiny", band="wide")[0], wanted) > 50
+    assert snr(enhance_in_page(wav, "live-tiny")[0], wanted) < 40
 
 
 @pytest.mark.parametrize("rate, least", [(44100, 50), (48000, 50), (8000, 40), (11025, 40), (44101, 50)])
@@ -64,17 +67,6 @@ def test_file_output_of_short_recordings(enhance_in_page, seconds):
     noisy = noisy_voice()[: int(seconds * SAMPLE_RATE)]
     enhanced, _ = enhance_in_page(to_wav(noisy, SAMPLE_RATE, "FLOAT"), "live-tiny")
     np.testing.assert_allclose(enhanced, qse.denoise(noisy, SAMPLE_RATE, "live-tiny"), rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "form, subtype, rate",
-    [("FLAC", "PCM_16", 44100), ("FLAC", "PCM_24", 96000), ("OGG", "VORBIS", 32000), ("MP3", "MPEG_LAYER_III", 22050)],
-)
-def test_open_recording_keeps_rate_and_channels(page, form, subtype, rate):
-    audio = soxr.resample(STEREO, SAMPLE_RATE, rate)
-    found_rate, channels, frames = page.evaluate(READ_RECORDING, ["x", to_base64(to_wav(audio, rate, subtype, form))])
-    assert (found_rate, channels) == (rate, 2)
-    assert abs(frames - len(audio)) <= (4 * 1152 if form == "MP3" else 0)  # MP3 pads its first and last frames
 
 
 def all_done(page) -> None:
@@ -121,6 +113,21 @@ WRONG = {
     "nan.wav": (to_wav(np.full(100, np.nan, np.float32), SAMPLE_RATE, "FLOAT"), "samples that are not numbers"),
     "integers.wav": (to_wav(np.full(100, 20000, np.float32), SAMPLE_RATE, "FLOAT"), "far above full scale"),
 }
+
+
+def test_page_enhances_again_with_another_bandwidth(page, tmp_path):
+    """Only what has more than 8 kHz is cleaned again."""
+    soundfile.write(tmp_path / "a.wav", full_band_voice(), FULL_BAND)
+    soundfile.write(tmp_path / "b.wav", noisy_voice(), SAMPLE_RATE)
+    page.select_option("#model", "live-tiny")
+    page.set_input_files("#file-input", [tmp_path / "a.wav", tmp_path / "b.wav"])
+    states = page.locator(".file-state")
+    all_done(page)
+    before = states.all_inner_texts()
+    assert "cleaned with live-tiny, " in before[0] and "cleaned with live-tiny, " in before[1]
+    page.select_option("#band", "wide")
+    wait(page, "document.querySelector('.file-state').textContent.includes('cleaned with live-tiny up to 8 kHz')")
+    assert states.nth(1).inner_text() == before[1]
 
 
 def test_page_says_what_is_wrong_with_files(page, tmp_path):

@@ -64,7 +64,7 @@ def test_export_works_without_the_network(chromium, static_host, recording):
         wait(page, f"{STATE}.includes('cleaned with {model}')")
     page.click("#tab-live")
     page.click("#live-start")
-    wait(page, "document.getElementById('live-status').textContent.includes('Cleaning')")
+    wait(page, "/Cleaning|too slow/.test(document.getElementById('live-status').textContent)")
     context.close()
 
 

@@ -15,6 +15,7 @@ from qse_cli.web import HEADERS, build_site, make_server, write_site
 
 import qse
 from qse.errors import QseError
+from qse.runtime.zoo import find
 
 WEB = Path(qse.__file__).parent / "web"
 
@@ -76,13 +77,33 @@ def test_server_port_in_use_is_one_sentence(site):
 def test_site_lists_streaming_models_with_checksums(models):
     """The installed models, those of QSE_MODELS first; smallest first."""
     site = build_site()
-    entries = json.loads(site["manifest.json"])["models"]
-    assert {"live-base", "recurrent", "live-tiny"} <= {entry["name"] for entry in entries}
-    graphs = {entry["name"]: gzip.decompress(site[entry["url"]]) for entry in entries}
+    entries = {entry["name"]: entry for entry in json.loads(site["manifest.json"])["models"]}
+    assert {"live-base", "recurrent", "live-tiny"} <= entries.keys()
+    graphs = {name: gzip.decompress(site[entry["wide"]["url"]]) for name, entry in entries.items()}
     assert list(graphs) == sorted(graphs, key=lambda name: len(graphs[name]))
-    for entry in entries:
-        assert entry["sha256"] == hashlib.sha256(graphs[entry["name"]]).hexdigest()
+    for name, entry in entries.items():
+        assert entry["wide"]["sha256"] == hashlib.sha256(graphs[name]).hexdigest()
     assert graphs["live-base"] == (models / "live-base" / "model.onnx").read_bytes()
+
+
+def test_site_holds_both_graphs_of_a_model(zoo, monkeypatch):
+    """The full-band graph where there is one."""
+    monkeypatch.setenv("QSE_MODELS", str(zoo))
+    site = build_site()
+    entries = {entry["name"]: entry for entry in json.loads(site["manifest.json"])["models"]}
+    assert entries["recurrent"]["full"] is None
+    full = entries["live-tiny"]["full"]
+    graph = find("live-tiny", 48000).read_bytes()
+    assert find("live-tiny", 48000) != find("live-tiny") and gzip.decompress(site[full["url"]]) == graph
+    assert full["sha256"] == hashlib.sha256(graph).hexdigest()
+
+
+def test_first_visit_loads_at_most_5_megabytes(site):
+    """Compressed: the page, the runtime, and live-base for either bandwidth or both."""
+    models = ("models/live-base.onnx.gz", "models/live-base-48k.onnx.gz")
+    names = [name for name in site if name in models or not name.startswith("models/")]
+    later = ("vendor/mediabunny.min.mjs", "sw.js")  # with the first compressed file; of exported pages only
+    assert sum(len(gzip.compress(site[name])) for name in names if name not in later) < 5e6
 
 
 def test_export_writes_the_site(site, tmp_path):
@@ -127,6 +148,10 @@ def test_vendored_runtime_has_its_checksums():
     assert hashlib.sha256(wasm).hexdigest() in script
     version = re.search(r'VERSION = "(.+)"', script)[1]
     assert f"ONNX Runtime Web v{version}" in (vendor / "ort.wasm.bundle.min.mjs").read_text(encoding="utf-8")[:100]
+    assert {line.split()[1] for line in (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines()} == {
+        path.name for path in vendor.iterdir() if path.name not in ("README.md", "SHA256SUMS", "LICENSE.mediabunny")
+    }
+    assert "Mozilla Public License" in (vendor / "LICENSE.mediabunny").read_text(encoding="utf-8")
     assert "MIT License" in (vendor / "LICENSE.onnxruntime").read_text(encoding="utf-8")
 
 

@@ -1,5 +1,6 @@
 /** The recordings mode: a list of files, each enhanced in the background, with download and playback. */
 
+import { graphFor } from "../model/bands.js";
 import { RemoteWorker } from "../rpc.js";
 import { openRecording } from "./decode.js";
 import { ListenView, clock } from "./listen.js";
@@ -51,6 +52,11 @@ class FileRow {
     this.node.classList.toggle("failed", state === "failed");
   }
 
+  reading(done) {
+    this.progress.value = done;
+    this.text.textContent = `Reading ${Math.floor(100 * done)} %`;
+  }
+
   describe() {
     const { sampleRate, channels, frames } = this.recording;
     const layout = channels === 1 ? "mono" : channels === 2 ? "stereo" : `${channels} channels`;
@@ -69,7 +75,7 @@ export class FilesView {
     this.connectDrop();
     $("download-all").addEventListener("click", () => this.downloadAll());
     settings.addEventListener("change", ({ detail }) => {
-      if (detail === "model") this.enhanceAgain();
+      if (detail !== "strength") this.enhanceAgain();
     });
   }
 
@@ -127,7 +133,7 @@ export class FilesView {
     const worker = (row.worker = this.idle.pop() ?? new RemoteWorker(WORKER));
     row.show("working", "Reading");
     try {
-      row.recording ??= await openRecording(row.file, this.helper);
+      row.recording ??= await openRecording(row.file, worker, ({ done }) => row.reading(done));
       await this.run(row, worker);
       this.idle.push(worker);
     } catch (error) {
@@ -141,17 +147,19 @@ export class FilesView {
   }
 
   async run(row, worker) {
-    const { model } = this.settings;
+    const { model, band } = this.settings;
     const { blob, frames, sampleRate } = row.recording;
+    row.graph = graphFor(model, sampleRate, band);
     row.progress.removeAttribute("value");
     row.show("working", `${row.describe()} · loading ${model.name}`);
-    const result = await worker.call("enhanceFile", { blob, model }, ({ done }) => {
+    const result = await worker.call("enhanceFile", { blob, model, band }, ({ done }) => {
       row.progress.value = done;
       row.show("working", `${row.describe()} · ${Math.floor(100 * done)} % with ${model.name}`);
     });
-    row.result = { name: row.name, noisy: blob, enhanced: result.blob, model };
+    row.result = { name: row.name, noisy: blob, enhanced: result.blob };
     const speed = frames / sampleRate / result.seconds;
-    row.show("done", `${row.describe()} · cleaned with ${model.name}, ${speed.toFixed(speed < 10 ? 1 : 0)} times as fast as playback`);
+    const limited = result.bandwidth < sampleRate / 2 ? ` up to ${result.bandwidth / 1000} kHz` : "";
+    row.show("done", `${row.describe()} · cleaned with ${model.name}${limited}, ${speed.toFixed(speed < 10 ? 1 : 0)} times as fast as playback`);
     if (!this.current || this.current === row) await this.listen(row);
   }
 
@@ -194,10 +202,11 @@ export class FilesView {
     this.refresh();
   }
 
-  /** Enhance all recordings with the model that is now chosen. */
+  /** Enhance again all recordings for which the settings now ask for another graph. */
   enhanceAgain() {
+    const { model, band } = this.settings;
     for (const row of this.rows) {
-      if (row.state === "failed") continue;
+      if (!row.graph || row.graph.url === graphFor(model, row.recording.sampleRate, band).url) continue;
       row.worker?.close();
       row.show("waiting", "Waiting");
     }

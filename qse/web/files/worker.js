@@ -1,43 +1,40 @@
 /** The worker of the recordings: enhances, mixes and encodes in the background. Recordings are Blobs of WAV files. */
 
 import { spectrogram } from "../audio/spectrum.js";
-import { FileError, WavReader, encode, wavHeader } from "../audio/wav.js";
+import { FileError, WavReader } from "../audio/wav.js";
+import { WavWriter } from "../audio/wav_writer.js";
+import { graphFor } from "../model/bands.js";
 import { enhance } from "../model/enhance.js";
 import { keptShare, mix } from "../model/model_stream.js";
 import { loadEngine } from "../model/runtime.js";
 import { serve } from "../rpc.js";
+import { decodeMedia } from "./media.js";
 
 const BLOCK = 1 << 16;
-const engines = new Map(); // name of the model -> promise of its Engine
+const engines = new Map(); // address of a graph -> promise of its Engine
 
-function engineOf(model) {
-  if (!engines.has(model.name)) engines.set(model.name, loadEngine(model));
-  const engine = engines.get(model.name);
-  engine.catch(() => engines.delete(model.name)); // the next file tries again
+function engineOf(graph) {
+  if (!engines.has(graph.url)) engines.set(graph.url, loadEngine(graph));
+  const engine = engines.get(graph.url);
+  engine.catch(() => engines.delete(graph.url)); // the next file tries again
   return engine;
 }
 
-function loudest(channels) {
-  return channels.reduce((peak, samples) => samples.reduce((top, x) => Math.max(top, Math.abs(x)), peak), 0);
-}
-
-/** Return a WAV (32-bit float, no attenuation limit) of the enhanced recording, and its processing time. */
-async function enhanceFile({ blob, model }, progress) {
+/**
+ * Return a WAV (32-bit float, no attenuation limit) of the enhanced recording, its processing time in seconds, and the
+ * bandwidth of the model in Hz. `model` and `band` as in `graphFor`.
+ */
+async function enhanceFile({ blob, model, band }, progress) {
   const reader = await WavReader.open(blob);
-  const engine = await engineOf(model);
-  const layout = { ...reader, format: "float32" };
-  const parts = [wavHeader(layout)];
+  const engine = await engineOf(graphFor(model, reader.sampleRate, band));
+  const writer = new WavWriter({ ...reader, format: "float32" });
   const began = performance.now();
-  let done = 0;
-  let peak = 0;
   for await (const block of enhance(reader, engine)) {
-    parts.push(new Blob([encode(block, "float32")])); // which the browser may move to disk
-    done += block[0].length;
-    peak = Math.max(peak, loudest(block));
-    progress({ done: done / reader.frames });
+    writer.add(block);
+    progress({ done: writer.frames / reader.frames });
   }
   const seconds = (performance.now() - began) / 1000;
-  return { blob: new Blob(parts, { type: "audio/wav" }), seconds, peak };
+  return { blob: writer.finish(), seconds, bandwidth: engine.sampleRate / 2 };
 }
 
 /** Return readers of the noisy and the enhanced recording and a function that reads their mixture. */
@@ -56,12 +53,12 @@ async function mixer({ noisy, enhanced, strength }) {
 /** Return the WAV to download: the mixture for the attenuation limit `strength`, in `format` of FORMATS. */
 async function encodeFile({ noisy, enhanced, strength, format }, progress) {
   const { after, read } = await mixer({ noisy, enhanced, strength });
-  const parts = [wavHeader({ ...after, format })];
-  for (let start = 0; start < after.frames; start += BLOCK) {
-    parts.push(new Blob([encode(await read(start, BLOCK), format)]));
-    progress({ done: start / after.frames });
+  const writer = new WavWriter({ ...after, format });
+  while (writer.frames < after.frames) {
+    writer.add(await read(writer.frames, BLOCK));
+    progress({ done: writer.frames / after.frames });
   }
-  return new Blob(parts, { type: "audio/wav" });
+  return writer.finish();
 }
 
 /** Report the columns of a spectrogram, from `first` on, some at a time. */
@@ -90,4 +87,6 @@ async function describe({ blob }) {
   return { sampleRate, channels, frames, format };
 }
 
-serve({ describe, drawSpectrogram, encodeFile, enhanceFile });
+const decode = ({ blob }, progress) => decodeMedia(blob, progress);
+
+serve({ decode, describe, drawSpectrogram, encodeFile, enhanceFile });

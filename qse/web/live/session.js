@@ -1,10 +1,13 @@
 /** One run of the microphone mode: microphone, audio thread, worker, output device. */
 
+import { graphFor } from "../model/bands.js";
 import "./ring.js";
 
 const CAPACITY = 1 << 16; // samples of a shared ring
 const ANSWER_SECONDS = 5; // without figures of the worker, after which it counts as failed
 const RESUME_MS = 3000;
+const TAPS_MS = 2000;
+const STOP_MS = 20000; // for a worker that is behind: its recording must not be lost
 const LIMIT_SECONDS = 0.5; // of sound under way, before input is dropped
 
 /** Audio constraints: the browser's own processing would run before the model and change what it gets. */
@@ -29,7 +32,7 @@ async function openMicrophone(deviceId) {
 }
 
 /**
- * Options: `model`, `settings` (strength, bypass), `deviceId`, `sinkId`, `play` (false: no playback), `buffer` in
+ * Options: `model` and `band` (see `graphFor`), `settings` (strength, bypass), `deviceId`, `sinkId`, `play` (false: no playback), `buffer` in
  * seconds; for tests `transport` ("shared" or "messages"), `sampleRate` and `tap`.
  *
  * `onUpdate(changes)` is called with figures, `dropouts`, `recording`, `error` (a sentence; the session has ended).
@@ -39,7 +42,7 @@ export class LiveSession {
     this.options = options;
     this.onUpdate = onUpdate;
     this.transport = options.transport ?? (globalThis.crossOriginIsolated ? "shared" : "messages");
-    this.closed = false;
+    this.closed = this.stopping = false;
   }
 
   /** Open everything. Error with a sentence for the user; nothing stays open then. */
@@ -69,9 +72,11 @@ export class LiveSession {
   }
 
   startWorker() {
-    const { model, settings } = this.options;
+    const { model, band, settings } = this.options;
     const { sampleRate } = this.context;
-    const messages = { model, settings, sampleRate, rings: null, port: null };
+    const microphone = this.stream.getAudioTracks()[0].getSettings().sampleRate ?? sampleRate;
+    const graph = graphFor(model, Math.min(sampleRate, microphone), band);
+    const messages = { graph, settings, sampleRate, rings: null, port: null };
     const transfer = [];
     if (this.transport === "shared") {
       messages.rings = { input: Ring.memory(CAPACITY, true), output: Ring.memory(CAPACITY, true) };
@@ -168,12 +173,16 @@ export class LiveSession {
   /** End the session, a running recording first. With the option `tap`, return what the audio thread kept. */
   async stop() {
     if (this.closed) return null;
+    this.stopping = true;
     const taps = new Promise((resolve) => (this.onTaps = resolve));
     const stopped = new Promise((resolve) => (this.onStopped = resolve));
     this.node.port.postMessage({ stop: true });
     this.worker.postMessage({ action: "stop" });
-    const timeout = new Promise((resolve) => setTimeout(resolve, 2000, null));
-    const [kept] = await Promise.all([Promise.race([taps, timeout]), Promise.race([stopped, timeout])]);
+    const timeout = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds, null));
+    const [kept] = await Promise.all([
+      Promise.race([taps, timeout(TAPS_MS)]),
+      Promise.race([stopped, timeout(STOP_MS)]),
+    ]);
     this.close();
     return kept;
   }

@@ -15,6 +15,7 @@ export class LiveView {
   constructor(settings) {
     this.settings = settings;
     this.session = null;
+    this.outdated = false; // whether a setting has changed that needs a restart
     this.recordings = 0;
     this.bypassInputs = [...document.getElementsByName("bypass")];
     $("live-start").addEventListener("click", () => (this.session ? this.stop() : this.start()));
@@ -23,7 +24,7 @@ export class LiveView {
     for (const id of ["input-device", "output-device", "buffer"]) {
       $(id).addEventListener("change", () => this.restart());
     }
-    settings.addEventListener("change", ({ detail }) => (detail === "model" ? this.restart() : this.apply()));
+    settings.addEventListener("change", ({ detail }) => (detail === "strength" ? this.apply() : this.restart()));
     addEventListener("click", () => this.paused && this.session?.context.resume());
     navigator.mediaDevices?.addEventListener?.("devicechange", () => this.listDevices());
     this.listDevices();
@@ -53,6 +54,7 @@ export class LiveView {
     const sink = $("output-device").value;
     return {
       model: this.settings.model,
+      band: this.settings.band,
       settings: { strength: this.settings.strength, bypass: this.bypass },
       deviceId: $("input-device").value,
       sinkId: sink === "none" ? "" : sink,
@@ -67,6 +69,7 @@ export class LiveView {
     $("live-start").disabled = true;
     const session = new LiveSession(this.options(), (changes) => session === this.session && this.update(changes));
     this.session = session;
+    this.outdated = false;
     this.rtf = 0;
     this.paused = null;
     try {
@@ -79,11 +82,13 @@ export class LiveView {
       this.status(error.message, true);
     }
     $("live-start").disabled = false;
+    if (this.outdated) await this.restart();
   }
 
   async stop() {
     const { session } = this;
     $("live-start").disabled = true;
+    this.status("Stopping.");
     await session.stop(); // which hands over a running recording
     if (this.session === session) this.session = null;
     this.show(false);
@@ -91,7 +96,9 @@ export class LiveView {
     $("live-start").disabled = false;
   }
 
+  /** Start again with the present settings, if the microphone runs; while it starts, do so afterwards. */
   async restart() {
+    this.outdated = true;
     if (!this.session || $("live-start").disabled) return;
     await this.stop();
     await this.start();
@@ -130,7 +137,7 @@ export class LiveView {
     }
     if (recording) this.addRecording(recording);
     if (paused !== undefined) this.paused = paused;
-    if (figures) this.showFigures(figures);
+    if (figures && !this.session.stopping) this.showFigures(figures);
     if (dropouts) this.showTransport(dropouts, latency);
   }
 
@@ -142,13 +149,13 @@ export class LiveView {
     this.rtf = hop.p50 / period;
     $("figure-rtf").textContent = this.rtf.toFixed(2);
     $("figure-rtf").title = `${hop.p50.toFixed(2)} ms per hop of ${period} ms (median), ${hop.p99.toFixed(2)} ms (99th percentile)`;
-    const { name } = this.settings.model;
+    const { name, bandwidth } = this.session.model;
     if (this.paused) this.status(`The sound is ${this.paused}: click the page, or check the output device.`, true);
     else if (silent > SILENT_SECONDS) this.status("The microphone delivers silence: is it muted, or the wrong one?", true);
-    else if (this.rtf > SLOW_RTF) this.status(`${name} is too slow on this device: choose a faster model.`, true);
     else if (this.bypass) this.status("Bypass: the microphone is played as it is.", true);
     else if (this.settings.strength === 0) this.status("Noise reduction is 0 dB: the microphone is played as it is.", true);
-    else this.status(`Cleaning with ${name}${resets ? `; the model was reset ${resets} times` : ""}.`);
+    else if (this.rtf > SLOW_RTF) this.status(`${name} is too slow on this device: choose a faster model.`, true);
+    else this.status(`Cleaning with ${name} up to ${bandwidth / 1000} kHz${resets ? `; the model was reset ${resets} times` : ""}.`);
   }
 
   showTransport({ underruns, dropped, skipped }, { input, pipeline, model, output, total }) {

@@ -60,14 +60,15 @@ function runMessages(port) {
   };
 }
 
-async function start({ model, settings, rings, port, ...options }) {
+async function start({ graph, settings, rings, port, ...options }) {
   sampleRate = options.sampleRate;
-  const engine = await loadEngine(model);
+  const engine = await loadEngine(graph);
   pipeline = new LivePipeline(engine, sampleRate, settings);
   await warmUp(engine);
   running = true;
   const { name, latency, hopLength } = engine;
-  self.postMessage({ ready: { name, latency: latency / engine.sampleRate, hop: hopLength / engine.sampleRate } });
+  const seconds = { latency: latency / engine.sampleRate, hop: hopLength / engine.sampleRate };
+  self.postMessage({ ready: { name, bandwidth: engine.sampleRate / 2, ...seconds } });
   setInterval(() => self.postMessage({ figures: pipeline.figures() }), FIGURES_MS);
   if (rings) await runShared(rings);
   else runMessages(port);

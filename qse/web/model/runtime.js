@@ -49,13 +49,13 @@ async function start() {
   ort.env.logLevel = "error";
 }
 
-/** Return the Engine of a model `{name, url, sha256}`. Error with a sentence for the user. */
-export async function loadEngine(model) {
+/** Return the Engine of a graph `{name, url, sha256}`. Error with a sentence for the user. */
+export async function loadEngine(graph) {
   ready ??= start();
-  const [compressed] = await Promise.all([fetchBytes(model.url), ready]);
+  const [compressed] = await Promise.all([fetchBytes(graph.url), ready]);
   const bytes = await gunzip(compressed);
-  if (model.sha256 && (await sha256(bytes)) !== model.sha256) {
-    throw new Error(`The model ${model.name} is damaged or of another version than this page. ${RELOAD}`);
+  if (graph.sha256 && (await sha256(bytes)) !== graph.sha256) {
+    throw new Error(`The model ${graph.name} is damaged or of another version than this page. ${RELOAD}`);
   }
   return Engine.create(ort, bytes);
 }

@@ -1,0 +1,34 @@
+/** Read how many samples an MP3 encoder put around the sound: Mediabunny leaves them in. */
+
+const FIRST = 4096; // bytes that hold the first frame
+const DECODER_DELAY = 529; // samples, of every MP3 decoder
+const INFO = 0x496e666f; // "Info", of a constant bit rate
+const XING = 0x58696e67; // "Xing", of a variable bit rate
+
+async function viewOf(blob, start, length) {
+  return new DataView(await blob.slice(start, start + length).arrayBuffer());
+}
+
+/** Return the length of the ID3v2 tag at the beginning of a file, in bytes. */
+async function tagLength(blob) {
+  const view = await viewOf(blob, 0, 10);
+  if (view.byteLength < 10 || view.getUint32(0) >>> 8 !== 0x494433) return 0; // "ID3"
+  const size = [6, 7, 8, 9].reduce((sum, at) => (sum << 7) | view.getUint8(at), 0);
+  return size + 10;
+}
+
+/**
+ * Return how many samples of a decoded MP3 to leave out at its beginning and in all, as the tag of its encoder (LAME and
+ * others) says; zeros where there is none.
+ */
+export async function encoderDelay(blob) {
+  const view = await viewOf(blob, await tagLength(blob), FIRST);
+  const places = [13, 21, 36]; // of the tag in the first frame, by version and channels
+  const at = places.find((at) => at + 144 < view.byteLength && [INFO, XING].includes(view.getUint32(at)));
+  if (at === undefined) return { start: 0, total: 0 };
+  const flags = view.getUint32(at + 4);
+  const optional = [4, 4, 100, 4].reduce((sum, bytes, bit) => sum + (flags & (1 << bit) ? bytes : 0), 0);
+  const both = view.getUint32(at + 8 + optional + 20) & 0xffffff; // 12 bits each: delay, padding
+  const delay = both >> 12;
+  return delay ? { start: delay + DECODER_DELAY, total: delay + (both & 0xfff) } : { start: 0, total: 0 };
+}

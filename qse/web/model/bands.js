@@ -1,0 +1,17 @@
+/** Choose between the wide-band and the full-band graph of a model, by the rule of `qse denoise`. */
+
+const WIDE_BAND = 16000; // Hz: sound at a higher sample rate is for the full-band graph
+
+/** Return the models of `manifest`, with the addresses of their graphs made absolute. */
+export function modelsOf(manifest, base) {
+  const absolute = (graph) => graph && { ...graph, url: new URL(graph.url, base).href };
+  return manifest.models.map(({ name, wide, full }) => ({ name, wide: absolute(wide), full: absolute(full) }));
+}
+
+/**
+ * Return the graph `{name, url, sha256}` of a model for sound at `sampleRate` in Hz. `band` "wide": the wide-band graph
+ * for all sound; null: by sample rate. A model without a full-band graph (`full` is null) has one for all sound.
+ */
+export function graphFor({ name, wide, full }, sampleRate, band = null) {
+  return { name, ...(full && band !== "wide" && sampleRate > WIDE_BAND ? full : wide) };
+}

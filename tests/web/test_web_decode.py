@@ -1,0 +1,71 @@
+"""Compressed recordings in the browser: the samples of other decoders, with the rate and channels of the file."""
+
+import base64
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import soundfile
+import soxr
+from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, to_base64, to_wav
+from speech import SAMPLE_RATE
+
+STEREO = np.stack([noisy_voice(), 0.5 * noisy_voice()[::-1]], axis=1)
+DECODE = f"""async ({{ text, atOnce }}) => {{
+  {PAGE_FUNCTIONS}
+  const {{ RemoteWorker }} = await import("/rpc.js");
+  const {{ openRecording }} = await import("/files/decode.js");
+  const worker = new RemoteWorker("/files/worker.js");
+  const call = (method, values, progress) => worker.call(method, values, progress);
+  const rateOnly = async (...values) => ({{ sampleRate: (await call(...values)).sampleRate }}); // without WebCodecs
+  const other = {{ call: (method, ...rest) => (method === "decode" && atOnce ? rateOnly : call)(method, ...rest) }};
+  const recording = await openRecording(fromBase64(text), other);
+  worker.close();
+  return {{ ...recording, blob: null, wav: await toBase64(recording.blob) }};
+}}"""
+
+
+def decode(page, content: bytes, at_once: bool = False) -> tuple[np.ndarray, int]:
+    """The samples and the rate of a file as the page reads it."""
+    found = page.evaluate(DECODE, {"text": to_base64(content), "atOnce": at_once})
+    samples, rate = from_wav(base64.b64decode(found["wav"]))
+    assert (rate, *samples.shape) == (found["sampleRate"], found["frames"], found["channels"])
+    return samples, rate
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize(
+    "form, subtype, rate",
+    [
+        ("FLAC", "PCM_16", 44100),
+        ("FLAC", "PCM_24", 96000),
+        ("OGG", "VORBIS", 32000),
+        ("OGG", "OPUS", 48000),
+        ("MP3", "MPEG_LAYER_III", 44100),
+        ("MP3", "MPEG_LAYER_III", 22050),
+        ("WAV", "ULAW", 8000),
+    ],
+)
+def test_compressed_file_is_read_as_libsndfile_reads_it(shared_page, form, subtype, rate, at_once):
+    """In pieces, and at once as where a browser has no WebCodecs, whose 16-bit samples have another scale."""
+    content = to_wav(soxr.resample(STEREO, SAMPLE_RATE, rate), rate, subtype, form)
+    found, found_rate = decode(shared_page, content, at_once)
+    wanted = from_wav(content)[0]
+    assert found_rate == rate and found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-5 if at_once else 1e-5)
+
+
+@pytest.mark.parametrize("suffix, codec", [("m4a", "aac"), ("webm", "libopus"), ("mkv", "libvorbis")])
+def test_video_container_is_read_as_ffmpeg_reads_it(shared_page, tmp_path, suffix, codec):
+    if shutil.which("ffmpeg") is None:
+        pytest.skip("needs ffmpeg")
+    source, target, decoded = tmp_path / "source.wav", tmp_path / f"x.{suffix}", tmp_path / "decoded.wav"
+    soundfile.write(source, STEREO, SAMPLE_RATE)
+    for arguments in ([source, "-c:a", codec, target], [target, "-c:a", "pcm_f32le", decoded]):
+        subprocess.run(["ffmpeg", "-loglevel", "error", "-i", *map(str, arguments)], check=True)
+    found, rate = decode(shared_page, target.read_bytes())
+    wanted, wanted_rate = soundfile.read(decoded, dtype="float32")
+    assert rate == wanted_rate and abs(len(found) - len(wanted)) < 1100  # ffmpeg keeps the padding of the last frame
+    length = min(len(found), len(wanted))
+    np.testing.assert_allclose(found[:length], wanted[:length], rtol=0, atol=2e-4)  # two decoders of Opus
