@@ -8,7 +8,7 @@ import typer
 
 def experiment(
     name: Annotated[str, typer.Argument(help="Name of the experiment; an unknown one lists all names.")],
-    out: Annotated[Path, typer.Option(help="Folder for tables (CSV) and pictures (PNG).")],
+    out: Annotated[Path, typer.Option(help="Folder for tables (CSV, Markdown) and pictures (PNG).")],
     full: Annotated[bool, typer.Option("--full", help="Use the paper's settings; hours to days.")] = False,
     change: Annotated[list[str] | None, typer.Option("--set", help="Set key=value; may be repeated.")] = None,
 ) -> None:

@@ -22,13 +22,13 @@ EXPERIMENTS = {
     "attention-analysis": ("attention_analysis", "AttentionAnalysis"),
     "digits": ("digits", "Digits"),
     "verb-agreement": ("verb_agreement", "VerbAgreement"),
-    "sequence": ("sequence", "Sequence"),
+    "sequence": ("sequence", "SequenceToSequence"),
     "language": ("language", "LanguageModelling"),
     "images": ("image_classification", "ImageClassification"),
     "spectrograms": ("spectrograms", "Spectrograms"),
     "mixers": ("time_mixers", "Mixers"),
 }
-MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm", "mixup", "erasing", "smoothing")
+MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm", "dropout", "mixup", "erasing", "smoothing")
 
 
 def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = False) -> str:

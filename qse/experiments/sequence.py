@@ -28,7 +28,7 @@ CURVE = 10  # tests in a run
 
 
 @dataclass(frozen=True)
-class Sequence:
+class SequenceToSequence:
     """Settings; FULL holds those of the mathematical language. digits: of an operand; vocabulary, length: of text."""
 
     data: str = ""

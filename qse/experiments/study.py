@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Train = Callable[[str, int, str], tuple[Row, list[Row]]]  # arm, seed, title of the bar -> result, rows of the curve
-FREE = ("arms", "seeds", "latency_seconds")  # settings that may differ between the runs of one file
+FREE = ("arms", "seeds", "latency_arms", "latency_seconds")  # settings that may differ between the runs of one file
 
 
 def run_all(path: Path, settings: "DataclassInstance", train: Train) -> tuple[list[Row], list[Row]]:

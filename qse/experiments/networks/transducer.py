@@ -19,7 +19,7 @@ END = 1
 class SourceAttention(TextAttention):
     """Attention of the target x (N, T, dim) to the encoded source (N, S, dim), seen (N, S) -> (N, T, dim).
 
-    PHM: one layer for the queries and one for keys and values.
+    PHM: one layer for the queries and one for keys and values. Without a source, x attends to itself.
     """
 
     def __init__(self, config: TextConfig):
@@ -29,10 +29,9 @@ class SourceAttention(TextAttention):
             self.project = nn.ModuleList(flat_linear("phm", config.dim, width, n=config.phm_n) for width in widths)
 
     def forward(self, x: Tensor, seen: Tensor, source: Tensor | None = None) -> Tensor:
-        assert source is not None
         queries, *others = self.project
         (q,) = self.split(queries(x), 1)
-        k, v = self.split(torch.cat([linear(source) for linear in others], -1), 2)
+        k, v = self.split(torch.cat([linear(x if source is None else source) for linear in others], -1), 2)
         return self.attend_and_merge(q, k, v, seen)
 
 
