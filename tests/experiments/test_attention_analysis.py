@@ -41,7 +41,7 @@ def test_attention_analysis_of_text(sst2, tmp_path, monkeypatch):
     assert {row["weights"] for row in rates} == networks
     assert len(rates) == 4 * 2 * 2 * 6  # networks, numbers of keys, heads, pairs
     outputs = {row["outputs"]: row for row in rows_of(tmp_path / "attention-outputs.csv")}
-    assert len(outputs) == 8 + 7 * 3 - 3 and "q, k, v of hamilton, seed 0: shared / uniform" in outputs
+    assert len(outputs) == 8 + 6 * 3 and "q, k, v of hamilton, seed 0: shared / uniform" in outputs
     assert next(iter(outputs)) == "shared, seed 0 / hamilton, seed 1"
     assert outputs["shared, seed 0 / hamilton, seed 1"]["paper"].startswith("KS 0.0407")
     assert all(-1 <= float(row["correlation"]) <= 1 and 0 <= float(row["KS"]) <= 1 for row in outputs.values())
