@@ -24,7 +24,8 @@ def clean(
     Yield the outcomes in the order in which the recordings end. When `cancelled` returns true, unfinished files are
     given up; they are neither recorded nor yielded.
     """
-    options = Options(journal.settings.strength, overwrite=True)
+    spare = threads // max(1, len(recordings))  # for the channels of a few long recordings
+    options = Options(journal.settings.strength, overwrite=True, channel_threads=max(1, spare))
     stopped = False
 
     def do(recording: Recording) -> Outcome:

@@ -5,7 +5,7 @@ A file that fails is reported and leaves no partial output; the others are still
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -29,11 +29,13 @@ class Cancelled(QseError):
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far as they go."""
+    """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far as they go;
+    `channel_threads`: channels of a file that are enhanced at the same time."""
 
     strength: float | None = None
     overwrite: bool = False
     salvage: bool = False
+    channel_threads: int = 1
 
 
 DEFAULTS = Options()
@@ -82,7 +84,8 @@ def enhance_file(
         rate = source.layout.sample_rate
         model = model_at(rate)
         noisy = _counted(source.blocks(), rate, progress)
-        enhanced = _until(cancelled, enhance(_until(cancelled, noisy), rate, model, options.strength))
+        threads = options.channel_threads if model.streams else 1  # an offline model takes gigabytes for a channel
+        enhanced = _until(cancelled, enhance(_until(cancelled, noisy), rate, model, options.strength, threads))
         to_file = _write_video if job.is_video else _write_audio
         samples = to_file(job, source, enhanced, options.overwrite)
         return Outcome(job, samples / rate, rate, source.layout.channels, model.sample_rate / 2, source.damage)
@@ -98,11 +101,15 @@ def run(
 ) -> Iterator[Outcome]:
     """Run the jobs, `threads` at a time, and yield their outcomes in order; `model_at` as in `enhance_file`.
 
+    Threads that have no file of their own process the channels of the files.
+
     When `cancelled` returns true, the caller stops iterating, or is interrupted, the unfinished files are abandoned and
     their temporary files removed. This returns only when no thread runs the model any more: if the interpreter ended
     before, it would abort the process.
     """
     stop = Event()
+    spare_threads = threads // max(1, len(jobs))
+    options = replace(options, channel_threads=max(options.channel_threads, spare_threads))
 
     def given_up() -> bool:
         return stop.is_set() or cancelled()

@@ -4,6 +4,7 @@ A whole signal is a stream with its latency cut off, so both are bit-equal at ev
 """
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from numbers import Real
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from ..audio.reader import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
 from ..audio.resample import Resampler, spare
 from .attenuation import mixed, noisy_share
-from .model import Model
+from .model import Channel, Model
 from .stream import float_array
 from .zoo import DEFAULT_MODEL, resolve
 
@@ -50,29 +51,33 @@ def denoise(
 
 
 def enhance(
-    blocks: Iterable[np.ndarray], sample_rate: float, model: Model, strength: float | None = None
+    blocks: Iterable[np.ndarray], sample_rate: float, model: Model, strength: float | None = None, threads: int = 1
 ) -> Iterator[np.ndarray]:
     """Enhance blocks (samples, channels) of one signal; together the output is as long as the input and aligned to it.
 
-    Each channel is a stream of its own. Memory does not grow with the signal. With a `strength`, the noisy share is
-    taken at `sample_rate`, so it holds the frequencies above the band of the model too.
+    Each channel is a stream of its own; `threads` of them are enhanced at the same time. Memory does not grow with the
+    signal. With a `strength`, the noisy share is taken at `sample_rate`, so it holds the frequencies above the band of
+    the model too.
     """
     share, path = noisy_share(strength), None
-    for block in blocks:
-        if path is None:
-            path = _SignalPath(model, sample_rate, block.shape[1])
-            noisy = block[:0]  # the samples whose enhanced ones are not out yet
-        enhanced, noisy = path.process(block), np.concatenate([noisy, block])
-        yield mixed(enhanced, noisy[: len(enhanced)], share)
-        noisy = noisy[len(enhanced) :]
-    if path:
-        yield mixed(path.finish()[: len(noisy)], noisy, share)
+    with ThreadPoolExecutor(threads) as pool:  # it starts a thread only when there is work for it
+        for block in blocks:
+            if path is None:
+                path = _SignalPath(model, sample_rate, block.shape[1], pool if threads > 1 else None)
+                noisy = block[:0]  # the samples whose enhanced ones are not out yet
+            enhanced, noisy = path.process(block), np.concatenate([noisy, block])
+            yield mixed(enhanced, noisy[: len(enhanced)], share)
+            noisy = noisy[len(enhanced) :]
+        if path:
+            yield mixed(path.finish()[: len(noisy)], noisy, share)
 
 
 class _SignalPath:
     """Resample to the model's sample rate, enhance each channel, resample back, cut off the latency."""
 
-    def __init__(self, model: Model, sample_rate: float, channels: int):
+    def __init__(self, model: Model, sample_rate: float, channels: int, pool: ThreadPoolExecutor | None):
+        """`pool`: threads for the channels; without it they are enhanced one after another."""
+        self._map = pool.map if pool and channels > 1 else map
         self._inward = Resampler(sample_rate, model.sample_rate, channels)
         self._outward = Resampler(model.sample_rate, sample_rate, channels)
         self._channels = [model.open_channel() for _ in range(channels)]
@@ -87,11 +92,11 @@ class _SignalPath:
         """Flush with zeros: return the samples that are still inside, and a few more."""
         silence = np.zeros((self._spare, len(self._channels)), np.float32)
         rest = self._outward.process(self._enhanced(np.concatenate([self._inward.finish(), silence])))
-        last = self._outward.process(self._cut([channel.finish() for channel in self._channels]))
+        last = self._outward.process(self._cut(list(self._map(_finish, self._channels))))
         return np.concatenate([rest, last, self._outward.finish()])
 
     def _enhanced(self, noisy: np.ndarray) -> np.ndarray:
-        return self._cut([channel.process(noisy[:, c]) for c, channel in enumerate(self._channels)])
+        return self._cut(list(self._map(_process, self._channels, noisy.T)))
 
     def _cut(self, channels: list[np.ndarray]) -> np.ndarray:
         """Stack the channels to (samples, channels), without the latency at the beginning."""
@@ -99,6 +104,14 @@ class _SignalPath:
         cut = min(self._uncut, len(enhanced))
         self._uncut -= cut
         return enhanced[cut:]
+
+
+def _process(channel: Channel, noisy: np.ndarray) -> np.ndarray:
+    return channel.process(noisy)
+
+
+def _finish(channel: Channel) -> np.ndarray:
+    return channel.finish()
 
 
 def _checked(audio: np.ndarray) -> np.ndarray:

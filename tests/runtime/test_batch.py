@@ -3,7 +3,9 @@
 import os
 import re
 
+import numpy as np
 import pytest
+import soundfile
 from noisy_files import make, tree
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
@@ -12,6 +14,7 @@ from qse.runtime import batch
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import Cancelled, Options, enhance_file, run, sound_seconds
 from qse.runtime.batch_plan import Job, plan
+from qse.runtime.denoise import denoise, enhance
 
 
 @pytest.fixture
@@ -115,3 +118,23 @@ def test_enhance_file_salvages_only_when_asked(here, model_at):
         enhance_file(job, model_at, Options())
     outcome = enhance_file(job, model_at, Options(salvage=True))
     assert outcome.seconds == 0.5 and "0.50 s are missing" in outcome.damage
+
+
+@pytest.mark.parametrize("files, threads, expected", [(1, 4, 4), (2, 4, 2), (3, 4, 1), (2, 1, 1)])
+def test_run_gives_spare_threads_to_channels(here, model_at, monkeypatch, files, threads, expected):
+    """Channels of a file are enhanced in the threads that have no file of their own; the samples stay the same."""
+    for number in range(files):
+        soundfile.write(here / f"{number}.wav", 0.1 * np.random.default_rng(number).standard_normal((4000, 2)), 16000)
+    used = []
+
+    def watched(*arguments):
+        used.append(arguments[-1])
+        return enhance(*arguments)
+
+    monkeypatch.setattr(batch, "enhance", watched)
+    for _ in run([Job(here / f"{n}.wav", here / f"{n}-out.wav") for n in range(files)], model_at, threads=threads):
+        pass
+    assert used == files * [expected]
+    alone, _ = soundfile.read(here / "0-out.wav")
+    noisy, _ = soundfile.read(here / "0.wav", dtype="float32")
+    np.testing.assert_allclose(alone, denoise(noisy, 16000, model_at(16000)), atol=1.1 / 32768)

@@ -1,5 +1,7 @@
 """Streams: bit-equal at every block size, aligned to the sample, harmless when the input or the model is not."""
 
+import threading
+
 import graphs
 import numpy as np
 import pytest
@@ -156,6 +158,36 @@ def test_denoise_channels_are_independent(recurrent):
     out = denoise(audio, 16000, recurrent)
     for channel in (0, 1):
         np.testing.assert_array_equal(out[:, channel], denoise(audio[:, channel], 16000, recurrent))
+
+
+def test_enhance_channels_in_threads_equal_one_thread(recurrent):
+    audio = signal(27000).reshape(9000, 3)
+    alone, together = (
+        np.concatenate(list(enhance(np.split(audio, 9), 22050, recurrent, 12, threads))) for threads in (1, 2)
+    )
+    np.testing.assert_array_equal(alone, together)
+
+
+def test_enhance_channels_at_the_same_time():
+    """Both channels wait for each other inside the model."""
+    meeting = threading.Barrier(2)
+
+    class Meeting:
+        sample_rate, latency = 16000, 0
+
+        def open_channel(self):
+            return self
+
+        def process(self, block):
+            meeting.wait(20)
+            return block
+
+        def finish(self):
+            meeting.wait(20)
+            return np.zeros(0, np.float32)
+
+    audio = signal(800).reshape(400, 2)
+    np.testing.assert_array_equal(np.concatenate(list(enhance([audio], 16000, Meeting(), threads=2))), audio)
 
 
 def test_denoise_keeps_dtype_and_refuses_bad_arrays(delay):
