@@ -3,8 +3,8 @@
     pip install cyclonedx-bom
     python tools/make_sbom.py CLEAN/bin/python SBOM.json
 
-CLEAN is a virtual environment that holds the wheel and its dependencies. What the wheel contains of others, ONNX Runtime
-Web, is added with its checksums: cyclonedx-py sees only packages.
+CLEAN is a virtual environment that holds the wheel and its dependencies. ONNX Runtime Web, which the wheel contains, is
+added with its checksums: cyclonedx-py sees only packages.
 """
 
 import json
