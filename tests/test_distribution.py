@@ -1,0 +1,34 @@
+"""The metadata of the distribution name every licence of what it holds, and the SBOM every library in it."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+VENDOR = ROOT / "qse/web/vendor"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def vendored():
+    spec = importlib.util.spec_from_file_location("make_sbom", ROOT / "tools/make_sbom.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.vendored()
+
+
+def test_licence_expression_covers_vendored_libraries():
+    licences = {library["licenses"][0]["license"]["id"] for library in vendored()}
+    assert set(PROJECT["license"].split(" AND ")) == {"Apache-2.0"} | licences
+
+
+def test_licence_files_are_all_listed():
+    present = {path.relative_to(ROOT).as_posix() for path in VENDOR.glob("LICENSE.*")}
+    assert set(PROJECT["license-files"]) == {"LICENSE"} | present
+
+
+def test_sbom_lists_every_vendored_file_with_its_checksum():
+    listed = [part for library in vendored() for part in library["components"]]
+    code = {path.name for path in VENDOR.iterdir()} - {"README.md", "SHA256SUMS"}
+    code = {name for name in code if not name.startswith("LICENSE")}
+    assert sorted(part["name"] for part in listed) == sorted(f"qse/web/vendor/{name}" for name in code)
+    assert all(len(part["hashes"][0]["content"]) == 64 for part in listed)
