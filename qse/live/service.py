@@ -45,15 +45,23 @@ def unit_text(options: Sequence[str]) -> str:
 def install(options: Sequence[str]) -> Path:
     """Write the unit, enable it for every login, and start it, again if it runs already. Return its path.
 
-    Raises QseError where there is no systemd or it refuses.
+    Raises QseError where there is no systemd or it refuses; then the unit is as it was.
     """
     systemctl("--version")  # before anything is written
     path = unit_path()
+    before = path.read_text(encoding="utf-8") if path.exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, unit_text(options))
-    systemctl("--user", "daemon-reload")
-    systemctl("--user", "enable", NAME)
-    systemctl("--user", "restart", NAME)
+    try:
+        systemctl("--user", "daemon-reload")
+        systemctl("--user", "enable", NAME)
+        systemctl("--user", "restart", NAME)
+    except QseError:
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_text(path, before)
+        raise
     return path
 
 
@@ -71,7 +79,7 @@ def uninstall() -> Path:
 def status() -> str:
     """Return what systemd says of the service and its last lines of output."""
     if not unit_path().exists():
-        return f"not installed: {unit_path()} does not exist"
+        return f"not installed: {unit_path()} does not exist\n"
     return systemctl("--user", "--no-pager", "status", NAME, check=False)
 
 

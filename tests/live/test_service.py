@@ -60,7 +60,7 @@ def test_service_uninstall_removes_unit(command, systemctl):
 
 
 def test_service_status(command, systemctl):
-    assert "not installed" in command("service", "status")[1]
+    assert command("service", "status")[1].endswith("does not exist\n")
     command("service", "install")
     assert command("service", "status")[1] == "said: --user --no-pager status qse-live.service\n"
     status, _, err = command("service", "status", "--", "--virtual")
@@ -85,6 +85,19 @@ def test_service_reports_failure_of_systemctl(command, systemctl, monkeypatch):
     monkeypatch.setenv("FAKE_STATUS", "1")
     status, _, err = command("service", "install")
     assert status == 1 and "systemctl --version" in err and not systemctl[1].exists()
+
+
+@pytest.mark.parametrize("before", [None, "the former unit"])
+def test_service_install_that_fails_leaves_unit_as_it_was(command, systemctl, tmp_path, before):
+    """As where no systemd of the user runs: systemctl is there, but does not reach it."""
+    _, unit = systemctl
+    (tmp_path / "bin/systemctl").write_text('#!/bin/sh\n[ "$1" = --version ] || { echo "no bus" >&2; exit 1; }\n')
+    if before:
+        unit.parent.mkdir(parents=True)
+        unit.write_text(before)
+    status, _, err = command("service", "install")
+    assert status == 1 and "daemon-reload: no bus" in err
+    assert (unit.read_text() if unit.exists() else None) == before
 
 
 def test_service_without_systemd_is_one_sentence(command, systemctl, monkeypatch, tmp_path):
