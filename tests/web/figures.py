@@ -1,6 +1,6 @@
 """Print figures of the page in Chromium: time per hop against native, cold start, a live session.
 
-    python tests/web/figures.py [--seconds 20] [--live 60] [--buffer 20]
+    PYTHONPATH=tests python tests/web/figures.py [--seconds 20] [--live 60] [--buffer 20]
 
 Times per hop: each graph natively and in the browser in turn, on a voice in noise. Cold start: from opening the page in
 an empty browser until a short recording is cleaned with live-base. Live: live-base at 48 kHz with both transports.

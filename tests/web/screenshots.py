@@ -1,8 +1,8 @@
 """Write the screenshots of docs/web.md: both modes, wide and at the width of a phone (needs Pillow).
 
-    python tests/web/screenshots.py RECORDING ... [--to docs/images]
+    PYTHONPATH=tests python tests/web/screenshots.py [--to docs/images]
 
-The first recording is also the input of the microphone.
+The recordings are made from assets/noisy.wav; the first is also the input of the microphone.
 """
 
 import argparse
@@ -10,13 +10,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import soundfile
+import soxr
 from browser import open_page, wait
 from conftest import CHROMIUM, FLAGS, serve
 from PIL import Image
 from playwright.sync_api import sync_playwright
 from qse_cli.web import build_site
 
+ASSETS = Path(__file__).parents[2] / "assets"
 SHOTS = (
     ("web-recordings", "files", 1040, "light"),
     ("web-recordings-phone", "files", 390, "dark"),
@@ -24,6 +27,17 @@ SHOTS = (
     ("web-microphone-phone", "live", 390, "light"),
 )
 LEVELS = "document.getElementById('figure-latency').textContent.endsWith('ms')"
+
+
+def make_recordings(folder: Path) -> list[Path]:
+    """A recording at 48 kHz with hiss up to 24 kHz, and one at 16 kHz."""
+    noisy, rate = soundfile.read(ASSETS / "noisy.wav")
+    full = soxr.resample(noisy, rate, 48000)
+    full += 0.01 * np.random.default_rng(0).standard_normal(len(full))
+    paths = [folder / "Interview in the street.wav", folder / "Voice memo 14.flac"]
+    soundfile.write(paths[0], full, 48000)
+    soundfile.write(paths[1], noisy, rate)
+    return paths
 
 
 def prepare(page, mode: str, recordings: list[Path]) -> None:
@@ -38,7 +52,7 @@ def prepare(page, mode: str, recordings: list[Path]) -> None:
     wait(page, "[...document.querySelectorAll('.file progress')].every((bar) => bar.hidden)")
     page.locator("#seek").fill("2")
     page.evaluate("document.activeElement.blur()")
-    page.wait_for_timeout(2500)  # until the pictures are drawn
+    wait(page, "document.querySelectorAll('figure[aria-busy=false]').length === 2")
 
 
 def shrink(path: Path) -> None:
@@ -50,21 +64,19 @@ def shrink(path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("recordings", type=Path, nargs="+")
     parser.add_argument("--to", type=Path, default=Path("docs/images"))
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
     server = serve(build_site())
     with sync_playwright() as running, tempfile.TemporaryDirectory() as folder:
-        microphone = Path(folder) / "microphone.wav"
-        soundfile.write(microphone, *soundfile.read(arguments.recordings[0]))
+        recordings = make_recordings(Path(folder))
         program = next(filter(None, map(shutil.which, CHROMIUM)))
-        flags = [*FLAGS, f"--use-file-for-fake-audio-capture={microphone}"]
+        flags = [*FLAGS, f"--use-file-for-fake-audio-capture={recordings[0]}"]
         browser = running.chromium.launch(executable_path=program, args=flags)
         for name, mode, width, scheme in SHOTS:
             context = browser.new_context(viewport={"width": width, "height": 600}, color_scheme=scheme)
             page = open_page(context, f"http://127.0.0.1:{server.server_port}/")
-            prepare(page, mode, arguments.recordings)
+            prepare(page, mode, recordings)
             page.screenshot(path=arguments.to / f"{name}.png", full_page=True)
             context.close()
             shrink(arguments.to / f"{name}.png")

@@ -58,7 +58,7 @@ def played(result: dict, enhanced: np.ndarray):
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize(
     "name, rate, strength",
-    [("live-tiny", 16000, None), ("live-base", 48000, None), ("live-tiny", 16000, 6), ("live-tiny", 48000, None)],
+    [("live-tiny", 16000, None), ("live-base", 16000, None), ("live-tiny", 16000, 6), ("live-tiny", 48000, None)],
 )
 def test_live_output_equals_python(shared_page, transport, name, rate, strength):
     """At the model's own rate nothing is resampled: the samples are those of a Stream."""
@@ -69,7 +69,7 @@ def test_live_output_equals_python(shared_page, transport, name, rate, strength)
     assert np.abs(noisy).max() > 0.01
     wanted = qse.Stream(engine, engine.hop_length, strength).process(noisy)
     stretches = list(played(result, wanted))
-    assert sum(len(found) for found, _ in stretches) > rate
+    assert sum(len(found) for found, _ in stretches) > rate / 2
     for found, expected in stretches:
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 if rate == 16000 else 2e-6)
 

@@ -81,15 +81,15 @@ def decompressed_runtime(page):
 
 
 def another_model(page):
-    page.route("**/live-tiny.onnx.gz", lambda route: route.fulfill(body=b"\0" * 1000))
+    page.route("**/live-tiny*.onnx.gz", lambda route: route.fulfill(body=b"\0" * 1000))
 
 
 def missing_model(page):
-    page.route("**/live-tiny.onnx.gz", lambda route: route.fulfill(status=404))
+    page.route("**/live-tiny*.onnx.gz", lambda route: route.fulfill(status=404))
 
 
 def ended_server(page):
-    page.route("**/live-tiny.onnx.gz", lambda route: route.abort())
+    page.route("**/live-tiny*.onnx.gz", lambda route: route.abort())
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,7 @@ def test_page_spectrograms_show_what_was_removed(done):
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
       return data.reduce((sum, value) => sum + value, 0) / data.length;
     }"""
-    wait(done, f"({script})('enhanced') > 66 && ({script})('noisy') > 66")
-    done.wait_for_timeout(1500)
+    wait(done, "document.querySelectorAll('figure[aria-busy=false]').length === 2")
     noisy, enhanced = (done.evaluate(script, side) for side in ("noisy", "enhanced"))
     assert enhanced < noisy - 5
     done.locator("#strength").fill("0")

@@ -75,6 +75,8 @@ export class ListenView {
   async draw(side) {
     const { noisy, enhanced } = this.recording;
     const run = ++this.drawing[side];
+    const figure = $(side ? "picture-enhanced" : "picture-noisy");
+    figure.setAttribute("aria-busy", "true");
     const view = this.views[side];
     if (this.shown[side] !== this.recording) view.clear(COLUMNS); // else the new picture replaces the old from the left
     this.shown[side] = this.recording;
@@ -82,6 +84,7 @@ export class ListenView {
     await this.worker.call("drawSpectrogram", values, ({ first, levels }) => {
       if (run === this.drawing[side]) view.draw(first, levels);
     });
+    if (run === this.drawing[side]) figure.setAttribute("aria-busy", "false");
   }
 
   /** Play what the switch says: the original, or the mixture for the attenuation limit. */
