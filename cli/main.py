@@ -88,12 +88,12 @@ def _working_folder_exists() -> bool:
 
 def main() -> None:
     """Run the command in the arguments; print a user's error as one sentence and exit with its status."""
-    open_streams()
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # file names may be in any encoding
-    for number in active_signals():
-        signal.signal(number, _end)
     try:
+        for number in active_signals():
+            signal.signal(number, _end)
+        open_streams()
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # file names may be in any encoding
         app()
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
