@@ -79,6 +79,10 @@ class Port(ABC):
             stream.abort(ignore_errors=True)
             stream.close(ignore_errors=True)
 
+    def abandon(self) -> None:
+        """Forget the stream without closing it, because its driver does not return from that."""
+        self._stream = None
+
     def touch(self) -> None:
         """Count the device as running now, after a pause of this process."""
         self._called = monotonic()

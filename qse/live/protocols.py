@@ -50,6 +50,9 @@ class DevicePort(Protocol):
 
     def close(self) -> None: ...
 
+    def abandon(self) -> None:
+        """Forget the stream without closing it, because its driver does not return from that."""
+
     def touch(self) -> None:
         """Count the device as running now, after a pause of this process."""
 

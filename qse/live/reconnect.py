@@ -1,5 +1,6 @@
 """Wait for audio devices that vanish, and open them again."""
 
+import atexit
 from contextlib import suppress
 from threading import Event, Thread
 from time import monotonic
@@ -12,6 +13,7 @@ from .protocols import DevicePort, SoundSystem
 from .session import LiveSession
 
 RETRY = 1.0  # seconds before each attempt to find a device again
+LONGEST = 60.0  # seconds that an attempt may take; PortAudio never returns from some streams whose device vanished
 
 
 class Reconnector:
@@ -30,6 +32,7 @@ class Reconnector:
         self.message: str | None = None
         self.losses, self._before, self._since = 0, 0.0, 0.0
         self._waiting: Thread | None = None
+        self._begun: float | None = None  # when the present attempt began
 
     @property
     def away(self) -> float:
@@ -37,8 +40,15 @@ class Reconnector:
         return self._before + (monotonic() - self._since if self.message else 0.0)
 
     def look(self) -> None:
-        """Check the devices; call this several times a second. Raises QseError if one vanished, without `reconnect`."""
+        """Check the devices; call this several times a second.
+
+        Raises QseError if one vanished, without `reconnect`, or if an attempt to find it again does not end.
+        """
         self._session.update()
+        begun = self._begun
+        if begun is not None and monotonic() - begun > LONGEST:
+            self._abandon()
+            raise QseError(f"{self.message}, but the sound system no longer answers: start qse live again")
         if self.message is None:
             gone = dict.fromkeys(str(port.device) for port in self._ports if port.lost)
             if gone:
@@ -47,10 +57,12 @@ class Reconnector:
                 self._relieve()
 
     def close(self) -> None:
-        """Stop waiting for devices; one that is being opened gets PATIENCE seconds for that, and is closed later."""
+        """Stop waiting for devices; one that is being opened or closed gets PATIENCE seconds for that."""
         self._done.set()
         if self._waiting:
             self._waiting.join(PATIENCE)
+            if self._waiting.is_alive():
+                self._abandon()
 
     def _relieve(self) -> None:
         with suppress(NoSound):  # the device is gone, which the next look notices
@@ -69,8 +81,9 @@ class Reconnector:
 
     def _wait(self) -> None:
         """Try until all ports are open; in a thread, as a sound server that is down may block for seconds."""
+        self._begun = monotonic()
         self._close_ports()
-        while not self._done.wait(RETRY):
+        while not self._pause():
             try:
                 with suppress(self._sound.PortAudioError):  # nothing to end after a failed attempt
                     self._sound._terminate()
@@ -82,8 +95,22 @@ class Reconnector:
                     self.message = f"gone, still waiting: {error}"
                 self._close_ports()
                 continue
-            self._before, self.message = self.away, None
+            self._before, self.message, self._begun = self.away, None, None
             return
+
+    def _pause(self) -> bool:
+        """Wait RETRY seconds for the next attempt; return whether there is none."""
+        self._begun = None
+        ended = self._done.wait(RETRY)
+        self._begun = monotonic()
+        return ended
+
+    def _abandon(self) -> None:
+        """Let this process end though the sound system does not return: it would be closed at the exit."""
+        for port in self._ports:
+            port.abandon()
+        if hasattr(self._sound, "_exit_handler"):  # of sounddevice
+            atexit.unregister(self._sound._exit_handler)
 
     def _close_ports(self) -> None:
         for port in self._ports:

@@ -52,3 +52,29 @@ def test_reconnector_without_reconnect_is_an_error(delay, monkeypatch):
     monkeypatch.setattr(ports, "PATIENCE", -1.0)
     with pytest.raises(QseError, match=r"device gone: 1 Headset \(ALSA\), 0 Desk Microphone"):
         eye.look()
+
+
+def test_reconnector_gives_up_a_sound_system_that_does_not_return(delay, monkeypatch):
+    """As PortAudio's ALSA streams do at times, whose device vanished. The other stream must not be closed either."""
+    monkeypatch.setattr(watch, "LONGEST", 0.05)
+    monkeypatch.setattr(watch, "PATIENCE", 0.05)
+    session, _, microphone, speaker = start(delay)
+    stuck, closed = Event(), []
+    speaker.abort = lambda ignore_errors: stuck.wait(30)
+    microphone.abort = lambda ignore_errors: closed.append(microphone)
+    eye = Reconnector(session, session.source._sound)
+    microphone.wanted["finished_callback"]()
+
+    def look() -> bool:
+        try:
+            eye.look()
+        except QseError as error:
+            assert "Desk Microphone" in str(error) and "start qse live again" in str(error)
+            return True
+        return False
+
+    until(look)
+    eye.close()
+    session.close()
+    assert not closed
+    stuck.set()

@@ -147,7 +147,10 @@ def unplug(live: Live, environment: dict, times: int) -> None:
         for name in ("noisy", "enhanced"):
             subprocess.run(["pactl", "load-module", *card(name).split()], env=environment, check=True, stdout=-3)
         began = time.monotonic()
-        until(lambda known=losses: live.losses > known or live.process.poll() is not None)
+        try:
+            until(lambda known=losses: live.losses > known or live.process.poll() is not None)
+        except AssertionError:
+            sys.exit(f"not back the {number + 1}. time: {live.said}")
         assert live.process.poll() is None, "qse live ended"
         waits.append(time.monotonic() - began)
         losses = live.losses
