@@ -69,7 +69,7 @@ def read(path: Path) -> dict[str, Any]:
         return migrated(tomllib.loads(path.read_text(encoding="utf-8")), f"{path}: ")
     except OSError as error:
         raise QseError(f"{path}: cannot read the configuration ({error.strerror})") from error
-    except ValueError as error:  # neither TOML nor UTF-8
+    except (ValueError, RecursionError) as error:  # neither TOML nor UTF-8, or nested without end
         raise QseError(f"{path}: not valid TOML ({error})") from error
 
 
@@ -98,7 +98,7 @@ def _parsed(change: str, tables: list[str], key: str) -> dict[str, Any]:
         raise QseError(f"--set {change!r}: write it as table.key=value")
     try:
         found = {key: tomllib.loads(f"value = {text}")["value"]}
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         found = {key: text.strip()}
     for table in reversed(tables):
         found = {table: found}
@@ -109,7 +109,10 @@ def _fitted(value: Any, default: Any, where: str) -> Any:
     """Return `value`, an int as a float where `default` is a float. Raises QseError where its type is another than that
     of `default`; items of a list are compared with the first item of `default`."""
     if isinstance(default, float) and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise QseError(f"{where}: a number of more than 308 digits") from None
     if type(default) not in KINDS:
         return value
     if type(value) is not type(default):

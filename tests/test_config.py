@@ -51,6 +51,7 @@ def test_build_of_nothing_is_the_defaults():
         ({"inner": {"count": 2.0}}, "^r.toml: inner: count = 2.0: expected a whole number$"),
         ({"inner": {"count": True}}, "^r.toml: inner: count = True: expected a whole number$"),
         ({"inner": {"rate": "fast"}}, "^r.toml: inner: rate = 'fast': expected a number$"),
+        ({"inner": {"rate": 10**400}}, "^r.toml: inner: rate: a number of more than 308 digits$"),
         ({"inner": 3}, "^r.toml: inner: expected a table of keys and values, not 3$"),
     ],
 )
@@ -100,7 +101,8 @@ def test_read_names_files(tmp_path):
     broken, binary = tmp_path / "broken.toml", tmp_path / "binary.toml"
     broken.write_text("steps = ")
     binary.write_bytes(b"\xff\xfe\x00")
-    for path in (broken, binary):
+    (deep := tmp_path / "deep.toml").write_text("x = " + 20_000 * "[")
+    for path in (broken, binary, deep):
         with pytest.raises(QseError, match=f"^{path}: not valid TOML"):
             read(path)
     for path in (tmp_path / "none.toml", tmp_path):

@@ -71,7 +71,7 @@ def parse(line: bytes) -> Entry | None:
     """Return the entry of one line, None if it is no JSON object that names an audio file."""
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH] else None
 

@@ -33,7 +33,7 @@ def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
         rows = [row for row in rows if row["gold_label"] != "-"]
         labels = [INFERENCE[row["gold_label"]] for row in rows]
         return [row["sentence1"] for row in rows], [row["sentence2"] for row in rows], labels
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise QseError(f"{path}: not an SNLI file; a line holds gold_label, sentence1 and sentence2") from error
 
 

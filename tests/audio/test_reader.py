@@ -107,3 +107,13 @@ def test_source_reads_a_flac_of_unknown_length(tmp_path):
     with Source(path) as source:
         assert source.samples is None
     assert read(path) == 5000
+
+
+@pytest.mark.parametrize("suffix", ["au", "snd"])
+def test_source_refuses_a_file_without_its_header(tmp_path, suffix):
+    """libsndfile takes such a file for mu-law samples at 8 kHz, by its suffix."""
+    path = make(tmp_path / f"a.{suffix}", tone(1000), "PCM_16")
+    path.write_bytes(b"\0\0\0\0" + path.read_bytes()[4:])
+    for salvage in (False, True):
+        with pytest.raises(QseError, match=rf"a\.{suffix} is not an audio file, or its beginning is damaged"):
+            Source(path, salvage=salvage)

@@ -43,3 +43,22 @@ def test_cached_corpus_equals_the_corpus_in_memory(tmp_path):
     found = cached_corpus([path for path in files if path.exists()], folder, store)  # what could be read was kept
     assert torch.equal(found.audio, Corpus.read(folder).audio) and found.names == ("", "a")
     assert store.with_suffix(".int16").stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("index", ["", "[]", "{", 100_000 * "[", '{"lengths": 1}'])
+def test_cached_corpus_is_written_again_if_its_index_is_damaged(tmp_path, index):
+    folder, store = tmp_path / "clean", tmp_path / "16kHz/clean"
+    write(folder / "one.wav", speech_like(3000, 16000, 0))
+    files = [folder / "one.wav"]
+    expected = cached_corpus(files, folder, store)
+    store.with_suffix(".json").write_text(index)
+    assert torch.equal(cached_corpus(files, folder, store).audio, expected.audio)
+
+
+def test_cached_corpus_is_written_again_if_its_samples_are_cut(tmp_path):
+    folder, store = tmp_path / "clean", tmp_path / "16kHz/clean"
+    write(folder / "one.wav", speech_like(3000, 16000, 0))
+    expected = cached_corpus([folder / "one.wav"], folder, store).audio.clone()
+    samples = store.with_suffix(".int16")
+    samples.write_bytes(samples.read_bytes()[:1000])
+    assert torch.equal(cached_corpus([folder / "one.wav"], folder, store).audio, expected)

@@ -38,3 +38,9 @@ def test_vocabulary_keeps_frequent_words():
     words = Vocabulary(["the cat", "the dog sat", "The cat!"], 4)
     assert len(words) == 4
     assert words.encode(["the unknown cat", ""], 9).tolist() == [[2, 1, 3], [1, 0, 0]]
+
+
+def test_read_snli_refuses_endless_nesting(tmp_path):
+    (tmp_path / "deep.jsonl").write_text(100_000 * "[")
+    with pytest.raises(QseError, match=r"deep\.jsonl: not an SNLI file"):
+        read_snli(tmp_path / "deep.jsonl")

@@ -50,3 +50,10 @@ def test_load_network_refuses_weights_of_another_model(model):
 def test_load_names_a_missing_file(tmp_path):
     with pytest.raises(QseError, match=r"missing.safetensors: cannot read the checkpoint"):
         load(tmp_path / "missing.safetensors")
+
+
+def test_load_network_names_the_configuration_that_does_not_fit(model):
+    _, config, weights = model
+    config.write_text('[model]\nnetwork = "streaming"\nchannels = [2, 2]\n')
+    with pytest.raises(QseError, match=r"config\.toml: network streaming: channels"):
+        load_network(config, weights)

@@ -2,8 +2,10 @@
 
 import os
 
+import pytest
 from twins import lines
 
+from qse.errors import QseError
 from qse.train.metrics_log import MetricsLog
 
 
@@ -43,3 +45,10 @@ def test_metrics_log_draws_a_png(tmp_path):
     log.add("valid", {"step": 1, "audio_hours": 0.1, "pesq_wb": float("nan"), "stoi": 0.5})
     log.draw()
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("text", ["step,loss\n1,\n", "step\n1,2\n", "loss\n1\n", "step\n\ud800\n"])
+def test_metrics_log_names_a_damaged_table(tmp_path, text):
+    (tmp_path / "train.csv").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(QseError, match=r"train\.csv is damaged"):
+        MetricsLog(tmp_path).rewind(1)
