@@ -136,6 +136,10 @@ def hungry(path: Path, constant: bool) -> Path:
 @pytest.mark.parametrize("constant", [True, False])
 def test_load_bounds_the_memory_of_a_graph(tmp_path, constant):
     """In a process of its own, since the limit holds for a process."""
+    import onnxruntime
+
+    if constant and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 31):
+        pytest.skip("earlier versions of ONNX Runtime do not bound constants")
     path = hungry(tmp_path / "model.onnx", constant)
     code = f"""
 import resource
