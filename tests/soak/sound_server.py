@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -138,25 +138,29 @@ def suspend(live: Live, times: int, minutes: float) -> None:
     print(live.said, flush=True)
 
 
-def unplug(live: Live, environment: dict, times: int) -> None:
-    """Take the sink noisy away and bring it back; print for each time the seconds until sound comes again."""
-    waits, losses = [], 0
+def unplug(start: Callable[[], Live], environment: dict, times: int) -> Live:
+    """Take both sinks away and bring them back; print how long it takes until `qse live` has opened them again.
+
+    Where it gives up, because PortAudio does not return, it is started again.
+    """
+    live, waits, given_up = start(), [], 0
     for number in range(times):
+        known = live.losses
         subprocess.run(["pactl", "unload-module", "module-null-sink"], env=environment, check=False)
-        until(lambda: "gone" in live.said or live.process.poll() is not None)
+        until(lambda live=live: "gone" in live.said or live.process.poll() is not None)
         for name in ("noisy", "enhanced"):
             subprocess.run(["pactl", "load-module", *card(name).split()], env=environment, check=True, stdout=-3)
         began = time.monotonic()
-        try:
-            until(lambda known=losses: live.losses > known or live.process.poll() is not None)
-        except AssertionError:
-            sys.exit(f"not back the {number + 1}. time: {live.said}")
-        assert live.process.poll() is None, "qse live ended"
-        waits.append(time.monotonic() - began)
-        losses = live.losses
+        until(lambda live=live, known=known: live.losses > known or live.process.poll() is not None)
+        if live.process.poll() is None:
+            waits.append(time.monotonic() - began)
+        else:
+            given_up += 1
+            live = start()
         if number % 10 == 9:
-            print(f"{number + 1} times, back after {np.median(waits):.1f} s (longest {max(waits):.1f} s):", live.said)
-            print(f"{live.memory():.1f} MiB", flush=True)
+            print(f"{number + 1} times, back {len(waits)} times after {np.median(waits):.1f} s", end="")
+            print(f" (longest {max(waits):.1f} s), given up {given_up} times; {live.memory():.1f} MiB", flush=True)
+    return live
 
 
 def main() -> None:
@@ -170,11 +174,14 @@ def main() -> None:
     parser.add_argument("options", nargs="*", help="options of qse live, after --")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, pulse_audio() as environment, playing(environment):
-        live = Live(environment, Path(folder), asked.options, asked.ordinary)
+
+        def start() -> Live:
+            return Live(environment, Path(folder), asked.options, asked.ordinary)
+
         if asked.unplug:
-            unplug(live, environment, asked.unplug)
-            print(live.end())
+            print(unplug(start, environment, asked.unplug).end())
             return
+        live = start()
         time.sleep(5)
         ear = Ear("enhanced", environment, CARD_RATE)
         if asked.suspend:
