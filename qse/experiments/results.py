@@ -76,6 +76,7 @@ def plot_runs(
     """
     need("matplotlib", "train")
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(6.5, 3.6), layout="constrained")
     axis = figure.subplots()
@@ -90,6 +91,7 @@ def plot_runs(
         axis.fill_between(list(points), lows, highs, color=f"C{number}", alpha=0.15, linewidth=0)
         if lines and arm in lines:
             axis.axhline(lines[arm], color=f"C{number}", linestyle="--", linewidth=1, label=f"{arm}, paper")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(labels[0])
     axis.set_ylabel(labels[1])
     axis.spines[["top", "right"]].set_visible(False)
