@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 
+import graphs
 import numpy as np
 import pytest
 
@@ -34,6 +35,22 @@ def test_filter_equals_pcm_stream(recurrent, rate):
     stream = PcmStream(recurrent, rate, strength=12)
     expected = b"".join(stream.process(PCM[start : start + 320].tobytes()) for start in range(0, len(PCM), 320))
     assert asyncio.run(run()) == expected
+
+
+def test_filter_uses_the_graph_for_its_sample_rate(tmp_path, monkeypatch):
+    """Both graphs are loaded when the filter is created, so that `start` does not stop the event loop."""
+    graphs.delay(tmp_path / "model.onnx")
+    graphs.delay(tmp_path / "model-48k.onnx", latency=480, sample_rate=48000, hop_length=480)
+    filter = QseFilter(tmp_path)
+    monkeypatch.setattr("qse.runtime.bands.load", None)
+
+    async def run(rate):
+        await filter.start(rate)
+        out = np.frombuffer(await through(filter), np.int16)
+        assert (out[filter.latency :] == PCM[: -filter.latency]).all()
+        return filter.latency
+
+    assert [asyncio.run(run(rate)) for rate in (16000, 48000)] == [319, 959]
 
 
 def test_filter_is_switched_by_frames(recurrent):

@@ -67,6 +67,12 @@ def test_virtual_microphone_of_crashed_process_is_replaced_or_removed(server, li
     assert "no virtual microphone" in remove(server).stderr
 
 
+def test_virtual_microphone_reports_muted_input(server, live):
+    """Of the sound server's mute, nothing but zeros reaches qse."""
+    server.pactl("set-source-mute", "desk_mic", "1")
+    until(lambda: "microphone delivers only zeros: is it muted?" in server.said, 30)
+
+
 def remove(server):
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--remove-virtual"]
     return subprocess.run(line, env=server.environment, capture_output=True, text=True)
