@@ -23,7 +23,9 @@ sys.meta_path.insert(0, Blocker())
 
 EXTRAS = {"torch", "torchaudio", "safetensors", "onnx", "onnxscript", "matplotlib", "pesq", "pystoi", "librosa"}
 
-ABSENT = EXTRAS | {"tomli_w", "requests", "scipy", "speechmos", "pytest", "sounddevice"}
+FRAMEWORKS = {"pipecat", "livekit", "ray", "pyarrow"}
+
+ABSENT = EXTRAS | FRAMEWORKS | {"tomli_w", "requests", "scipy", "speechmos", "pytest", "sounddevice"}
 
 
 def fresh(code: str, *arguments: str, blocked=frozenset(ABSENT)) -> subprocess.CompletedProcess:

@@ -14,8 +14,8 @@ ZEROS_AFTER, FAINT_AFTER = 3.0, 10.0  # seconds after which zeros, and faint sou
 class SpeechIndicator:
     """Tell whether speech is heard, by how much of the power of the noisy signal the model keeps.
 
-    This ratio is the mean of the squared mask, weighted by the noisy power: near 1 in speech with little noise, below
-    0.01 in noise alone. It is an indicator, not a voice activity detector: noise that the model lets through counts as
+    This ratio is the mean of the squared mask, weighted by the noisy power: near 1 in speech with little noise, small
+    in noise alone. It is an indicator, not a voice activity detector: noise that the model lets through counts as
     speech, and speech far below the noise does not.
     """
 
