@@ -178,6 +178,6 @@ def by_attractors(right: Tensor, test: list[Prefix]) -> Row:
 
 NOTE = (
     "Parameters without embeddings, norms and classifier. {1} sentences to train on, {2} held out, {0.epochs} epochs, "
-    "seeds {3}. The papers train on the full corpus of 1.5 million sentences, so their accuracies are higher; "
-    "attractors: nouns of the other number between subject and verb."
+    "seeds {3}. The papers' corpus (Linzen et al. 2016) has about 1.5 million sentences. "
+    "Attractors: nouns of the other number between subject and verb."
 )
