@@ -17,6 +17,7 @@ function samplesOf(sample) {
 async function decodeTrack(sink, duration, delay, progress) {
   let writer = null;
   let unwanted = delay.start;
+  let percent = 0;
   for await (const sample of sink.samples()) {
     const { sampleRate, numberOfChannels: channels, timestamp } = sample;
     writer ??= new WavWriter({ sampleRate, channels, format: "float32" });
@@ -30,9 +31,17 @@ async function decodeTrack(sink, duration, delay, progress) {
     const block = samplesOf(sample).map((samples) => samples.subarray(cut, cut + left));
     sample.close();
     if (block[0].length) writer.add(block);
-    progress({ done: timestamp / duration });
+    if (timestamp / duration < (percent + 1) / 100) continue;
+    percent = Math.floor((100 * timestamp) / duration);
+    progress({ done: percent / 100 });
   }
   return writer;
+}
+
+function load() {
+  return import("../vendor/mediabunny.min.mjs").catch(() => {
+    throw new Error("A part of this page could not be loaded: is its server still running?");
+  });
 }
 
 /**
@@ -42,7 +51,7 @@ async function decodeTrack(sink, duration, delay, progress) {
  * FileError with the rest of a sentence for a video without sound.
  */
 export async function decodeMedia(blob, progress) {
-  const { ALL_FORMATS, AudioSampleSink, BlobSource, Input } = await import("../vendor/mediabunny.min.mjs");
+  const { ALL_FORMATS, AudioSampleSink, BlobSource, Input } = await load();
   const input = new Input({ formats: ALL_FORMATS, source: new BlobSource(blob) });
   try {
     if (!(await input.canRead())) return {};
