@@ -169,7 +169,8 @@ class Corpus:
         audio = audio[max(0, len(audio) - 60 * rate) // 2 :][: 60 * rate]  # the middle minute
         seconds = len(audio) / rate
         mark = directions(np.array([[cell.mean(0) for cell in np.array_split(mel, PATCH)]]))[0][0]
-        if any(abs(t / seconds - 1) < 0.02 and p @ mark > SAME for t, p in zip(self.seconds, self.prints, strict=True)):
+        as_long = np.flatnonzero(np.abs(np.array(self.seconds) / seconds - 1) < 0.02)
+        if any(self.prints[i] @ mark > SAME for i in as_long):
             return "copy"
         for known, value in (self.objects, name), (self.prints, mark), (self.seconds, seconds):
             known.append(value)
