@@ -21,7 +21,7 @@ def atomic_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
     `overwrite`, raise FileExistsError if `path` exists at the end, also where another process has just made it.
     """
     path = Path(os.path.realpath(path))
-    part = path.with_name(f".qse-{secrets.token_hex(4)}.part")  # short: names are limited to 255 bytes
+    part = _temporary(path)
     with _published(part, path, overwrite):
         yield part
 
@@ -34,13 +34,18 @@ def claimed_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     with claim(path) as hidden:
-        _unfinished.add(hidden)
-        part = hidden.with_suffix(".part")
+        part = hidden.with_suffix(".part") if hidden else _temporary(path)
+        locks = {hidden} if hidden else set()
+        _unfinished.update(locks)
         try:
             with _published(part, path, overwrite):
                 yield part
         finally:
-            _unfinished.discard(hidden)
+            _unfinished.difference_update(locks)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".qse-{secrets.token_hex(4)}.part")  # short: names are limited to 255 bytes
 
 
 @contextmanager

@@ -22,15 +22,15 @@ class Claimed(Exception):
 
 
 @contextmanager
-def claim(path: Path) -> Iterator[Path]:
+def claim(path: Path) -> Iterator[Path | None]:
     """Hold the claim to `path`; yield the hidden file that is locked. Raises Claimed at once if another one holds it.
 
-    On a file system without locks there are no claims, and two processes are not told apart.
+    On a file system without locks there are no claims: yield None.
     """
     hidden = path.with_name(f".qse-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:8]}.lock")
-    file = _opened(hidden)
+    file, locked = _opened(hidden)
     try:
-        yield hidden
+        yield hidden if locked else None
     finally:
         if os.name == "nt":  # where an open file cannot be removed
             file.close()
@@ -54,18 +54,18 @@ def lock(file: IO[bytes]) -> bool:
     return True
 
 
-def _opened(hidden: Path) -> IO[bytes]:
-    """Return `hidden` open and locked, or open only, where there are no locks."""
+def _opened(hidden: Path) -> tuple[IO[bytes], bool]:
+    """Return `hidden` open, and whether it is locked: it is not where there are no locks."""
     while True:
         file = hidden.open("ab")
         try:
             held = lock(file)
         except OSError:
-            return file
+            return file, False
         if not held:
             file.close()
             raise Claimed
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), hidden.stat()):
-                return file
+                return file, True
         file.close()  # its holder has removed it after it was opened here

@@ -10,7 +10,7 @@ import soundfile
 from audio_files import WAV, make, read, tone
 
 from qse.audio import claim
-from qse.audio.atomic_write import atomic_path, discard_unfinished
+from qse.audio.atomic_write import atomic_path, claimed_path, discard_unfinished
 from qse.audio.reader import Source
 from qse.audio.writer import write
 from qse.errors import QseError
@@ -114,8 +114,10 @@ def test_claim_starts_again_if_its_file_was_removed_meanwhile(tmp_path, monkeypa
         assert hidden.exists() and ended
 
 
-def test_claim_without_locks_lets_everybody_write(tmp_path, monkeypatch):
+def test_claimed_path_without_locks_differs_for_each_writer(tmp_path, monkeypatch):
     monkeypatch.setattr(claim, "lock", lambda file: (_ for _ in ()).throw(OSError(95, "not supported")))
-    with claim.claim(tmp_path / "a.wav"), claim.claim(tmp_path / "a.wav"):
-        pass
-    assert not list(tmp_path.iterdir())
+    with claimed_path(tmp_path / "a.txt") as one, claimed_path(tmp_path / "a.txt") as two:
+        assert one != two
+        one.write_text("one")
+        two.write_text("two")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.txt", "one")]
