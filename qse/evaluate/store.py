@@ -60,13 +60,13 @@ class Store:
         if not self._table.is_file() or not self._settings.is_file():
             return []
         before, rows = self._former_settings(), read_rows(self._table)
-        if not {key for row in rows for key in row} <= set(self.columns):
-            raise QseError(f"{self._table} has other columns: {CURE}")
         finished = (self.folder / "summary.json").is_file() and not any("error" in row for row in rows)
         odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
         if odd:
             what = f"{self.folder} holds an evaluation of something else ({', '.join(odd)} differ)"
             raise QseError(f"{what}: {CURE}")
+        if not {key for row in rows for key in row} <= set(self.columns):
+            raise QseError(f"{self._table} has other columns: {CURE}")
         if finished:
             return []
         return [row for row in rows if "error" not in row and row.get("stamp") == stamps.get(row["name"])]
