@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import onnx
-from small_networks import streaming
+from small_networks import offline, streaming
 
 from qse.errors import QseError
 from qse.export import streaming as export
@@ -142,8 +142,8 @@ def test_export_stream_leaves_nothing_when_torch_fails(network, tmp_path, monkey
 
 
 def test_export_stream_refuses_networks_that_cannot_stream(tmp_path):
-    with pytest.raises(QseError, match="Linear needs whole recordings and cannot stream"):
-        export.export_stream(torch.nn.Linear(2, 2), tmp_path / "model.onnx", **ABOUT)
+    with pytest.raises(QseError, match="QuaternionOffline needs whole recordings and cannot stream"):
+        export.export_stream(offline("qtn"), tmp_path / "model.onnx", **ABOUT)
 
 
 def test_export_stream_leaves_the_network_unchanged(exported, network):
