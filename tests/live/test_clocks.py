@@ -61,7 +61,8 @@ def test_session_hour_between_two_clocks(slow, drift, count):
     assert session.dropouts == 0
     assert residual.max() < 1e-3  # a jump by 1 / 500 of the amplitude would show
     assert waited.max() < 0.05 + 3 * BLOCK
-    assert memory[-1] - memory[1] < 4 * 1024
+    growth = np.diff(memory[1:])
+    assert growth.sum() - growth.max() < 4 * 1024  # one step may be due to others in this process; a leak has many
 
 
 def test_session_clicks_without_drift_control(slow, monkeypatch):
