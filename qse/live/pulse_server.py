@@ -6,7 +6,7 @@ import subprocess
 
 from .devices import NoSound
 
-PATIENCE = 10.0  # seconds for an answer of the server
+PATIENCE = 30.0  # seconds for an answer: after the crash of a client PulseAudio has been seen to pause for 21
 
 
 class PulseError(NoSound):
