@@ -13,6 +13,7 @@ from torch import Tensor
 from ..data import sources
 from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
+from ..errors import QseError
 from ..networks import weights
 from .job import Job
 from .loop import TrainingLoop
@@ -65,7 +66,10 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
         trainer.begin(Path(job.start).resolve().name, start.header)
     loop = _loop(trainer, replace(config, train=plan), job, report)
     if job.resume:
-        loop.restore(*weights.load(job.checkpoint))
+        try:
+            loop.restore(*weights.load(job.checkpoint))
+        except (KeyError, ValueError) as error:
+            raise QseError(f"{job.checkpoint}: is damaged ({error}); train again, or name another run") from error
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
     loop.run()

@@ -51,3 +51,15 @@ def test_weights_load_names_damaged_files(tmp_path):
     for name in ("torn.safetensors", "none.safetensors"):
         with pytest.raises(QseError, match=f"{name}: cannot read the checkpoint"):
             weights.load(tmp_path / name)
+
+
+def test_run_refuses_a_checkpoint_without_a_number_of_its_header(finished_run, training_audio, tmp_path):
+    from twins import CONFIG, job
+
+    from qse.train.run import train
+
+    tensors, header = weights.load(finished_run[0] / "checkpoint.safetensors")
+    header.pop("seconds")
+    checkpoint.save(tmp_path / "checkpoint.safetensors", tensors, header)
+    with pytest.raises(QseError, match="is damaged"):
+        train(CONFIG, job(training_audio, tmp_path, resume=True))
