@@ -124,7 +124,7 @@ def _url(name: str, band: str) -> str:
 
 
 def _entry(name: str, band: str, bands: Mapping[str, bytes]) -> dict[str, str] | None:
-    """What the page knows of a graph; None where the model has none for this band."""
+    """Return URL and checksum of a graph; None where the model has none for this band."""
     return {"url": _url(name, band), "sha256": _sha256(bands[band])} if band in bands else None
 
 

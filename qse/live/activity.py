@@ -1,4 +1,4 @@
-"""What the input holds: speech, as far as the model's gain tells, or nothing at all, as of a muted microphone."""
+"""Tell whether the input holds speech, as far as the model's gain tells, or nothing, as of a muted microphone."""
 
 import math
 
@@ -58,7 +58,7 @@ class SilenceCheck:
 
     @property
     def message(self) -> str | None:
-        """What is wrong and what to do, None while there is sound."""
+        """Say what is wrong and what to do; None while there is sound."""
         if self._zeros > ZEROS_AFTER * self._rate:
             return "delivers only zeros: is it muted? Switch it on, at the device or in the sound settings"
         if self._faint > FAINT_AFTER * self._rate:

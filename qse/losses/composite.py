@@ -73,7 +73,7 @@ class LossConfig:
 
     @property
     def needs_specs(self) -> bool:
-        """Whether `composite` needs the specs of an offline network."""
+        """True if `composite` needs the specs of an offline network."""
         return self.complex_l1_of == "mask" and self.complex_l1 != 0
 
 
