@@ -31,6 +31,10 @@ def train(
         typer.Option("--from", metavar="MODEL", help="Start from the weights of a model, or of the run in a folder."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder for decoded copies of the recordings, mapped from there and not read into memory."),
+    ] = None,
     change: Change = None,
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
@@ -50,7 +54,7 @@ def train(
     out = out or Path("runs") / name
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
-    job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start)
+    job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start, cache)
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
     header = weights.load_header(out / "checkpoint.safetensors")

@@ -11,36 +11,46 @@ import torch
 
 from ..audio.atomic_write import write_text
 from ..errors import QseError
-from .corpus import Corpus, group_of, read_or_faults, refuse
+from .bandwidth import cutoff
+from .corpus import Corpus, group_of, none_reaches, read_or_faults, refuse
 from .datasets import Progress
 
 FILES_AT_ONCE = 256  # in memory while the cache is written
 
 
 def cached_corpus(
-    paths: list[Path], folder: Path, cache: Path, sample_rate: int = 16000, progress: Progress | None = None
+    paths: list[Path],
+    folder: Path,
+    cache: Path,
+    sample_rate: int = 16000,
+    progress: Progress | None = None,
+    least_cutoff: float = 0.0,
 ) -> Corpus:
     """Return the recordings of `paths` below `folder` from `cache` (a path without suffix), updated if necessary.
 
-    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while it is written.
-    Raises QseError for files that cannot be used, and for a full disk.
+    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while it is written;
+    `least_cutoff` as in `Corpus.read`. Raises QseError for files that cannot be used, and for a full disk.
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
     samples, index, faults = cache.with_suffix(".int16"), cache.with_suffix(".json"), list[str]()
     files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
-    content = {"sample_rate": sample_rate, "files": files}
+    content = {"sample_rate": sample_rate, "least_cutoff": least_cutoff, "files": files}
     try:
         found = _index(index, samples)
         if {**found, "lengths": None} != {**content, "lengths": None}:
-            lengths, faults = _write(paths, samples, sample_rate, progress)
+            lengths, faults = _write(paths, samples, sample_rate, least_cutoff, progress)
             good = [file for path, file in zip(paths, files, strict=True) if path in lengths]
-            found = {"sample_rate": sample_rate, "files": good, "lengths": list(lengths.values())}
+            found = {**content, "files": good, "lengths": list(lengths.values())}
             write_text(index, json.dumps(found))
     except OSError as error:
         raise QseError(f"{cache.parent}: cannot be written ({error.strerror}); free some space") from error
     refuse(faults)  # the cache is complete once they are removed
+    kept = [(length, path) for length, path in zip(found["lengths"], paths, strict=True) if length]
+    if not kept:
+        raise none_reaches(folder, least_cutoff)
     audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
-    return Corpus.from_samples(audio, found["lengths"], [group_of(path, folder) for path in paths], sample_rate)
+    groups = [group_of(path, folder) for _, path in kept]
+    return Corpus.from_samples(audio, [length for length, _ in kept], groups, sample_rate)
 
 
 def _index(index: Path, samples: Path) -> dict[str, Any]:
@@ -53,9 +63,12 @@ def _index(index: Path, samples: Path) -> dict[str, Any]:
 
 
 def _write(
-    paths: list[Path], samples: Path, sample_rate: int, progress: Progress | None
+    paths: list[Path], samples: Path, sample_rate: int, least_cutoff: float, progress: Progress | None
 ) -> tuple[dict[Path, int], list[str]]:
-    """Write all recordings into one file; return their lengths, and the reasons why others cannot be used."""
+    """Write all recordings into one file; return their lengths, and the reasons why others cannot be used.
+
+    The length of a recording whose content ends below `least_cutoff` is 0.
+    """
     samples.parent.mkdir(parents=True, exist_ok=True)
     samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is complete
     samples.unlink(missing_ok=True)  # a run that has mapped it keeps its data
@@ -67,6 +80,8 @@ def _write(
                 if isinstance(recording, str):
                     faults.append(recording)
                     continue
+                if least_cutoff and cutoff(recording, sample_rate) < least_cutoff:
+                    recording = recording[:0]
                 file.write(recording.tobytes())
                 lengths[path] = len(recording)
             if progress:

@@ -51,18 +51,13 @@ class Corpus:
         Raises QseError when the folder is missing or holds no audio, and for files that cannot be used (five named).
         """
         folder = Path(folder)
-        if not folder.is_dir():
-            raise QseError(f"{folder}: no such folder; name a folder with audio files in it.")
-        paths = audio_within(folder)
-        if not paths:
-            raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
+        paths = recordings_within(folder)
         recordings = read_recordings(paths, sample_rate, threads)
         groups = [group_of(path, folder) for path in paths]
         if least_cutoff:
             chosen = [n for n, audio in enumerate(recordings) if cutoff(audio, sample_rate) >= least_cutoff]
             if not chosen:
-                cure = "train with model.sample_rate 16000, or add full-band recordings"
-                raise QseError(f"{folder}: no recording has content up to {least_cutoff / 1000:g} kHz; {cure}")
+                raise none_reaches(folder, least_cutoff)
             recordings, groups = [recordings[n] for n in chosen], [groups[n] for n in chosen]
         return cls.of(recordings, groups, sample_rate)
 
@@ -120,6 +115,22 @@ class Corpus:
         ramp = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade).float() * (1 / (32768 * fade))
         index = (start[:, None] + phase).clamp_(0, len(self.audio) - 1)
         return self.audio[index] * ramp
+
+
+def recordings_within(folder: Path) -> list[Path]:
+    """Return the audio files below `folder`; raise QseError if there are none."""
+    if not folder.is_dir():
+        raise QseError(f"{folder}: no such folder; name a folder with audio files in it.")
+    paths = audio_within(folder)
+    if not paths:
+        raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
+    return paths
+
+
+def none_reaches(folder: Path, least_cutoff: float) -> QseError:
+    """Return the error for a folder whose recordings all end below `least_cutoff` in Hz."""
+    cure = "train with model.sample_rate 16000, or add full-band recordings"
+    return QseError(f"{folder}: no recording has content up to {least_cutoff / 1000:g} kHz; {cure}")
 
 
 def group_of(path: Path, folder: Path) -> str:

@@ -14,7 +14,7 @@ from ..errors import QseError
 from . import datasets
 from .bandwidth import FULL_BAND_CUTOFF
 from .cached_corpus import cached_corpus
-from .corpus import Corpus, read_recordings
+from .corpus import Corpus, read_recordings, recordings_within
 from .mix_config import MixConfig
 from .multi_rate import WIDE_BAND, MultiRateSource, wide_band
 from .noise_mixing import NoiseMixer
@@ -35,15 +35,24 @@ def folders(
     device: torch.device,
     rooms: Tensor | None = None,
     wide_share: float = 0.0,
+    cache: Path | None = None,
 ) -> Source:
     """Return a source that reads folders of speech and noise into memory and mixes them; `rooms` as in `NoiseMixer`.
+
+    cache: a folder for decoded copies of the recordings, which are mapped from there instead of read into memory.
 
     For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used. With the probability
     `wide_share` a batch is at 16 kHz, mixed from all recordings.
     """
 
     def mixer(mix: MixConfig, least_cutoff: float = 0.0) -> NoiseMixer:
-        voices, noises = (Corpus.read(path, mix.sample_rate, least_cutoff=least_cutoff) for path in (speech, noise))
+        def read(folder: Path, name: str) -> Corpus:
+            if not cache:
+                return Corpus.read(folder, mix.sample_rate, least_cutoff=least_cutoff)
+            store = cache / f"{name}-{mix.sample_rate}"
+            return cached_corpus(recordings_within(folder), folder, store, mix.sample_rate, least_cutoff=least_cutoff)
+
+        voices, noises = read(speech, "speech"), read(noise, "noise")
         return NoiseMixer(mix, voices, noises, seed, device, rooms)
 
     if mix.sample_rate <= WIDE_BAND:

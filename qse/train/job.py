@@ -10,6 +10,7 @@ class Job:
 
     speech and noise: folders of recordings; or data: the folder of the recipe's corpus. valid: folder of pairs; None:
     those of the corpus, if any. hours: time limit. device: "cpu" or "cuda". resume: continue the run in `out`.
+    cache: folder for decoded copies of the recordings, which are not read into memory then.
     start: model (name or folder) or folder of a run whose weights are the first ones; None: random weights.
     """
 
@@ -23,6 +24,7 @@ class Job:
     resume: bool = False
     data: Path | None = None
     start: str | Path | None = None
+    cache: Path | None = None
 
     @property
     def checkpoint(self) -> Path:

@@ -50,6 +50,8 @@ def _check_folder(job: Job) -> None:
 def _check_sources(config: RunConfig, job: Job) -> None:
     if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
         raise UsageError("say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe")
+    if job.cache and job.data:
+        raise UsageError("--cache is for --speech and --noise; the copies of a corpus lie beside it")
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")

@@ -40,6 +40,8 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
         write_config(job.out / "config.toml", config, start.network)
     if job.data:
         sources.prepare(config.dataset, job.data, progress)
+    if job.cache:
+        _source(config, job, torch.device("cpu"))  # written here, before several processes read it
     launch(_work, job.processes, config, job, start, report)
 
 
@@ -86,7 +88,8 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source
     if job.data:
         return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
     assert job.speech and job.noise
-    return sources.folders(job.speech, job.noise, mix, seed, device, wide_share=config.train.wide_band_share)
+    share = config.train.wide_band_share
+    return sources.folders(job.speech, job.noise, mix, seed, device, wide_share=share, cache=job.cache)
 
 
 def _pairs(config: RunConfig, job: Job) -> list[Utterance]:

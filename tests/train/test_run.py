@@ -48,6 +48,12 @@ def test_train_keeps_the_best_average(finished_run, training_audio):
     assert quality(found) == pytest.approx(float(header["best"]))
 
 
+def test_train_with_a_cache_writes_the_same_checkpoint(finished_run, training_audio, tmp_path):
+    train(CONFIG, replace(job(training_audio, tmp_path / "run"), cache=tmp_path / "cache"))
+    assert (tmp_path / "cache/speech-16000.int16").stat().st_size > 0
+    same(*(weights.load(out / "checkpoint.safetensors")[0] for out in (tmp_path / "run", finished_run[0])))
+
+
 def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_audio, tmp_path):
     class StopAtThree(Reports):
         def __call__(self, row, plan):
