@@ -23,6 +23,10 @@ def train(
         Path | None, typer.Option(help="Folder of the run: checkpoints, curves, configuration. [default: runs/RECIPE]")
     ] = None,
     valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")] = None,
+    unknown: Annotated[
+        Path | None,
+        typer.Option(help="Further pairs, of sources that are in no training data; they choose the best weights."),
+    ] = None,
     hours: Annotated[float | None, typer.Option(min=0, callback=number, help="Stop after this many hours.")] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that train together, at most one per core.")] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
@@ -54,7 +58,7 @@ def train(
     out = out or Path("runs") / name
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
-    job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start, cache)
+    job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start, cache, unknown)
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
     header = weights.load_header(out / "checkpoint.safetensors")

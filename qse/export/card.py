@@ -7,6 +7,7 @@ from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
 from ..networks import Network
 from ..train.recipe import RunConfig
+from ..train.validation import UNKNOWN
 from .cost import Cost
 
 SCORES = (("WB-PESQ", "pesq_wb", 3), ("STOI", "stoi", 4), ("SI-SDR dB", "si_sdr", 2))  # title, key, digits
@@ -75,9 +76,10 @@ class Card:
         return " / ".join(text(cost) for cost in self.costs.values())
 
     def _paragraphs(self) -> Iterator[str]:
-        if self.scores:
-            scores = (f"{title} {float(self.scores[key]):.{digits}f}" for title, key, digits in SCORES)
-            yield f"Validation pairs, mean: {', '.join(scores)}"
+        for pairs, prefix in (("Validation pairs", ""), ("Validation pairs of unknown sources", UNKNOWN)):
+            if prefix + SCORES[0][1] in self.scores:
+                scores = (f"{title} {float(self.scores[prefix + key]):.{digits}f}" for title, key, digits in SCORES)
+                yield f"{pairs}, mean: {', '.join(scores)}"
         if self.options.data:
             yield f"Trained on {self.options.data}"
         if self.options.faults:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
+from .validation import UNKNOWN
 
 
 class MetricsLog:
@@ -23,16 +24,23 @@ class MetricsLog:
             self._write(table, [row for row in self._rows(table) if row["step"] <= step])
 
     def draw(self) -> None:
-        """Draw curves.png: the loss and each validation metric over the steps."""
+        """Draw curves.png: the loss and each validation metric over the steps, known and unknown sources together."""
         from matplotlib.figure import Figure
 
         train, valid = self._rows("train"), self._rows("valid")
-        curves = [("loss", train), *((name, valid) for name in valid[0] if name not in ("step", "audio_hours"))]
+        scores = [name for name in valid[-1] if name not in ("step", "audio_hours")]
+        curves = {"loss": [("loss", train)]}
+        for name in scores:
+            curves.setdefault(name.removeprefix(UNKNOWN), []).append((name, valid))
         figure = Figure(figsize=(3.2 * len(curves), 3), layout="constrained")
-        for axes, (name, rows) in zip(figure.subplots(1, len(curves)), curves, strict=True):
-            axes.plot([row["step"] for row in rows], [row[name] for row in rows])
-            axes.set(title=name, xlabel="step")
+        for axes, (title, lines) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
+            for name, rows in lines:
+                label = "unknown sources" if name.startswith(UNKNOWN) else "known sources"
+                axes.plot([row["step"] for row in rows], [row[name] for row in rows], label=label)
+            axes.set(title=title, xlabel="step")
             axes.grid(alpha=0.3)
+            if len(lines) > 1:
+                axes.legend()
         figure.savefig(self.folder / "curves.png", dpi=110)
 
     def _write(self, table: str, rows: list[dict[str, float]]) -> None:

@@ -112,8 +112,11 @@ def _check_losses(config: RunConfig, network: Network) -> None:
 
 
 def _check_validation(config: RunConfig, job: Job) -> None:
-    if job.valid or (job.data and sources.validates(config.dataset)):
+    validates = job.valid or (job.data and sources.validates(config.dataset))
+    if job.unknown and not validates:
+        raise UsageError("--unknown needs --valid, pairs of known sources to compare with")
+    if validates:
         for package in ("pesq", "pystoi", "matplotlib"):  # used at the first validation
             need(package, "train")
-    if job.valid:
-        find_pairs(job.valid, config.mix.sample_rate)
+    for folder in filter(None, (job.valid, job.unknown)):
+        find_pairs(folder, config.mix.sample_rate)

@@ -79,7 +79,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
 
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: Report | None) -> TrainingLoop:
     log = TrainingLog(job.out, trainer, WIDE_BAND, report)
-    validator = Validator(_pairs(config, job), config.train.valid_every)
+    validator = Validator(_pairs(config, job), config.train.valid_every, _read_pairs(job.unknown, config))
     return TrainingLoop(trainer, validator, log, StopRequest(job.hours), job)
 
 
@@ -94,6 +94,11 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source
 
 def _pairs(config: RunConfig, job: Job) -> list[Utterance]:
     """Read the pairs to validate with, if there are any."""
-    if job.valid:
-        return read_pairs(find_pairs(job.valid, config.mix.sample_rate), config.mix.sample_rate)
-    return read_pairs(sources.validation(config.dataset, job.data)) if job.data else []
+    if job.data and not job.valid:
+        return read_pairs(sources.validation(config.dataset, job.data))
+    return _read_pairs(job.valid, config)
+
+
+def _read_pairs(folder: Path | None, config: RunConfig) -> list[Utterance]:
+    rate = config.mix.sample_rate
+    return read_pairs(find_pairs(folder, rate), rate) if folder else []

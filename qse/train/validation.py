@@ -16,6 +16,7 @@ from ..networks import Network
 from .parallel import gather
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
+UNKNOWN = "unknown_"  # prefix of the scores of sources that are in no training data
 SHORTEST, LONGEST = 0.5, 30  # seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
 
 
@@ -30,8 +31,12 @@ class Utterance:
 
 
 def quality(scores: dict[str, float]) -> float:
-    """Return the score by which the best weights are kept: mean WB-PESQ plus SI-SDR in dB divided by 10."""
-    return scores["pesq_wb"] + scores["si_sdr"] / 10
+    """Return the score by which the best weights are kept: mean WB-PESQ plus SI-SDR in dB divided by 10.
+
+    Those of unknown sources, where there are any.
+    """
+    prefix = UNKNOWN if UNKNOWN + "pesq_wb" in scores else ""
+    return scores[prefix + "pesq_wb"] + scores[prefix + "si_sdr"] / 10
 
 
 def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:

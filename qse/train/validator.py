@@ -5,27 +5,38 @@ from pathlib import Path
 
 from .parallel import count
 from .trainer import Trainer
-from .validation import Utterance, fingerprint, quality, validate
+from .validation import UNKNOWN, Utterance, fingerprint, quality, validate
 
 
 class Validator:
     """Schedule of the validation, and the best score so far of the averaged weights.
 
-    best: highest quality for these pairs. last: step of the last validation. fingerprint: identifies the pairs;
-    scores of different pairs are not compared.
+    unknown: pairs from sources of which nothing is in the training data; they choose the best weights. best:
+    highest quality for these pairs. last: step of the last validation. fingerprint: identifies the pairs; scores of
+    different pairs are not compared.
     """
 
-    def __init__(self, pairs: list[Utterance], every: int):
-        self.pairs, self.every = pairs, every
-        self.best, self.last, self.fingerprint = float("-inf"), 0, fingerprint(pairs)
+    def __init__(self, pairs: list[Utterance], every: int, unknown: list[Utterance] | None = None):
+        self.pairs, self.unknown, self.every = pairs, unknown or [], every
+        self.best, self.last, self.fingerprint = float("-inf"), 0, fingerprint(pairs + self.unknown)
 
     def due(self, step: int, end: bool = False) -> bool:
         """Return whether to validate after `step`: at every `every`-th, and at the `end`, once each."""
-        return bool(self.pairs) and self.last < step and (end or step % self.every == 0)
+        return bool(self.pairs or self.unknown) and self.last < step and (end or step % self.every == 0)
 
     def validate(self, trainer: Trainer, stopped: Callable[[], bool]) -> dict[str, float]:
-        """Return the mean scores; {} where a process was `stopped` before it had scored its share."""
-        return validate(trainer.ema.network, self.pairs, trainer.device, trainer.rank, count(), stopped)
+        """Return the mean scores, those of the unknown pairs with the prefix UNKNOWN.
+
+        {} where a process was `stopped` before it had scored its share.
+        """
+        network, scores = trainer.ema.network, dict[str, float]()
+        for prefix, pairs in (("", self.pairs), (UNKNOWN, self.unknown)):
+            if pairs:
+                found = validate(network, pairs, trainer.device, trainer.rank, count(), stopped)
+                if not found:
+                    return {}
+                scores |= {prefix + metric: score for metric, score in found.items()}
+        return scores
 
     def record(self, step: int, scores: dict[str, float]) -> bool:
         """Record the scores of `step`; return whether they are the best."""

@@ -48,10 +48,34 @@ def test_train_keeps_the_best_average(finished_run, training_audio):
     assert quality(found) == pytest.approx(float(header["best"]))
 
 
-def test_train_with_a_cache_writes_the_same_checkpoint(finished_run, training_audio, tmp_path):
-    train(CONFIG, replace(job(training_audio, tmp_path / "run"), cache=tmp_path / "cache"))
-    assert (tmp_path / "cache/speech-16000.int16").stat().st_size > 0
-    same(*(weights.load(out / "checkpoint.safetensors")[0] for out in (tmp_path / "run", finished_run[0])))
+@pytest.fixture(scope="module")
+def run_with_options(training_audio, tmp_path_factory):
+    """The run of `finished_run` with a cache, and with one of its validation pairs as an unknown source."""
+    folder = tmp_path_factory.mktemp("options")
+    for kind in ("clean", "noisy"):
+        path = min((training_audio / "valid" / kind).iterdir())
+        (folder / "unknown" / kind).mkdir(parents=True)
+        shutil.copy(path, folder / "unknown" / kind)
+    train(CONFIG, replace(job(training_audio, folder / "run"), cache=folder / "cache", unknown=folder / "unknown"))
+    return folder
+
+
+def test_train_with_a_cache_writes_the_same_checkpoint(finished_run, run_with_options):
+    assert (run_with_options / "cache/speech-16000.int16").stat().st_size > 0
+    same(*(weights.load(out / "checkpoint.safetensors")[0] for out in (run_with_options / "run", finished_run[0])))
+
+
+def test_train_scores_unknown_sources_beside_the_known_ones(finished_run, run_with_options):
+    out = run_with_options / "run"
+    known, scored = lines(finished_run[0] / "valid.csv"), lines(out / "valid.csv")
+    assert [{key: row[key] for key in known[0]} for row in scored] == known
+    tensors, header = weights.load(out / "best.safetensors")
+    best = max(scored, key=lambda row: float(row["unknown_pesq_wb"]) + float(row["unknown_si_sdr"]) / 10)
+    assert header["step"] == best["step"]
+    net = build_network(read_config(out / "config.toml").model)
+    net.load_state_dict(weights.pick(tensors, "average"))
+    expected = validate(net, read_pairs(find_pairs(run_with_options / "unknown", 16000)), CPU)
+    assert {key: float(best[f"unknown_{key}"]) for key in METRICS} == pytest.approx(expected, rel=1e-5)
 
 
 def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_audio, tmp_path):
