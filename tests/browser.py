@@ -1,4 +1,4 @@
-"""What the browser tests share: sounds as files, their way into a page and back, an opened page."""
+"""Share helpers of the browser tests: audio files, their way into a page and back, an opened page."""
 
 import base64
 import io

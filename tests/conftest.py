@@ -1,4 +1,4 @@
-"""What the tests of the light half share: a folder of small models, one engine of each, and the command line."""
+"""Share fixtures of the light half: a folder of small models, one engine of each, and the command line."""
 
 import signal
 import sys

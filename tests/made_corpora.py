@@ -41,7 +41,7 @@ def only(**chances) -> MixConfig:
 
 
 def snr(noisy: torch.Tensor, clean: torch.Tensor) -> np.ndarray:
-    """By frames of 20 ms within 40 dB of the loudest, in NumPy."""
+    """Return the SNRs in dB, with levels from frames of 20 ms within 40 dB of the loudest, in NumPy."""
 
     def level(audio):
         power = (audio.double().numpy().reshape(-1, 320) ** 2).mean(1)

@@ -29,11 +29,11 @@ class Stream:
         self.open = False
 
     def give(self, block: np.ndarray, flags=FLAGS) -> None:
-        """What a microphone's stream does with (samples, channels)."""
+        """Give the callback a block (samples, channels), as the stream of a microphone does."""
         self.wanted["callback"](np.asarray(block, np.float32), len(block), CLOCK, flags)
 
     def take(self, flags=FLAGS) -> np.ndarray:
-        """One block (samples, channels) as a loudspeaker's stream fetches it."""
+        """Fetch a block (samples, channels), as the stream of a loudspeaker does."""
         block = np.full((self.wanted["blocksize"], self.wanted["channels"]), np.nan, np.float32)
         self.wanted["callback"](block, len(block), CLOCK, flags)
         return block

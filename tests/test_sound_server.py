@@ -145,7 +145,7 @@ def jump(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def pieces(audio: np.ndarray, heard: np.ndarray, rounds: int) -> list[np.ndarray]:
-    """What was heard of each second round but the first and the last, aligned with `audio`."""
+    """Return what was heard of each second round but the first and the last, aligned with `audio`."""
     found, start = [], round(lag(audio, heard[: len(audio) * 5 // 4]))
     for number in range(1, rounds - 1):
         start += len(audio) - RATE // 4

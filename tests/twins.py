@@ -115,7 +115,7 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> None:
 
 
 def copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Without the count of batches, which goes on when a step is left out."""
+    """Clone tensors, without the counts of batches, which rise when a step is left out too."""
     return {name: tensor.clone() for name, tensor in tensors.items() if "num_batches" not in name}
 
 

@@ -18,7 +18,7 @@ from qse.errors import QseError
 
 
 def fill_the_disk(path: Path, subtype: str, room: int, keep_partial: bool) -> str:
-    """What `write` says of a disk with so many bytes of room, for which a file that may not grow beyond stands in."""
+    """Return the error of `write` on a full disk, simulated by a limit on the size of files in bytes."""
     code = f"""if True:
         import resource, numpy as np
         from pathlib import Path

@@ -9,7 +9,7 @@ from qse.errors import QseError
 
 
 class Session(SimpleNamespace):
-    """What keys change."""
+    """Test what keys change."""
 
     def __init__(self, **changes):
         standing = {"strength": None, "muted": False, "bypass": False, "recorder": None, "stops": 0, "ended": []}

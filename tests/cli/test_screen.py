@@ -44,7 +44,7 @@ def test_plain_on_a_dumb_terminal(command, models, noisy, monkeypatch):
 
 
 def session_of(**changes):
-    """What the lines about recordings and settings read of a session."""
+    """Stand in for a session, with what the lines about recordings and settings read."""
     standing = {"recorder": None, "recorded": [], "strength": None, "muted": False, "bypass": False}
     source, engine = SimpleNamespace(lost=False), SimpleNamespace(sample_rate=16000)
     return SimpleNamespace(**{**standing, "source": source, "engine": engine, **changes})

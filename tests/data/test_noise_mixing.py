@@ -81,7 +81,7 @@ def test_mixer_babble_is_of_other_speakers():
 
 @pytest.mark.parametrize("early", [0.05, 0.2])
 def test_mixer_clean_keeps_early_reflections(early):
-    """Without noise (silent recordings), noisy - clean is what arrives after the early part."""
+    """Check that noisy - clean without noise (silent recordings) is what arrives after the early part."""
     silence = Corpus.of([np.zeros(RATE, "i2")], [""])
     click = np.zeros(3 * RATE, "i2")
     click[::RATE] = 20000  # one click in every second

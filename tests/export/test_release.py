@@ -43,7 +43,7 @@ def released(run, folder, **how) -> str:
 
 
 def agrees(folder) -> bool:
-    """Whether ONNX Runtime and PyTorch agree on a released model."""
+    """Compare ONNX Runtime with PyTorch on a released model."""
     noisy = 0.1 * np.random.default_rng(0).standard_normal(16000).astype(np.float32)
     network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What a fuzzing target is, and what must hold when it reads a damaged file."""
+"""Define a fuzzing target, and what must hold when it reads a damaged file."""
 
 import io
 import sys

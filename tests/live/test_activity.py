@@ -1,4 +1,4 @@
-"""Whether speech is heard, and whether the microphone delivers anything."""
+"""Test whether speech is heard, and whether the microphone delivers anything."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def noise(level, seconds=1.0):
 
 
 def heard(noisy, enhanced):
-    """What the indicator says after each hop."""
+    """Return what the indicator says after each hop."""
     indicator, said = SpeechIndicator(RATE), []
     for start in range(0, len(noisy) - HOP + 1, HOP):
         indicator.add(noisy[start : start + HOP], enhanced[start : start + HOP])

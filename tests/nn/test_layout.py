@@ -71,7 +71,7 @@ def test_join_keeps_the_layout_of_the_last_part():
 
 
 def test_layout_functions_on_real_features():
-    """Without the quaternion axis they permute the same axes, and join is torch.cat."""
+    """Check that layouts without a quaternion axis permute the same axes, and that join is torch.cat."""
     x = torch.randn(2, 12, 5, 6)
     assert torch.equal(to_tokens(x), x.permute(0, 2, 3, 1)) and torch.equal(to_features(to_tokens(x)), x)
     assert not is_channels_innermost(channels_innermost(x)) and torch.equal(channels_innermost(x), x)

@@ -23,7 +23,7 @@ def blocks(audio: np.ndarray, size: int) -> list[np.ndarray]:
 
 
 def whole(engine, audio: np.ndarray) -> np.ndarray:
-    """What the engine makes of the audio, hop by hop from silence, with nothing of Stream involved."""
+    """Return the output of the engine alone, hop by hop from zero state, without Stream."""
     state, out = engine.initial_state(), [audio[:0]]
     for hop in np.pad(audio, (0, -len(audio) % engine.hop_length)).reshape(-1, engine.hop_length):
         enhanced, state = engine.step(hop, state)

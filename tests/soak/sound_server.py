@@ -67,7 +67,7 @@ class Live:
 
     @property
     def losses(self) -> int:
-        """How often a device has vanished and come back; 0 while one is gone."""
+        """Return how often a device has vanished and come back; 0 while one is gone."""
         found = re.search(r"came back: (\d+)", self.said)
         return int(found[1]) if found else 0
 

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def two_processes(tmp_path_factory):
-    """What two processes left (twins.work): their folder, the error of one, signal handlers before and after."""
+    """Return what two processes left (twins.work): their folder, the error of one, signal handlers before and after."""
     import signal
 
     import twins

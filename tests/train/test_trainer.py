@@ -120,7 +120,7 @@ def test_trainer_bfloat16_keeps_weights_in_float32():
 
 
 def test_trainer_compiles_in_place(monkeypatch):
-    """What torch.compile gives back is a function that calls the network, here as in earnest."""
+    """Stand in for torch.compile, which returns a function that calls the network."""
     monkeypatch.setattr(torch, "compile", lambda inner, *_, **__: lambda *a, **k: inner(*a, **k))
     run, plain = twins.live(replace(PLAN, compile=True)), twins.live(PLAN)
     assert run.step()[0] == plain.step()[0]

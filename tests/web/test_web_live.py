@@ -145,7 +145,7 @@ def test_page_says_that_the_microphone_is_silent(page):
 
 
 def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
-    """Without its worker the audio thread plays silence: the noisy signal never passes."""
+    """Check that the audio thread plays silence without its worker: the noisy signal never passes."""
     found = shared_page.evaluate(f"""async () => {{
       {PAGE_FUNCTIONS}
       const {{ LiveSession }} = await import("/live/session.js");

@@ -42,7 +42,7 @@ def test_language_sees_all_earlier_bytes():
 
 
 def test_causal_attention_heads_hold_quaternions(monkeypatch):
-    """Without positions it is the streaming layer of one score per pair, its window as long as the text."""
+    """Check that attention without positions equals the streaming layer with a window as long as the text."""
     torch.manual_seed(0)
     monkeypatch.setattr(language, "rotary", lambda x: x)
     layer, x = CausalAttention(LanguageConfig("A", dim=32, heads=4)), torch.randn(2, 5, 32)
