@@ -1,15 +1,19 @@
-"""Print figures of the page in Chromium: time per hop against native, cold start, a live session.
+"""Print figures of the page in Chromium: cold start, time per hop against native, a live session.
 
-    PYTHONPATH=tests python tests/web/figures.py [--seconds 20] [--live 60] [--buffer 20]
+    PYTHONPATH=tests python tests/web/figures.py [cold] [hops] [live] [--models live-base] [--rounds 3] [--live 60]
 
-Times per hop: each graph natively and in the browser in turn, on a voice in noise. Cold start: from opening the page in
-an empty browser until a short recording is cleaned with live-base. Live: live-base at 48 kHz with both transports.
+cold: from opening the page in an empty browser until live-base has cleaned a recording of 0.1 s.
+hops: each graph natively, in the browser, and there by the public interface of ONNX Runtime, in turn, on a voice in
+noise. RTF: of the median.
+live: live-base at 48 kHz with both transports.
 """
 
 import argparse
 import base64
 import shutil
 import time
+from functools import partial
+from itertools import product
 
 import numpy as np
 from browser import PAGE_FUNCTIONS, full_band_voice, noisy_voice, open_page, to_base64, to_wav
@@ -19,15 +23,18 @@ from qse_cli.web import build_site
 
 import qse
 
+PARTS = ("cold", "hops", "live")
 MODELS, RATES = ("live-tiny", "live-base", "live-large"), (16000, 48000)
 HOP_MS = 12.5
-WARM_UP = 80  # hops that do not count
-MEASURE = f"""async ({{ name, rate, samples }}) => {{
+SECONDS = 6  # of sound in each round
+WARM_UP = 80  # hops at the beginning of each round that do not count
+MEASURE = f"""async ({{ name, rate, samples, direct }}) => {{
   {PAGE_FUNCTIONS}
   const {{ graphFor }} = await import("/model/bands.js");
   const worker = new Worker("/measure.js", {{ type: "module" }});
   const result = new Promise((resolve) => (worker.onmessage = ({{ data }}) => resolve(data)));
-  worker.postMessage({{ graph: graphFor(await modelOf(name), rate), audio: await fromBase64(samples).arrayBuffer() }});
+  const graph = graphFor(await modelOf(name), rate);
+  worker.postMessage({{ graph, direct, audio: await fromBase64(samples).arrayBuffer() }});
   const times = await result;
   worker.terminate();
   return toBase64(new Blob([times]));
@@ -35,8 +42,9 @@ MEASURE = f"""async ({{ name, rate, samples }}) => {{
 WORKER = b"""
 import { loadEngine } from "./model/runtime.js";
 import { ModelStream } from "./model/model_stream.js";
-self.onmessage = async ({ data: { graph, audio } }) => {
+self.onmessage = async ({ data: { graph, direct, audio } }) => {
   const engine = await loadEngine(graph);
+  if (!direct) engine.module = null;
   const times = [];
   const stream = new ModelStream(engine, (milliseconds) => times.push(milliseconds));
   await stream.process(new Float32Array(audio));
@@ -57,9 +65,9 @@ LIVE = f"""async ({{ transport, seconds, buffer }}) => {{
 }}"""
 
 
-def in_browser(page, name: str, rate: int, audio: np.ndarray) -> np.ndarray:
-    text = page.evaluate(MEASURE, {"name": name, "rate": rate, "samples": to_base64(audio.tobytes())})
-    return np.frombuffer(base64.b64decode(text))
+def in_browser(page, name: str, rate: int, audio: np.ndarray, direct: bool) -> np.ndarray:
+    values = {"name": name, "rate": rate, "samples": to_base64(audio.tobytes()), "direct": direct}
+    return np.frombuffer(base64.b64decode(page.evaluate(MEASURE, values)))
 
 
 def natively(name: str, rate: int, audio: np.ndarray) -> np.ndarray:
@@ -72,17 +80,21 @@ def natively(name: str, rate: int, audio: np.ndarray) -> np.ndarray:
     return np.array(times)
 
 
-def print_hops(page, seconds: float) -> None:
-    for name in MODELS:
-        for rate in RATES:
-            audio = noisy_voice(seconds) if rate == 16000 else full_band_voice(seconds)
-            for place, times in (
-                ("native", natively(name, rate, audio)),
-                ("browser", in_browser(page, name, rate, audio)),
-            ):
-                low, p50, p99 = np.quantile(times[WARM_UP:], (0, 0.5, 0.99))
-                text = f"min {low:5.2f}  p50 {p50:5.2f}  p99 {p99:6.2f} ms  RTF {low / HOP_MS:.3f} (min)"
-                print(f"{name:<10} {rate // 1000} kHz {place:<7} {text}", flush=True)
+def print_hops(page, models: list[str], rounds: int) -> None:
+    for name, rate in product(models, RATES):
+        audio = noisy_voice(SECONDS) if rate == 16000 else full_band_voice(SECONDS)
+        measures = {
+            "native": partial(natively, name, rate, audio),
+            "browser": partial(in_browser, page, name, rate, audio, True),
+            "public": partial(in_browser, page, name, rate, audio, False),
+        }
+        times = {kind: [] for kind in measures}
+        for kind, measure in list(measures.items()) * rounds:
+            times[kind].append(measure()[WARM_UP:])
+        for kind, found in times.items():
+            low, p50, p99 = np.quantile(np.concatenate(found), (0, 0.5, 0.99))
+            text = f"min {low:5.2f}  p50 {p50:5.2f}  p99 {p99:6.2f} ms  RTF {p50 / HOP_MS:.3f}"
+            print(f"{name:<10} {rate // 1000} kHz {kind:<7} {text}", flush=True)
 
 
 def print_cold_start(browser, address: str) -> None:
@@ -107,9 +119,11 @@ def print_live(page, seconds: float, buffer: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
+    parser.add_argument("--models", nargs="+", default=MODELS)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--live", type=float, default=60)
-    parser.add_argument("--buffer", type=float, default=20)
+    parser.add_argument("--buffer", type=float, default=40)
     arguments = parser.parse_args()
     server = serve({**build_site(), "measure.js": WORKER})
     address = f"http://127.0.0.1:{server.server_port}/"
@@ -118,9 +132,12 @@ def main() -> None:
         browser = running.chromium.launch(executable_path=program, args=list(FLAGS))
         page = open_page(browser, address)
         print(f"Chromium {browser.version}, a hop is {HOP_MS} ms")
-        print_cold_start(browser, address)
-        print_hops(page, arguments.seconds)
-        print_live(page, arguments.live, arguments.buffer)
+        if "cold" in arguments.parts:
+            print_cold_start(browser, address)
+        if "hops" in arguments.parts:
+            print_hops(page, arguments.models, arguments.rounds)
+        if "live" in arguments.parts:
+            print_live(page, arguments.live, arguments.buffer)
         browser.close()
 
 

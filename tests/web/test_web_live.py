@@ -155,7 +155,9 @@ def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
       await new Promise((resolve) => setTimeout(resolve, 1500));
       session.worker.terminate();
       await new Promise((resolve) => setTimeout(resolve, 1500));
-      const taps = await session.stop();
+      const stopping = session.stop();
+      session.onStopped(); // which the worker would call
+      const taps = await stopping;
       return {{ last: Math.max(...taps.output.slice(-200).map((block) => Math.max(...block.map(Math.abs)))) }};
     }}""")
     assert found["last"] == 0

@@ -35,7 +35,7 @@ def fetch(address: str, path: str, method: str = "GET"):
         ("", "text/html; charset=utf-8"),
         ("index.html?x=1", "text/html; charset=utf-8"),
         ("main.js", "text/javascript; charset=utf-8"),
-        ("vendor/ort.wasm.bundle.min.mjs", "text/javascript; charset=utf-8"),
+        ("vendor/ort.wasm.min.mjs", "text/javascript; charset=utf-8"),
         ("vendor/ort-wasm-simd-threaded.wasm.gz", "application/gzip"),
         ("models/live-tiny.onnx.gz", "application/gzip"),
         ("manifest.json", "application/json"),
@@ -147,7 +147,7 @@ def test_vendored_runtime_has_its_checksums():
     wasm = gzip.decompress((vendor / "ort-wasm-simd-threaded.wasm.gz").read_bytes())
     assert hashlib.sha256(wasm).hexdigest() in script
     version = re.search(r'VERSION = "(.+)"', script)[1]
-    assert f"ONNX Runtime Web v{version}" in (vendor / "ort.wasm.bundle.min.mjs").read_text(encoding="utf-8")[:100]
+    assert f"ONNX Runtime Web v{version}" in (vendor / "ort.wasm.min.mjs").read_text(encoding="utf-8")[:100]
     assert {line.split()[1] for line in (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines()} == {
         path.name for path in vendor.iterdir() if path.name not in ("README.md", "SHA256SUMS", "LICENSE.mediabunny")
     }

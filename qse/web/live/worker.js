@@ -77,8 +77,9 @@ async function start({ graph, settings, rings, port, ...options }) {
 /** Run the model before it matters: the browser compiles WebAssembly a second time while it runs. */
 async function warmUp(engine) {
   const hop = new Float32Array(engine.hopLength);
-  let state = engine.initialState();
-  for (let i = 0; i < 40; i++) ({ state } = await engine.step(hop, state));
+  const session = engine.session();
+  for (let i = 0; i < 40; i++) await session.step(hop);
+  session.close();
 }
 
 function endRecording() {

@@ -49,6 +49,14 @@ function join(parts) {
  */
 export async function* enhance(reader, engine) {
   const paths = Array.from({ length: reader.channels }, () => new ChannelPath(engine, reader.sampleRate));
+  try {
+    yield* blocks(reader, paths);
+  } finally {
+    for (const path of paths) path.stream.close();
+  }
+}
+
+async function* blocks(reader, paths) {
   let written = 0;
   for (let start = 0; start < reader.frames; start += BLOCK) {
     const noisy = await reader.read(start, BLOCK);

@@ -23,7 +23,7 @@ export class ModelStream {
     this.onStep = onStep;
     this.latency = engine.latency;
     this.resets = 0;
-    this.state = engine.initialState();
+    this.session = engine.session();
     this.hop = new Float32Array(engine.hopLength);
     this.filled = 0;
     this.past = new Float32Array(engine.latency + engine.hopLength); // the last noisy samples
@@ -56,12 +56,16 @@ export class ModelStream {
     past.set(hop, past.length - hop.length);
     this.filled = 0;
     const began = performance.now();
-    const { enhanced, state } = await this.engine.step(hop, this.state);
+    const enhanced = await this.session.step(hop);
     this.onStep(performance.now() - began);
-    this.state = state;
     if (enhanced.every(Number.isFinite)) return enhanced;
-    this.state = this.engine.initialState();
+    this.session.reset();
     this.resets++;
     return new Float32Array(hop.length);
+  }
+
+  /** Free the memory of the state. */
+  close() {
+    this.session.close();
   }
 }

@@ -1,7 +1,8 @@
 /** Load ONNX Runtime Web (WebAssembly, SIMD, one thread) and the exported models, checked against their checksums. */
 
-import * as ort from "../vendor/ort.wasm.bundle.min.mjs";
+import * as ort from "../vendor/ort.wasm.min.mjs";
 import { Engine } from "./engine.js";
+import { wasmModule } from "./wasm_module.js";
 
 export const VERSION = "1.30.0";
 const WASM = new URL("../vendor/ort-wasm-simd-threaded.wasm.gz", import.meta.url);
@@ -46,6 +47,7 @@ async function start() {
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.proxy = false;
   ort.env.wasm.wasmBinary = binary;
+  ort.env.wasm.wasmPaths = { mjs: new URL("wasm_module.js", import.meta.url) };
   ort.env.logLevel = "error";
 }
 
@@ -57,5 +59,5 @@ export async function loadEngine(graph) {
   if (graph.sha256 && (await sha256(bytes)) !== graph.sha256) {
     throw new Error(`The model ${graph.name} is damaged or of another version than this page. ${RELOAD}`);
   }
-  return Engine.create(ort, bytes);
+  return Engine.create(ort, bytes, () => wasmModule);
 }

@@ -8,16 +8,25 @@ import { ModelStream, keptShare, mix } from "../../../qse/web/model/model_stream
 const HOP = 200;
 const LATENCY = 120;
 
+class DelaySession {
+  state = new Float32Array(LATENCY);
+  step(hop) {
+    const both = Float32Array.of(...this.state, ...hop);
+    this.state = both.slice(HOP);
+    return both.slice(0, HOP);
+  }
+  reset() {
+    this.state.fill(0);
+  }
+  close() {}
+}
+
 /** An engine that only delays. */
 const delay = {
   sampleRate: 16000,
   hopLength: HOP,
   latency: LATENCY,
-  initialState: () => new Float32Array(LATENCY),
-  async step(hop, state) {
-    const both = Float32Array.of(...state, ...hop);
-    return { enhanced: both.slice(0, HOP), state: both.slice(HOP) };
-  },
+  session: () => new DelaySession(),
 };
 
 const noise = (length) => Float32Array.from({ length }, (_, i) => ((i * 7919 + ((i * i) % 104729)) % 1000) / 1000 - 0.5);
@@ -65,18 +74,19 @@ test("enhance is aligned at other rates", async () => {
 });
 
 test("ModelStream replaces what is not finite by silence", async () => {
-  const fragile = { ...delay, step: async (hop, state) => ({ enhanced: hop[0] === 1 ? hop.map(() => NaN) : hop.slice(), state }) };
-  const stream = new ModelStream(fragile);
+  let resets = 0;
+  const session = { step: (hop) => (hop[0] === 1 ? hop.map(() => NaN) : hop.slice()), reset: () => resets++ };
+  const stream = new ModelStream({ ...delay, session: () => session });
   const hops = [0.5, 1, 0.25, NaN].map((value) => new Float32Array(HOP).fill(value));
   const output = [];
   for (const hop of hops) output.push((await stream.process(hop))[0]);
   assert.deepEqual(output, [0.5, 0, 0.25, 0]);
-  assert.equal(stream.resets, 1);
+  assert.deepEqual([stream.resets, resets], [1, 1]);
 });
 
 test("ModelStream mixes the noisy signal of the same moment", async () => {
   const noisy = noise(2000);
-  const stream = new ModelStream({ ...delay, step: async (hop, state) => ({ enhanced: new Float32Array(HOP), state }) });
+  const stream = new ModelStream({ ...delay, session: () => ({ step: () => new Float32Array(HOP) }) });
   const output = await stream.process(noisy, () => 1);
   assert.deepEqual(output.slice(LATENCY), noisy.slice(0, 2000 - LATENCY));
 });
