@@ -29,6 +29,9 @@ Virtual = Annotated[
 RemoveVirtual = Annotated[
     bool, typer.Option("--remove-virtual", help="Remove the virtual microphone that a crashed run left, and exit.")
 ]
+PortAudio = Annotated[
+    bool, typer.Option("--portaudio", help="Use PortAudio (ALSA, JACK) although a sound server runs (Linux).")
+]
 Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor plays nowhere.")]
 Blocksize = Annotated[
     int | None,
@@ -46,6 +49,7 @@ def live(
     list_: Annotated[bool, typer.Option("--list", help="List the devices and exit.")] = False,
     virtual: Virtual = False,
     remove_virtual: RemoveVirtual = False,
+    portaudio: PortAudio = False,
     from_: Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a file, not a microphone.")] = None,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file instead of playing.")] = None,
     fast: Annotated[bool, typer.Option("--as-fast-as-possible", help="File to file, not in real time.")] = False,
@@ -69,14 +73,14 @@ def live(
     Keys: + and - change the strength, m mutes, b switches to the noisy signal, r records, q quits.
     """
     if list_:
-        _list()
+        _list(portaudio)
         return
     if remove_virtual:
         _remove_virtual()
         return
     _check(input, from_, fast, to is None or output is not None or monitor is True)
     _check_recording(record, from_, to)
-    system, output = _virtual(context, output) if virtual else (None, output)
+    system, output = _virtual(context, output, portaudio) if virtual else (None, output)
     from qse.live.reconnect import Reconnector
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
@@ -87,7 +91,8 @@ def live(
     wide = models.at(WIDE_BAND).as_engine()
     seconds = (buffer if cushion is None else cushion) / 1000  # --cushion is the former name
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
-    sound, source, speakers = _ports(input, from_, not fast, _outputs(output, to, monitor), block, seconds, system)
+    outputs = _outputs(output, to, monitor)
+    sound, source, speakers = _ports(input, from_, not fast, outputs, block, seconds, system, portaudio)
     engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
     session = LiveSession(engine, source, speakers, strength=strength)
     session.bypass = bypass
@@ -129,17 +134,18 @@ def _ports(
     block: int | Fraction,
     buffer: float,
     system: "SoundSystem | None" = None,
+    portaudio: bool = False,
 ) -> "tuple[SoundSystem | None, Microphone | FileSource, list[Loudspeaker]]":
     """Return the sound system (None if only files are used), the source, and the loudspeakers."""
-    from qse.live.devices import sound
     from qse.live.file_source import FileSource
     from qse.live.loudspeaker import Loudspeaker
     from qse.live.microphone import Microphone
+    from qse.live.sound_system import sound_system
 
     file = FileSource(from_, block, paced, buffer) if from_ else None
     if file and not outputs:
         return None, file, []
-    needed = system or sound()
+    needed = system or sound_system(portaudio)
     source = file or Microphone(needed, input, block, buffer)
     return needed, source, [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
 
@@ -166,12 +172,14 @@ def _run(
             session.close()
 
 
-def _virtual(context: typer.Context, output: str | None) -> "tuple[SoundSystem, str]":
+def _virtual(context: typer.Context, output: str | None, portaudio: bool) -> "tuple[SoundSystem, str]":
     """Create the virtual microphone until this command ends; return the sound system and the output to play on."""
     from qse.live.virtual_device import OUTPUT, virtual_microphone
 
     if sys.platform != "linux":
         raise UsageError("--virtual works on Linux; elsewhere install BlackHole or VB-CABLE and name it by --output")
+    if portaudio:
+        raise UsageError("--virtual needs the sound server: leave --portaudio out")
     if output is not None:
         raise UsageError("--virtual takes the place of --output: name one of them")
     return context.with_resource(virtual_microphone()), OUTPUT
@@ -183,14 +191,15 @@ def _remove_virtual() -> None:
     say("removed the virtual microphone" if remove_abandoned() else "there is no virtual microphone")
 
 
-def _list() -> None:
+def _list(portaudio: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from qse.live.devices import NoDevice, devices, sound
+    from qse.live.devices import NoDevice, devices
+    from qse.live.sound_system import sound_system
 
     table = Table("id", "device", "host", "sample rate", "inputs", "outputs", "default", box=None)
-    for device in devices(sound()):
+    for device in devices(sound_system(portaudio)):
         rate, default = f"{device.sample_rate} Hz", " and ".join(device.default_for)
         table.add_row(str(device.id), device.name, device.host, rate, str(device.inputs), str(device.outputs), default)
     if not table.row_count:

@@ -13,6 +13,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's &; the pro
 
 
 @pytest.fixture(autouse=True)
+def serverless(monkeypatch):
+    """Hide all sound servers but the one that a test starts, so that `qse live` takes PortAudio, or what stands in for it."""
+    monkeypatch.setenv("PULSE_SERVER", "unix:/nonexistent")
+
+
+@pytest.fixture(autouse=True)
 def seeded():
     """The same random tensors in each run, where a test draws some without saying from which seed."""
     if torch := sys.modules.get("torch"):

@@ -1,4 +1,4 @@
-"""A PulseAudio server of a test's own, with a microphone and qse live --virtual on it."""
+"""A PulseAudio server of a test's own, with a microphone and qse live on it."""
 
 import os
 import shutil
@@ -50,8 +50,9 @@ class Server:
         rows = self.pactl("list", "short", kind, check=False).stdout.splitlines()
         return [row.split("\t")[1] for row in rows]
 
-    def live(self, *options):
-        line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--virtual", "--plain"]
+    def live(self, *options, virtual=True):
+        line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
+        line += ["--virtual"] if virtual else []
         log = (self.home / "live").open("w")
         return subprocess.Popen([*line, "--buffer", "200", *options], env=self.environment, stdout=log, stderr=log)
 

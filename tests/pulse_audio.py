@@ -1,7 +1,4 @@
-"""A PulseAudio server of the test's own with two virtual sound cards, `noisy` and `enhanced`, and recorders of both.
-
-PortAudio sees the monitor of `noisy` as the device `microphone`, and `enhanced` as `headphones`.
-"""
+"""A PulseAudio server of the test's own with two virtual sound cards, `noisy` and `enhanced`, and recorders of both."""
 
 import os
 import shutil
@@ -20,10 +17,6 @@ TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
 RATE, CARD_RATE = 16000, 44100
 FIRST = ["chrt", "--rr", "5"]  # a busy machine must not keep clients waiting, where that may be asked for
 FIRST = FIRST if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode else []
-CARDS = """
-pcm.microphone { type pulse  device noisy.monitor }
-pcm.headphones { type pulse  device enhanced }
-"""
 
 
 @contextmanager
@@ -32,7 +25,6 @@ def pulse_audio() -> Iterator[dict[str, str]]:
     home = Path(tempfile.mkdtemp(prefix="qse-"))  # a socket's path must be short
     environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "OMP_NUM_THREADS": "1"}
     environment.pop("PULSE_SERVER", None)
-    (home / ".asoundrc").write_text(CARDS)
     loads = [word for load in ("module-native-protocol-unix", card("noisy"), card("enhanced")) for word in ("-L", load)]
     line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--realtime=yes", *loads]
     with (home / "log").open("w") as log:

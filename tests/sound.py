@@ -59,10 +59,13 @@ class Sound:
         return [{"name": "ALSA"}, {"name": "JACK"}]
 
     def InputStream(self, **wanted) -> Stream:
-        return Stream(self, **wanted)
+        return Stream(self, **{**wanted, "device": self._known(wanted["device"], 0)})
 
     def OutputStream(self, **wanted) -> Stream:
-        return Stream(self, **wanted)
+        return Stream(self, **{**wanted, "device": self._known(wanted["device"], 1)})
+
+    def _known(self, device: int | None, direction: int) -> int:
+        return self.default.device[direction] if device is None else device
 
     def _terminate(self) -> None:
         self.scans += 1

@@ -13,4 +13,4 @@ if command -v apt-get >/dev/null && ! dpkg -s "${packages[@]}" >/dev/null 2>&1; 
     fi
 fi
 QSE_SOUND_SERVER=1 exec timeout -k 9 900 "${PYTHON:-python}" -m pytest -q -s -rs tests/test_sound_server.py \
-    tests/live/test_virtual_device.py tests/live/test_full_band_server.py
+    tests/live/test_virtual_device.py tests/live/test_pulse_devices.py tests/live/test_full_band_server.py

@@ -2,15 +2,15 @@
 
 The path of a sample, and the thread that does the work:
 
-    microphone.py    callback -> ring buffer                         PortAudio's thread, which only copies
+    microphone.py    callback -> ring buffer                         the stream's thread, which only copies
     clock_drift.py   device's rate -> model's rate                   the worker
     session.py       hops -> model -> enhanced hops                  the worker
     clock_drift.py   model's rate -> device's rate and clock         the worker
     jitter_buffer.py buffer before the output's callback
-    loudspeaker.py   callback                                        PortAudio's thread
+    loudspeaker.py   callback                                        the stream's thread
 
-Others: protocols.py (interfaces of sources and outputs), ports.py (an open device), file_source.py (a file in place of
-the microphone), recorder.py (both sides to disk, in a thread of its own), devices.py (list of devices), worker.py (the
-worker's thread), reconnect.py (devices that vanish and return), speed_check.py (is the model fast enough), priority.py
-(scheduling).
+Others: protocols.py (interfaces of sources and outputs), sound_system.py (sound server or PortAudio), pulse_*.py (the
+sound server), devices.py (list of devices), ports.py (an open device), file_source.py (a file in place of the
+microphone), recorder.py (both sides to disk, in a thread of its own), worker.py (the worker's thread), reconnect.py
+(devices that vanish and return), speed_check.py (is the model fast enough), priority.py (scheduling).
 """

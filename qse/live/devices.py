@@ -1,22 +1,17 @@
-"""List the audio devices that PortAudio sees, and find one by its id or a part of its name.
+"""List the audio devices of a sound system, and find one by its id or a part of its name.
 
-kind: "input" or "output". A device is listed once for every host API (ALSA, Core Audio, WASAPI, ...) that offers it.
+kind: "input" or "output". PortAudio lists a device once for every host API (ALSA, Core Audio, ...) that offers it.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 from ..errors import UsageError
 from .protocols import SoundSystem
 
-LIBRARY = (
-    "install PortAudio with `apt install libportaudio2` (Debian, Ubuntu), `dnf install portaudio` (Fedora),"
-    " `brew install portaudio` (macOS) or `pip install --force-reinstall sounddevice` (Windows)"
-)
 SERVER = (
-    "plug one in, or where there is no hardware install a sound server: `apt install pulseaudio libasound2-plugins`"
-    " (Debian, Ubuntu), `dnf install pulseaudio-utils pipewire-pulseaudio alsa-plugins-pulseaudio` (Fedora),"
+    "plug one in, or where there is no hardware install a sound server: `apt install pulseaudio`"
+    " (Debian, Ubuntu), `dnf install pulseaudio-utils pipewire-pulseaudio` (Fedora),"
     " `brew install blackhole-2ch` (macOS), `choco install vb-cable` (Windows); qse denoise needs none"
 )
 
@@ -34,7 +29,7 @@ class NoDevice(NoSound):
 
 @dataclass(frozen=True)
 class Device:
-    """One entry of PortAudio's list; `inputs` and `outputs` count channels, `default_for` holds kinds."""
+    """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds."""
 
     id: int
     name: str
@@ -58,19 +53,6 @@ def block_of(size: int | Fraction | None, sample_rate: int) -> int:
         return size
     samples = sample_rate * (size or Fraction(1, 100))
     return samples.numerator if samples.denominator == 1 else max(1, sample_rate // 100)
-
-
-def sound() -> SoundSystem:
-    """Import and return sounddevice. Raises NoSound if it or PortAudio cannot be loaded."""
-    try:
-        import sounddevice
-    except ImportError as error:
-        raise NoSound("the Python package sounddevice is missing: `pip install sounddevice`") from error
-    except OSError as error:
-        raise NoSound(f"the PortAudio library was not found: {LIBRARY}") from error
-    except Exception as error:  # PortAudioError, of the module that could not be imported
-        raise NoSound(f"PortAudio cannot start: {error}; is a sound server running?") from error
-    return cast(SoundSystem, sounddevice)
 
 
 def devices(sound: SoundSystem) -> list[Device]:

@@ -1,4 +1,4 @@
-"""The loudspeaker: the model's sample rate -> the device's rate and clock -> jitter buffer -> PortAudio's callback."""
+"""The loudspeaker: the model's sample rate -> the device's rate and clock -> jitter buffer -> the stream's callback."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""The microphone: PortAudio's callback -> ring buffer -> blocks -> the model's sample rate."""
+"""The microphone: the stream's callback -> ring buffer -> blocks -> the model's sample rate."""
 
 from collections.abc import Iterator
 from fractions import Fraction

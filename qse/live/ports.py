@@ -1,6 +1,6 @@
-"""The common base of microphone and loudspeaker: a PortAudio stream whose callback only copies samples.
+"""The common base of microphone and loudspeaker: a stream whose callback only copies samples.
 
-An open port is `lost` when PortAudio has ended its stream or has not called back for PATIENCE seconds.
+An open port is `lost` when the sound system has ended its stream or has not called back for PATIENCE seconds.
 """
 
 from abc import ABC, abstractmethod
@@ -43,7 +43,7 @@ class Port(ABC):
             self._stream = opener(
                 samplerate=self.sample_rate,
                 blocksize=self.blocksize,
-                device=device.id,
+                device=None if self._wanted is None else device.id,  # None may follow the default device
                 channels=self._channels,
                 dtype="float32",
                 latency=self._buffer,
@@ -116,7 +116,7 @@ class Port(ABC):
 
     @abstractmethod
     def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
-        """PortAudio's callback: `count` samples to take from, or to put into, `samples` (count, channels)."""
+        """The stream's callback: `count` samples to take from, or to put into, `samples` (count, channels)."""
 
     def _end(self) -> None:
         self._ended = True

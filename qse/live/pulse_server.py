@@ -13,18 +13,23 @@ class PulseError(NoSound):
     """The sound server does not answer, or refuses."""
 
 
+class NoServer(PulseError):
+    """There is no sound server, or the programs to reach it are not installed."""
+
+
 def pactl(*arguments: str) -> str:
-    """Run pactl and return what it prints, in English. Raises PulseError."""
+    """Run pactl and return what it prints, in English. Raises PulseError, NoServer."""
     try:
         done = subprocess.run(["pactl", *arguments], capture_output=True, text=True, env=in_english(), timeout=PATIENCE)
     except FileNotFoundError as error:
         cure = "`apt install pulseaudio-utils` (Debian, Ubuntu) or `dnf install pulseaudio-utils` (Fedora)"
-        raise PulseError(f"the program pactl is missing: {cure}") from error
+        raise NoServer(f"the program pactl is missing: {cure}") from error
     except subprocess.TimeoutExpired as error:
         raise PulseError("the sound server does not answer: restart it") from error
     if done.returncode:
         reason = done.stderr.strip().partition("\n")[0] or "no reason given"
-        raise PulseError(f"pactl {arguments[0]}: {reason}; is PulseAudio or PipeWire running (pactl info)?")
+        absent = NoServer if reason.startswith("Connection failure") else PulseError
+        raise absent(f"pactl {arguments[0]}: {reason}; is PulseAudio or PipeWire running (pactl info)?")
     return done.stdout
 
 

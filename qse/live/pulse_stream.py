@@ -1,9 +1,12 @@
-"""Record and play through a PulseAudio server by its programs parec and pacat, with the streams of sounddevice."""
+"""Record and play through a PulseAudio server by its programs parec and pacat, with the interface of sounddevice.
+
+A program can be killed at any time, whatever state the server is in; a client library in this process cannot be.
+"""
 
 import os
 import re
 import subprocess
-from collections.abc import Collection
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread, current_thread
 from time import monotonic
@@ -15,18 +18,20 @@ import numpy as np
 from .pulse_server import PulseError, in_english
 
 NAMES = ("--client-name=qse", "--stream-name=qse")
+FRAGMENT = 0.02  # seconds of a recording that the server may pass on at once; larger ones are no reserve, only delay
 PIPE_BYTES = 4096  # of the pipe to pacat: 21 ms of mono float32 at 48 kHz
 
 
 class PulseStream:
     """One parec or pacat, and a thread that passes blocks between its pipe and a callback."""
 
-    def __init__(self, line: list[str], wanted: dict[str, Any], hidden: Collection[str] = ()):
-        """`wanted`: the arguments of a sounddevice stream. If the server moves a recording to a source in `hidden`, the
-        recording ends."""
-        self._wanted, self._hidden = wanted, hidden
+    def __init__(self, line: list[str], wanted: dict[str, Any], may_move: Callable[[str], bool] = lambda _: True):
+        """`wanted`: the arguments of a sounddevice stream. If the stream is moved to another device, and `may_move`
+        returns false for the name of that, the stream ends."""
+        self._wanted, self._may_move = wanted, may_move
         self._records = line[0] == "parec"
-        milliseconds = max(10, round(1000 * wanted["latency"]))
+        latency = min(wanted["latency"], FRAGMENT) if self._records else wanted["latency"]
+        milliseconds = max(10, round(1000 * latency))
         self._pipe_delay = 0.0 if self._records else PIPE_BYTES / (4 * wanted["channels"] * wanted["samplerate"])
         self.latency = milliseconds / 1000 + self._pipe_delay
         self._underflow = False
@@ -108,9 +113,10 @@ class PulseStream:
             if found := re.findall(rb"Latency: (\d+) usec", text):
                 self.latency = int(found[-1]) / 1e6 + self._pipe_delay
             self._underflow |= b"underrun" in text
-            moved = re.search(rb"Stream moved to device (\S+)", text)  # as the server does when a microphone vanishes
-            if moved and moved[1].decode() in self._hidden:
-                self._process.kill()
+            moved = re.search(rb"Stream moved to device (\S+)", text)
+            with suppress(PulseError):  # the server is gone, and this program with it
+                if moved and not self._may_move(moved[1].decode()):
+                    self._process.kill()
 
 
 def _bytes(block: np.ndarray) -> memoryview:

@@ -1,7 +1,7 @@
 """The sources and sinks of a PulseAudio server, or of PipeWire's server for its clients.
 
 PulseSystem offers the functions of the module sounddevice that live sound uses, so that Microphone, Loudspeaker and
-Reconnector work with it. It names sources and sinks exactly, which PortAudio's ALSA devices cannot.
+Reconnector work with it.
 """
 
 import re
@@ -78,11 +78,27 @@ class PulseSystem:
         """As `sounddevice.query_hostapis`."""
         return [{"name": HOST}]
 
-    def InputStream(self, **wanted: Any) -> "PulseStream":
+    def InputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.InputStream`."""
-        name = self._devices[wanted["device"]]["pulse"]
-        return PulseStream(["parec", f"--device={name}", "--property=node.dont-reconnect=true"], wanted, self._hidden)
+        stays = ["--property=node.dont-reconnect=true"] if self._pinned(wanted) else []  # with PipeWire
+        return self._stream(["parec", *stays], "source", wanted)
 
-    def OutputStream(self, **wanted: Any) -> "PulseStream":
+    def OutputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.OutputStream`."""
-        return PulseStream(["pacat", "--playback", f"--device={self._devices[wanted['device']]['pulse']}"], wanted)
+        return self._stream(["pacat", "--playback"], "sink", wanted)
+
+    def _stream(self, line: list[str], kind: str, wanted: dict[str, Any]) -> PulseStream:
+        """Return a stream that stays on its device; without a device one that follows the server's default device."""
+        if not self._pinned(wanted):
+            return PulseStream(line, wanted)
+        id = self._defaults[kind == "sink"] if wanted["device"] is None else wanted["device"]
+        name = self._devices[id]["pulse"]
+
+        def may_move(new: str) -> bool:
+            """Return whether a user moved the stream; the server moves it when its device vanishes."""
+            return new not in self._hidden and name in [fields["Name"] for fields in listed(f"{kind}s")]
+
+        return PulseStream([*line, f"--device={name}"], wanted, may_move)
+
+    def _pinned(self, wanted: dict[str, Any]) -> bool:
+        return wanted["device"] is not None or bool(self._hidden)

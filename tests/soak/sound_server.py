@@ -1,11 +1,11 @@
 """Real time through a sound server, with other programs that load the machine on and off, or with pauses.
 
-    player -> [sink noisy] -> monitor -> PortAudio -> qse live -> PortAudio -> [sink enhanced] -> monitor -> recorder
+    player -> [sink noisy] -> monitor -> qse live -> [sink enhanced] -> monitor -> recorder
 
 Dropouts are counted twice: by `qse live`, with their reasons, and in the recording, as stretches of digital silence;
 the length of a stretch is the time to recovery. The input is noise, of which no model makes digital silence.
 
-    python tests/soak/sound_server.py --minutes 30 --load 4             # 4 busy processes for 30 s, none for 30 s
+    python tests/soak/sound_server.py --minutes 30 --load 4             # 4 busy processes (nice 10), on and off
     python tests/soak/sound_server.py --minutes 30 --load 4 --ordinary  # without the right to real-time priority
     python tests/soak/sound_server.py --minutes 10 --suspend 20         # stop the process for 3 s, 20 times
     python tests/soak/sound_server.py --unplug 100                      # the microphone vanishes and returns
@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 
 import numpy as np
 
@@ -31,7 +32,16 @@ from pulse_audio import CARD_RATE, FIRST, Ear, card, pulse_audio, until
 
 PERIOD, STOPPED = 30.0, 3.0  # seconds of load and of rest; seconds that a suspended process is stopped
 SHORTEST = 0.004  # seconds of digital silence that count as a dropout
-BUSY = "while True: sum(range(10000))"
+BUSY = ["nice", "-n", "10", sys.executable, "-c", "while True: sum(range(10000))"]
+WITNESS = """
+import select, sys, time
+longest = 0.0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    begin = time.monotonic()
+    time.sleep(0.005)
+    longest = max(longest, time.monotonic() - begin - 0.005)
+print(longest)
+"""
 ORDINARY = ["setpriv", "--bounding-set=-sys_nice"]
 
 
@@ -47,7 +57,7 @@ class Live:
             "live",
             "--plain",
         ]
-        line += ["--input", "microphone", "--output", "headphones", *options]
+        line += ["--input", "noisy", "--output", "enhanced", *options]
         self.path = folder / "out"
         with self.path.open("w") as out, (folder / "err").open("w") as err:
             self.process = subprocess.Popen(line, env=environment, stdout=out, stderr=err)
@@ -66,15 +76,22 @@ class Live:
         return int(re.search(r"dropouts (\d+)", self.said)[1])
 
     @property
-    def losses(self) -> int:
-        """Return how often a device has vanished and come back; 0 while one is gone."""
-        found = re.search(r"came back: (\d+)", self.said)
-        return int(found[1]) if found else 0
+    def hears(self) -> bool:
+        """Return whether it has devices and sound came from them in the last second."""
+        found = re.search(r"in (-?[\d.]+) dBFS", self.said)
+        return "gone" not in self.said and found is not None and float(found[1]) > -60
 
     def memory(self) -> float:
         """MiB that the process holds."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    @property
+    def priority(self) -> str:
+        """Return the scheduling policy of the threads: how many have real-time priority, and the nice value."""
+        threads = [int(path.name) for path in Path(f"/proc/{self.process.pid}/task").iterdir()]
+        urgent = sum(os.sched_getscheduler(thread) in (os.SCHED_RR, os.SCHED_FIFO) for thread in threads)
+        return f"{urgent} of {len(threads)} threads real-time, nice {os.getpriority(os.PRIO_PROCESS, self.process.pid)}"
 
     def end(self) -> str:
         self.process.send_signal(signal.SIGTERM)  # SIGINT is ignored where a shell has started this with &
@@ -83,11 +100,11 @@ class Live:
         return said[said.rindex("longest block") - 80 :].partition("\n")[2]
 
 
-def silences(heard: np.ndarray) -> np.ndarray:
-    """Return the lengths in seconds of the stretches of digital silence, the shortest ones left out."""
+def silences(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return begin and length in seconds of the stretches of digital silence, the shortest ones left out."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], heard == 0, [False]]).astype(np.int8)))
-    lengths = (edges[1::2] - edges[::2]) / CARD_RATE
-    return lengths[lengths >= SHORTEST]
+    begins, lengths = edges[::2] / CARD_RATE, (edges[1::2] - edges[::2]) / CARD_RATE
+    return begins[lengths >= SHORTEST], lengths[lengths >= SHORTEST]
 
 
 @contextmanager
@@ -102,7 +119,7 @@ while True:
     line = [*FIRST, "pacat", "--playback", "--device=noisy", f"--rate={CARD_RATE}", "--channels=1"]
     line += ["--format=float32le", "--latency-msec=500", "--raw"]
     source = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    player = subprocess.Popen(line, env=environment, stdin=source.stdout)
+    player = subprocess.Popen(line, env=environment, stdin=source.stdout, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -112,18 +129,23 @@ while True:
 
 
 def load(live: Live, minutes: float, processes: int) -> None:
-    """Start and kill busy processes, PERIOD seconds each, for `minutes`; print the dropouts by phase."""
-    end, turn, counts = time.monotonic() + 60 * minutes, 0, [0, 0]
-    while time.monotonic() < end:
+    """Start and kill busy processes, PERIOD seconds each, for `minutes`; print the dropouts by phase, with the longest
+    time for which the machine kept a process of real-time priority waiting in that phase."""
+    began, turn, counts = time.monotonic(), 0, [0, 0]
+    while (left := 60 * minutes - (time.monotonic() - began)) > 0:
         before = live.dropouts
-        busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(processes if turn % 2 else 0)]
-        time.sleep(min(PERIOD, max(0.0, end - time.monotonic())))
+        witness = subprocess.Popen([*FIRST, sys.executable, "-c", WITNESS], stdin=PIPE, stdout=PIPE, text=True)
+        busy = [subprocess.Popen(BUSY) for _ in range(processes if turn % 2 else 0)]
+        time.sleep(min(PERIOD, left))
         for process in busy:
             process.kill()
             process.wait()
+        stall = 1000 * float(witness.communicate("\n")[0])
         counts[turn % 2] += live.dropouts - before
-        if turn % 10 == 0:
-            print(f"{live.memory():.1f} MiB, load average {os.getloadavg()[0]:.1f}: {live.said}", flush=True)
+        if turn % 10 == 0 or live.dropouts != before:
+            print(f"{time.monotonic() - began:.0f} s, {len(busy)} busy, machine waited {stall:.0f} ms,", end=" ")
+            print(f"{live.priority}, {live.memory():.1f} MiB, load average {os.getloadavg()[0]:.1f}:", end=" ")
+            print(live.said.partition("latency")[2], flush=True)
         turn += 1
     print(f"dropouts without load: {counts[0]}, with load: {counts[1]}")
 
@@ -139,27 +161,29 @@ def suspend(live: Live, times: int, minutes: float) -> None:
 
 
 def unplug(start: Callable[[], Live], environment: dict, times: int) -> Live:
-    """Take both sinks away and bring them back; print how long it takes until `qse live` has opened them again.
+    """Take both sinks away and bring them back; print how long it takes until sound goes through `qse live` again.
 
-    Where it gives up, because PortAudio does not return, it is started again.
+    Where it ends, it is started again.
     """
     live, waits, given_up = start(), [], 0
     for number in range(times):
-        known = live.losses
-        subprocess.run(["pactl", "unload-module", "module-null-sink"], env=environment, check=False)
-        until(lambda live=live: "gone" in live.said or live.process.poll() is not None)
+        with playing(environment):
+            until(lambda live=live: live.hears)
+            subprocess.run(["pactl", "unload-module", "module-null-sink"], env=environment, check=False)
+            until(lambda live=live: "gone" in live.said or live.process.poll() is not None)
         for name in ("noisy", "enhanced"):
             subprocess.run(["pactl", "load-module", *card(name).split()], env=environment, check=True, stdout=-3)
         began = time.monotonic()
-        until(lambda live=live, known=known: live.losses > known or live.process.poll() is not None)
+        with playing(environment):
+            until(lambda live=live: live.hears or live.process.poll() is not None)
         if live.process.poll() is None:
             waits.append(time.monotonic() - began)
         else:
             given_up += 1
             live = start()
-        if number % 10 == 9:
-            print(f"{number + 1} times, back {len(waits)} times after {np.median(waits):.1f} s", end="")
-            print(f" (longest {max(waits):.1f} s), given up {given_up} times; {live.memory():.1f} MiB", flush=True)
+        if number % 10 == 9 or number == times - 1:
+            print(f"{number + 1} times, sound again {len(waits)} times after {np.median(waits):.1f} s", end="")
+            print(f" (longest {max(waits):.1f} s), ended {given_up} times; {live.memory():.1f} MiB", flush=True)
     return live
 
 
@@ -173,7 +197,7 @@ def main() -> None:
     parser.add_argument("--unplug", type=int, default=0, metavar="TIMES")
     parser.add_argument("options", nargs="*", help="options of qse live, after --")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, pulse_audio() as environment, playing(environment):
+    with tempfile.TemporaryDirectory() as folder, pulse_audio() as environment:
 
         def start() -> Live:
             return Live(environment, Path(folder), asked.options, asked.ordinary)
@@ -181,20 +205,24 @@ def main() -> None:
         if asked.unplug:
             print(unplug(start, environment, asked.unplug).end())
             return
-        live = start()
-        time.sleep(5)
-        ear = Ear("enhanced", environment, CARD_RATE)
-        if asked.suspend:
-            suspend(live, asked.suspend, asked.minutes)
-        else:
-            load(live, asked.minutes, asked.load)
-        heard = ear.stop()
-        print(live.end())
-    lengths = 1000 * silences(heard[np.flatnonzero(heard)[0] :])
+        with playing(environment):
+            live = start()
+            time.sleep(5)
+            ear = Ear("enhanced", environment, CARD_RATE)
+            if asked.suspend:
+                suspend(live, asked.suspend, asked.minutes)
+            else:
+                load(live, asked.minutes, asked.load)
+            heard = ear.stop()
+            print(live.end())
+    begins, lengths = silences(heard[np.flatnonzero(heard)[0] :])
     print(f"in the recording of {len(heard) / CARD_RATE:.0f} s: {len(lengths)} silences", end="")
     if len(lengths):
-        print(f", median {np.median(lengths):.0f} ms, longest {lengths.max():.0f} ms", end="")
-        print(f", above 100 ms: {(lengths > 100).sum()}", end="")
+        print(f", median {1000 * np.median(lengths):.0f} ms, longest {1000 * lengths.max():.0f} ms", end="")
+        print(f", above 100 ms: {(lengths > 0.1).sum()}", end="")
+        print(
+            "; at " + ", ".join(f"{at:.1f} s: {1000 * long:.0f} ms" for at, long in zip(begins, lengths, strict=True))
+        )
     print()
 
 

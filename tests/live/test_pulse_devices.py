@@ -1,0 +1,101 @@
+"""The devices of a PulseAudio server of the test's own: named ones, the default ones, and where they go to."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import graphs
+import pytest
+from pulse import MISSING, Server
+from waiting import until
+
+pytestmark = [
+    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+HEADSET = ["load-module", "module-null-sink", "sink_name=headset", "rate=44100", "channels=2"]
+MOVES = ["load-module", "module-rescue-streams"]  # streams whose device vanishes, to another one; as desktops do
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Yield a server with the sinks `desk`, which is the default one, and `headset`."""
+    server = Server()
+    graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
+    server.environment["QSE_MODELS"] = str(tmp_path / "models")
+    for line in (HEADSET, MOVES, ["set-default-sink", "desk"]):
+        server.pactl(*line)
+    yield server
+    server.kill()
+    shutil.rmtree(server.home)
+
+
+@pytest.fixture
+def live(server):
+    """Yield a function that starts qse live with options and returns the process, whose sound runs."""
+    started = []
+
+    def start(*options):
+        started.append(server.live(*options, virtual=False))
+        until(lambda: started[0].poll() is not None or "dropouts" in server.said, 60)
+        assert started[0].poll() is None, server.said
+        return started[0]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def plays_on(server) -> list[str]:
+    """Return the sinks that programs play on."""
+    sinks = dict(row.split("\t")[:2] for row in server.pactl("list", "short", "sinks").stdout.splitlines())
+    rows = [row.split("\t") for row in server.pactl("list", "short", "sink-inputs").stdout.splitlines()]
+    return [sinks.get(row[1], "") for row in rows]
+
+
+def test_live_list_shows_sources_and_sinks(server):
+    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--list"]
+    environment = {**server.environment, "COLUMNS": "160"}
+    rows = subprocess.run(line, env=environment, capture_output=True, text=True).stdout.splitlines()
+    assert len(rows) == 6 and all("PulseAudio" in row for row in rows[1:])
+    source, sink = (row for row in rows if row.rstrip().endswith("put"))
+    assert "desk_mic" in source and "(desk)" in sink
+
+
+def test_live_waits_for_a_named_output_that_vanished(server, live):
+    """Check that it does not play on another device meanwhile, to which the server moves it, and which may be a loudspeaker."""
+    process = live("--output", "headset")
+    assert plays_on(server) == ["headset"]
+    server.pactl("unload-module", index_of(server, "sink_name=headset"))
+    until(lambda: "gone" in server.said, 30)
+    assert plays_on(server) == []
+    server.pactl(*HEADSET)
+    until(lambda: plays_on(server) == ["headset"], 30)
+    until(lambda: "came back: 1" in server.said, 30)
+    assert process.poll() is None
+
+
+def test_live_stays_where_a_user_moves_it(server, live):
+    live("--output", "headset")
+    [stream] = [row.split("\t")[0] for row in server.pactl("list", "short", "sink-inputs").stdout.splitlines()]
+    server.pactl("move-sink-input", stream, "desk")
+    lines = server.said.count("\n")
+    until(lambda: server.said.count("\n") > lines + 2, 30)
+    assert plays_on(server) == ["desk"] and "gone" not in server.said
+
+
+def test_live_without_names_follows_the_default_output(server, live):
+    live()
+    assert plays_on(server) == ["desk"]
+    server.pactl("set-default-sink", "headset")
+    until(lambda: plays_on(server) == ["headset"], 30)
+    server.pactl("unload-module", index_of(server, "sink_name=headset"))
+    until(lambda: plays_on(server) == ["desk"], 30)
+
+
+def index_of(server, words) -> str:
+    modules = server.pactl("list", "short", "modules").stdout.splitlines()
+    return next(row.split("\t")[0] for row in modules if words in row)
