@@ -14,7 +14,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's &; the pro
 
 @pytest.fixture(autouse=True)
 def serverless(monkeypatch):
-    """Hide all sound servers but the one that a test starts, so that `qse live` takes PortAudio, or what stands in for it."""
+    """Hide all sound servers but the one that a test starts, so that `qse live` takes PortAudio or its stand-in."""
     monkeypatch.setenv("PULSE_SERVER", "unix:/nonexistent")
 
 

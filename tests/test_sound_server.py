@@ -150,7 +150,7 @@ def lag(audio: np.ndarray, heard: np.ndarray) -> float:
 
 
 def last(audio: np.ndarray, heard: np.ndarray) -> float:
-    """Return the samples from the beginning of `heard` to that of the last `audio` in it, after which a few seconds follow."""
+    """Return the samples to the beginning of the last `audio` in `heard`, after which a few seconds follow."""
     tail = max(0, len(heard) - len(audio) - 4 * RATE)
     return tail + lag(audio, heard[tail:])
 

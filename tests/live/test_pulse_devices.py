@@ -66,7 +66,7 @@ def test_live_list_shows_sources_and_sinks(server):
 
 
 def test_live_waits_for_a_named_output_that_vanished(server, live):
-    """Check that it does not play on another device meanwhile, to which the server moves it, and which may be a loudspeaker."""
+    """Check that it does not play on another device, to which the server moves it and which may be a loudspeaker."""
     process = live("--output", "headset")
     assert plays_on(server) == ["headset"]
     server.pactl("unload-module", index_of(server, "sink_name=headset"))
