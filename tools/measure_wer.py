@@ -1,27 +1,29 @@
 """Measure whether enhancement helps a speech recogniser: word error rate of noisy and of enhanced speech.
 
-    pip install pocketsphinx
-    python tools/measure_wer.py MANIFEST.jsonl --noise FOLDER --snr 0 5 10 --limits 6 12 18
+    pip install pocketsphinx faster-whisper
+    python tools/measure_wer.py MANIFEST.jsonl --noise FOLDER --snr 0 5 10 --limits 6 12 18 [--whisper tiny.en]
 
 MANIFEST.jsonl has one JSON object a line, with `audio_filepath` and `text`, at 16 kHz. FOLDER has one sub-folder per
-class of noise. Each utterance is mixed with one recording of noise at each SNR; the recogniser is pocketsphinx with the
-English model that it brings. Prints a Markdown table: errors per 100 words, and for each condition the difference to
-noisy speech with its 95 % interval (bootstrap over utterances, paired).
+class of noise. Each utterance is mixed with one recording of noise at each SNR. The recogniser is pocketsphinx with the
+English model that it brings, or with --whisper a Whisper model, by name or folder. Prints a Markdown table: errors per
+100 words, and for each condition the difference to noisy speech with its 95 % interval (bootstrap over utterances,
+paired).
 """
 
 import argparse
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import soundfile
-from pocketsphinx import Config, Decoder
 
 import qse
 
 RATE = 16000
+Recogniser = Callable[[np.ndarray], str]
 
 
 def main() -> None:
@@ -32,19 +34,20 @@ def main() -> None:
     parser.add_argument("--limits", type=float, nargs="*", default=[6, 12, 18])
     parser.add_argument("--model", default="live-base")
     parser.add_argument("--utterances", type=int, default=40)
+    parser.add_argument("--whisper", help="a Whisper model, in place of pocketsphinx")
     options = parser.parse_args()
     engine = qse.load(options.model, flush_to_zero=True)
-    decoder = Decoder(Config(loglevel="FATAL", maxhmmpf=3000, maxwpf=5, topn=2))  # three times as fast
+    recognise = whisper(options.whisper) if options.whisper else pocketsphinx()
     conditions = {"enhanced": None, **{f"limit {limit:g} dB": limit for limit in options.limits}}
     counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for speech, noise, words in utterances(options.manifest, options.noise, options.utterances):
-        counts.setdefault(("clean", "speech"), []).append(errors(decoder, speech, words))
+        counts.setdefault(("clean", "speech"), []).append(errors(recognise, speech, words))
         for snr in options.snr:
             noisy, row = mixed(speech, noise, snr), f"{snr:g} dB"
-            counts.setdefault((row, "noisy"), []).append(errors(decoder, noisy, words))
+            counts.setdefault((row, "noisy"), []).append(errors(recognise, noisy, words))
             for name, limit in conditions.items():
                 enhanced = qse.denoise(noisy, RATE, engine, limit)
-                counts.setdefault((row, name), []).append(errors(decoder, enhanced, words))
+                counts.setdefault((row, name), []).append(errors(recognise, enhanced, words))
         print(f"{len(counts['clean', 'speech'])} utterances", file=sys.stderr, flush=True)
     report(counts, list(conditions))
 
@@ -82,13 +85,38 @@ def words_of(text: str) -> list[str]:
     return re.sub(r"[^a-z' ]", " ", text.lower()).split()
 
 
-def errors(decoder: Decoder, audio: np.ndarray, words: list[str]) -> tuple[int, int]:
+def pocketsphinx() -> Recogniser:
+    from pocketsphinx import Config, Decoder
+
+    decoder = Decoder(Config(loglevel="FATAL", maxhmmpf=3000, maxwpf=5, topn=2))  # three times as fast
+
+    def recognise(audio: np.ndarray) -> str:
+        decoder.start_utt()
+        decoder.process_raw((32767 * audio).clip(-32768, 32767).astype(np.int16).tobytes(), full_utt=True)
+        decoder.end_utt()
+        return re.sub(r"\(\d+\)", "", decoder.hyp().hypstr if decoder.hyp() else "")
+
+    return recognise
+
+
+def whisper(name: str) -> Recogniser:
+    """Return Whisper with numbers spelt out, without sampling at higher temperatures: the same words at every run."""
+    from faster_whisper import WhisperModel
+
+    model = WhisperModel(name, device="cpu", compute_type="int8", cpu_threads=1)
+    digits = [token for text, token in model.hf_tokenizer.get_vocab().items() if re.search(r"\d", text)]
+    plain = [token for token in digits if token < model.hf_tokenizer.token_to_id("<|endoftext|>")]
+
+    def recognise(audio: np.ndarray) -> str:
+        parts, _ = model.transcribe(audio, language="en", temperature=0, suppress_tokens=[-1, *plain])
+        return " ".join(part.text for part in parts)
+
+    return recognise
+
+
+def errors(recognise: Recogniser, audio: np.ndarray, words: list[str]) -> tuple[int, int]:
     """Return the errors of the recogniser (substituted, deleted and inserted words) and the number of words."""
-    decoder.start_utt()
-    decoder.process_raw((32767 * audio).clip(-32768, 32767).astype(np.int16).tobytes(), full_utt=True)
-    decoder.end_utt()
-    heard = words_of(re.sub(r"\(\d+\)", "", decoder.hyp().hypstr if decoder.hyp() else ""))
-    return distance(words, heard), len(words)
+    return distance(words, words_of(recognise(audio))), len(words)
 
 
 def distance(words: list[str], heard: list[str]) -> int:
