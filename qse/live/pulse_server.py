@@ -6,7 +6,7 @@ import subprocess
 
 from .devices import NoSound
 
-PATIENCE = 30.0  # seconds for an answer: after the crash of a client PulseAudio has been seen to pause for 21
+PATIENCE = 30.0  # seconds for an answer; a server that is starved by other programs may need many
 
 
 class PulseError(NoSound):

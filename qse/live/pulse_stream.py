@@ -19,6 +19,7 @@ from .pulse_server import PulseError, in_english
 
 NAMES = ("--client-name=qse", "--stream-name=qse")
 FRAGMENT = 0.02  # seconds of a recording that the server may pass on at once; larger ones are no reserve, only delay
+BUSIEST = 200_000  # microseconds of processor time without waiting, at real-time priority, after which a program ends
 PIPE_BYTES = 4096  # of the pipe to pacat: 21 ms of mono float32 at 48 kHz
 
 
@@ -54,6 +55,7 @@ class PulseStream:
             )
         except OSError as error:
             raise PulseError(f"the program {self._line[0]} cannot be started: {error.strerror}") from error
+        _limit(self._process.pid)
         self._sound = self._process.stdout if self._records else self._process.stdin
         if not self._records:
             _shrink(self._sound)
@@ -121,6 +123,19 @@ class PulseStream:
 
 def _bytes(block: np.ndarray) -> memoryview:
     return block.data.cast("B")
+
+
+def _limit(pid: int) -> None:
+    """Have the system kill a program that keeps a core busy at real-time priority.
+
+    parec and pacat poll without waiting after this process was killed, until the server sends or asks for more, which
+    has no core then.
+    """
+    import resource
+
+    if hasattr(resource, "prlimit"):
+        with suppress(OSError, ValueError):  # it has ended already, or has a lower limit
+            resource.prlimit(pid, resource.RLIMIT_RTTIME, (BUSIEST, BUSIEST))
 
 
 def _shrink(pipe: Any) -> None:

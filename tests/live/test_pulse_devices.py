@@ -2,8 +2,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import graphs
 import pytest
@@ -94,6 +97,31 @@ def test_live_without_names_follows_the_default_output(server, live):
     until(lambda: plays_on(server) == ["headset"], 30)
     server.pactl("unload-module", index_of(server, "sink_name=headset"))
     until(lambda: plays_on(server) == ["desk"], 30)
+
+
+def programs(server) -> list[int]:
+    """Return the processes that record and play for qse live."""
+    found, home = [], os.fsencode(server.home)
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if b"--client-name=qse" in (path / "cmdline").read_bytes() and home in (path / "environ").read_bytes():
+                found.append(int(path.name))
+    return found
+
+
+def test_live_killed_leaves_no_busy_programs(server, live):
+    """Stop the server, which has no core for its work where programs of real-time priority keep all of them busy."""
+    process = live()
+    running = programs(server)
+    assert len(running) == 2
+    if {os.sched_getscheduler(pid) for pid in running} != {os.SCHED_RR}:
+        pytest.skip("real-time priority is not granted here")
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        process.kill()
+        until(lambda: not programs(server), 10)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
 
 
 def index_of(server, words) -> str:

@@ -142,7 +142,7 @@ def load(live: Live, minutes: float, processes: int) -> None:
             process.wait()
         stall = 1000 * float(witness.communicate("\n")[0])
         counts[turn % 2] += live.dropouts - before
-        if turn % 10 == 0 or live.dropouts != before:
+        if turn % 10 == 0 or live.dropouts != before or "gone" in live.said:
             print(f"{time.monotonic() - began:.0f} s, {len(busy)} busy, machine waited {stall:.0f} ms,", end=" ")
             print(f"{live.priority}, {live.memory():.1f} MiB, load average {os.getloadavg()[0]:.1f}:", end=" ")
             print(live.said.partition("latency")[2], flush=True)
