@@ -5,6 +5,7 @@ out and counted, unless the source is not paced. A full disk ends the recording,
 """
 
 import os
+from contextlib import ExitStack, suppress
 from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..audio.claim import Claimed, claim
 from ..audio.formats import Layout, format_of, native, subtype_of
 from ..audio.writer import update_header
 from ..errors import QseError
@@ -32,17 +34,19 @@ class Recorder:
     def __init__(self, path: Path, sample_rate: int, channels: int, overwrite: bool = False, paced: bool = True):
         """`paced`: the sound cannot wait for the disk.
 
-        The file is created with the first block, so a session that does not start leaves nothing behind.
-        Raises QseError if `path` exists and `overwrite` is false, if its folder does not exist, or if it cannot be
-        written or hold so many channels.
+        The path is claimed until `close`; the file is created with the first block, so a session that does not start
+        leaves nothing behind. Raises QseError if `path` exists and `overwrite` is false, if its folder does not exist,
+        if it cannot be written or hold so many channels, or if another process writes it.
         """
-        form = _check(path, overwrite)
         self.path, self.lost = path, 0
         self.error: str | None = None
         self._paced = paced
-        self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
+        with _claimed(path) as held:
+            form = _check(path, overwrite)
+            self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
+            self._try()
+            self._claim = held.pop_all()
         self._ring, self._closing = RingBuffer(CAPACITY * sample_rate, channels), Event()
-        self._try()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
         self._thread.start()
 
@@ -57,6 +61,7 @@ class Recorder:
         """Write what is left, and close the file."""
         self._closing.set()
         self._thread.join()
+        self._claim.close()
 
     def _work(self) -> None:
         import soundfile
@@ -97,6 +102,17 @@ class Recorder:
         except soundfile.SoundFileError as error:
             what = f"{self._layout.channels} channels (both sides) at {self._layout.sample_rate} Hz"
             raise QseError(f"{self.path}: this format cannot hold {what}; record to a .wav file") from error
+
+
+def _claimed(path: Path) -> ExitStack:
+    """Return the claim to the file that `path` points to. Raises QseError if another process holds it."""
+    held = ExitStack()
+    try:
+        with suppress(OSError):  # a file in a folder in which no other can be made
+            held.enter_context(claim(Path(os.path.realpath(path))))
+    except Claimed as error:
+        raise QseError(f"{path} is being written by another process: name another recording") from error
+    return held
 
 
 def _check(path: Path, overwrite: bool) -> str:

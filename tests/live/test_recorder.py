@@ -2,6 +2,8 @@
 
 import os
 import resource
+import subprocess
+import sys
 from threading import Event
 from time import sleep
 
@@ -12,6 +14,7 @@ from waiting import until
 
 from qse import QseError
 from qse.audio.formats import FORMATS, Layout
+from qse.audio.writer import atomic_target
 from qse.live.recorder import Recorder
 
 
@@ -113,6 +116,40 @@ def test_recorder_refuses_bad_targets(tmp_path):
     assert not (tmp_path / "new").exists()
     Recorder(tmp_path / "there.wav", 16000, 2, overwrite=True).close()
     assert (tmp_path / "there.wav").read_bytes() == b"precious"  # there was nothing to put in its place
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from qse.live.recorder import Recorder
+recorder = Recorder(Path(sys.argv[1]), 16000, 2)
+print("claimed", flush=True)
+sys.stdin.read()
+recorder.close()
+"""
+
+
+def test_recorder_refuses_the_file_of_another_process(tmp_path):
+    """Also under the name of a link, and with overwrite; not after that process was killed."""
+    (tmp_path / "link.wav").symlink_to(tmp_path / "both.wav")
+    line = [sys.executable, "-c", HOLDER, str(tmp_path / "both.wav")]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "claimed\n"
+        for name in ("both.wav", "link.wav"):
+            with pytest.raises(QseError, match=f"{name} is being written by another process: name another recording"):
+                Recorder(tmp_path / name, 16000, 2, overwrite=True)
+        process.kill()
+    Recorder(tmp_path / "link.wav", 16000, 2).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["link.wav"]
+
+
+def test_recorder_and_denoise_refuse_each_other(tmp_path):
+    recorder = Recorder(tmp_path / "both.wav", 16000, 2)
+    with pytest.raises(QseError, match="is being written"), atomic_target(tmp_path / "both.wav", overwrite=True):
+        pass
+    recorder.close()
+    with atomic_target(tmp_path / "both.wav", overwrite=True), pytest.raises(QseError, match="is being written"):
+        Recorder(tmp_path / "both.wav", 16000, 2, overwrite=True)
 
 
 def test_recorder_subtype_of_the_suffix(tmp_path):
