@@ -4,7 +4,8 @@ Names: `model.*` weights and buffers, `average.*` their moving average, `optimiz
 optimiser, `carried.<rank>.<path>` the states of streams in each process. The header holds numbers as text.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -14,9 +15,30 @@ from torch import Tensor, nn
 
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
+from ..networks import weights
 from .muon import QuaternionMuon
 
+CURE = "train again, or name another run"
 STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: ("momentum",)}
+
+Parser = Callable[[str], object]
+NUMBERS: dict[str, Parser] = {"step": int, "skipped": int, "heard": int, "averaged": int, "seconds": float}
+LATER: dict[str, Parser] = {"best": float, "validated": int, "sums": json.loads}  # not in headers of early runs
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read tensors and header of a run's checkpoint. Raises QseError naming the file when it is missing or damaged."""
+    tensors, header = weights.load(path)
+    for key, parse in (NUMBERS | {key: parse for key, parse in LATER.items() if key in header}).items():
+        try:
+            parse(header[key])
+        except (KeyError, ValueError) as error:
+            raise QseError(f"{path}: is damaged, its header has no number {key!r}; {CURE}") from error
+    names = weights.pick(tensors, "model").keys()
+    updated = {name.partition(".")[2] for name in weights.pick(tensors, "optimizer")}
+    if names != weights.pick(tensors, "average").keys() or updated - names:
+        raise QseError(f"{path}: is damaged, its weights have other names than their average or optimizer; {CURE}")
+    return tensors, header
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:

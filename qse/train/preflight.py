@@ -10,6 +10,7 @@ from ..errors import QseError, UsageError
 from ..extras import need
 from ..losses.composite import composite
 from ..networks import Network, build_network, weights
+from . import checkpoint
 from .job import Job
 from .optimizers import optimizers
 from .recipe import RunConfig
@@ -71,9 +72,12 @@ def _check_device(job: Job) -> None:
 def _start(config: RunConfig, job: Job) -> Start:
     """Build the network, by the seed of the run, with the weights to start from; check that a checkpoint fits."""
     torch.manual_seed(config.train.seed)
-    network = build_network(config.model)
+    try:
+        network = build_network(config.model)
+    except QseError as error:
+        raise QseError(f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)) from error
     if job.resume:
-        tensors, _ = weights.load(job.checkpoint)
+        tensors, _ = checkpoint.load(job.checkpoint)
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
         except RuntimeError as error:

@@ -13,8 +13,7 @@ from torch import Tensor
 from ..data import sources
 from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
-from ..errors import QseError
-from ..networks import weights
+from . import checkpoint
 from .job import Job
 from .loop import TrainingLoop
 from .new_ranges import train_highest_range_only_
@@ -68,10 +67,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
         trainer.begin(Path(job.start).resolve().name, start.header)
     loop = _loop(trainer, replace(config, train=plan), job, report)
     if job.resume:
-        try:
-            loop.restore(*weights.load(job.checkpoint))
-        except (KeyError, ValueError) as error:
-            raise QseError(f"{job.checkpoint}: is damaged ({error}); train again, or name another run") from error
+        loop.restore(*checkpoint.load(job.checkpoint))
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
     loop.run()

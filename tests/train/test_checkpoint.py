@@ -53,13 +53,26 @@ def test_weights_load_names_damaged_files(tmp_path):
             weights.load(tmp_path / name)
 
 
-def test_run_refuses_a_checkpoint_without_a_number_of_its_header(finished_run, training_audio, tmp_path):
+@pytest.mark.parametrize(
+    "damage, words",
+    [
+        (lambda tensors, header: header.pop("seconds"), "no number 'seconds'"),
+        (lambda tensors, header: header.update(step="many"), "no number 'step'"),
+        (lambda tensors, header: header.update(best="good"), "no number 'best'"),
+        (lambda tensors, header: tensors.pop(next(name for name in tensors if name.startswith("average"))), "names"),
+        (lambda tensors, header: tensors.update({"optimizer.step.x": torch.ones(1)}), "names"),
+    ],
+    ids=["no number", "no integer", "no score", "no average", "unknown parameter"],
+)
+def test_checkpoint_load_refuses_a_damaged_file(finished_run, training_audio, tmp_path, damage, words):
+    """Also through a resumed run, which then writes nothing."""
     from twins import CONFIG, job
 
     from qse.train.run import train
 
-    tensors, header = weights.load(finished_run[0] / "checkpoint.safetensors")
-    header.pop("seconds")
+    tensors, header = checkpoint.load(finished_run[0] / "checkpoint.safetensors")
+    damage(tensors, header)
     checkpoint.save(tmp_path / "checkpoint.safetensors", tensors, header)
-    with pytest.raises(QseError, match="is damaged"):
+    with pytest.raises(QseError, match=f"checkpoint.safetensors: is damaged.*{words}"):
         train(CONFIG, job(training_audio, tmp_path, resume=True))
+    assert os.listdir(tmp_path) == ["checkpoint.safetensors"]

@@ -82,6 +82,12 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     assert (out / "checkpoint.safetensors").read_bytes() == before
 
 
+def test_prepare_names_the_configuration_of_a_resumed_run(finished_run, training_audio):
+    damaged = replace(CONFIG, model={**CONFIG.model, "n_fft": "x"})
+    resumed = job(training_audio, finished_run[0], resume=True)
+    refused(r"config\.toml: network streaming: n_fft = 'x': expected a whole number", damaged, resumed)
+
+
 def test_prepare_names_checkpoints_of_another_model(finished_run, training_audio, tmp_path):
     out = tmp_path / "run"
     out.mkdir()
