@@ -35,7 +35,7 @@ class BlockDiagonalLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        y = (x.unflatten(-1, (4, 1, -1)) @ self.weight).flatten(-3)
+        y = torch.einsum("...ki,kio->...ko", x.unflatten(-1, (4, -1)), self.weight).flatten(-2)
         return y if self.bias is None else y + self.bias
 
 
