@@ -48,7 +48,21 @@ def test_reasoning_runs_every_arm(tmp_path):
     experiment("reasoning", tmp_path, changes)
     rows = rows_of(tmp_path / "reasoning.csv")
     assert [row["arm"] for row in rows] == ["A0", "A1", "A2", "A3", "A4", "A5"]
-    assert all(0 < float(row["loss"]) < 8 for row in rows)
+    assert all(0 < float(row["loss, nats per byte"]) < 8 for row in rows)
+
+
+def test_reasoning_continues_with_the_runs_that_are_stored(tmp_path, monkeypatch):
+    """The block-diagonal control stands beside the paper's values; a second call trains the new arm alone."""
+    changes = ["width=0.1", "steps=60", "validations=2", "batch=16", 'tasks=["arithmetic"]', "valid_per_task=10"]
+    experiment("reasoning", tmp_path, [*changes, 'arms=["B1"]'])
+    trained, train = [], Reasoning._train
+    monkeypatch.setattr(Reasoning, "_train", lambda self, arm, *rest: trained.append(arm) or train(self, arm, *rest))
+    experiment("reasoning", tmp_path, [*changes, 'arms=["A1", "B1"]'])
+    a1, b1 = rows_of(tmp_path / "reasoning.csv")
+    assert trained == ["A1"] and a1["parameters"] == b1["parameters"]
+    assert (float(a1["paper: arithmetic %"]), float(b1["paper: arithmetic %"])) == (80, 54)
+    losses = [float(row["loss"]) for row in rows_of(tmp_path / "reasoning-curves.csv")]
+    assert len(losses) == 4 and losses[1] < losses[0] < 5.6 and losses[3] < losses[2] < 5.6  # ln 256: nothing learned
 
 
 def test_reasoning_continues_after_divergence(tmp_path, monkeypatch):
