@@ -5,7 +5,8 @@ correlates the latter over trials. Beside each correlation: its 95 % interval, a
 samples stay below (with 100 trials 0.20, so that the paper's entries "< 1e-3" are below the sampling error).
 
 Sources of weights: `random`, new weights in each trial; `fixed`, one random layer; with `model`, each Hamilton
-attention of a trained network. Control: `shuffled`, the norms of `fixed`, each component from a different trial.
+attention of a trained network. Controls: `shuffled`, the norms of `fixed`, each component from a different trial;
+`trained, pooled`, the trials of all trained layers together, which differ in size and thereby correlate.
 """
 
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from .study import run_all
 
 VARIATION_TRIALS = 5
 TRAINED = "trained, "  # begins the names of the layers of `model`
+POOLED = f"{TRAINED}pooled"
 ALIGNED = "sum, equal components of V"  # a control of the variations: contributions of the components are aligned
 
 
@@ -81,6 +83,8 @@ class Gradients:
         for seed in self.seeds if "fixed" in self.arms else ():
             parts = norms["fixed", seed].unbind(1)
             norms["shuffled", seed] = torch.stack([part.roll(n) for n, part in enumerate(parts)], 1)
+        for seed in self.seeds if len(self._trained) > 1 else ():
+            norms[POOLED, seed] = torch.cat([norms[arm, seed] for arm in self._trained])
         pairs = [row for source, values in norms.items() for row in correlation_rows(source, values)]
         ratios = self._variations()
         write_table(out / "gradients-norms.csv", table)

@@ -100,12 +100,17 @@ def plot_runs(
 
 
 def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence[str]) -> None:
-    """Write a PNG of correlation matrices side by side, values in the cells."""
+    """Write a PNG of correlation matrices, up to four in a row, values in the cells."""
     need("matplotlib", "train")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(2.6 * len(matrices), 2.9), layout="constrained")
-    for axis, (name, matrix) in zip(figure.subplots(1, len(matrices), squeeze=False)[0], matrices.items(), strict=True):
+    columns = min(4, len(matrices))
+    rows = -(-len(matrices) // columns)
+    figure = Figure(figsize=(2.6 * columns, 2.9 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axis in axes[len(matrices) :]:
+        axis.set_visible(False)
+    for axis, (name, matrix) in zip(axes, matrices.items(), strict=False):
         axis.imshow(matrix.numpy(), cmap="RdBu_r", vmin=-1, vmax=1)
         axis.set_title(name, fontsize=9)
         axis.set_xticks(range(len(labels)), labels)
@@ -113,7 +118,8 @@ def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence
         axis.set_xlabel("component")
         for row, values in enumerate(matrix.tolist()):
             for column, value in enumerate(values):
-                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
+                colour = "white" if abs(value) > 0.6 else "black"
+                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
     figure.savefig(path, dpi=150)
 
 

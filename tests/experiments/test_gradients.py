@@ -2,6 +2,7 @@
 
 import csv
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -89,6 +90,11 @@ def test_gradients_experiment_reads_a_trained_network(small_run, tmp_path):
     experiment("gradients", tmp_path / "out", [*small, f"model={small_run('qtransformer-hamilton')}"])
     names = [row["weights"] for row in rows_of(tmp_path / "out" / "gradients-norms.csv")]
     assert names[2:] == ["trained, time 0, seed 0", "trained, frequency 0, seed 0"]
+    trials = [row for row in rows_of(tmp_path / "out" / "gradients-trials.csv") if row["arm"].startswith("trained")]
+    known = np.corrcoef([[float(row[key]) for row in trials] for key in ("S0", "S1")])[0, 1]
+    pairs = rows_of(tmp_path / "out" / "gradients-correlations.csv")
+    pooled = next(row for row in pairs if (row["weights"], row["pair"]) == ("trained, pooled, seed 0", "0-1"))
+    assert len(trials) == 8 and float(pooled["r"]) == pytest.approx(known, abs=1e-4)
     with pytest.raises(QseError, match="no Hamilton attention"):
         experiment("gradients", tmp_path / "out", [*small, f"model={small_run('qtransformer')}"])
 
