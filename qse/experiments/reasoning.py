@@ -97,7 +97,7 @@ class Reasoning:
         ]
         write_results(out / "reasoning", table, curves, NOTE.format(self, listed(self.tasks), listed(self.seeds)))
         lines = PAPER[known[0]] if len(known) == len(self.tasks) == 1 else {}
-        labels = "step", "answers of validation lines that match exactly, %"
+        labels = "step", "exact match of held-out lines, %"
         plot_runs(out / "reasoning.png", curves, x="step", y="exact match %", labels=labels, lines=lines)
         return "; ".join(f"{row['arm']} loss {row['loss']:.3f}, exact {_progress(row, curves)}" for row in rows)
 
