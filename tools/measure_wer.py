@@ -100,15 +100,16 @@ def pocketsphinx() -> Recogniser:
 
 
 def whisper(name: str) -> Recogniser:
-    """Return Whisper with numbers spelt out, without sampling at higher temperatures: the same words at every run."""
+    """Return Whisper with numbers spelt out. It decodes greedily, without loops: the same words at every run."""
     from faster_whisper import WhisperModel
 
     model = WhisperModel(name, device="cpu", compute_type="int8", cpu_threads=1)
-    digits = [token for text, token in model.hf_tokenizer.get_vocab().items() if re.search(r"\d", text)]
-    plain = [token for token in digits if token < model.hf_tokenizer.token_to_id("<|endoftext|>")]
+    vocabulary, end = model.hf_tokenizer.get_vocab(), model.hf_tokenizer.token_to_id("<|endoftext|>")
+    digits = [token for text, token in vocabulary.items() if token < end and re.search(r"\d", text)]
+    greedy = {"temperature": 0, "beam_size": 1, "no_repeat_ngram_size": 3, "without_timestamps": True}
 
     def recognise(audio: np.ndarray) -> str:
-        parts, _ = model.transcribe(audio, language="en", temperature=0, suppress_tokens=[-1, *plain])
+        parts, _ = model.transcribe(audio, language="en", suppress_tokens=[-1, *digits], **greedy)
         return " ".join(part.text for part in parts)
 
     return recognise
