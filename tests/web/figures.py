@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python tests/web/figures.py [cold] [hops] [live] [--models live-base] [--rounds 3] [--live 60]
 
-cold: from opening the page in an empty browser until live-base has cleaned a recording of 0.1 s.
+cold: from opening the page in an empty browser until it is ready, and until live-base is loaded, asked for at once.
 hops: each graph natively, in the browser, and there by the public interface of ONNX Runtime, in turn, on a voice in
 noise. RTF: of the median.
 live: live-base at 48 kHz with both transports.
@@ -16,8 +16,8 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from browser import PAGE_FUNCTIONS, full_band_voice, noisy_voice, open_page, to_base64, to_wav
-from conftest import CHROMIUM, ENHANCE, FLAGS, serve
+from browser import PAGE_FUNCTIONS, full_band_voice, noisy_voice, open_page, to_base64
+from conftest import CHROMIUM, FLAGS, serve
 from playwright.sync_api import sync_playwright
 from qse_cli.web import build_site
 
@@ -26,8 +26,8 @@ import qse
 PARTS = ("cold", "hops", "live")
 MODELS, RATES = ("live-tiny", "live-base", "live-large"), (16000, 48000)
 HOP_MS = 12.5
-SECONDS = 6  # of sound in each round
-WARM_UP = 80  # hops at the beginning of each round that do not count
+SECONDS = 10  # of sound in each round
+WARM_UP = 480  # hops of each round that do not count: the browser still compiles
 MEASURE = f"""async ({{ name, rate, samples, direct }}) => {{
   {PAGE_FUNCTIONS}
   const {{ graphFor }} = await import("/model/bands.js");
@@ -51,6 +51,13 @@ self.onmessage = async ({ data: { graph, direct, audio } }) => {
   self.postMessage(Float64Array.from(times));
 };
 """
+READY = f"""async () => {{
+  {PAGE_FUNCTIONS}
+  const {{ RemoteWorker }} = await import("/rpc.js");
+  const opened = performance.now(); // since navigation began
+  await new RemoteWorker("/files/worker.js").call("prepare", {{ model: await modelOf("live-base"), band: "wide" }});
+  return [opened / 1000, performance.now() / 1000];
+}}"""
 LIVE = f"""async ({{ transport, seconds, buffer }}) => {{
   {PAGE_FUNCTIONS}
   const {{ LiveSession }} = await import("/live/session.js");
@@ -97,16 +104,13 @@ def print_hops(page, models: list[str], rounds: int) -> None:
             print(f"{name:<10} {rate // 1000} kHz {kind:<7} {text}", flush=True)
 
 
-def print_cold_start(browser, address: str) -> None:
-    wav = to_base64(to_wav(noisy_voice(0.1), 16000))
-    values = {"wav": wav, "name": "live-base", "strength": None, "format": "pcm16", "band": None}
-    for _ in range(3):
-        began = time.perf_counter()
-        page = open_page(browser.new_context(), address)
-        opened = time.perf_counter() - began
-        page.evaluate(ENHANCE, values)
-        print(f"cold start: page {opened:.2f} s, first recording {time.perf_counter() - began:.2f} s", flush=True)
-        page.context.close()
+def print_cold_start(launch, address: str) -> None:
+    for _ in range(5):
+        browser = launch()
+        page = open_page(browser, address)
+        opened, loaded = page.evaluate(READY)
+        print(f"cold start: page after {opened:.2f} s, live-base loaded after {loaded:.2f} s", flush=True)
+        browser.close()
 
 
 def print_live(page, seconds: float, buffer: float) -> None:
@@ -129,11 +133,12 @@ def main() -> None:
     address = f"http://127.0.0.1:{server.server_port}/"
     with sync_playwright() as running:
         program = next(filter(None, map(shutil.which, CHROMIUM)))
-        browser = running.chromium.launch(executable_path=program, args=list(FLAGS))
+        launch = partial(running.chromium.launch, executable_path=program, args=list(FLAGS))
+        if "cold" in arguments.parts:
+            print_cold_start(launch, address)
+        browser = launch()
         page = open_page(browser, address)
         print(f"Chromium {browser.version}, a hop is {HOP_MS} ms")
-        if "cold" in arguments.parts:
-            print_cold_start(browser, address)
         if "hops" in arguments.parts:
             print_hops(page, arguments.models, arguments.rounds)
         if "live" in arguments.parts:

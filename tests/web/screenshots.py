@@ -56,9 +56,9 @@ def prepare(page, mode: str, recordings: list[Path]) -> None:
 
 
 def shrink(path: Path) -> None:
-    """Reduce a PNG to 128 colours."""
+    """Reduce a PNG to 256 colours that cover all of them: rare ones, as of a small sign, stay."""
     with Image.open(path) as image:
-        small = image.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+        small = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
 
 

@@ -63,6 +63,22 @@ def test_page_spectrograms_show_what_was_removed(done):
     wait(done, f"Math.abs(({script})('enhanced') - {noisy}) < 0.01")
 
 
+def test_page_loads_the_model_while_a_recording_is_chosen(page):
+    with page.expect_request("**/models/live-base-48k.onnx.gz"):
+        page.hover("#choose")
+    assert page.locator("#results").is_hidden()
+
+
+def test_page_tries_again_where_the_model_could_not_be_loaded(page, tmp_path):
+    page.route("**/models/*", lambda route: route.abort())
+    with page.expect_event("requestfailed"):
+        page.hover("#choose")
+    page.unroute("**/models/*")
+    soundfile.write(tmp_path / "voice.wav", noisy_voice(1), SAMPLE_RATE)
+    page.set_input_files("#file-input", tmp_path / "voice.wav")
+    wait(page, "document.querySelector('.file-state').textContent.includes('cleaned')")
+
+
 @pytest.mark.parametrize("width", [320, 390, 1200])
 def test_page_fits_its_width(chromium, address, width):
     context = chromium.new_context(viewport={"width": width, "height": 700})

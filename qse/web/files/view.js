@@ -73,10 +73,28 @@ export class FilesView {
     this.rows = [];
     this.listenView = new ListenView(this.helper, settings);
     this.connectDrop();
+    this.prepared = false;
+    for (const event of ["pointerover", "focusin"]) $("panel-files").addEventListener(event, () => this.prepare());
     $("download-all").addEventListener("click", () => this.downloadAll());
     settings.addEventListener("change", ({ detail }) => {
       if (detail !== "strength") this.enhanceAgain();
     });
+  }
+
+  /** Load the runtime and the chosen model, once, while the user chooses the first recording. */
+  async prepare() {
+    if (this.prepared || this.rows.length) return;
+    this.prepared = true;
+    const worker = new RemoteWorker(WORKER);
+    this.idle.push(worker);
+    const { model, band } = this.settings;
+    try {
+      await worker.call("prepare", { model, band });
+    } catch {
+      if (!this.idle.includes(worker)) return; // in use: the recording says what is wrong
+      this.idle = this.idle.filter((other) => other !== worker);
+      worker.close(); // the first recording tries again
+    }
   }
 
   connectDrop() {
@@ -88,6 +106,7 @@ export class FilesView {
     });
     addEventListener("dragover", (event) => {
       event.preventDefault();
+      this.prepare();
       drop.classList.add("over");
     });
     addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));

@@ -20,6 +20,9 @@ function engineOf(graph) {
   return engine;
 }
 
+/** Load a model, for recordings up to 24 kHz if it has a graph for them. */
+const prepare = async ({ model, band }) => void (await engineOf(graphFor(model, 48000, band)));
+
 /**
  * Return a WAV (32-bit float, no attenuation limit) of the enhanced recording, its processing time in seconds, and the
  * bandwidth of the model in Hz. `model` and `band` as in `graphFor`.
@@ -89,4 +92,4 @@ async function describe({ blob }) {
 
 const decode = ({ blob }, progress) => decodeMedia(blob, progress);
 
-serve({ decode, describe, drawSpectrogram, encodeFile, enhanceFile });
+serve({ decode, describe, drawSpectrogram, encodeFile, enhanceFile, prepare });
