@@ -7,7 +7,7 @@ export function serve(methods) {
     try {
       self.postMessage({ id, result: await methods[method](values, progress) });
     } catch (error) {
-      self.postMessage({ id, error: error.message || String(error), kind: error.constructor.name });
+      self.postMessage({ id, error: error.message || String(error), kind: error instanceof DOMException ? error.name : error.constructor.name });
     }
   };
 }

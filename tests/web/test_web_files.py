@@ -139,3 +139,19 @@ def test_page_says_what_is_wrong_with_files(page, tmp_path):
         said = page.locator(".file.failed .file-state").nth(place).inner_text()
         assert said.startswith(name) and words in said
         assert page.locator(".file").nth(place).get_by_text("Download").is_hidden()
+
+
+def test_page_says_that_a_recording_cannot_be_read(page, tmp_path):
+    """As where the file has changed, or where a private window has no room left."""
+    page.evaluate("""async () => {
+      const { RemoteWorker } = await import("/rpc.js");
+      const { call } = RemoteWorker.prototype;
+      const broken = Object.assign(new Error("The requested file could not be read"), { kind: "NotReadableError" });
+      RemoteWorker.prototype.call = function (method, ...rest) {
+        return method === "enhanceFile" ? Promise.reject(broken) : call.call(this, method, ...rest);
+      };
+    }""")
+    soundfile.write(tmp_path / "voice.wav", noisy_voice(1), SAMPLE_RATE)
+    page.set_input_files("#file-input", tmp_path / "voice.wav")
+    wait(page, "document.querySelector('.file.failed') !== null")
+    assert page.locator(".file-state").inner_text().startswith("voice.wav cannot be read: it has changed")

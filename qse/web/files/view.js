@@ -7,6 +7,7 @@ import { ListenView, clock } from "./listen.js";
 
 const WORKER = new URL("worker.js", import.meta.url);
 const SUFFIX = "-enhanced.wav";
+const ROOM = "Remove others from the list, or use a window that is not private.";
 const $ = (id) => document.getElementById(id);
 
 function element(tag, properties = {}, ...children) {
@@ -237,6 +238,7 @@ export class FilesView {
 /** Return one sentence for what went wrong with a row's file. */
 function failure(row, error) {
   if (error.kind === "FileError" || error.constructor.name === "FileError") return `${row.name} ${error.message}`;
+  if (error.kind === "NotReadableError") return `${row.name} cannot be read: it has changed, or there is no more room for recordings. ${ROOM}`;
   if (/memory|allocat/i.test(error.message)) return `${row.name} needs more memory than this browser has. Close other tabs, or convert it to WAV.`;
   return error.message;
 }
