@@ -7,6 +7,7 @@ import signal
 import numpy as np
 import pytest
 import soundfile
+import soxr
 from pulse import MISSING, Server, heard_while_playing, likeness
 from waiting import until
 
@@ -50,7 +51,7 @@ def test_full_band_live_equals_denoise(server, tmp_path):
 
     Where a busy machine loses sound on its way to qse, both sides of the recording lack it.
     """
-    process = server.live("--record", str(tmp_path / "both.wav"))
+    process = server.live("--strength", "12", "--record", str(tmp_path / "both.wav"))  # without, noise becomes silence
     until(lambda: process.poll() is not None or "dropouts" in server.said, 60)
     played = bursts(5)
     heard = heard_while_playing(server, played.astype(np.float32) / 32768, RATE)
@@ -62,7 +63,8 @@ def test_full_band_live_equals_denoise(server, tmp_path):
     noisy, enhanced = both.T
     assert matching_share(played, noisy) > 0.5
     late = qse.load("live-base", sample_rate=RATE).latency  # the recording begins with so many zeros
-    expected = qse.denoise(noisy[late:].astype(np.float32) / 32768, RATE)
+    expected = qse.denoise(noisy[late:].astype(np.float32) / 32768, RATE, strength=12)
     whole = slice(0, len(expected) - late)  # the end of a live session is not flushed to the same sample
     np.testing.assert_allclose(enhanced[late:][whole] / 32768, expected[whole], atol=1.5 / 32768)
-    assert likeness(expected, heard, RATE) > 0.8
+    low = (soxr.resample(audio, RATE, 8000) for audio in (expected, heard))  # clocks shift higher frequencies too much
+    assert likeness(*low, 8000) > 0.8
