@@ -40,7 +40,7 @@ class Endless:
     damage = None
 
     def __init__(self, samples: int):
-        self.samples, self.layout = samples, Layout(RATE, 1, "WAV", "FLOAT", "FILE", {})
+        self.samples, self.layout = samples, Layout(RATE, 1, "RF64", "FLOAT", "FILE", {})
 
     def __enter__(self) -> "Endless":
         return self
