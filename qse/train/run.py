@@ -39,8 +39,8 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
         write_config(job.out / "config.toml", config, start.network)
     if job.data:
         sources.prepare(config.dataset, job.data, progress)
-    if job.cache:
-        _source(config, job, torch.device("cpu"))  # written here, before several processes read it
+    if job.cache and job.processes > 1:
+        _source(config, job, torch.device("cpu"))  # writes the cache before several processes read it
     launch(_work, job.processes, config, job, start, report)
 
 

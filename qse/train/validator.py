@@ -11,9 +11,9 @@ from .validation import UNKNOWN, Utterance, fingerprint, quality, validate
 class Validator:
     """Schedule of the validation, and the best score so far of the averaged weights.
 
-    unknown: pairs from sources of which nothing is in the training data; they choose the best weights. best:
-    highest quality for these pairs. last: step of the last validation. fingerprint: identifies the pairs; scores of
-    different pairs are not compared.
+    unknown: pairs from sources of which nothing is in the training data; they choose the best weights, and need
+    `pairs` to compare with. best: highest quality for these pairs. last: step of the last validation. fingerprint:
+    identifies the pairs; scores of different pairs are not compared.
     """
 
     def __init__(self, pairs: list[Utterance], every: int, unknown: list[Utterance] | None = None):
@@ -22,7 +22,7 @@ class Validator:
 
     def due(self, step: int, end: bool = False) -> bool:
         """Return whether to validate after `step`: at every `every`-th, and at the `end`, once each."""
-        return bool(self.pairs or self.unknown) and self.last < step and (end or step % self.every == 0)
+        return bool(self.pairs) and self.last < step and (end or step % self.every == 0)
 
     def validate(self, trainer: Trainer, stopped: Callable[[], bool]) -> dict[str, float]:
         """Return the mean scores, those of the unknown pairs with the prefix UNKNOWN.
