@@ -32,7 +32,7 @@ RemoveVirtual = Annotated[
 PortAudio = Annotated[
     bool, typer.Option("--portaudio", help="Use PortAudio (ALSA, JACK) although a sound server runs (Linux).")
 ]
-Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor plays nowhere.")]
+Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor never does.")]
 Blocksize = Annotated[
     int | None,
     typer.Option(min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"),

@@ -121,8 +121,10 @@ def _locked(path: Path) -> IO[bytes]:
     file = path.with_name(f".{path.name}.lock").open("ab")
     try:
         free = lock(file)
-    except OSError:  # a file system without locks
-        free = False
+    except OSError as error:
+        file.close()
+        reason = f"cannot be locked ({error.strerror}), and qse clean must be the only one that writes it"
+        raise QseError(f"{path} {reason}: name a --manifest on another file system") from error
     if not free:
         file.close()
         raise UsageError(f"{path} is in use by another qse clean: wait for its end, or name another --manifest")

@@ -1,4 +1,4 @@
-"""Extend trained weights to a network with more ranges of the spectrum on top, as from 16 to 48 kHz.
+"""Fit trained weights to a network with more or fewer ranges of the spectrum on top, as from 16 to 48 kHz or back.
 
 A new range starts from the highest one that was trained: its kernels are stretched to the wider bands, and the
 new bands have the embedding of the last one.
@@ -31,6 +31,25 @@ def add_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, T
             band = found[f"{path}.band"]
             missing = max(0, len(module.band) - len(band))
             found[f"{path}.band"] = torch.cat([band, band[-1:].expand(missing, *band.shape[1:])])
+    return found
+
+
+def drop_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return `weights` without those of the ranges and bands that `network` lacks on top.
+
+    The network then computes what the trained one does at the lower sample rate, if its ranges are the lowest of that.
+    """
+    found = dict(weights)
+    for path, module in network.named_modules():
+        if isinstance(module, BandSplit | BandMerge):
+            prefix = f"{path}.{'convs' if isinstance(module, BandSplit) else 'ups'}."
+            for name in [name for name in found if name.startswith(prefix)]:
+                if int(name[len(prefix) :].split(".")[0]) >= len(module.ranges):
+                    del found[name]
+    if len(found) < len(weights):
+        for path, module in network.named_modules():
+            if isinstance(module, DualPathBlock) and f"{path}.band" in found:
+                found[f"{path}.band"] = found[f"{path}.band"][: len(module.band)]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Start a run from the weights of another model: deeper, wider, or with pruned branches."""
+"""Start a run from the weights of another model: deeper, wider, with pruned branches, or for another sample rate."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from ..model_folder import weights_of
 from ..networks import weights as trained_weights
 from ..networks.bottleneck import DualPathBlock
 from ..runtime.zoo import available, find
-from .new_ranges import add_ranges
+from .new_ranges import add_ranges, drop_ranges
 from .widen import widen
 
 
@@ -19,9 +19,9 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
 
     `folder` is that of either, or the name of an installed model, which has precedence over a folder of that name.
 
-    That model may have fewer channels (`widen`) and fewer blocks: until training changes it, `network` computes what
-    that model does, or nearly that, except for its pruned branches. Raises QseError where there are no
-    weights, or weights that do not fit.
+    That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands on top
+    (`new_ranges`): until training changes it, `network` computes what that model does at the same sample rate, or
+    nearly that, except for its pruned branches. Raises QseError where there are no weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
@@ -30,17 +30,20 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     try:
         grow(network, trained_weights.averaged(tensors))
     except RuntimeError as error:
-        raise QseError(f"{path}: these weights do not fit; only blocks and channels may be fewer") from error
+        raise QseError(
+            f"{path}: these weights do not fit; only blocks and channels may be fewer, and upper ranges others"
+        ) from error
     return header
 
 
 def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Load `weights`, widened; make blocks without weights identities. RuntimeError if weights do not fit."""
+    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if they do not fit."""
     blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, DualPathBlock)}
     new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
     left_out = tuple(name + branch for name, block in blocks.items() for branch in block.pruned_parts())
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
-    found = network.load_state_dict(add_ranges(network, widen(network, weights)), strict=False)
+    weights = widen(network, drop_ranges(network, weights))
+    found = network.load_state_dict(add_ranges(network, weights), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")

@@ -11,6 +11,10 @@ import pytest
 import soundfile
 from waiting import until
 
+from qse.corpus_cleaning.journal import Journal
+from qse.corpus_cleaning.settings import Settings
+from qse.errors import QseError
+
 MODEL = "recurrent"  # its output depends on every earlier sample
 
 
@@ -165,6 +169,15 @@ def test_clean_refuses_shard_in_use(corpus, clean):
         status, err = clean()
     assert status == 2 and "in use" in err
     assert clean()[0] == 0
+
+
+def test_journal_refuses_a_file_system_without_locks(tmp_path, monkeypatch):
+    def unsupported(file):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("qse.corpus_cleaning.journal.lock", unsupported)
+    with pytest.raises(QseError, match="cannot be locked"):
+        Journal(tmp_path / "out.jsonl", Settings("live-base", "", None, None))
 
 
 def test_clean_enhances_a_recording_with_offsets_once(corpus, clean):

@@ -69,6 +69,14 @@ def test_resumed_run_at_two_rates_gives_the_numbers_of_a_whole_one(audio, tmp_pa
         assert torch.equal(value, parts[name]), name
 
 
+def test_grow_drops_the_range_on_top_and_keeps_the_others():
+    small, large = build_network(WIDE), build_network(FULL)
+    grow(small, large.state_dict())
+    noisy = torch.randn(1, 48 * 24)
+    with torch.no_grad():
+        assert torch.equal(small.eval()(noisy)[0], large.eval().at(16000)(noisy)[0])
+
+
 def test_grow_adds_the_range_on_top_and_keeps_the_others():
     small, large = build_network(WIDE), build_network(FULL)
     grow(large, small.state_dict())
