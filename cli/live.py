@@ -137,6 +137,7 @@ def _ports(
     portaudio: bool = False,
 ) -> "tuple[SoundSystem | None, Microphone | FileSource, list[Loudspeaker]]":
     """Return the sound system (None if only files are used), the source, and the loudspeakers."""
+    from qse.live.devices import refuse_feedback
     from qse.live.file_source import FileSource
     from qse.live.loudspeaker import Loudspeaker
     from qse.live.microphone import Microphone
@@ -146,8 +147,13 @@ def _ports(
     if file and not outputs:
         return None, file, []
     needed = system or sound_system(portaudio)
-    source = file or Microphone(needed, input, block, buffer)
-    return needed, source, [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
+    speakers = [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
+    if file:
+        return needed, file, speakers
+    microphone = Microphone(needed, input, block, buffer)
+    for speaker in speakers:
+        refuse_feedback(needed, microphone.device, speaker.device)
+    return needed, microphone, speakers
 
 
 def _run(

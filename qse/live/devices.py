@@ -93,6 +93,17 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
     raise NoSound(f"{reason}; name one of: " + "; ".join(map(str, found or usable)))
 
 
+def refuse_feedback(sound: SoundSystem, input: Device, output: Device) -> None:
+    """Raise NoSound if the input records what is played on the output, as a sound server's monitor of it does."""
+    entries = sound.query_devices()
+    monitored = entries[input.id].get("monitor")
+    if monitored and monitored == entries[output.id].get("pulse"):
+        raise NoSound(
+            f"{input} records what is played on {output}, so the output would return to the input:"
+            " name a microphone with --input, or another output with --output"
+        )
+
+
 def _matches(usable: list[Device], kind: str, wanted: str) -> list[Device]:
     if wanted.isdecimal():
         return [device for device in usable if device.id == int(wanted)]

@@ -52,7 +52,7 @@ class PulseSystem:
                     "max_output_channels": 0 if input else channels,
                     "pulse": name,
                     "preferred": name == names.get(kind),
-                    "monitor": fields.get("Monitor of Sink", "n/a") != "n/a",
+                    "monitor": fields.get("Monitor of Sink", "n/a").replace("n/a", ""),  # the sink it listens to
                 }
             )
         return found

@@ -23,7 +23,17 @@ STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: (
 
 Parser = Callable[[str], object]
 NUMBERS: dict[str, Parser] = {"step": int, "skipped": int, "heard": int, "averaged": int, "seconds": float}
-LATER: dict[str, Parser] = {"best": float, "validated": int, "sums": json.loads}  # not in headers of early runs
+
+
+def parse_sums(text: str) -> dict[str, float]:
+    """Read the sums of the loss terms since the last row of the curves. Raises ValueError unless they are a table."""
+    sums = json.loads(text)
+    if not isinstance(sums, dict):
+        raise ValueError(f"a table is needed, not {text}")
+    return {name: float(value) for name, value in sums.items()}
+
+
+LATER: dict[str, Parser] = {"best": float, "validated": int, "sums": parse_sums}  # not in headers of early runs
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -32,8 +42,8 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     for key, parse in (NUMBERS | {key: parse for key, parse in LATER.items() if key in header}).items():
         try:
             parse(header[key])
-        except (KeyError, ValueError) as error:
-            raise QseError(f"{path}: is damaged, its header has no number {key!r}; {CURE}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise QseError(f"{path}: is damaged, its header has no valid {key!r}; {CURE}") from error
     names = weights.pick(tensors, "model").keys()
     updated = {name.partition(".")[2] for name in weights.pick(tensors, "optimizer")}
     if names != weights.pick(tensors, "average").keys() or updated - names:

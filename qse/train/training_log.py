@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Protocol
 
+from .checkpoint import parse_sums
 from .metrics_log import MetricsLog
 from .train_config import TrainConfig
 from .trainer import Trainer
@@ -64,7 +65,7 @@ class TrainingLog:
 
     def restore(self, header: dict[str, str]) -> None:
         """Continue from the header of a checkpoint: later lines are removed."""
-        self.sums = json.loads(header.get("sums", "{}"))
+        self.sums = parse_sums(header.get("sums", "{}"))
         if self.metrics:
             self.metrics.rewind(self.trainer.done)
 

@@ -1,9 +1,11 @@
 """Devices by id, by name and by default."""
 
+from contextlib import nullcontext
+
 import pytest
 from sound import CABLE, HEADSET, MICROPHONE, Sound
 
-from qse.live.devices import NoSound, devices, find
+from qse.live.devices import NoSound, devices, find, refuse_feedback
 
 
 def test_find_by_id_name_and_default():
@@ -34,3 +36,12 @@ def test_find_without_devices_says_what_to_install():
         find(Sound(defaults=(-1, -1)), "input")
     with pytest.raises(NoSound, match="no input device is marked as default; name one of: 0 Desk Microphone"):
         find(Sound(MICROPHONE, defaults=(-1, -1)), "input")
+
+
+@pytest.mark.parametrize("output, loops", [("desk", True), ("headset", False)])
+def test_an_input_that_hears_its_output_is_refused(output, loops):
+    monitor = {**MICROPHONE, "name": "Monitor of Desk", "monitor": "desk"}
+    sound = Sound(monitor, {**HEADSET, "pulse": output})
+    input, speaker = devices(sound)
+    with pytest.raises(NoSound, match=r"0 Monitor of Desk.*1 Headset.*--input") if loops else nullcontext():
+        refuse_feedback(sound, input, speaker)

@@ -68,6 +68,14 @@ def test_live_list_shows_sources_and_sinks(server):
     assert "desk_mic" in source and "(desk)" in sink
 
 
+@pytest.mark.parametrize("options", [[], ["--input", "desk.monitor", "--output", "(desk)"]])
+def test_live_refuses_an_input_that_hears_its_output(server, options):
+    """Where there is no microphone, the server's default source is the monitor of its default sink."""
+    server.pactl("set-default-source", "desk.monitor")
+    assert server.live(*options, virtual=False).wait(60) == 2
+    assert "records what is played on" in server.said and "--input" in server.said
+
+
 def test_live_waits_for_a_named_output_that_vanished(server, live):
     """Check that it does not play on another device, to which the server moves it and which may be a loudspeaker."""
     process = live("--output", "headset")

@@ -56,13 +56,14 @@ def test_weights_load_names_damaged_files(tmp_path):
 @pytest.mark.parametrize(
     "damage, words",
     [
-        (lambda tensors, header: header.pop("seconds"), "no number 'seconds'"),
-        (lambda tensors, header: header.update(step="many"), "no number 'step'"),
-        (lambda tensors, header: header.update(best="good"), "no number 'best'"),
+        (lambda tensors, header: header.pop("seconds"), "no valid 'seconds'"),
+        (lambda tensors, header: header.update(step="many"), "no valid 'step'"),
+        (lambda tensors, header: header.update(best="good"), "no valid 'best'"),
+        (lambda tensors, header: header.update(sums="[1, 2]"), "no valid 'sums'"),
         (lambda tensors, header: tensors.pop(next(name for name in tensors if name.startswith("average"))), "names"),
         (lambda tensors, header: tensors.update({"optimizer.step.x": torch.ones(1)}), "names"),
     ],
-    ids=["no number", "no integer", "no score", "no average", "unknown parameter"],
+    ids=["no number", "no integer", "no score", "no table", "no average", "unknown parameter"],
 )
 def test_checkpoint_load_refuses_a_damaged_file(finished_run, training_audio, tmp_path, damage, words):
     """Also through a resumed run, which then writes nothing."""
