@@ -147,13 +147,12 @@ def _ports(
     if file and not outputs:
         return None, file, []
     needed = system or sound_system(portaudio)
+    source = file or Microphone(needed, input, block, buffer)
     speakers = [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
-    if file:
-        return needed, file, speakers
-    microphone = Microphone(needed, input, block, buffer)
-    for speaker in speakers:
-        refuse_feedback(needed, microphone.device, speaker.device)
-    return needed, microphone, speakers
+    if isinstance(source, Microphone):
+        for speaker in speakers:
+            refuse_feedback(needed, source.device, speaker.device)
+    return needed, source, speakers
 
 
 def _run(

@@ -42,7 +42,7 @@ class PulseSystem:
             name, spec = fields["Name"], re.match(r"\S+ (\d+)ch (\d+)Hz", fields["Sample Specification"])
             if name in self._hidden or spec is None:
                 continue
-            channels, input = int(spec[1]), kind == "source"
+            channels, input, monitored = int(spec[1]), kind == "source", fields.get("Monitor of Sink", "n/a")
             found.append(
                 {
                     "name": f"{fields.get('Description', '')} ({name})",
@@ -52,7 +52,7 @@ class PulseSystem:
                     "max_output_channels": 0 if input else channels,
                     "pulse": name,
                     "preferred": name == names.get(kind),
-                    "monitor": fields.get("Monitor of Sink", "n/a").replace("n/a", ""),  # the sink it listens to
+                    "monitor": monitored if monitored != "n/a" else "",  # the sink that it listens to
                 }
             )
         return found

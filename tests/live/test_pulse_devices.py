@@ -70,7 +70,7 @@ def test_live_list_shows_sources_and_sinks(server):
 
 @pytest.mark.parametrize("options", [[], ["--input", "desk.monitor", "--output", "(desk)"]])
 def test_live_refuses_an_input_that_hears_its_output(server, options):
-    """Where there is no microphone, the server's default source is the monitor of its default sink."""
+    """Make the monitor of the default sink the default source, as a server does that has no microphone."""
     server.pactl("set-default-source", "desk.monitor")
     assert server.live(*options, virtual=False).wait(60) == 2
     assert "records what is played on" in server.said and "--input" in server.said

@@ -14,7 +14,6 @@ from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, to_base64
 from qse_cli.web import build_site, make_server
 from speech import SAMPLE_RATE
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--no-sandbox",
     "--use-fake-device-for-media-stream",
@@ -30,6 +29,12 @@ ENHANCE = f"""async ({{ wav, name, strength, format, band }}) => {{
   const result = await worker.call("encodeFile", {{ noisy, enhanced, strength, format }});
   return toBase64(result);
 }}"""
+
+
+def chromium_program() -> str | None:
+    """Return the path of the installed Chromium; None without one."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def serve(site):
@@ -52,7 +57,7 @@ def address():
 def chromium(tmp_path_factory):
     """A headless Chromium whose microphone plays `noisy_voice` over and over."""
     playwright = pytest.importorskip("playwright.sync_api")
-    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    program = chromium_program()
     if program is None:
         pytest.skip("needs Chromium")
     microphone = tmp_path_factory.mktemp("microphone") / "voice.wav"

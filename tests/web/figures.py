@@ -10,14 +10,13 @@ live: live-base at 48 kHz with both transports.
 
 import argparse
 import base64
-import shutil
 import time
 from functools import partial
 from itertools import product
 
 import numpy as np
 from browser import PAGE_FUNCTIONS, full_band_voice, noisy_voice, open_page, to_base64
-from conftest import CHROMIUM, FLAGS, serve
+from conftest import FLAGS, chromium_program, serve
 from playwright.sync_api import sync_playwright
 from qse_cli.web import build_site
 
@@ -138,8 +137,7 @@ def main() -> None:
     server = serve({**build_site(), "measure.js": WORKER})
     address = f"http://127.0.0.1:{server.server_port}/"
     with sync_playwright() as running:
-        program = next(filter(None, map(shutil.which, CHROMIUM)))
-        launch = partial(running.chromium.launch, executable_path=program, args=list(FLAGS))
+        launch = partial(running.chromium.launch, executable_path=chromium_program(), args=list(FLAGS))
         if "cold" in arguments.parts:
             print_cold_start(launch, address)
         browser = launch()

@@ -9,7 +9,6 @@ browser, the time, the length of the download, and its SNR against `qse denoise`
 import argparse
 import re
 import resource
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -19,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 from browser import full_band_voice, open_page
-from conftest import CHROMIUM, FLAGS, serve
+from conftest import FLAGS, chromium_program, serve
 from playwright.sync_api import sync_playwright
 from qse_cli.web import build_site
 
@@ -65,9 +64,8 @@ def clean(folder: Path, recording: Path, model: str) -> Path:
     memory = Memory()
     memory.start()
     with sync_playwright() as running:
-        program = next(filter(None, map(shutil.which, CHROMIUM)))
         browser = running.chromium.launch_persistent_context(
-            str(folder / "profile"), executable_path=program, args=list(FLAGS), accept_downloads=True
+            str(folder / "profile"), executable_path=chromium_program(), args=list(FLAGS), accept_downloads=True
         )
         page = open_page(browser, f"http://127.0.0.1:{server.server_port}/")
         page.select_option("#model", model)

@@ -6,7 +6,6 @@ The recordings are made from assets/noisy.wav; the first is also the input of th
 """
 
 import argparse
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 import soundfile
 import soxr
 from browser import open_page, wait
-from conftest import CHROMIUM, FLAGS, serve
+from conftest import FLAGS, chromium_program, serve
 from PIL import Image
 from playwright.sync_api import sync_playwright
 from qse_cli.web import build_site
@@ -70,9 +69,8 @@ def main() -> None:
     server = serve(build_site())
     with sync_playwright() as running, tempfile.TemporaryDirectory() as folder:
         recordings = make_recordings(Path(folder))
-        program = next(filter(None, map(shutil.which, CHROMIUM)))
         flags = [*FLAGS, f"--use-file-for-fake-audio-capture={recordings[0]}"]
-        browser = running.chromium.launch(executable_path=program, args=flags)
+        browser = running.chromium.launch(executable_path=chromium_program(), args=flags)
         for name, mode, width, scheme in SHOTS:
             context = browser.new_context(viewport={"width": width, "height": 600}, color_scheme=scheme)
             page = open_page(context, f"http://127.0.0.1:{server.server_port}/")
