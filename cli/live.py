@@ -150,8 +150,7 @@ def _ports(
     source = file or Microphone(needed, input, block, buffer)
     speakers = [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
     if isinstance(source, Microphone):
-        for speaker in speakers:
-            refuse_feedback(needed, source.device, speaker.device)
+        refuse_feedback(needed, [source.device], [speaker.device for speaker in speakers])
     return needed, source, speakers
 
 

@@ -3,8 +3,10 @@
 kind: "input" or "output". PortAudio lists a device once for every host API (ALSA, Core Audio, ...) that offers it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 from ..errors import UsageError
 from .protocols import SoundSystem
@@ -93,15 +95,16 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
     raise NoSound(f"{reason}; name one of: " + "; ".join(map(str, found or usable)))
 
 
-def refuse_feedback(sound: SoundSystem, input: Device, output: Device) -> None:
-    """Raise NoSound if the input records what is played on the output, as a sound server's monitor of it does."""
+def refuse_feedback(sound: SoundSystem, inputs: Iterable[Device], outputs: Iterable[Device]) -> None:
+    """Raise NoSound if an input records what is played on an output, as a sound server's monitor of it does."""
     entries = sound.query_devices()
-    monitored = entries[input.id].get("monitor")
-    if monitored and monitored == entries[output.id].get("pulse"):
-        raise NoSound(
-            f"{input} records what is played on {output}, so the output would return to the input:"
-            " name a microphone with --input, or another output with --output"
-        )
+    for input, output in product(inputs, outputs):
+        monitored = entries[input.id].get("monitor")
+        if monitored and monitored == entries[output.id].get("pulse"):
+            raise NoSound(
+                f"{input} records what is played on {output}, so the output would return to the input:"
+                " name a microphone with --input, or another output with --output"
+            )
 
 
 def _matches(usable: list[Device], kind: str, wanted: str) -> list[Device]:

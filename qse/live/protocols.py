@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..audio.formats import Layout
+
+if TYPE_CHECKING:
+    from .devices import Device
 
 
 class SoundSystem(Protocol):
@@ -41,7 +44,7 @@ class DevicePort(Protocol):
     """An audio device that can be opened again after it vanished. `lost`: whether it, once opened, no longer runs."""
 
     @property
-    def device(self) -> object: ...
+    def device(self) -> "Device": ...
 
     @property
     def lost(self) -> bool: ...

@@ -34,9 +34,12 @@ def pactl(*arguments: str) -> str:
 
 
 def defaults() -> dict[str, str]:
-    """Return the names of the default "source" and "sink", as far as there are any."""
-    found = re.findall(r"^Default (\w+): (\S+)$", pactl("info"), re.MULTILINE)
-    return {kind.lower(): name for kind, name in found}
+    """Return the names of the default "source" and "sink", as far as there are any.
+
+    PULSE_SOURCE and PULSE_SINK go before the server's defaults, as in all its clients.
+    """
+    found = re.findall(r"^Default (Source|Sink): (\S+)$", pactl("info"), re.MULTILINE)
+    return {kind.lower(): os.environ.get(f"PULSE_{kind.upper()}") or name for kind, name in found}
 
 
 def listed(kind: str) -> list[dict[str, str]]:

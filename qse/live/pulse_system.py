@@ -25,10 +25,12 @@ class PulseSystem:
         devices again."""
         self._hidden, self._refresh = hidden, refresh
         self._devices: list[dict[str, Any]] = []
+        self._played: list[str | None] = []  # sinks of the streams since the last look, None for the default one
         self._initialize()
 
     def _initialize(self) -> None:
         self._refresh()
+        self._played = []
         names = defaults()
         self._devices = [*self._listed("source", names), *self._listed("sink", names)]
         self._defaults = [self._default("input"), self._default("output")]
@@ -80,25 +82,35 @@ class PulseSystem:
 
     def InputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.InputStream`."""
-        stays = ["--property=node.dont-reconnect=true"] if self._pinned(wanted) else []  # with PipeWire
-        return self._stream(["parec", *stays], "source", wanted)
+        name = self._kept("input", wanted)
+        if name is None:
+            return PulseStream(["parec"], wanted, self._may_follow)
+        return self._staying(["parec", "--property=node.dont-reconnect=true"], "sources", name, wanted)  # with PipeWire
 
     def OutputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.OutputStream`."""
-        return self._stream(["pacat", "--playback"], "sink", wanted)
+        name = self._kept("output", wanted)
+        self._played.append(name)
+        line = ["pacat", "--playback"]
+        return PulseStream(line, wanted) if name is None else self._staying(line, "sinks", name, wanted)
 
-    def _stream(self, line: list[str], kind: str, wanted: dict[str, Any]) -> PulseStream:
-        """Return a stream that stays on its device; without a device one that follows the server's default device."""
-        if not self._pinned(wanted):
-            return PulseStream(line, wanted)
-        id = self._defaults[kind == "sink"] if wanted["device"] is None else wanted["device"]
-        name = self._devices[id]["pulse"]
+    def _kept(self, direction: str, wanted: dict[str, Any]) -> str | None:
+        """Return the device that a stream stays on; None if it follows the server's default device."""
+        id = wanted["device"]
+        if id is None and self._hidden:
+            id = self._defaults[direction == "output"]
+        return None if id is None else self._devices[id]["pulse"]
 
+    def _staying(self, line: list[str], kind: str, name: str, wanted: dict[str, Any]) -> PulseStream:
         def may_move(new: str) -> bool:
             """Return whether a user moved the stream; the server moves it when its device vanishes."""
-            return new not in self._hidden and name in [fields["Name"] for fields in listed(f"{kind}s")]
+            return new not in self._hidden and name in [fields["Name"] for fields in listed(kind)]
 
         return PulseStream([*line, f"--device={name}"], wanted, may_move)
 
-    def _pinned(self, wanted: dict[str, Any]) -> bool:
-        return wanted["device"] is not None or bool(self._hidden)
+    def _may_follow(self, new: str) -> bool:
+        """Return whether the source `new` does not record what is played here. The server may move a recording to the
+        monitor of an output when the last microphone vanishes."""
+        monitored = [fields.get("Monitor of Sink") for fields in listed("sources") if fields["Name"] == new]
+        followed = defaults().get("sink")
+        return not any((name or followed) in monitored for name in self._played)

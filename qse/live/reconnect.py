@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from ..errors import QseError
-from .devices import NoDevice, NoSound
+from .devices import NoDevice, NoSound, refuse_feedback
 from .ports import PATIENCE
 from .protocols import DevicePort, SoundSystem
 from .session import LiveSession
@@ -88,8 +88,7 @@ class Reconnector:
                 with suppress(self._sound.PortAudioError):  # nothing to end after a failed attempt
                     self._sound._terminate()
                 self._sound._initialize()  # the only way to a new list of devices
-                for port in self._ports:
-                    port.open()
+                self._open_ports()
             except (NoSound, self._sound.PortAudioError) as error:
                 if not isinstance(error, NoDevice):
                     self.message = f"gone, still waiting: {error}"
@@ -111,6 +110,15 @@ class Reconnector:
             port.abandon()
         if hasattr(self._sound, "_exit_handler"):  # of sounddevice
             atexit.unregister(self._sound._exit_handler)
+
+    def _open_ports(self) -> None:
+        """Open all devices; the default ones may be others now."""
+        for port in self._ports:
+            port.open()
+        inputs, outputs = (
+            [port.device for port in ports] for ports in (self._session.source.devices, self._session.speakers)
+        )
+        refuse_feedback(self._sound, inputs, outputs)
 
     def _close_ports(self) -> None:
         for port in self._ports:

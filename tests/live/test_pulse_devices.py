@@ -54,18 +54,38 @@ def live(server):
 
 def plays_on(server) -> list[str]:
     """Return the sinks that programs play on."""
-    sinks = dict(row.split("\t")[:2] for row in server.pactl("list", "short", "sinks").stdout.splitlines())
-    rows = [row.split("\t") for row in server.pactl("list", "short", "sink-inputs").stdout.splitlines()]
-    return [sinks.get(row[1], "") for row in rows]
+    return devices_of(server, "sink-inputs", "sinks")
+
+
+def records_from(server) -> list[str]:
+    """Return the sources that programs record from."""
+    return devices_of(server, "source-outputs", "sources")
+
+
+def devices_of(server, streams, devices) -> list[str]:
+    """Return the devices of the streams that programs have; a stream without a client is the server's own."""
+    names = dict(row.split("\t")[:2] for row in server.pactl("list", "short", devices).stdout.splitlines())
+    rows = [row.split("\t") for row in server.pactl("list", "short", streams).stdout.splitlines()]
+    return [names.get(row[1], "") for row in rows if row[2] != "-"]
+
+
+def device_list(server, **variables) -> list[str]:
+    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--list"]
+    environment = {**server.environment, "COLUMNS": "160", **variables}
+    return subprocess.run(line, env=environment, capture_output=True, text=True).stdout.splitlines()
 
 
 def test_live_list_shows_sources_and_sinks(server):
-    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--list"]
-    environment = {**server.environment, "COLUMNS": "160"}
-    rows = subprocess.run(line, env=environment, capture_output=True, text=True).stdout.splitlines()
+    rows = device_list(server)
     assert len(rows) == 6 and all("PulseAudio" in row for row in rows[1:])
     source, sink = (row for row in rows if row.rstrip().endswith("put"))
     assert "desk_mic" in source and "(desk)" in sink
+
+
+def test_live_list_shows_the_defaults_of_the_environment(server):
+    rows = device_list(server, PULSE_SINK="headset", PULSE_SOURCE="headset.monitor")
+    assert [row.split()[0] for row in rows if row.rstrip().endswith("put")] == ["2", "4"]
+    assert "headset.monitor" in rows[3] and "(headset)" in rows[5]
 
 
 @pytest.mark.parametrize("options", [[], ["--input", "desk.monitor", "--output", "(desk)"]])
@@ -74,6 +94,17 @@ def test_live_refuses_an_input_that_hears_its_output(server, options):
     server.pactl("set-default-source", "desk.monitor")
     assert server.live(*options, virtual=False).wait(60) == 2
     assert "records what is played on" in server.said and "--input" in server.said
+
+
+def test_live_stops_while_the_default_input_hears_its_output(server, live):
+    """Make the monitor of the output the default source, as a server does whose only microphone vanished."""
+    process = live()
+    server.pactl("set-default-source", "desk.monitor")
+    until(lambda: "records what is played on" in server.said, 30)
+    assert records_from(server) == []
+    server.pactl("set-default-source", "desk_mic")
+    until(lambda: "came back: 1" in server.said, 30)
+    assert process.poll() is None and records_from(server) == ["desk_mic"]
 
 
 def test_live_waits_for_a_named_output_that_vanished(server, live):
