@@ -3,8 +3,8 @@
     apt-get install flite
     python assets/make.py
 
-The files contain no recordings: one female voice, a babble of four other voices, coloured noise, mains hum and clicks
-of qse.data.augmentation; the SNR is 4 dB.
+The files contain no recordings: one female voice, a babble of four other voices, and coloured noise, mains hum and
+clicks of qse.data.synthetic_noise; the SNR is 4 dB.
 """
 
 import subprocess
@@ -16,7 +16,8 @@ import soundfile
 import soxr
 import torch
 
-from qse.data import augmentation as augment
+from qse.data.levels import at_level, at_peak, at_snr, decibels
+from qse.data.synthetic_noise import clicks, coloured, hum
 
 RATE = 16000
 HERE = Path(__file__).parent
@@ -46,16 +47,13 @@ def main() -> None:
     behind = [np.roll(np.resize(synthesise(BEHIND, voice), samples), 20000 * n) for n, voice in enumerate(BABBLE)]
     sources = [
         (torch.from_numpy(np.sum(behind, 0, dtype=np.float32))[None], -6.0),
-        (augment.coloured(torch.randn(1, samples), torch.tensor([-4.0])), 0.0),
-        (
-            augment.hum(torch.tensor([50.0]), 1 / torch.arange(1.0, 13.0)[None], torch.zeros(1, 12), samples, RATE),
-            -12.0,
-        ),
-        (augment.clicks(torch.randint(samples, (1, 12)), torch.ones(1, 12), torch.randn(1, 12, 128), samples), -12.0),
+        (coloured(torch.randn(1, samples), torch.tensor([-4.0])), 0.0),
+        (hum(torch.tensor([50.0]), 1 / torch.arange(1.0, 13.0)[None], torch.zeros(1, 12), samples, RATE), -12.0),
+        (clicks(torch.randint(samples, (1, 12)), torch.ones(1, 12), torch.randn(1, 12, 128), samples), -12.0),
     ]
-    noise = sum(augment.at_level(source, augment.decibels(torch.tensor([level]))) for source, level in sources)
-    noise = augment.at_snr(noise, speech, torch.tensor([4.0]))
-    noisy, clean = augment.at_peak(speech + noise, speech, torch.tensor([-3.0]))
+    noise = sum(at_level(source, decibels(torch.tensor([level]))) for source, level in sources)
+    noise = at_snr(noise, speech, torch.tensor([4.0]))
+    noisy, clean = at_peak(speech + noise, speech, torch.tensor([-3.0]))
     for name, audio in (("noisy", noisy), ("clean", clean)):
         soundfile.write(HERE / f"{name}.wav", audio[0].numpy(), RATE, subtype="PCM_16")
 
