@@ -4,52 +4,32 @@ A new range starts from the highest one that was trained: its kernels are stretc
 new bands have the embedding of the last one.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..networks.bottleneck import DualPathBlock
-from ..nn.band_split import BandMerge, BandSplit
+from ..nn.band_split import BandMerge, BandSplit, Ranges
 
 
-def add_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return `weights` with those of the ranges and bands that `network` has in addition; others stay as they are."""
-    found = dict(weights)
-    for path, module in network.named_modules():
-        if isinstance(module, BandSplit):
-            for n, (_, width) in enumerate(module.ranges):
-                _add(found, f"{path}.convs.{n}.weight", f"{path}.convs.{n - 1}.weight", width, _stretched_split)
-        elif isinstance(module, BandMerge):
-            for n, (_, width) in enumerate(module.ranges):
-                for part in ("weight", "bias"):
-                    name, below = (f"{path}.ups.{m}.conv.{part}" for m in (n, n - 1))
-                    _add(found, name, below, (module.ranges[n - 1][1], width), _stretched_merge)
-        elif isinstance(module, DualPathBlock) and f"{path}.band" in found and len(found) > len(weights):  # new ranges
-            band = found[f"{path}.band"]
-            missing = max(0, len(module.band) - len(band))
-            found[f"{path}.band"] = torch.cat([band, band[-1:].expand(missing, *band.shape[1:])])
-    return found
+def fit_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return `weights` for the ranges and bands of `network`: without those that it lacks, and with those that it adds.
 
-
-def drop_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return `weights` without those of the ranges and bands that `network` lacks on top.
-
-    The network then computes what the trained one does at the lower sample rate, if its ranges are the lowest of that.
+    The ranges that both have must be equal, which names and shapes do not show. Other weights stay as they are.
     """
     found = dict(weights)
     for path, module in network.named_modules():
-        if isinstance(module, BandSplit | BandMerge):
-            prefix = f"{path}.{'convs' if isinstance(module, BandSplit) else 'ups'}."
-            for name in [name for name in found if name.startswith(prefix)]:
-                if int(name[len(prefix) :].split(".")[0]) >= len(module.ranges):
-                    del found[name]
-    if len(found) < len(weights):
+        if isinstance(module, BandSplit):
+            _fit(found, f"{path}.convs.", ("weight",), module.ranges, _stretched_split)
+        elif isinstance(module, BandMerge):
+            _fit(found, f"{path}.ups.", ("conv.weight", "conv.bias"), module.ranges, _stretched_merge)
+    if found.keys() != weights.keys():  # other ranges, so other bands
         for path, module in network.named_modules():
-            if isinstance(module, DualPathBlock) and f"{path}.band" in found:
-                found[f"{path}.band"] = found[f"{path}.band"][: len(module.band)]
+            if isinstance(module, DualPathBlock) and (band := found.get(f"{path}.band")) is not None:
+                found[f"{path}.band"] = band[torch.arange(len(module.band)).clamp_max(len(band) - 1)]
     return found
 
 
@@ -72,22 +52,30 @@ def train_highest_range_only_(network: nn.Module) -> None:
     network.eval()
 
 
-def _add(
-    weights: dict[str, Tensor], name: str, below: str, widths: Any, stretched: Callable[[Tensor, Any], Tensor]
+def _fit(
+    weights: dict[str, Tensor],
+    prefix: str,
+    names: Sequence[str],
+    ranges: Ranges,
+    stretched: Callable[[Tensor, int, int], Tensor],
 ) -> None:
-    """Make the weight `name` from that of the range below, if it is missing."""
-    if name not in weights and below in weights:
-        weights[name] = stretched(weights[below], widths)
+    """Remove the weights `prefix`N of ranges N beyond `ranges`; make missing `names` from those of the range below."""
+    for key in [key for key in weights if key.startswith(prefix)]:
+        if int(key.removeprefix(prefix).partition(".")[0]) >= len(ranges):
+            del weights[key]
+    for n, ((_, below), (_, width)) in enumerate(pairwise(ranges)):
+        for name in names:
+            if f"{prefix}{n}.{name}" in weights and f"{prefix}{n + 1}.{name}" not in weights:
+                weights[f"{prefix}{n + 1}.{name}"] = stretched(weights[f"{prefix}{n}.{name}"], below, width)
 
 
-def _stretched_split(weight: Tensor, width: int) -> Tensor:
-    """Stretch (4, C, 1, 1, bins) to the kernel of a band of `width` bins; its sum stays the same."""
-    bins = width + 2 * BandSplit.MARGIN
+def _stretched_split(weight: Tensor, old: int, new: int) -> Tensor:
+    """Stretch the kernel (4, C, 1, 1, bins) of a band of `old` bins to one of `new` bins; its sum stays the same."""
+    bins = weight.shape[-1] + new - old
     wide = F.interpolate(weight.flatten(0, 3)[None], bins, mode="linear")[0]
     return wide.view(*weight.shape[:-1], bins) * (weight.shape[-1] / bins)
 
 
-def _stretched_merge(weight: Tensor, widths: tuple[int, int]) -> Tensor:
-    """Repeat the filters of a band of the first width, (4, width * C', ...), over the bins of the second."""
-    old, new = widths
+def _stretched_merge(weight: Tensor, old: int, new: int) -> Tensor:
+    """Repeat the filters (4, old * C', ...) of a band of `old` bins over the bins of one of `new`."""
     return weight.unflatten(1, (old, -1))[:, torch.arange(new) * old // new].flatten(1, 2)

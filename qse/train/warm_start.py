@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..errors import QseError
-from ..model_folder import weights_of
+from ..model_folder import CONFIG, weights_of
+from ..networks import Network
 from ..networks import weights as trained_weights
 from ..networks.bottleneck import DualPathBlock
 from ..runtime.zoo import available, find
-from .new_ranges import add_ranges, drop_ranges
+from .new_ranges import fit_ranges
 from .widen import widen
 
 
-def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
+def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     """Load the weights of a model or a run into `network`, and return the header of their file.
 
     `folder` is that of either, or the name of an installed model, which has precedence over a folder of that name.
@@ -27,6 +28,7 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     if not path.is_file():
         raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
     tensors, header = trained_weights.load(path)
+    _check_ranges(network, path)
     try:
         grow(network, trained_weights.averaged(tensors))
     except RuntimeError as error:
@@ -36,16 +38,27 @@ def start_from(network: nn.Module, folder: str | Path) -> dict[str, str]:
     return header
 
 
-def grow(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
     """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if they do not fit."""
     blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, DualPathBlock)}
     new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
     left_out = tuple(name + branch for name, block in blocks.items() for branch in block.pruned_parts())
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
-    weights = widen(network, drop_ranges(network, weights))
-    found = network.load_state_dict(add_ranges(network, weights), strict=False)
+    found = network.load_state_dict(fit_ranges(network, widen(network, weights)), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
     for block in new.values():
         block.make_identity_()
+
+
+def _check_ranges(network: Network, weights: Path) -> None:
+    """Raise QseError where the network of `weights`, by the configuration beside them, has other ranges of bands.
+
+    The one with more ranges may have any on top.
+    """
+    own, config = [list(pair) for pair in getattr(network.config, "ranges", ())], weights.with_name(CONFIG)
+    trained = trained_weights.model_table(config).get("ranges", []) if config.is_file() else []
+    if any(mine != theirs for mine, theirs in zip(own, trained, strict=False)):
+        ranges = f"they are for the ranges of bands {trained}, and this network has {own}"
+        raise QseError(f"{weights}: these weights do not fit: {ranges}; only ranges on top may be others")

@@ -11,13 +11,16 @@ import soundfile
 from twins import CONFIG, PLAN, TINY, lines
 
 from qse.data.mix_config import MixConfig
+from qse.errors import QseError
 from qse.losses.composite import LossConfig
 from qse.networks import build_network, weights
+from qse.train import checkpoint
 from qse.train.job import Job
-from qse.train.new_ranges import add_ranges
+from qse.train.new_ranges import fit_ranges
+from qse.train.recipe import write_config
 from qse.train.run import train
 from qse.train.stateful_training import sample_rates, training_loss
-from qse.train.warm_start import grow
+from qse.train.warm_start import grow, start_from
 
 RANGES = {"ranges": ((16, 2), (16, 4))}
 WIDE = {**TINY, **RANGES, "hop_length": 24, "overlap": 16}
@@ -90,10 +93,23 @@ def test_grow_adds_the_range_on_top_and_keeps_the_others():
     assert torch.equal(filters[1][:, 0], filters[0][:, 0]) and torch.equal(filters[1][:, -1], filters[0][:, -1])
 
 
-def test_add_ranges_changes_nothing_else():
+def test_start_from_refuses_other_ranges_below(tmp_path):
+    """All names and shapes fit, so that the weights would be taken over for other frequencies."""
+    small = build_network(WIDE)
+    checkpoint.save(tmp_path / "weights.safetensors", small.state_dict(), {})
+    write_config(tmp_path / "config.toml", replace(CONFIG, model=WIDE), small)
+    start_from(build_network(FULL), tmp_path)
+    other = build_network({**FULL, "ranges": ((32, 2), (32, 4), (32, 8))})
+    with pytest.raises(
+        QseError, match=r"bands \[\[16, 2\], \[16, 4\]\].* \[\[32, 2\].*only ranges on top may be others"
+    ):
+        start_from(other, tmp_path)
+
+
+def test_fit_ranges_changes_nothing_else():
     network = build_network(WIDE)
     kept = network.state_dict()
-    found = add_ranges(network, kept)
+    found = fit_ranges(network, kept)
     assert found.keys() == kept.keys() and all(torch.equal(found[name], kept[name]) for name in kept)
 
 
