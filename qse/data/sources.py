@@ -4,11 +4,11 @@ A source has `segments`, the number of segments per epoch, and `batch`, which re
 datasets.py has the layouts of the official corpora.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from ..errors import QseError
 from . import datasets
@@ -33,32 +33,45 @@ def folders(
     mix: MixConfig,
     seed: int,
     device: torch.device,
-    rooms: Tensor | None = None,
     wide_share: float = 0.0,
     cache: Path | None = None,
 ) -> Source:
-    """Return a source that reads folders of speech and noise into memory and mixes them; `rooms` as in `NoiseMixer`.
+    """Return a source that reads folders of speech and noise into memory and mixes them.
 
     cache: a folder for decoded copies of the recordings, which are mapped from there instead of read into memory.
 
     For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used. With the probability
     `wide_share` a batch is at 16 kHz, mixed from all recordings.
     """
+    corpora = _folder_corpora(speech, noise, mix, wide_share, cache)
+    first, *wide = [NoiseMixer(part, voices, noises, seed, device) for part, voices, noises in corpora]
+    return MultiRateSource(first, wide[0], wide_share, seed) if wide else first
 
-    def mixer(mix: MixConfig, least_cutoff: float = 0.0) -> NoiseMixer:
-        def read(folder: Path, name: str) -> Corpus:
-            if not cache:
-                return Corpus.read(folder, mix.sample_rate, least_cutoff=least_cutoff)
-            store = cache / f"{name}-{mix.sample_rate}"
-            return cached_corpus(recordings_within(folder), folder, store, mix.sample_rate, least_cutoff=least_cutoff)
 
-        voices, noises = read(speech, "speech"), read(noise, "noise")
-        return NoiseMixer(mix, voices, noises, seed, device, rooms)
+def write_cache(speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path) -> None:
+    """Write the copies that `folders` maps, before several processes read them."""
+    for _ in _folder_corpora(speech, noise, mix, wide_share, cache):
+        pass
 
-    if mix.sample_rate <= WIDE_BAND:
-        return mixer(mix)
-    full = mixer(mix, FULL_BAND_CUTOFF)
-    return MultiRateSource(full, mixer(wide_band(mix)), wide_share, seed) if wide_share else full
+
+def _folder_corpora(
+    speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path | None
+) -> Iterator[tuple[MixConfig, Corpus, Corpus]]:
+    """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16 kHz too."""
+    full_band = mix.sample_rate > WIDE_BAND
+    parts = [(mix, FULL_BAND_CUTOFF if full_band else 0.0)]
+    if full_band and wide_share:
+        parts.append((wide_band(mix), 0.0))
+    for part, cutoff in parts:
+        voices = _folder_corpus(speech, "speech", part.sample_rate, cutoff, cache)
+        yield part, voices, _folder_corpus(noise, "noise", part.sample_rate, cutoff, cache)
+
+
+def _folder_corpus(folder: Path, name: str, sample_rate: int, least_cutoff: float, cache: Path | None) -> Corpus:
+    if cache is None:
+        return Corpus.read(folder, sample_rate, least_cutoff=least_cutoff)
+    copies = cache / f"{name}-{sample_rate}"
+    return cached_corpus(recordings_within(folder), folder, copies, sample_rate, least_cutoff=least_cutoff)
 
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:

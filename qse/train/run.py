@@ -40,7 +40,8 @@ def train(config: RunConfig, job: Job, report: Report | None = None, progress: S
     if job.data:
         sources.prepare(config.dataset, job.data, progress)
     if job.cache and job.processes > 1:
-        _source(config, job, torch.device("cpu"))  # writes the cache before several processes read it
+        assert job.speech and job.noise
+        sources.write_cache(job.speech, job.noise, config.mix, config.train.wide_band_share, job.cache)
     launch(_work, job.processes, config, job, start, report)
 
 

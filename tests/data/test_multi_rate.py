@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch")
 import soundfile
 import soxr
 
+from qse.data import sources
 from qse.data.mix_config import MixConfig
 from qse.data.multi_rate import MultiRateSource, wide_band
 from qse.data.sources import folders
@@ -85,3 +86,14 @@ def test_folders_with_a_cache_draw_the_same_batches(audio, tmp_path):
     (audio / "noise/full/a.wav").unlink()
     with pytest.raises(QseError, match=r"noise: no recording has content up to 18\.5 kHz"):
         folders(audio / "speech", audio / "noise", MIX, 0, CPU, cache=tmp_path / "cache")
+
+
+def test_write_cache_makes_the_copies_alone(audio, tmp_path, monkeypatch):
+    """No mixer is built, which would simulate rooms; sources that follow do not write the copies again."""
+    cache = tmp_path / "cache"
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "NoiseMixer", None)
+        sources.write_cache(audio / "speech", audio / "noise", MIX, 0.5, cache)
+    written = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    folders(audio / "speech", audio / "noise", MIX, 0, CPU, wide_share=0.5, cache=cache)
+    assert len(written) == 8 and written == {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}

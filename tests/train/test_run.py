@@ -65,6 +65,13 @@ def test_train_with_a_cache_writes_the_same_checkpoint(finished_run, run_with_op
     same(*(weights.load(out / "checkpoint.safetensors")[0] for out in (run_with_options / "run", finished_run[0])))
 
 
+def test_train_in_several_processes_writes_the_cache_before_they_start(training_audio, tmp_path, monkeypatch):
+    monkeypatch.setattr("qse.train.run.launch", lambda *_: None)
+    monkeypatch.setattr("qse.data.sources.NoiseMixer", None)  # mixers are for the processes to build
+    train(CONFIG, job(training_audio, tmp_path / "run", valid=None, processes=2, cache=tmp_path / "cache"))
+    assert {path.stem for path in (tmp_path / "cache").iterdir()} == {"speech-16000", "noise-16000"}
+
+
 def test_train_scores_unknown_sources_beside_the_known_ones(finished_run, run_with_options):
     out = run_with_options / "run"
     known, scored = lines(finished_run[0] / "valid.csv"), lines(out / "valid.csv")
