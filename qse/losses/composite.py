@@ -89,16 +89,16 @@ def composite(
     """Return the weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}.
 
     A term of weight 0 is not computed; noise_floor needs `noisy`; complex_l1 of the mask needs `specs`, the clean and
-    the enhanced one, (B, 2, T, F). The paper's recipes count SI-SDR in dB, as Li et al.
-    2020 do; its gradient is then as strong as that of all other terms together, or stronger. Computed in the precision
-    of `clean`, also under autocast. At a `sample_rate` above 16 kHz, a multiple of it, pesq, stoi and noise_floor
-    compare the band below 8 kHz, and magnitudes are scaled to those at 16 kHz.
+    the enhanced one, (B, 2, T, F). The paper's recipes count SI-SDR in dB, as Li et al. 2020 do; its gradient is then
+    as strong as that of all other terms together, or stronger. Computed in the precision of `clean`, also under
+    autocast. At a `sample_rate` other than 16 kHz, magnitudes are scaled to those at 16 kHz; at a multiple of it, pesq,
+    stoi and noise_floor compare the band below 8 kHz.
     """
-    ratio = sample_rate // WIDE_BAND
+    ratio = sample_rate / WIDE_BAND  # of the samples in a window
     signals: dict[str, Any] = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
-    low = {name: to_wide_band(x, sample_rate) for name, x in signals.items()} if ratio > 1 else signals
-    scaled = {name: x / ratio for name, x in signals.items()} if ratio > 1 else signals  # a window sums more samples
-    spectral: dict[str, Any] = {"n_fft": ratio * config.n_fft, "hop_length": ratio * config.hop_length}
+    low = {name: _below_8_khz(x, sample_rate) for name, x in signals.items()}
+    scaled = {name: x / ratio for name, x in signals.items()} if ratio != 1 else signals
+    spectral: dict[str, Any] = {key: round(ratio * getattr(config, key)) for key in ("n_fft", "hop_length")}
     terms = {
         "mrstft": lambda: multi_resolution_stft(**signals),
         "si_sdr": lambda: si_sdr(**signals) / config.si_sdr_unit,
@@ -109,7 +109,7 @@ def composite(
         "snr": lambda: snr(**signals) / config.si_sdr_unit,
         "stoi": lambda: stoi(**low),
         "noise_floor": lambda: (
-            noise_floor(**low, noisy=to_wide_band(_required(noisy), sample_rate)) / config.si_sdr_unit
+            noise_floor(**low, noisy=_below_8_khz(_required(noisy), sample_rate)) / config.si_sdr_unit
         ),
         "over_attenuation": lambda: over_attenuation(**scaled, **spectral),
         "high_band": lambda: high_band_snr(**signals, sample_rate=sample_rate) / config.si_sdr_unit,
@@ -129,6 +129,10 @@ def _complex_l1(config: LossConfig, specs: tuple[Tensor, Tensor] | None, wavefor
         raise ValueError("complex_l1_of mask needs the specs of an offline network")
     clean, enhanced = specs
     return spectrum_l1(clean=clean, enhanced=enhanced.to(clean.dtype))
+
+
+def _below_8_khz(x: Tensor, sample_rate: int) -> Tensor:
+    return to_wide_band(x, sample_rate) if sample_rate >= 2 * WIDE_BAND else x
 
 
 def _required(noisy: Tensor | None) -> Tensor:

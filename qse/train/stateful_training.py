@@ -29,7 +29,7 @@ def training_loss(
     """
 
     def loss(network: Network, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
-        rate = sample_rates[noisy.shape[1]] if sample_rates else WIDE_BAND
+        rate = sample_rates[noisy.shape[1]] if sample_rates else network.config.sample_rate
         network = network.at(rate) if sample_rates else network
         judge = partial(composite, config, sample_rate=rate)
         if not carry_state_probability or not network.streams:

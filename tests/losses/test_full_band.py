@@ -61,6 +61,21 @@ def test_composite_at_48_khz_measures_speech_as_at_16_khz():
         assert 0 < found[name] < 3 * expected[name]
 
 
+@pytest.mark.parametrize("sample_rate", [8000, 24000, 48000])
+def test_composite_measures_spectra_over_the_same_time_at_every_rate(sample_rate):
+    """Sounds below 4 kHz have the same bins at every rate, so that the sums over bins are equal."""
+    config = LossConfig(**{**NONE, "complex_l1": 1})
+    low = {name: RNG.standard_normal((1, 8000)) for name in ("clean", "enhanced")}
+    for x in low.values():
+        x[:] = scipy.signal.sosfilt(scipy.signal.butter(8, 0.8, output="sos"), x) * np.hanning(8000)
+    sums = []
+    for rate in (16000, sample_rate):
+        audio = {name: torch.from_numpy(scipy.signal.resample(x, rate, axis=1)) for name, x in low.items()}
+        found = composite(config, **audio, sample_rate=rate)[1]
+        sums.append(found["complex_l1"].item() * (rate / 16000 * 512 // 2 + 1))
+    assert sums[1] == pytest.approx(sums[0], rel=0.01)
+
+
 def test_composite_leaves_the_high_band_out_at_16_khz():
     config = LossConfig(**{**NONE, "snr": 1, "high_band": 1})
     audio = {"clean": torch.randn(1, 4800), "enhanced": torch.randn(1, 4800)}

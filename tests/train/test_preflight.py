@@ -12,6 +12,7 @@ from twins import CONFIG, LOSS, PLAN, TINY, job
 from qse.errors import QseError
 from qse.losses.composite import LossConfig
 from qse.train.job import Job
+from qse.train.preflight import prepare
 from qse.train.recipe import RunConfig
 from qse.train.run import train
 
@@ -80,6 +81,12 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     refused("file: cannot write there", CONFIG, to("file"))
     refused("a: cannot write there", CONFIG, to("file/a"))
     assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_prepare_accepts_a_network_at_8_khz(training_audio, tmp_path):
+    slow = replace(CONFIG, model={**TINY, "sample_rate": 8000}, mix=replace(CONFIG.mix, sample_rate=8000))
+    slow = replace(slow, loss=replace(LOSS, complex_l1=1.0, compressed=1.0))
+    assert prepare(slow, job(training_audio, tmp_path / "run", valid=None)).network.config.sample_rate == 8000
 
 
 def test_prepare_names_the_configuration_of_a_resumed_run(finished_run, training_audio):
