@@ -7,7 +7,7 @@ inside `steady` inherit the priority.
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 SLICE = 0.0005  # seconds that a thread may keep the interpreter while another one waits
@@ -24,25 +24,25 @@ def steady(urgent: bool = True) -> Iterator[None]:
     sys.setswitchinterval(SLICE)
     gc.collect()
     gc.freeze()
-    before = _raise() if urgent else None
+    restore = _raise() if urgent else None
     try:
         yield
     finally:
-        if before is not None:
-            os.sched_setscheduler(0, *before)
+        if restore:
+            restore()
         gc.unfreeze()
         sys.setswitchinterval(interval)
 
 
-def _raise() -> "tuple[int, os.sched_param] | None":
-    """Raise the priority; return the policy and parameters to restore, None if nothing was changed."""
+def _raise() -> Callable[[], object] | None:
+    """Raise the priority; return the function that restores it, None if nothing was changed."""
     if not hasattr(os, "sched_setscheduler") or os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
         return None
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
+    policy, parameters, nice = os.sched_getscheduler(0), os.sched_getparam(0), os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(REALTIME))
-    except OSError:
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, NICE)
-        return None
-    return before
+        return lambda: os.sched_setscheduler(0, policy, parameters)
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, min(nice, NICE))
+        return lambda: os.setpriority(os.PRIO_PROCESS, 0, nice)
+    return None
