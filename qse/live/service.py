@@ -58,6 +58,7 @@ def install(options: Sequence[str]) -> Path:
         systemctl("--user", "restart", NAME)
     except QseError:
         if before is None:
+            systemctl("--user", "disable", NAME, check=False)
             path.unlink(missing_ok=True)
         else:
             write_text(path, before)

@@ -100,6 +100,14 @@ def test_service_install_that_fails_leaves_unit_as_it_was(command, systemctl, tm
     assert (unit.read_text() if unit.exists() else None) == before
 
 
+def test_service_install_that_does_not_start_is_not_enabled(command, systemctl, tmp_path):
+    log, unit = systemctl
+    script = f'#!/bin/sh\necho "$*" >> {shlex.quote(str(log))}\n[ "$2" != restart ] || {{ echo failed >&2; exit 1; }}\n'
+    (tmp_path / "bin/systemctl").write_text(script)
+    assert command("service", "install")[0] == 1
+    assert not unit.exists() and log.read_text().splitlines()[-1] == "--user disable qse-live.service"
+
+
 def test_service_without_systemd_is_one_sentence(command, systemctl, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     status, _, err = command("service", "install")
