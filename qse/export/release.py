@@ -52,10 +52,11 @@ def release(
     scores = _scores(run, network, header, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
     export = export_stream if network.streams else export_offline
-    (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)  # of a former release, which had two graphs
     parts = at_its_rates(network)
     for file, part in parts.items():
         export(part, folder / file, name=name, version=__version__, licence=options.licence)
+    if FULL_BAND_GRAPH not in parts:
+        (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)  # of a former release, which had two graphs
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     shutil.copyfile(run / "checkpoint.safetensors", folder / "checkpoint.safetensors")

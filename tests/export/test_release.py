@@ -103,6 +103,18 @@ def test_release_failing_to_score_writes_nothing(finished_run, training_audio, t
     assert not (tmp_path / "model").exists()
 
 
+def test_release_failing_to_export_keeps_the_full_band_graph(finished_run, tmp_path, monkeypatch):
+    def refuse(network, path, **_):
+        raise QseError(f"{path}: not written")
+
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny/model-48k.onnx").write_bytes(b"former")
+    monkeypatch.setattr(release_module, "export_stream", refuse)
+    with pytest.raises(QseError, match="not written"):
+        release(finished_run[0], tmp_path / "tiny")
+    assert (tmp_path / "tiny/model-48k.onnx").read_bytes() == b"former"
+
+
 def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, without_export):
     fault = iter(["gradient", "", "", "loss", "loss", "loss"])
 
