@@ -14,11 +14,20 @@ from qse.export.streaming import speech_like
 from qse.networks import Network, build_network
 from qse.networks.streaming import StreamingConfig
 from qse.train.validation import METRICS, Utterance, find_pairs, read_pairs, validate
+from qse.train.validator import Validator
 
 
 def write(path, samples, sample_rate=16000):
     path.parent.mkdir(parents=True, exist_ok=True)
     soundfile.write(path, samples, sample_rate)
+
+
+def test_validator_restores_a_run_without_a_best_score(tmp_path):
+    """Headers of early runs have none; the next validation then is the best."""
+    (tmp_path / "best.safetensors").touch()
+    validator = Validator([Utterance("a", np.zeros(8), np.ones(8))], 4)
+    validator.restore({"step": "8"}, tmp_path / "best.safetensors")
+    assert validator.last == 8 and validator.record(12, {"pesq_wb": 1.0, "si_sdr": -50.0})
 
 
 def test_validate_is_the_mean_over_pairs(training_audio):
