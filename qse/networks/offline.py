@@ -45,6 +45,8 @@ class OfflineConfig:
             raise ValueError("encoder and decoder: at least one dilation each")
         if not self.kernel % 2:
             raise ValueError(f"kernel {self.kernel}: an odd number, for equal reach in both directions")
+        if self.n_fft % 2:
+            raise ValueError(f"n_fft {self.n_fft}: an even number")
         if self.n_fft % self.hop_length or self.n_fft == self.hop_length:
             raise ValueError(f"hop_length {self.hop_length}: must divide n_fft {self.n_fft} into at least two")
 

@@ -9,6 +9,7 @@ from torch import nn
 
 from qse.losses.composite import LossConfig, composite
 from qse.networks import axial_attention, dilated_densenet
+from qse.networks.offline import OfflineConfig
 
 
 @pytest.mark.parametrize("name", PARAMS)
@@ -19,6 +20,12 @@ def test_offline_with_a_zero_mask_returns_its_input(name):
     for samples in (1, 8, 403):
         noisy = 0.3 * torch.randn(2, samples)
         torch.testing.assert_close(network.enhance(noisy), noisy, rtol=0, atol=1e-5)
+
+
+def test_offline_config_refuses_an_odd_n_fft():
+    """Whose last bin stands for a pair, so that the inverse STFT would lose half of it."""
+    with pytest.raises(ValueError, match="n_fft 405: an even number"):
+        OfflineConfig(n_fft=405, hop_length=81)
 
 
 @pytest.mark.parametrize("name", PARAMS)
