@@ -18,7 +18,7 @@ INFERENCE = {"entailment": 0, "neutral": 1, "contradiction": 2}
 
 def read_sst2(path: Path) -> tuple[list[str], list[int]]:
     """Return sentences and labels 0 or 1 of an SST-2 file: TSV with the columns sentence (or content) and label."""
-    rows = list(csv.DictReader(_text(path).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = list(csv.DictReader(read_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE))
     column = "content" if rows and "content" in rows[0] else "sentence"
     try:
         return [row[column] for row in rows], [_label(row["label"], 2) for row in rows]
@@ -29,7 +29,7 @@ def read_sst2(path: Path) -> tuple[list[str], list[int]]:
 def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
     """Return premises, hypotheses and labels of an SNLI file (JSON lines), without pairs that have no gold label."""
     try:
-        rows = [json.loads(line) for line in _text(path).splitlines() if line.strip()]
+        rows = [json.loads(line) for line in read_lines(path) if line.strip()]
         rows = [row for row in rows if row["gold_label"] != "-"]
         labels = [INFERENCE[row["gold_label"]] for row in rows]
         return [row["sentence1"] for row in rows], [row["sentence2"] for row in rows], labels
@@ -39,7 +39,7 @@ def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file. Raises QseError if it is missing, empty or not UTF-8."""
-    return _text(path).rstrip("\n").split("\n")  # splitlines would cut at rare characters of a sentence as well
+    return _text(path).rstrip("\n").split("\n")  # splitlines would cut at U+2028 and others as well
 
 
 class Vocabulary:

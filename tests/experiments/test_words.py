@@ -23,6 +23,16 @@ def test_read_snli_leaves_out_unlabelled_pairs(snli):
     assert (len(first), second[0], labels[:3]) == (24, "A man is awake.", [2, 0, 1])
 
 
+def test_text_readers_keep_rare_line_separators(tmp_path):
+    text = "a\u2028fine\x85film"
+    (tmp_path / "a.tsv").write_text(f"sentence\tlabel\n{text}\t1\n", encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"gold_label": "neutral", "sentence1": "{text}", "sentence2": "{text}"}}\n', encoding="utf-8"
+    )
+    assert read_sst2(tmp_path / "a.tsv") == ([text], [1])
+    assert read_snli(tmp_path / "a.jsonl") == ([text], [text], [1])
+
+
 @pytest.mark.parametrize("read, text", [(read_sst2, "text\tlabel\na\t1\n"), (read_sst2, "sentence\tlabel\na\t5\n"),
                                         (read_snli, '{"sentence1": "a"}\n'), (read_snli, "no JSON\n"),
                                         (read_sst2, ""), (read_snli, None)])  # fmt: skip
