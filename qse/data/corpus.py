@@ -16,10 +16,10 @@ import soxr
 import torch
 from torch import Tensor
 
-from ..audio.formats import audio_within
 from ..audio.reader import read_array
 from ..errors import QseError
 from .bandwidth import cutoff
+from .datasets import audio_files
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Corpus:
         Raises QseError when the folder is missing or holds no audio, and for files that cannot be used (five named).
         """
         folder = Path(folder)
-        paths = recordings_within(folder)
+        paths = audio_files(folder)
         recordings = read_recordings(paths, sample_rate, threads)
         groups = [group_of(path, folder) for path in paths]
         if least_cutoff:
@@ -115,16 +115,6 @@ class Corpus:
         ramp = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade).float() * (1 / (32768 * fade))
         index = (start[:, None] + phase).clamp_(0, len(self.audio) - 1)
         return self.audio[index] * ramp
-
-
-def recordings_within(folder: Path) -> list[Path]:
-    """Return the audio files below `folder`; raise QseError if there are none."""
-    if not folder.is_dir():
-        raise QseError(f"{folder}: no such folder; name a folder with audio files in it.")
-    paths = audio_within(folder)
-    if not paths:
-        raise QseError(f"{folder}: no audio files in this folder; name one that holds WAV, FLAC or Opus files.")
-    return paths
 
 
 def none_reaches(folder: Path, least_cutoff: float) -> QseError:

@@ -66,10 +66,10 @@ class Dns3:
 def audio_files(folder: Path) -> list[Path]:
     """Return all audio files below `folder`, whose sub-folders may be links, sorted. QseError if there are none."""
     if not Path(folder).is_dir():
-        raise QseError(f"{folder} is not a folder: give one that holds audio files")
+        raise QseError(f"{folder}: no such folder; name one that holds audio files")
     files = audio_within(Path(folder))
     if not files:
-        raise QseError(f"{folder} holds no audio files ({', '.join(FORMATS)})")
+        raise QseError(f"{folder}: no audio files in this folder ({', '.join(FORMATS)}); name another")
     return files
 
 

@@ -14,7 +14,7 @@ from ..errors import QseError
 from . import datasets
 from .bandwidth import FULL_BAND_CUTOFF
 from .cached_corpus import cached_corpus
-from .corpus import Corpus, read_recordings, recordings_within
+from .corpus import Corpus, read_recordings
 from .mix_config import MixConfig
 from .multi_rate import WIDE_BAND, MultiRateSource, wide_band
 from .noise_mixing import NoiseMixer
@@ -71,7 +71,7 @@ def _folder_corpus(folder: Path, name: str, sample_rate: int, least_cutoff: floa
     if cache is None:
         return Corpus.read(folder, sample_rate, least_cutoff=least_cutoff)
     copies = cache / f"{name}-{sample_rate}"
-    return cached_corpus(recordings_within(folder), folder, copies, sample_rate, least_cutoff=least_cutoff)
+    return cached_corpus(datasets.audio_files(folder), folder, copies, sample_rate, least_cutoff=least_cutoff)
 
 
 def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:
