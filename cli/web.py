@@ -105,7 +105,10 @@ def build_site(offline: bool = False) -> Site:
 
 
 def _models() -> dict[str, dict[str, bytes]]:
-    """The graphs of the installed streaming models by band, checked; "full" only where there is one. Smallest first."""
+    """Return the graphs of the installed streaming models by band, checked, smallest model first.
+
+    "full" is there only for a model that has such a graph.
+    """
     from qse.runtime.bands import FULL_BAND
     from qse.runtime.zoo import WIDE_BAND, available, find, load
 

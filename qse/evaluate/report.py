@@ -101,7 +101,7 @@ def group_table(rows: list[Row], groups: dict[str, str], column: str) -> str:
     """Return a Markdown table with a line per group: the mean of each metric, and its gain with the interval."""
     parts = grouped([row for row in rows if "error" not in row], groups)
     names = [name for name in METRICS if any(name in row for part in parts.values() for row in part)]
-    head = [column, "utterances", *(f"{METRICS[name].title}" for name in names)]
+    head = [column, "utterances", *(METRICS[name].title for name in names)]
     lines = []
     for group, part in parts.items():
         means, better = summary(part), gains(part)

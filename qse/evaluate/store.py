@@ -80,9 +80,8 @@ def read_rows(path: Path) -> list[Row]:
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *body = list(csv.reader(file))
-        cells = [[(key, value) for key, value in zip(header, line, strict=False) if value] for line in body]
-        complete = [line for line, cell in zip(cells, body, strict=True) if len(cell) == len(header)]
-        rows = [{key: value if key in TEXT else float(value) for key, value in line} for line in complete]
+        complete = [zip(header, line, strict=True) for line in body if len(line) == len(header)]
+        rows = [{key: value if key in TEXT else float(value) for key, value in line if value} for line in complete]
     except (ValueError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {CURE}") from error
     if not all("name" in row for row in rows):

@@ -96,9 +96,7 @@ class _ComputingSystem(System):
 
     def open(self, sample_rate: int) -> Enhancer:
         process = self._process(sample_rate)
-        process(
-            np.zeros(sample_rate, np.float32), sample_rate
-        )  # so that no utterance includes the cost of the first run
+        process(np.zeros(sample_rate, np.float32), sample_rate)  # no utterance includes the cost of the first run
 
         def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
             """Process lead-in and noisy signal as one stream; return the output and the time of the latter."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 import torch
 from torch import Tensor, nn
 
+from ..nn.layout import to_features, to_tokens
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful
@@ -89,7 +90,7 @@ class Bottleneck(Stateful):
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}
-        x = x.movedim((-2, -1), (1, 2)).contiguous()  # B, T, F, 4, C
+        x = to_tokens(x).contiguous()  # B, T, F, 4, C
         for name, block in self.blocks.items():
             x, after[name] = block(x, state.get(name))
-        return x.movedim((1, 2), (-2, -1)), after
+        return to_features(x), after
