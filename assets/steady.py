@@ -1,9 +1,11 @@
-"""Measure the gain of models for sustained sounds of three seconds: vowels (to be kept) and tones (to be removed).
+"""Measure the gain of models for sustained sounds of three seconds, vowels (to be kept) and tones (to be removed), and
+the level that they leave of noise alone.
 
     python assets/steady.py live-base live-tiny
 
 Prints the level of the output relative to the input, in dB, in the first and in the last second: in silence, and with
-white noise 20 dB below. Vowels are harmonics with vibrato and the formants of an open a.
+white noise 20 dB below. Vowels are harmonics with vibrato and the formants of an open a. Then prints the level of the
+output in dBFS for ten seconds of noise at -50 dBFS.
 """
 
 import sys
@@ -47,11 +49,27 @@ def main(models: list[str]) -> None:
             sound = np.pad(sound, RATE // 2)
             gains = [_gains(sound, qse.denoise(sound + noise, RATE, engine)) for noise in (0 * white, white)]
             print(f"| {model} | {name} | {gains[0]} | {gains[1]} |")
+    print("\n| model | noise | level |\n|---|---|---|")
+    for model in models:
+        for name, noise in noises().items():
+            enhanced = qse.denoise(noise, RATE, qse.load(model))
+            print(f"| {model} | {name} | {10 * np.log10(np.mean(enhanced**2)):.1f} |")
+
+
+def noises() -> dict[str, np.ndarray]:
+    """Return ten seconds each of white and of pink noise (power falling by 3 dB per octave) at -50 dBFS."""
+    rng = np.random.default_rng(0)
+    white, other = rng.standard_normal((2, 10 * RATE))
+    spectrum = np.fft.rfft(other)
+    pink = np.fft.irfft(spectrum / np.sqrt(np.maximum(np.arange(len(spectrum)), 1)), len(other))
+    alone = {"white noise at -50 dBFS": white, "pink noise at -50 dBFS": pink}
+    return {name: 10 ** (-50 / 20) * noise / np.sqrt(np.mean(noise**2)) for name, noise in alone.items()}
 
 
 def _gains(before: np.ndarray, after: np.ndarray) -> str:
     first, last = (slice(RATE // 2 + RATE * k, RATE // 2 + RATE * (k + 1)) for k in (0, SECONDS - 1))
-    return ", ".join(f"{10 * np.log10(np.mean(after[s] ** 2) / np.mean(before[s] ** 2)):.1f}" for s in (first, last))
+    levels = (10 * np.log10(np.mean(after[s] ** 2) / np.mean(before[s] ** 2)) for s in (first, last))
+    return ", ".join(f"{level:z.1f}" for level in levels)
 
 
 if __name__ == "__main__":

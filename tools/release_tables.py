@@ -1,0 +1,239 @@
+"""Measure the released models and write the tables of docs/models.md.
+
+    python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE [--document docs/models.md]
+
+MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid (16 kHz), valid48 (48 kHz),
+german, english and whispers, each with `clean/` and `noisy/`; valid and valid48 also have a tab-separated `groups.tsv`
+with the columns id, speaker, snr_db and noise, and voice (valid) or language (valid48). RESULTS gets one folder per
+model and evaluation; what it holds is not measured again. BEFORE is the RESULTS of an earlier release, for the table of
+changes.
+
+A table of the document is rewritten if the line above it is `<!-- release_tables: NAME, N rows kept -->`; its head and
+its first N rows stay.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from qse.errors import QseError
+from qse.evaluate.metrics import METRICS
+from qse.evaluate.report import gains, grouped, interval, read_groups, summary
+from qse.evaluate.store import Row, read_rows
+
+MODELS = ("live-tiny", "live-base", "live-large")
+MAIN = ("pesq_wb", "stoi", "si_sdr")
+BINS = ("noise_reduction", "speech_loss")
+EVALUATIONS = {  # name: folder of DATA, metrics, further options
+    "valid": ("valid", (*MAIN, *BINS), []),
+    "valid48": ("valid48", (*MAIN, *BINS, "band_snr"), []),
+    "valid48-wide": ("valid48", (*MAIN, *BINS), ["--sample-rate", "16000"]),
+    "stream": ("valid", MAIN, ["--lead-in", "3"]),
+    "clean": ("valid", MAIN, []),
+    "german": ("german", MAIN, []),
+    "english": ("english", MAIN, []),
+    "whispers": ("whispers", MAIN[1:], []),
+}
+QSE = "from qse_cli.main import main; main()"
+STEADY = Path(__file__).parents[1] / "assets" / "steady.py"
+MARK = re.compile(r"<!-- release_tables: ([\w-]+), (\d+) rows kept -->\n((?:\|.*\n)+)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("models", type=Path)
+    for name in ("--data", "--results", "--before"):
+        parser.add_argument(name, type=Path, required=True)
+    parser.add_argument("--document", type=Path, default=Path("docs/models.md"))
+    given = parser.parse_args()
+    for model in MODELS:
+        measure(given.models / model, given.data, given.results / model)
+    tables = Tables(given.results, given.before, given.data)
+    given.document.write_text(rewritten(given.document.read_text(encoding="utf-8"), tables), encoding="utf-8")
+
+
+def measure(model: Path, data: Path, results: Path) -> None:
+    """Evaluate one model on everything, and measure its gains for sustained sounds."""
+    for name, (folder, metrics, options) in EVALUATIONS.items():
+        if (results / name / "summary.json").exists():
+            continue
+        clean, noisy = (data / folder / side for side in ("clean", "clean" if name == "clean" else "noisy"))
+        line = ["evaluate", model, "--clean", clean, "--noisy", noisy, "--metrics", ",".join(metrics), *options]
+        _run(["-c", QSE, *line, "--out", results / name])
+    if not (results / "steady.md").exists():
+        (results / "steady.md").write_text(_run([STEADY, model]), encoding="utf-8")
+
+
+def rewritten(document: str, tables: "Tables") -> str:
+    """Return the document with the rows of all marked tables replaced."""
+
+    def replaced(match: re.Match[str]) -> str:
+        name, kept, table = match.groups()
+        old = table.splitlines(keepends=True)[: 2 + int(kept)]
+        new = [f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in row)}|\n" for row in tables.rows(name)]
+        return f"<!-- release_tables: {name}, {kept} rows kept -->\n{''.join([*old, *new])}"
+
+    return MARK.sub(replaced, document)
+
+
+class Tables:
+    """The rows of each table: a method per table, named as in the document, returns rows of cells."""
+
+    def __init__(self, results: Path, before: Path, data: Path):
+        self._results, self._before, self._data = results, before, data
+
+    def rows(self, name: str) -> list[list[str]]:
+        """Return the rows of a table by its name in the document."""
+        return getattr(self, name.replace("-", "_"))()
+
+    def overview(self) -> list[list[str]]:
+        means = [summary(self._rows(model, "valid")) for model in MODELS]
+        return [[_title(name), *(_mean(name, mean) for mean in means)] for name in MAIN]
+
+    def validation(self) -> list[list[str]]:
+        table = []
+        for model in MODELS:
+            rows = self._rows(model, "valid")
+            table.append([model, *_cells(summary(rows), MAIN)])
+            table.append(["gain", *_cells(gains(rows), MAIN, "+")])
+        return table
+
+    def enhancers(self) -> list[list[str]]:
+        return [
+            [model, "48 kHz", *(_mean(n, means, "+" if n == "band_snr" else "") for n in (*MAIN, "band_snr"))]
+            for model, means in ((model, summary(self._rows(model, "valid48"))) for model in MODELS)
+        ]
+
+    def wide_band(self) -> list[list[str]]:
+        return [[m, *(_mean(n, summary(self._rows(m, "valid48-wide"))) for n in (*MAIN, BINS[0]))] for m in MODELS]
+
+    def snr(self) -> list[list[str]]:
+        wide, full = (self._groups("live-base", name, "snr_db") for name in ("valid", "valid48"))
+        return [[snr, *_values(wide[snr]), *_values(full[snr])] for snr in wide]
+
+    def noise(self) -> list[list[str]]:
+        wide, full = (self._groups("live-base", name, "noise") for name in ("valid", "valid48"))
+        kinds = {kind: [wide.get(kind, []), full.get(kind, [])] for kind in sorted({*wide, *full})}
+        kinds["all"] = [self._rows("live-base", name) for name in ("valid", "valid48")]
+        return [[kind, *(cell for rows in both for cell in _noise_cells(rows))] for kind, both in kinds.items()]
+
+    def voice(self) -> list[list[str]]:
+        speakers = read_groups(self._data / "valid" / "groups.tsv", "speaker")
+        found = [self._groups(model, "valid", "voice") for model in MODELS]
+        table = []
+        for voice, rows in found[0].items():
+            better = [_mean(name, gains(parts[voice]), "+") for parts in found for name in (MAIN[0], MAIN[2])]
+            table.append([voice, str(len({speakers[row["name"]] for row in rows})), str(len(rows)), *better])
+        return table
+
+    def language(self) -> list[list[str]]:
+        parts = self._groups("live-base", "valid48", "language")
+        names = (*MAIN, "band_snr")
+        return [[k, str(len(rows)), *(_mean(n, gains(rows), "+") for n in names)] for k, rows in parts.items()]
+
+    def synthetic(self) -> list[list[str]]:
+        return _by_model(
+            lambda model, language: [language.title(), *_cells(gains(self._rows(model, language)), MAIN, "+")],
+            ("german", "english"),
+        )
+
+    def clean(self) -> list[list[str]]:
+        means = [summary(self._rows(model, "clean")) for model in MODELS]
+        noise = [dict(self._steady(model, 2)) for model in MODELS]
+        return [
+            [f"clean speech of VALID, {_title(MAIN[0])}", *(_cells(mean, MAIN[:1])[0] for mean in means)],
+            *([f"clean speech of VALID, {_title(n)}", *(_mean(n, mean) for mean in means)] for n in MAIN[1:]),
+            *([f"{name}, level of the output in dBFS", *(levels[name] for levels in noise)] for name in noise[0]),
+        ]
+
+    def streams(self) -> list[list[str]]:
+        label = {"valid": "each pair alone", "stream": "after three others"}
+        return _by_model(lambda m, n: [label[n], *(_mean(k, summary(self._rows(m, n))) for k in MAIN)], tuple(label))
+
+    def steady(self) -> list[list[str]]:
+        found = [dict(self._steady(model, 3)) for model in MODELS]
+        return [[sound, *(gain[sound] for gain in found)] for sound in found[0]]
+
+    def whispers(self) -> list[list[str]]:
+        means = [summary(self._rows(model, "whispers")) for model in MODELS]
+        return [[_title(name), *(_mean(name, mean) for mean in means)] for name in MAIN[1:]]
+
+    def changes(self) -> list[list[str]]:
+        label = {"valid48": "VALID48 at 48 kHz", "valid48-wide": "VALID48 at 16 kHz", "valid": "VALID"}
+        names = (*MAIN, "noise_reduction", "band_snr")
+        return _by_model(lambda m, pairs: [label[pairs], *(self._change(m, pairs, n) for n in names)], tuple(label))
+
+    def _change(self, model: str, evaluation: str, name: str) -> str:
+        before, now = (
+            {row["name"]: row[name] for row in read_rows(folder / model / evaluation / "scores.csv") if name in row}
+            for folder in (self._before, self._results)
+        )
+        if not now:
+            return ""
+        old = {name: interval(before.values())}
+        change = {name: interval(now[utterance] - value for utterance, value in before.items() if utterance in now)}
+        return f"{_mean(name, old)}, {_cells(change, [name], '+')[0]}"
+
+    def _rows(self, model: str, evaluation: str) -> list[Row]:
+        return read_rows(self._results / model / evaluation / "scores.csv")
+
+    def _groups(self, model: str, evaluation: str, column: str) -> dict[str, list[Row]]:
+        groups = read_groups(self._data / EVALUATIONS[evaluation][0] / "groups.tsv", column)
+        return grouped(self._rows(model, evaluation), groups)
+
+    def _steady(self, model: str, columns: int) -> Iterable[tuple[str, str]]:
+        """Yield sound and last cells of the rows of steady.py whose table has so many columns beside the model."""
+        for line in (self._results / model / "steady.md").read_text(encoding="utf-8").splitlines():
+            _, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            if len(cells) == columns and cells[0] not in ("sound", "noise", "---"):
+                yield cells[0], " / ".join(cell.rpartition(", ")[2] for cell in cells[1:])
+
+
+def _by_model(cells: Callable[[str, str], list[str]], parts: tuple[str, ...]) -> list[list[str]]:
+    """Return a row per model and part, with the model's name in its first row."""
+    return [[model if part == parts[0] else "", *cells(model, part)] for model in MODELS for part in parts]
+
+
+def _title(name: str) -> str:
+    return {"pesq_wb": "WB-PESQ"}.get(name, METRICS[name].title)
+
+
+def _mean(name: str, means: dict[str, dict[str, float]], sign: str = "") -> str:
+    return f"{means[name]['mean']:{sign}.{METRICS[name].digits}f}" if name in means else ""
+
+
+def _cells(means: dict[str, dict[str, float]], names: Iterable[str], sign: str = "") -> list[str]:
+    return [
+        f"{_mean(n, means, sign)} ({m['low']:{sign}.{METRICS[n].digits}f} to {m['high']:{sign}.{METRICS[n].digits}f})"
+        for n, m in ((name, means[name]) for name in names)
+    ]
+
+
+def _values(rows: list[Row]) -> list[str]:
+    means, better = summary(rows), gains(rows)
+    return [f"{_mean(name, means)}, {_mean(name, better, '+')}" for name in MAIN]
+
+
+def _noise_cells(rows: list[Row]) -> list[str]:
+    if not rows:
+        return [""] * 5
+    better = gains(rows)
+    return [str(len(rows)), *(_mean(name, better, "+") for name in (MAIN[0], MAIN[2], *BINS))]
+
+
+def _run(line: list) -> str:
+    """Run Python with the arguments and return what it prints."""
+    done = subprocess.run([sys.executable, *map(str, line)], capture_output=True, text=True)
+    if done.returncode:
+        raise QseError(f"{' '.join(map(str, line))} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except QseError as error:
+        raise SystemExit(f"release_tables.py: {error}") from None
