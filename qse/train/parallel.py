@@ -33,6 +33,8 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
     with tempfile.TemporaryDirectory() as folder, _signals_passed_on() as (children, received):
         spawned = torch.multiprocessing.spawn(_join, (processes, folder, work, arguments), processes, join=False)
         children.extend(spawned.processes)
+        for number in received:  # while the processes were started
+            _pass_on(number, children)
         try:
             while not spawned.join(grace_period=10):  # the others end by themselves, or are terminated
                 pass
@@ -57,12 +59,16 @@ def _signals_passed_on() -> Iterator[tuple[list[BaseProcess], list[int]]]:
 
     def handle(number: int, _: Any) -> None:
         received.append(number)
-        if number != signal.SIGINT:  # which they receive from the terminal as well
-            for process in children:
-                process.terminate()
+        _pass_on(number, children)
 
     with handled_by(handle):
         yield children, received
+
+
+def _pass_on(number: int, children: list[BaseProcess]) -> None:
+    if number != signal.SIGINT:  # which they receive from the terminal as well
+        for process in children:
+            process.terminate()
 
 
 def _join(rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple) -> None:

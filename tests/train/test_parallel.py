@@ -65,6 +65,28 @@ def test_launch_passes_signals_on():
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
+def test_launch_passes_on_a_signal_that_came_while_the_processes_were_started(monkeypatch):
+    class Spawned:
+        ended = 0
+
+        def terminate(self):
+            self.ended += 1
+
+        def join(self, grace_period):
+            return True
+
+    child = Spawned()
+    child.processes = [child]
+
+    def spawn(*_, **__):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return child
+
+    monkeypatch.setattr("torch.multiprocessing.spawn", spawn)
+    parallel.launch(processes.killed, 2)
+    assert child.ended == 1
+
+
 def test_average_of_one_process():
     x = torch.tensor([1.0, 2.0])
     parallel.average_([x])
