@@ -10,12 +10,14 @@ import torch
 
 from ..data.datasets import Pair, pair_folders
 from ..errors import QseError
+from ..evaluate import metrics
 from ..evaluate.metrics import SAMPLE_RATE, score_pair
 from ..evaluate.reading import common_rate, read_pair
 from ..networks import Network
 from .parallel import gather
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
+UPPER_BAND_RATE = metrics.METRICS["band_snr"].least_rate  # Hz, from which on this metric is added
 UNKNOWN = "unknown_"  # prefix of the scores of sources that are in no training data
 SHORTEST, LONGEST = 0.5, 30  # seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
 
@@ -93,8 +95,8 @@ def validate(
 ) -> dict[str, float]:
     """Return the means of METRICS over all pairs; every process scores its share, all get the result.
 
-    Pairs above SAMPLE_RATE have the SNR of the band above 8 kHz in addition, as `band_snr`. A network for a higher rate
-    than that of the pairs works at theirs.
+    Pairs at UPPER_BAND_RATE or above have the SNR of the band above 8 kHz in addition, as `band_snr`. A network for a
+    higher rate than that of the pairs works at theirs.
 
     nan if a pair has no score, as when the network is silent: this does not end a run. {} if one of the processes was
     `stopped` before it had scored its share.
@@ -112,8 +114,8 @@ def validate(
 def _score(network: Network, pair: Utterance, device: torch.device) -> dict[str, float]:
     noisy, rate = torch.from_numpy(pair.noisy).to(device)[None], pair.sample_rate
     enhanced = network.at(rate).enhance(noisy)[0].float().cpu().numpy()
-    metrics = METRICS if rate == SAMPLE_RATE else (*METRICS, "band_snr")
+    names = (*METRICS, "band_snr") if rate >= UPPER_BAND_RATE else METRICS
     try:
-        return score_pair(clean=pair.clean, enhanced=enhanced, sample_rate=rate, metrics=metrics)
+        return score_pair(clean=pair.clean, enhanced=enhanced, sample_rate=rate, metrics=names)
     except ValueError:
-        return dict.fromkeys(metrics, float("nan"))
+        return dict.fromkeys(names, float("nan"))

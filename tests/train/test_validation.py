@@ -43,6 +43,21 @@ def test_validate_is_the_mean_over_pairs(training_audio):
     assert found == pytest.approx({metric: (rows[0][metric] + rows[1][metric]) / 2 for metric in METRICS})
 
 
+def test_validate_at_32_khz_leaves_the_upper_band_out():
+    """Its SNR needs 40 kHz or more; the other scores are those of the pair."""
+
+    class Same(Network):
+        config = StreamingConfig(sample_rate=32000, n_fft=1024, ranges=((192, 2), (320, 5)))
+
+        def enhance(self, noisy):
+            return noisy
+
+    clean = speech_like(64000, 32000)
+    pair = Utterance("a", (0.9 * clean + 0.01 * np.sin(np.arange(64000))).astype(np.float32), clean, 32000)
+    found = validate(Same(), [pair], CPU)
+    assert found == score_pair(clean=clean, enhanced=pair.noisy, sample_rate=32000, metrics=METRICS)
+
+
 def test_validate_of_a_silent_network_is_nan():
     pair = Utterance("p", np.ones(16000, np.float32), speech_like(16000, 16000))
 
