@@ -24,6 +24,7 @@ from .sampling import BatchRng
 from .source import Source
 
 HELD_OUT = 100  # training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
+LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_CUTOFF
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
 
@@ -40,8 +41,8 @@ def folders(
 
     cache: a folder for decoded copies of the recordings, which are mapped from there instead of read into memory.
 
-    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used. With the probability
-    `wide_share` a batch is at 16 kHz, mixed from all recordings.
+    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used; below 41 kHz, it must reach
+    0.9 of half the rate. With the probability `wide_share` a batch is at 16 kHz, mixed from all recordings.
     """
     corpora = _folder_corpora(speech, noise, mix, wide_share, cache)
     first, *wide = [NoiseMixer(part, voices, noises, seed, device) for part, voices, noises in corpora]
@@ -59,7 +60,7 @@ def _folder_corpora(
 ) -> Iterator[tuple[MixConfig, Corpus, Corpus]]:
     """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16 kHz too."""
     full_band = mix.sample_rate > WIDE_BAND
-    parts = [(mix, FULL_BAND_CUTOFF if full_band else 0.0)]
+    parts = [(mix, min(FULL_BAND_CUTOFF, LEAST_REACH * mix.sample_rate / 2) if full_band else 0.0)]
     if full_band and wide_share:
         parts.append((wide_band(mix), 0.0))
     for part, cutoff in parts:

@@ -1,5 +1,7 @@
 """Batches at two sample rates."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,13 @@ def test_folders_take_full_band_recordings_alone_above_16_khz(audio):
     assert source.full._speakers.corpus.names == ("full",) and source.wide._speakers.corpus.names == ("full", "narrow")
     shapes = {source.batch(step, 2)[0].shape for step in range(20)}
     assert shapes == {(2, 4800), (2, 1600)}
+
+
+@pytest.mark.parametrize("sample_rate", [24000, 32000])
+def test_folders_take_full_band_recordings_at_rates_between(audio, sample_rate):
+    mix = dataclasses.replace(MIX, sample_rate=sample_rate)
+    source = folders(audio / "speech", audio / "noise", mix, 0, CPU)
+    assert source._speakers.corpus.names == ("full",) and source.batch(0, 2)[0].shape == (2, sample_rate // 10)
 
 
 def test_folders_without_full_band_recordings_are_refused(audio):
