@@ -95,6 +95,8 @@ def pack(run: Path, speech: Path, noise: Path, out: Path, limit: int, python_ver
     for name in ("checkpoint.safetensors", "config.toml"):
         if not (run / name).is_file():
             raise SystemExit(f"{run}: has no {name}; name the folder of a run that was begun with qse train")
+    if any(out.glob("part-*.tar")):  # more of them than now would be unpacked with the new ones
+        raise SystemExit(f"{out}: holds parts already; name another folder")
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out) as folder:
         root = Path(folder)

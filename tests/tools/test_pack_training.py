@@ -67,6 +67,12 @@ def test_code_keeps_duration_and_sound(tmp_path):
     assert np.std((coded - expected)[2400:-2400]) < 0.02
 
 
+def test_pack_refuses_a_folder_with_parts(begun, training_audio, tmp_path):
+    (tmp_path / "part-07.tar").touch()
+    with pytest.raises(SystemExit, match="holds parts already"):
+        tool.pack(begun, training_audio / "speech", training_audio / "noise", tmp_path, 10**6)
+
+
 @pytest.mark.parametrize("missing", ["run", "audio"])
 def test_pack_refuses_folders_without_content(begun, training_audio, tmp_path, missing):
     run = tmp_path if missing == "run" else begun
