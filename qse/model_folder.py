@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-GRAPH, CHECKSUMS, CONFIG, CARD = "model.onnx", "SHA256SUMS", "config.toml", "card.md"
+GRAPH, CHECKSUMS, CONFIG = "model.onnx", "SHA256SUMS", "config.toml"
 FULL_BAND_GRAPH = "model-48k.onnx"  # the same weights and the bands above 8 kHz; not every model has one
 CHECKPOINT = "checkpoint.safetensors"  # of the last step, optimisers included
 WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of preference
