@@ -5,7 +5,7 @@
     engine = qse.load("live-base")                 a model in memory, ready for any number of streams
     stream = qse.Stream(engine, blocksize=480)     block by block: stream.process(block), stream.latency
 
-None of these needs PyTorch. The layers, networks and training live in `qse.nn`, `qse.networks` and `qse.train`.
+None of these needs PyTorch. The layers, networks and training are in `qse.nn`, `qse.networks` and `qse.train`.
 Nothing is sent over the network: `import qse` sets ORT_DISABLE_TELEMETRY to 1 unless it is set. Import it before
 onnxruntime, which reads the variable once.
 """

@@ -35,7 +35,7 @@ def claim(path: Path) -> Iterator[Path | None]:
         if os.name == "nt":  # where an open file cannot be removed
             file.close()
         with suppress(OSError):  # on Windows, if another process has claimed it meanwhile
-            hidden.unlink()  # elsewhere while it is locked: whoever has opened it sees that it is gone
+            hidden.unlink()  # elsewhere while it is locked: a process that has opened it detects that it is gone
         file.close()
 
 

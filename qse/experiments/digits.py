@@ -1,8 +1,8 @@
 """Classification of spoken digits, in place of the phonemes of TIMIT (Parcollet et al. 2019, section 3.2, Tables 1, 2).
 
 Compares quaternion and real recurrent networks on the features of Eq. 25. `data` is a folder of the Free Spoken Digit
-Dataset: DIGIT_SPEAKER_NUMBER.wav. A seed is a fold: its two test speakers are heard in no other role, the accuracy is
-that of the last epoch, and no setting is chosen by it.
+Dataset: DIGIT_SPEAKER_NUMBER.wav. A seed is a fold: its two test speakers serve for nothing else, the accuracy is that
+of the last epoch, and no setting is chosen by it.
 """
 
 import re
@@ -104,7 +104,7 @@ class Digits:
 
     @cached_property
     def _recordings(self) -> tuple[Tensor, Tensor, Tensor, list[str]]:
-        """Return features (N, frames, 4, BANDS) with zeros behind the end, lengths, digits (N,) and speakers."""
+        """Return features (N, frames, 4, BANDS) padded with zeros at the end, lengths, digits (N,) and speakers."""
         if not self.data:
             raise UsageError("this needs recordings: --set data=free-spoken-digit-dataset/recordings")
         found = []

@@ -169,8 +169,8 @@ def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Cor
                 rows.append((torch.tensor(list(line)), len(prompt) + 1, number))
     lines, starts, tasks = zip(*rows, strict=True)
     tokens = nn.utils.rnn.pad_sequence(list(lines), batch_first=True)
-    behind = torch.arange(tokens.shape[1]) >= torch.tensor(starts)[:, None]
-    return Corpus(tokens, behind & (tokens != 0), torch.tensor(tasks), names)
+    after = torch.arange(tokens.shape[1]) >= torch.tensor(starts)[:, None]
+    return Corpus(tokens, after & (tokens != 0), torch.tensor(tasks), names)
 
 
 def loss_of(network: nn.Module, tokens: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Tasks that rewrite one sequence as another: mathematical language (Tay et al. 2019, section 4.4; Wangperawong 2018)
 and a pair of text files (Zhang et al. 2021, section 5.3).
 
-Tokens: 0 for padding, END behind a target, from 2 on characters or words.
+Tokens: 0 for padding, END after a target, from 2 on characters or words.
 """
 
 import math
@@ -118,7 +118,7 @@ class ParallelText:
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Return rows of tokens as (N, L), zeros behind."""
+    """Return rows of tokens as (N, L), padded with zeros at the end."""
     return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
 

@@ -1,4 +1,4 @@
-"""Tell whether the input holds speech, as far as the model's gain tells, or nothing, as of a muted microphone."""
+"""Detect speech in the input, by the model's gain, and an input without any sound, as of a muted microphone."""
 
 import math
 
@@ -12,7 +12,7 @@ ZEROS_AFTER, FAINT_AFTER = 3.0, 10.0  # seconds after which zeros, and faint sou
 
 
 class SpeechIndicator:
-    """Tell whether speech is heard, by how much of the power of the noisy signal the model keeps.
+    """Detect speech by the share of the power of the noisy signal that the model keeps.
 
     This ratio is the mean of the squared mask, weighted by the noisy power: near 1 in speech with little noise, small
     in noise alone. It is an indicator, not a voice activity detector: noise that the model lets through counts as

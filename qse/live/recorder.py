@@ -1,7 +1,8 @@
 """Record both sides, noisy and enhanced, without blocking the live path.
 
-The live path puts blocks into a ring buffer; a thread writes them to disk. What a slow disk cannot take in time is left
-out and counted, unless the source is not paced. A full disk ends the recording, keeps what is there, and is reported.
+The live path puts blocks into a ring buffer; a thread writes them to disk. Blocks for which the disk is too slow are
+left out and counted, unless the source is not paced. A full disk ends the recording, keeps what is there, and is
+reported.
 """
 
 import os

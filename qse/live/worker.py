@@ -19,8 +19,8 @@ class Worker(Thread):
     def __init__(self, session: LiveSession, to: Path | None = None, overwrite: bool = False):
         """`to`: a file for the enhanced signal, aligned with the source and of its rate.
 
-        It appears at the end, and on an error not at all, except on a full disk with a live source: then what was
-        written is kept.
+        It appears when it is complete. After an error it does not appear, except on a full disk with a live source:
+        then what was written is kept.
         """
         super().__init__(name="qse live", daemon=True)
         self.session = session

@@ -1,4 +1,4 @@
-"""Define what training, validation, evaluation and export ask of a speech enhancement network."""
+"""Define the interface of a speech enhancement network for training, validation, evaluation and export."""
 
 from typing import Any
 

@@ -36,8 +36,8 @@ def _cut(x: Tensor, at: int, dim: int) -> tuple[tuple[Tensor, ...], tuple[Tensor
     """Split x at a position; each side is a tuple of one tensor, or empty."""
     if at in (0, x.shape[dim]):
         return ((x,), ()) if at else ((), (x,))
-    before, behind = x.split([at, x.shape[dim] - at], dim)
-    return (before,), (behind,)
+    before, after = x.split([at, x.shape[dim] - at], dim)
+    return (before,), (after,)
 
 
 def _join(parts: tuple[Tensor, ...], dim: int) -> Tensor:

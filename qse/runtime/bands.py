@@ -13,7 +13,7 @@ FULL_BAND = 48000  # Hz
 
 
 class BandModels:
-    """The graphs of one model, each loaded when it is first needed. Any number of threads may ask."""
+    """The graphs of one model, each loaded when it is first needed; `at` may be called from any number of threads."""
 
     def __init__(self, model: str | Path, band: Band | None = None, threads: int = 1, flush_to_zero: bool = False):
         """`model`, `threads` and `flush_to_zero` as in `load`. `band`: the graph for all audio; None: by sample rate.

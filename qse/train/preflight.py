@@ -100,7 +100,7 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
 
 
 def _check_losses(config: RunConfig, network: Network) -> None:
-    """Raise QseError where network or segment do not suit the losses: they need whole frames, STOI 30 of them."""
+    """Raise QseError where network or segment do not fit the losses, which need whole frames, STOI 30 of them."""
     if config.loss.needs_specs and network.streams:
         raise QseError("loss.complex_l1_of is mask, which needs an offline network: set it to waveform")
     samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)

@@ -31,17 +31,17 @@ def training_loss(
     def loss(network: Network, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
         rate = sample_rates[noisy.shape[1]] if sample_rates else network.config.sample_rate
         network = network.at(rate) if sample_rates else network
-        judge = partial(composite, config, sample_rate=rate)
+        compare = partial(composite, config, sample_rate=rate)
         if not carry_state_probability or not network.streams:
             enhanced, specs = _enhanced(network, noisy, clean if config.needs_specs else None)
-            return *judge(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
+            return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
         prefix = f"{rate}/" if sample_rates else ""
         begin = {name.removeprefix(prefix): _masked(s, kept) for name, s in carried.items() if name.startswith(prefix)}
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
         enhanced, state = network(noisy[:, : samples + network.latency], unflatten_state(begin) or None)
         enhanced, clean = enhanced[:, network.latency :], clean[:, :samples]
-        total, terms = judge(clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
+        total, terms = compare(clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
         finite = total.isfinite()  # stays on the device: nothing waits for it
         after = {prefix + name: torch.where(finite, s.detach(), 0.0) for name, s in flatten_state(state).items()}
         return total, terms, {**carried, **after}

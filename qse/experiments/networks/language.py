@@ -2,7 +2,7 @@
 Hybrid State-Space Language Models", section 3 and Table 4).
 
 Tokens (N, T), hidden vectors (N, T, dim), read as [r; i; j; k] where a layer is quaternion. A layer is a mixer over
-time (A attention, M state space) and a SwiGLU, each behind a norm and beside a residual.
+time (A attention, M state space) and a SwiGLU, each after a norm and with a residual.
 
 The parameter counts of Table 4 determine what the text leaves open: attention has biases and SwiGLU has none, the head
 is not tied to the embedding, positions have no parameters (here: rotary), the norms of the quaternion arms have a gain
