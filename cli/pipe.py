@@ -63,7 +63,8 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         with (scratch / "in").open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)
     except OSError as error:
-        raise QseError(f"standard input cannot be kept in {scratch}: {error.strerror}") from error
+        cure = "name a folder with more room by TMPDIR"
+        raise QseError(f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}") from error
     return Job(scratch / "in", target, "standard input")
 
 

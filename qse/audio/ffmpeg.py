@@ -48,8 +48,10 @@ class FfmpegSource:
             channels, rate = _read_header(self._pipe)
         except EOFError:
             self._process.wait()
-            reason = self._said() or "no sound track"
+            reason, soundless = self._said(), b"matches no streams" in self._printed()
             self._close()
+            if soundless or not reason:
+                raise QseError(f"{self.name} has no sound track: name another file") from None
             raise QseError(f"{self.name} is not an audio file that ffmpeg reads: {reason}") from None
         self.layout = Layout(rate, channels, "WAV", "PCM_16", "FILE", {})
 
@@ -84,8 +86,11 @@ class FfmpegSource:
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
 
     def _said(self) -> str:
+        return _last_message(self._printed())
+
+    def _printed(self) -> bytes:
         self._messages.seek(0)
-        return _last_message(self._messages.read())
+        return self._messages.read()
 
     def _close(self) -> None:
         if self._process.poll() is None:

@@ -126,8 +126,8 @@ def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterat
         if bad_samples(block):
             sample, channel = np.argwhere(~np.isfinite(block))[0]
             count = bad_samples(block) + sum(bad_samples(other) for other in rest)
-            where = f"the first at {(read + sample) / sample_rate:.3f} s in channel {channel + 1}"
-            raise QseError(f"{name} holds {count} samples that are NaN or infinite, {where}: repair or export it again")
+            where = f"{count} in all, the first at {(read + sample) / sample_rate:.3f} s in channel {channel + 1}"
+            raise QseError(f"{name} holds samples that are NaN or infinite, {where}: repair or export it again")
         if (loudest := np.abs(block).max(initial=0)) > LOUDEST:
             raise QseError(f"{name} has samples of {loudest:.0f}, where full scale is 1: export it again")
         read += len(block)

@@ -129,7 +129,7 @@ def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
         raise QseError(f"{target} is being written by another process: {cure}") from error
     except FileExistsError as error:
         if not target.is_file():  # the error concerns a folder of the path
-            raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error
+            raise QseError(f"{target} cannot be written: {error.filename} is no folder; name another output") from error
         raise QseError(_taken(target)) from error
     except OSError as error:
         raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error

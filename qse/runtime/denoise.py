@@ -29,14 +29,13 @@ def denoise(
 ) -> np.ndarray:
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape and dtype.
 
-    `sample_rate` in Hz, at least LOWEST_RATE. `model` is a name of `available()` or a path, of which each call loads
+    `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, of which each call loads
     the graph that fits `sample_rate`, or what `load` returns. `strength` limits the attenuation in dB (None: no limit;
     0: output = input). Each channel is enhanced by itself. Frequencies above half the model's sample rate are removed,
     as noise is.
 
     Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for another shape, no
-    channels or more than CHANNELS, a sample rate or strength out of range, samples that are not finite or above
-    LOUDEST.
+    channels or more than 64, a sample rate or strength out of range, samples that are not finite or above 1000.
     """
     if not isinstance(sample_rate, Real):
         kind = type(sample_rate).__name__
@@ -120,7 +119,7 @@ def _checked(audio: np.ndarray) -> np.ndarray:
     if audio.ndim == 2 and not 0 < audio.shape[1] <= CHANNELS:
         raise ValueError(f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, samples)?")
     if count := bad_samples(audio):
-        raise ValueError(f"audio holds {count} samples that are NaN or infinite")
+        raise ValueError(f"audio holds samples that are NaN or infinite, {count} in all")
     if (loudest := np.abs(audio).max(initial=0)) > LOUDEST:
         raise ValueError(f"audio has samples of {loudest:.0f}, where full scale is 1: divide PCM by its full scale")
     return audio

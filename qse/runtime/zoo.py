@@ -9,6 +9,7 @@ graph that does not agree, or is not listed, is refused before it is loaded.
 import hashlib
 import os
 from contextlib import suppress
+from numbers import Integral, Real
 from pathlib import Path
 
 import qse_models
@@ -39,8 +40,13 @@ def load(
     Return an Engine, or an OfflineModel for a graph that needs complete recordings: `denoise` takes either, Stream only
     an Engine. `threads` and `flush_to_zero` are those of Engine. `sample_rate`: that of the audio, in Hz. Above 16 kHz
     the model's full-band graph, for 48 kHz, is loaded if there is one; the attribute `sample_rate` of the result tells.
-    Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum.
+    Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum; TypeError or
+    ValueError for `threads` or a `sample_rate` of another type or range.
     """
+    if not isinstance(threads, Integral) or not isinstance(sample_rate, Real | None):
+        raise TypeError(f"threads must be an int and sample_rate a number in Hz, not {threads!r} and {sample_rate!r}")
+    if threads < 1 or not (sample_rate is None or sample_rate > 0):
+        raise ValueError(f"threads and sample_rate must be above 0, not {threads} and {sample_rate}")
     path = find(model, sample_rate)
     _verify(path)
     try:

@@ -40,6 +40,17 @@ def test_pipe_needs_a_temporary_folder(here, command, monkeypatch):
     assert status == 1 and "name one by TMPDIR" in err
 
 
+def test_pipe_names_the_cure_for_a_full_temporary_folder(here, command, monkeypatch):
+    import qse_cli.pipe
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(qse_cli.pipe, "copyfileobj", full)
+    status, _, err = command("denoise", "-", "-o", "b.wav")
+    assert status == 1 and "No space left on device; name a folder with more room by TMPDIR" in err
+
+
 def test_pipe_checks_the_target_before_reading(here, command, monkeypatch):
     monkeypatch.setattr("sys.stdin", None)  # which fails whoever reads it
     make(here / "there.wav")

@@ -35,6 +35,18 @@ def test_load_lists_the_names_for_a_wrong_one(models):
         load("live-bass")
 
 
+@pytest.mark.parametrize("options", [{"threads": 0}, {"sample_rate": 0}, {"sample_rate": float("nan")}])
+def test_load_refuses_values_out_of_range(zoo, options):
+    with pytest.raises(ValueError, match="must be above 0"):
+        load(zoo / "recurrent", **options)
+
+
+@pytest.mark.parametrize("options", [{"threads": "2"}, {"threads": 1.5}, {"sample_rate": "48000"}])
+def test_load_refuses_values_of_another_type(zoo, options):
+    with pytest.raises(TypeError, match="threads must be an int and sample_rate a number"):
+        load(zoo / "recurrent", **options)
+
+
 def test_load_refuses_a_wrong_checksum(tmp_path):
     path = graphs.delay(tmp_path / "m" / "model.onnx")
     seal(path.parent)
