@@ -48,7 +48,8 @@ class Report:
             say(f"qse: {len(existing)} outputs exist already, the first is {existing[0].target}: {cure}")
         for job in existing:
             self._object(status="skipped" if skip else "failed", **_paths(job), error=None if skip else "output exists")
-        return [job for job in jobs if job not in existing]
+        left_out = set(existing)
+        return [job for job in jobs if job not in left_out]
 
     def all(self, outcomes: "Iterable[Outcome]") -> None:
         """Report each outcome as it comes."""

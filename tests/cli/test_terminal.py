@@ -1,6 +1,7 @@
 """qse live on a terminal: keys, Ctrl-C, jobs."""
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -74,7 +75,7 @@ def test_keys_and_ctrl_c_on_a_terminal(models, tmp_path):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGTSTP"), reason="needs job control")
 def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
-    """Stopped for a second and continued: a pause, no dropout, and the end of the session is as always."""
+    """Stopped for a second at least and continued: a pause, no dropout, and the end of the session is as always."""
     soundfile.write(tmp_path / "long.wav", noise(16000 * 60), 16000)
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
     line += ["--from", "long.wav", "--to", "x.wav", "--buffer", "500"]
@@ -86,7 +87,7 @@ def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
         assert os.WIFSTOPPED(state)
         time.sleep(1.0)
         process.send_signal(signal.SIGCONT)
-        assert any("pauses 1, 1 s in all" in process.stdout.readline() for _ in range(5))
+        assert any(re.search(r"pauses 1, [1-9]\d* s in all", process.stdout.readline()) for _ in range(5))
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=30)
     finally:

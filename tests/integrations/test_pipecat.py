@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 
 import graphs
 import numpy as np
@@ -93,27 +92,26 @@ def test_filter_passes_sound_before_start_and_after_stop(delay):
 
 
 def test_filter_leaves_the_event_loop_free(delay, monkeypatch):
-    threads = set()
+    begun, go = threading.Event(), threading.Event()
 
-    def slow(self, pcm):
-        threads.add(threading.current_thread())
-        time.sleep(0.2)
+    def waiting(self, pcm):
+        begun.set()
+        assert go.wait(30)  # set by the event loop, which this does not block
         return pcm
 
-    monkeypatch.setattr(PcmStream, "process", slow)
+    monkeypatch.setattr(PcmStream, "process", waiting)
 
     async def run():
-        filter, ticks = QseFilter(delay), 0
+        filter = QseFilter(delay)
         await filter.start(16000)
         work = asyncio.ensure_future(filter.filter(bytes(320)))
-        while not work.done():
-            await asyncio.sleep(0.005)
-            ticks += 1
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        go.set()
+        assert await work == bytes(320)
         await filter.stop()
-        return ticks
 
-    assert asyncio.run(run()) > 5
-    assert threading.main_thread() not in threads
+    asyncio.run(run())
 
 
 def test_filter_inside_transport(recurrent):
