@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import tomllib
 from collections.abc import Iterator, Mapping
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,23 +43,23 @@ def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
             arguments[key] = _fitted(_tuples(value), names[key].default, f"{where}{key}")
     try:
         return cls(**arguments)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise QseError(f"{where}{error}") from error
 
 
 def require_positive(config: object, *names: str) -> None:
-    """Raise ValueError for a field of `config` that is not above 0; of a field that is a list, every number counts."""
+    """Raise ValueError for a field of `config` that is not above 0 and finite; of a list, every number counts."""
     for name in names:
         value = getattr(config, name)
-        if not all(number > 0 for number in _numbers(value)):
-            raise ValueError(f"{name} = {value!r}: must be above 0")
+        if not all(0 < number < inf for number in numbers_in(value)):
+            raise ValueError(f"{name} = {value!r}: must be above 0 and finite")
 
 
-def _numbers(value: Any) -> Iterator[float]:
+def numbers_in(value: Any) -> Iterator[float]:
     """Yield the numbers of nested tuples, or `value` itself."""
     if isinstance(value, tuple):
         for item in value:
-            yield from _numbers(item)
+            yield from numbers_in(item)
     else:
         yield value
 

@@ -77,6 +77,6 @@ def _table(name: str, values: Mapping[str, Any], changes: list[str]) -> dict[str
         result[new] = forms[new](value) if new in forms else value
         if new != key:
             changes.append(f"{name}.{key} is now {new}")
-        elif result[new] != value:
+        elif new in forms and result[new] != value:
             changes.append(f"{name}.{key} = {value!r} is now {result[new]!r}")
     return result

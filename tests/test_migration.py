@@ -1,6 +1,7 @@
 """Keys of earlier versions: each released form of config.toml is read as today's, with one warning."""
 
 import dataclasses
+import math
 import warnings
 from pathlib import Path
 
@@ -120,6 +121,11 @@ def test_renamed_keys_exist_in_the_configurations():
     for name, config in {"model": StreamingConfig, "mix": MixConfig, "train": TrainConfig}.items():
         fields = {field.name for field in dataclasses.fields(config)}
         assert set(RENAMED[name].values()) <= fields and not set(RENAMED[name]) & fields
+
+
+def test_migrated_takes_nan_for_what_it_is(recwarn):
+    """It differs from itself, but is no value of an earlier version."""
+    assert math.isnan(migrated({"mix": {"eq": math.nan}})["mix"]["eq"]) and not recwarn
 
 
 def test_migrated_prefers_the_new_key():

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from math import inf
 
-from ..config import require_positive
+from ..config import numbers_in, require_positive
 
 Range = tuple[float, float]
 LOWEST_VOICE = 60  # Hz: a steady vowel is searched for in windows of four periods of it
@@ -87,6 +87,8 @@ class MixConfig:
             value = getattr(self, field.name)
             if isinstance(value, list):
                 object.__setattr__(self, field.name, value := tuple(value))
+            if not all(abs(number) < inf for number in numbers_in(value)):
+                raise ValueError(f"{field.name} = {value}: finite numbers are needed.")
             if field.name.endswith("_chance") and not 0 <= value <= 1:
                 raise ValueError(f"{field.name} = {value}: a chance lies between 0 and 1.")
             is_range = isinstance(value, tuple) and field.name != "noise_count_weights"
@@ -101,7 +103,7 @@ class MixConfig:
         if self.sustain_pitch[0] < 1:
             raise ValueError(f"sustain_pitch = {list(self.sustain_pitch)}: pitch is only raised, 1 or more.")
         weights = self.noise_count_weights
-        if not all(0 <= weight < inf for weight in weights) or not any(weights):
+        if min(weights, default=0) < 0 or not any(weights):
             raise ValueError(f"noise_count_weights = {list(weights)}: none below 0 and at least one above it.")
         if self.rooms < 1:
             raise ValueError(f"rooms = {self.rooms}: at least 1; for no reverberation set room_chance to 0.")

@@ -10,6 +10,7 @@ to `POWER_FLOOR` before a root, a logarithm or a quotient. Shapes that differ, o
 """
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import torch
@@ -65,6 +66,9 @@ class LossConfig:
     hop_length: int = 128
 
     def __post_init__(self) -> None:
+        for name in TERMS:
+            if not 0 <= (weight := getattr(self, name)) < inf:
+                raise ValueError(f"{name} {weight}: a weight is 0 or more, and finite")
         if not any(getattr(self, name) for name in TERMS):
             raise ValueError("all weights are 0: there is no loss to train with.")
         if self.complex_l1_of not in ("waveform", "mask"):

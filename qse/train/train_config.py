@@ -43,10 +43,12 @@ class TrainConfig:
             raise ValueError(f"wide_band_share {self.wide_band_share}: must be from 0 to below 1")
         if not self.clip_norm > 0:
             raise ValueError(f"clip_norm {self.clip_norm}: must be above 0; inf never clips")
-        if not self.weight_decay >= 0:
-            raise ValueError(f"weight_decay {self.weight_decay}: must be at least 0")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate {self.learning_rate}: must be above 0")
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(f"weight_decay {self.weight_decay}: must be at least 0, and finite")
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate {self.learning_rate}: must be above 0, and finite")
+        if not 0 <= self.ema_decay <= 1:
+            raise ValueError(f"ema_decay {self.ema_decay}: must be from 0 to 1")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas {list(self.betas)}: two numbers, from 0 to below 1")
         least = dict.fromkeys(("batch", "epochs", "checkpoint_every", "valid_every"), 1)

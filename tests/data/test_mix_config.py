@@ -9,8 +9,15 @@ torch = pytest.importorskip("torch")
 
 from made_corpora import PLAIN, noise_corpus, speech_corpus
 
+from qse.config import build
 from qse.data.mix_config import MixConfig
 from qse.data.noise_mixing import NoiseMixer
+from qse.errors import QseError
+
+
+def test_mix_config_with_a_number_that_no_float_holds():
+    with pytest.raises(QseError, match="too large"):
+        build(MixConfig, {"sample_rate": 10**400, "sustain_chance": 0.1}, "mix: ")
 
 
 def test_mix_config_refuses():
@@ -21,6 +28,7 @@ def test_mix_config_refuses():
         {"segment": 0.06, "sustain_chance": 0.1},
         {"low_pass": (0.0, 10.0)}, {"noise_count_weights": ()}, {"noise_count_weights": (0.0,)},
         {"noise_count_weights": (-1.0, 2.0)}, {"noise_count_weights": (math.nan,)},
+        {"segment": math.inf}, {"snr": (-math.inf, 20.0)}, {"eq": math.nan}, {"rt60": (0.1, math.inf)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(wrong))):
             MixConfig(**wrong)

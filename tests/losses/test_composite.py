@@ -54,6 +54,9 @@ def test_composite_compares_the_specs_of_a_mask(pair):
     [
         ({"mrstft": 0, "si_sdr": 0, "rms": 0, "complex_l1": 0, "pesq": 0}, "all weights are 0"),
         ({"si_sdr_unit": 0.0}, "si_sdr_unit = 0.0: must be above 0"),
+        ({"si_sdr_unit": np.inf}, "si_sdr_unit = inf: must be above 0 and finite"),
+        ({"snr": np.nan}, "snr nan: a weight is 0 or more"),
+        ({"stoi": -1.0}, "stoi -1.0: a weight is 0 or more"),
         ({"hop_length": 0}, "hop_length = 0: must be above 0"),
         ({"complex_l1_of": "spec"}, "complex_l1_of 'spec': choose waveform or mask"),
     ],

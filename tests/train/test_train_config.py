@@ -33,6 +33,8 @@ def test_rate_without_plateau():
         ({"betas": [0.9, 1]}, r"betas \[0.9, 1.0\]: two numbers, from 0 to below 1"),
         ({"weight_decay": -0.1}, "weight_decay -0.1: must be at least 0"),
         ({"learning_rate": -1}, "learning_rate -1.0: must be above 0"),
+        ({"learning_rate": math.inf}, "learning_rate inf: must be above 0, and finite"),
+        ({"ema_decay": math.nan}, "ema_decay nan: must be from 0 to 1"),
         ({"steps": -5}, "steps -5: must be at least 0"),
         ({"batch": 0}, "batch 0: must be at least 1"),
     ],
