@@ -6,7 +6,8 @@ Compared calls run in turn in one process, so that other load on the machine aff
 not counted. Times hold for one machine at one moment: compare within a table, not between tables.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -25,6 +26,19 @@ class Request:
     models: tuple[str, ...] = ()
     seconds: float = 3.0
     threads: int = 1
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Let PyTorch compute with `count` threads within the context."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def topics() -> dict[str, Callable[[Request], Table]]:

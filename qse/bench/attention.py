@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..machine import machine
 from ..runtime.timing import Times, race
-from . import Request
+from . import Request, torch_threads
 from .forms import FORMS, Attend, onnx_graph
 from .table import Column, Table
 
@@ -41,12 +41,8 @@ COLUMNS = (
 
 def bench(request: Request, tokens: tuple[int, ...] = TOKENS) -> Table:
     """Time all forms for every number of tokens; `request.seconds` for each form."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(request.threads)
-    try:
+    with torch_threads(request.threads):
         rows = [row for length in tokens for row in _rows(length, request)]
-    finally:
-        torch.set_num_threads(threads)
     notes = (
         "paper: Hamilton / shared score, both as the paper computes them, on an A100 GPU (Table 9).",
         "peak MB: memory of results that exist at the same time, beside q, k and v; measured in torch only.",

@@ -16,7 +16,7 @@ from ..nn.conv import QuaternionConv2d
 from ..nn.linear import QuaternionLinear
 from ..nn.quaternion import PART, SIGN, hamilton_matrix
 from ..runtime.timing import race
-from . import Request
+from . import Request, torch_threads
 from .table import Column, Table
 
 Real = Callable[[Tensor, Tensor], Tensor]  # a real layer: x, weight -> y, without its bias
@@ -72,12 +72,8 @@ FORMS = {"real matrix": by_matrix, "16 products": by_16_products, "8 products": 
 
 def bench(request: Request) -> Table:
     """Time all forms at all SIZES, training (forward and backward) and inference; `request.seconds` for each form."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(request.threads)
-    try:
+    with torch_threads(request.threads):
         rows = [row for name in SIZES for row in _rows(name, request.seconds / 2)]
-    finally:
-        torch.set_num_threads(threads)
     return Table("layers", COLUMNS, rows, machine(request.threads), ("folded: the real matrix is made in advance.",))
 
 

@@ -16,7 +16,7 @@ from ..networks import build_network
 from ..nn.attention import SharedScoreAttention
 from ..nn.hamilton import HamiltonAttention, written_out_
 from ..runtime.timing import race
-from . import Request
+from . import Request, torch_threads
 from .table import Column, Table
 
 AUDIO = 15.3  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
@@ -44,13 +44,8 @@ def bench(request: Request) -> Table:
     The literal form keeps all scores in memory, gigabytes of them: it runs at the wider STFT only.
     """
     names = request.models or ("qconformer", "qconformer-hamilton")
-    threads, rows = torch.get_num_threads(), []
-    torch.set_num_threads(request.threads)
-    try:
-        for stft in STFTS:
-            rows += _rows(names, stft, request.seconds, literal=stft == STFTS[0])
-    finally:
-        torch.set_num_threads(threads)
+    with torch_threads(request.threads):
+        rows = [row for stft in STFTS for row in _rows(names, stft, request.seconds, literal=stft == STFTS[0])]
     notes = (
         "untrained weights; peak MiB: largest memory of the process while this row ran.",
         "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; the number of threads is not given.",

@@ -7,7 +7,7 @@ import torch
 from ..machine import machine
 from ..networks import Network
 from ..runtime.timing import race
-from . import Request
+from . import Request, torch_threads
 from .models import network
 from .table import Column, Table
 
@@ -27,13 +27,9 @@ COLUMNS = (
 def bench(request: Request) -> Table:
     """Time networks by name or recipe; by default the streaming network and qconformer."""
     names = request.models or ("streaming", "qconformer")
-    threads, rows = torch.get_num_threads(), []
-    torch.set_num_threads(request.threads)
-    try:
-        for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
-            rows += _rows(names, device, request.seconds)
-    finally:
-        torch.set_num_threads(threads)
+    devices = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+    with torch_threads(request.threads):
+        rows = [row for device in devices for row in _rows(names, device, request.seconds)]
     notes = (f"Segments of {SEGMENT} s; squared error as the loss; no optimizer, no data.",)
     return Table("train", COLUMNS, rows, machine(request.threads), notes)
 

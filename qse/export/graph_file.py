@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
+from ..networks import Network
 
 
 def publish(
@@ -31,6 +32,18 @@ def publish(
         found = difference(beside)
         if not found <= tolerance:
             raise QseError(f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit {tolerance})")
+
+
+def metadata_of(network: Network, name: str, version: str, licence: str) -> dict[str, object]:
+    """Return the metadata that the graphs of all networks have."""
+    return {
+        "name": name,
+        "version": version,
+        "licence": licence,
+        "sample_rate": network.config.sample_rate,
+        "hop_length": network.config.hop_length,
+        "params": sum(parameter.numel() for parameter in network.parameters()),
+    }
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ import torch
 from ..errors import QseError
 from ..networks import Network
 from ..runtime.offline import OfflineModel
-from .graph_file import publish, speech_like, to_onnx
+from .graph_file import metadata_of, publish, speech_like, to_onnx
 from .lowering import lower
 
 TOLERANCE = 1e-4
@@ -29,14 +29,7 @@ def export_offline(network: Network, path: Path, *, name: str, version: str, lic
     publish(
         path,
         lambda beside: _write(network, beside),
-        {
-            "name": name,
-            "version": version,
-            "licence": licence,
-            "sample_rate": network.config.sample_rate,
-            "hop_length": network.config.hop_length,
-            "params": sum(parameter.numel() for parameter in network.parameters()),
-        },
+        metadata_of(network, name, version, licence),
         lambda beside: float(np.max([disagreement(network, beside, seconds) for seconds in COMPARED])),  # or nan
         TOLERANCE,
     )

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ..errors import QseError
 from ..networks import Network
 from ..nn.state import flatten_state, unflatten_state
-from .graph_file import publish, speech_like, to_onnx
+from .graph_file import metadata_of, publish, speech_like, to_onnx
 from .lowering import lower
 
 TOLERANCE = 1e-5
@@ -43,15 +43,7 @@ def export_stream(network: Network, path: Path, *, name: str, version: str, lice
     publish(
         path,
         lambda beside: _write(network, beside),
-        {
-            "name": name,
-            "version": version,
-            "licence": licence,
-            "sample_rate": network.config.sample_rate,
-            "hop_length": network.config.hop_length,
-            "latency": network.latency,
-            "params": sum(parameter.numel() for parameter in network.parameters()),
-        },
+        metadata_of(network, name, version, licence) | {"latency": network.latency},
         lambda beside: disagreement(network, beside),
         TOLERANCE,
     )
