@@ -98,7 +98,7 @@ def composite(
     autocast. At a `sample_rate` other than 16 kHz, magnitudes are scaled to those at 16 kHz; at a multiple of it, pesq,
     stoi and noise_floor compare the band below 8 kHz.
     """
-    ratio = sample_rate / WIDE_BAND  # of the samples in a window
+    ratio = sample_rate / WIDE_BAND  # a window of the same duration sums this many times as many samples
     signals: dict[str, Any] = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
     low = {name: _below_8_khz(x, sample_rate) for name, x in signals.items()}
     scaled = {name: x / ratio for name, x in signals.items()} if ratio != 1 else signals
