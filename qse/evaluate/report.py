@@ -115,7 +115,9 @@ def read_groups(path: Path, column: str) -> dict[str, str]:
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *lines = list(csv.reader(file, delimiter="\t"))
-    except (OSError, UnicodeDecodeError, ValueError) as reason:
+    except OSError as error:
+        raise QseError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as reason:
         raise QseError(
             f"{path} cannot be read as a table: {reason}; give a tab-separated text file with a header"
         ) from reason

@@ -95,8 +95,10 @@ def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, 
 
 def _check(run: Path, folder: Path) -> None:
     """Raise QseError where `run` is no run, or `folder` no place for a model."""
-    if not (run / "checkpoint.safetensors").exists() or run.resolve() == folder.resolve():
-        raise QseError(f"{run}: a model is made of the folder of a run, in a folder of its own; name both")
+    if not (run / "checkpoint.safetensors").exists():
+        raise QseError(f"{run}: no run, as it has no checkpoint.safetensors; name the folder of a run")
+    if run.resolve() == folder.resolve():
+        raise QseError(f"{run}: is a run, which the model would replace; name another folder for the model")
     if folder.exists() and not folder.is_dir():
         raise QseError(f"{folder}: is a file; name a folder for the model")
     if (folder / "train.csv").exists():

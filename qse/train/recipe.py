@@ -59,5 +59,5 @@ def read_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
     """Read a recipe and apply `changes` ("table.key=value"). Raises QseError for keys and values that do not fit."""
     values = configuration.overridden(configuration.read(path), list(changes))
     model = values.pop("model", {})
-    config = configuration.build(RunConfig, values, f"{path}: ")
+    config = configuration.build(RunConfig, values, f"{path} with --set: " if changes else f"{path}: ")
     return replace(config, model=model)

@@ -46,3 +46,5 @@ def test_group_table_orders_and_averages_groups(tmp_path):
     assert lines[2].startswith("| -2.5 | 1 | 0.1000") and lines[3].startswith("| 10 | 2 | 0.5000") and len(lines) == 4
     with pytest.raises(QseError, match="no column speaker: there are snr"):
         report.read_groups(tmp_path / "groups.tsv", "speaker")
+    with pytest.raises(QseError, match=r"nothing.tsv cannot be read: No such file or directory$"):
+        report.read_groups(tmp_path / "nothing.tsv", "snr")

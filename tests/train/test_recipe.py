@@ -28,3 +28,10 @@ def test_read_config_names_unknown_tables(tmp_path):
     recipe.write_text("[trian]\nsteps = 50\n")
     with pytest.raises(QseError, match=r"recipe.toml: unknown key 'trian' for RunConfig; known keys: model, mix, loss"):
         read_config(recipe)
+
+
+def test_read_config_says_that_a_change_may_be_at_fault(tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("[train]\nsteps = 50\n")
+    with pytest.raises(QseError, match=r"recipe.toml with --set: train: unknown key 'stepz'"):
+        read_config(recipe, ["train.stepz=3"])
