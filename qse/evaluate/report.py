@@ -139,15 +139,15 @@ def _both(name: str, mean: Mean, gains: dict[str, Mean]) -> str:
 
 
 def _footnote(result: dict[str, Any]) -> str:
-    settings, failed = result["settings"], len(result["failed"])
-    text = f"{result['utterances']} utterances, {result['audio_s'] / 60:.1f} minutes"
+    settings, failed, count = result["settings"], len(result["failed"]), result["utterances"]
+    text = f"{count} utterance{'' if count == 1 else 's'}, {result['audio_s'] / 60:.1f} minutes"
     text += f"; {failed} failed" if failed else ""
     text += f"; read at {settings['sample_rate'] / 1000:g} kHz" if "sample_rate" in settings else ""
     text += f"; each processed after {settings['lead_in']} others, as one stream" if "lead_in" in settings else ""
     text += f"; weights of step {settings['step']}" if "step" in settings else ""
     text += f"; in brackets 95 % bootstrap intervals over utterances ({RESAMPLES} resamples, seed {SEED})"
     if result["rtf"] is not None:
-        text += f"; RTF with {settings.get('threads', 1)} thread(s), {settings.get('jobs', 1)} utterance(s) at a time"
+        text += f"; RTF with --threads {settings.get('threads', 1)} and --jobs {settings.get('jobs', 1)}"
         text += f", on {settings['machine']}" if settings.get("machine") else ""
     return text + "."
 
