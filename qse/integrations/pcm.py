@@ -82,7 +82,9 @@ class PcmStream:
         self._limit, self._strength = noisy_share(strength), strength
 
     def process(self, pcm: bytes) -> bytes:
-        """Enhance the next block, of any length. Raises ValueError if it ends inside a sample."""
+        """Enhance the next block, of any length. ValueError if it ends inside a sample, TypeError for an array."""
+        if memoryview(pcm).itemsize != 1:
+            raise TypeError("pcm must be bytes of 16-bit samples, not an array: give the tobytes() of an int16 array")
         if len(pcm) % (2 * self.channels):
             raise ValueError(f"{len(pcm)} bytes are no whole number of 16-bit samples in {self.channels} channels")
         noisy = np.frombuffer(pcm, np.int16).reshape(-1, self.channels).astype(np.float32) / FULL_SCALE

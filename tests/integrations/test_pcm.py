@@ -108,6 +108,8 @@ def test_pcm_stream_refuses_sample_rate(delay, rate):
 def test_pcm_stream_refuses_half_samples(delay):
     with pytest.raises(ValueError, match="whole number"):
         PcmStream(delay).process(b"abc")
+    with pytest.raises(TypeError, match="must be bytes of 16-bit samples, not an array"):
+        PcmStream(delay).process(np.zeros(4, np.int16))
     with pytest.raises(ValueError, match="2 channels"):
         PcmStream(delay, channels=2).process(b"ab")
     with pytest.raises(ValueError, match="channels"):
