@@ -4,9 +4,9 @@
 
 MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid (16 kHz), valid48 (48 kHz),
 german, english and whispers, each with `clean/` and `noisy/`; valid and valid48 also have a tab-separated `groups.tsv`
-with the columns id, speaker, snr_db and noise, and voice (valid) or language (valid48). RESULTS gets one folder per
-model and evaluation; what it holds is not measured again. BEFORE is the RESULTS of an earlier release, for the table of
-changes.
+with the columns id, speaker, snr_db, noise, speech_source and noise_source, and voice (valid) or language (valid48).
+RESULTS gets one folder per model and evaluation; what it holds is not measured again. BEFORE is the RESULTS of an
+earlier release, for the changes.
 
 A table of the document is rewritten if the line above it is `<!-- release_tables: NAME, N rows kept -->`; its head and
 its first N rows stay.
@@ -120,10 +120,21 @@ class Tables:
         kinds["all"] = [self._rows("live-base", name) for name in ("valid", "valid48")]
         return [[kind, *(cell for rows in both for cell in _noise_cells(rows))] for kind, both in kinds.items()]
 
-    def voice(self) -> list[list[str]]:
-        speakers = read_groups(self._data / "valid" / "groups.tsv", "speaker")
-        found = [self._groups(model, "valid", "voice") for model in MODELS]
+    def sources(self) -> list[list[str]]:
         table = []
+        for evaluation, pairs in (("valid", "VALID"), ("valid48", "VALID48")):
+            for column, kind in (("speech_source", "speech"), ("noise_source", "noise")):
+                for source, rows in self._groups("live-base", evaluation, column).items():
+                    better = [_mean(name, gains(rows), "+") for name in MAIN]
+                    change = self._changes("live-base", evaluation, MAIN[0], rows)
+                    table.append(
+                        [pairs, f"{kind} of {source}", str(len(rows)), *better, *_cells(change, MAIN[:1], "+")]
+                    )
+        return table
+
+    def voice(self) -> list[list[str]]:
+        speakers, table = read_groups(self._data / "valid" / "groups.tsv", "speaker"), []
+        found = [self._groups(model, "valid", "voice") for model in MODELS]
         for voice, rows in found[0].items():
             better = [_mean(name, gains(parts[voice]), "+") for parts in found for name in (MAIN[0], MAIN[2])]
             table.append([voice, str(len({speakers[row["name"]] for row in rows})), str(len(rows)), *better])
@@ -167,21 +178,21 @@ class Tables:
         return _by_model(lambda m, pairs: [label[pairs], *(self._change(m, pairs, n) for n in names)], tuple(label))
 
     def _change(self, model: str, evaluation: str, name: str) -> str:
-        before, now = (
-            {row["name"]: row[name] for row in read_rows(folder / model / evaluation / "scores.csv") if name in row}
-            for folder in (self._before, self._results)
-        )
-        if not now:
-            return ""
-        old = {name: interval(before.values())}
-        change = {name: interval(now[utterance] - value for utterance, value in before.items() if utterance in now)}
-        return f"{_mean(name, old)}, {_cells(change, [name], '+')[0]}"
+        before = summary(read_rows(self._before / model / evaluation / "scores.csv"))
+        change = self._changes(model, evaluation, name, self._rows(model, evaluation))
+        return f"{_mean(name, before)}, {_cells(change, [name], '+')[0]}" if change else ""
+
+    def _changes(self, model: str, evaluation: str, name: str, rows: list[Row]) -> dict[str, dict[str, float]]:
+        """Return the mean and interval of a metric minus that of the earlier release, utterance by utterance."""
+        before = {row["name"]: row for row in read_rows(self._before / model / evaluation / "scores.csv")}
+        found = [row[name] - before[row["name"]][name] for row in rows if name in row]
+        return {name: interval(found)} if found else {}
 
     def _rows(self, model: str, evaluation: str) -> list[Row]:
         return read_rows(self._results / model / evaluation / "scores.csv")
 
     def _groups(self, model: str, evaluation: str, column: str) -> dict[str, list[Row]]:
-        groups = read_groups(self._data / EVALUATIONS[evaluation][0] / "groups.tsv", column)
+        groups = read_groups(self._data / evaluation / "groups.tsv", column)
         return grouped(self._rows(model, evaluation), groups)
 
     def _steady(self, model: str, columns: int) -> Iterable[tuple[str, str]]:
