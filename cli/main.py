@@ -5,6 +5,7 @@ These files import nothing heavy at their top, so that each command starts fast 
 
 import errno
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -12,12 +13,13 @@ from importlib import import_module
 from io import TextIOWrapper
 from traceback import walk_stack
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import qse
-from qse.errors import QseError
+from qse.errors import QseError, UsageError
 from qse.stop_signals import active_signals
 
 from .streams import open_streams
@@ -40,7 +42,21 @@ COMMANDS = (
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP)
+
+class _Commands(TyperGroup):
+    """Say what to do with a file that is named in place of a command."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and os.path.exists(args[0]):
+            raise UsageError(
+                f"{args[0]} is no command: to remove noise from it, run qse denoise {shlex.quote(args[0])}"
+            )
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP
+)
 for name in COMMANDS:
     app.command(name, context_settings=HELP)(getattr(import_module(f".{name}", __package__), name))
 

@@ -13,6 +13,14 @@ def failing(number, place):
     return app
 
 
+def test_main_names_the_command_for_a_file(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my call.wav").touch()
+    status, _, err = command("my call.wav")
+    assert status == 2 and err.endswith("is no command: to remove noise from it, run qse denoise 'my call.wav'\n")
+    assert command("other.wav")[0] == 2
+
+
 def test_main_names_a_missing_package(command, monkeypatch):
     def needs_torch():
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
