@@ -42,17 +42,17 @@ def main(models: list[str]) -> None:
     fade = np.minimum(1, np.minimum(TIME, SECONDS - TIME) / 0.1)
     white = 10 ** ((LEVEL - 20) / 20) * np.random.default_rng(0).standard_normal(len(TIME) + RATE)
     print("| model | sound | in silence | with noise |\n|---|---|---|---|")
-    for model in models:
-        engine = qse.load(model)
+    engines = {model: qse.load(model) for model in models}
+    for model, engine in engines.items():
         for name, sound in SOUNDS.items():
             sound = fade * sound * 10 ** (LEVEL / 20) / np.sqrt(np.mean(sound**2))
             sound = np.pad(sound, RATE // 2)
             gains = [_gains(sound, qse.denoise(sound + noise, RATE, engine)) for noise in (0 * white, white)]
             print(f"| {model} | {name} | {gains[0]} | {gains[1]} |")
     print("\n| model | noise | level |\n|---|---|---|")
-    for model in models:
+    for model, engine in engines.items():
         for name, noise in noises().items():
-            enhanced = qse.denoise(noise, RATE, qse.load(model))
+            enhanced = qse.denoise(noise, RATE, engine)
             print(f"| {model} | {name} | {10 * np.log10(np.mean(enhanced**2)):.1f} |")
 
 

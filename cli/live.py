@@ -149,8 +149,7 @@ def _ports(
     needed = system or sound_system(portaudio)
     source = file or Microphone(needed, input, block, buffer)
     speakers = [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
-    if isinstance(source, Microphone):
-        refuse_feedback(needed, [source.device], [speaker.device for speaker in speakers])
+    refuse_feedback(needed, source.devices, speakers)
     return needed, source, speakers
 
 

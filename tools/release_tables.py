@@ -21,7 +21,7 @@ from pathlib import Path
 
 from qse.errors import QseError
 from qse.evaluate.metrics import METRICS
-from qse.evaluate.report import gains, grouped, interval, read_groups, summary
+from qse.evaluate.report import Mean, cell, gains, grouped, interval, read_groups, summary
 from qse.evaluate.store import Row, read_rows
 
 MODELS = ("live-tiny", "live-base", "live-large")
@@ -73,7 +73,7 @@ def rewritten(document: str, tables: "Tables") -> str:
     def replaced(match: re.Match[str]) -> str:
         name, kept, table = match.groups()
         old = table.splitlines(keepends=True)[: 2 + int(kept)]
-        new = [f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in row)}|\n" for row in tables.rows(name)]
+        new = [f"|{'|'.join(f' {text} ' if text else ' ' for text in row)}|\n" for row in tables.rows(name)]
         return f"<!-- release_tables: {name}, {kept} rows kept -->\n{''.join([*old, *new])}"
 
     return MARK.sub(replaced, document)
@@ -108,7 +108,7 @@ class Tables:
         ]
 
     def wide_band(self) -> list[list[str]]:
-        return [[m, *(_mean(n, summary(self._rows(m, "valid48-wide"))) for n in (*MAIN, BINS[0]))] for m in MODELS]
+        return [[m, *_means(summary(self._rows(m, "valid48-wide")), (*MAIN, BINS[0]))] for m in MODELS]
 
     def snr(self) -> list[list[str]]:
         wide, full = (self._groups("live-base", name, "snr_db") for name in ("valid", "valid48"))
@@ -118,32 +118,30 @@ class Tables:
         wide, full = (self._groups("live-base", name, "noise") for name in ("valid", "valid48"))
         kinds = {kind: [wide.get(kind, []), full.get(kind, [])] for kind in sorted({*wide, *full})}
         kinds["all"] = [self._rows("live-base", name) for name in ("valid", "valid48")]
-        return [[kind, *(cell for rows in both for cell in _noise_cells(rows))] for kind, both in kinds.items()]
+        return [[kind, *(text for rows in both for text in _noise_cells(rows))] for kind, both in kinds.items()]
 
     def sources(self) -> list[list[str]]:
         table = []
         for evaluation, pairs in (("valid", "VALID"), ("valid48", "VALID48")):
             for column, kind in (("speech_source", "speech"), ("noise_source", "noise")):
                 for source, rows in self._groups("live-base", evaluation, column).items():
-                    better = [_mean(name, gains(rows), "+") for name in MAIN]
-                    change = self._changes("live-base", evaluation, MAIN[0], rows)
-                    table.append(
-                        [pairs, f"{kind} of {source}", str(len(rows)), *better, *_cells(change, MAIN[:1], "+")]
-                    )
+                    better = _means(gains(rows), MAIN, "+")
+                    change = cell(MAIN[0], self._changes("live-base", evaluation, MAIN[0], rows), "+")
+                    table.append([pairs, f"{kind} of {source}", str(len(rows)), *better, change])
         return table
 
     def voice(self) -> list[list[str]]:
         speakers, table = read_groups(self._data / "valid" / "groups.tsv", "speaker"), []
         found = [self._groups(model, "valid", "voice") for model in MODELS]
         for voice, rows in found[0].items():
-            better = [_mean(name, gains(parts[voice]), "+") for parts in found for name in (MAIN[0], MAIN[2])]
+            better = [mean for parts in found for mean in _means(gains(parts[voice]), (MAIN[0], MAIN[2]), "+")]
             table.append([voice, str(len({speakers[row["name"]] for row in rows})), str(len(rows)), *better])
         return table
 
     def language(self) -> list[list[str]]:
         parts = self._groups("live-base", "valid48", "language")
         names = (*MAIN, "band_snr")
-        return [[k, str(len(rows)), *(_mean(n, gains(rows), "+") for n in names)] for k, rows in parts.items()]
+        return [[k, str(len(rows)), *_means(gains(rows), names, "+")] for k, rows in parts.items()]
 
     def synthetic(self) -> list[list[str]]:
         return _by_model(
@@ -155,14 +153,14 @@ class Tables:
         means = [summary(self._rows(model, "clean")) for model in MODELS]
         noise = [dict(self._steady(model, 2)) for model in MODELS]
         return [
-            [f"clean speech of VALID, {_title(MAIN[0])}", *(_cells(mean, MAIN[:1])[0] for mean in means)],
+            [f"clean speech of VALID, {_title(MAIN[0])}", *(cell(MAIN[0], mean) for mean in means)],
             *([f"clean speech of VALID, {_title(n)}", *(_mean(n, mean) for mean in means)] for n in MAIN[1:]),
             *([f"{name}, level of the output in dBFS", *(levels[name] for levels in noise)] for name in noise[0]),
         ]
 
     def streams(self) -> list[list[str]]:
         label = {"valid": "each pair alone", "stream": "after three others"}
-        return _by_model(lambda m, n: [label[n], *(_mean(k, summary(self._rows(m, n))) for k in MAIN)], tuple(label))
+        return _by_model(lambda m, n: [label[n], *_means(summary(self._rows(m, n)), MAIN)], tuple(label))
 
     def steady(self) -> list[list[str]]:
         found = [dict(self._steady(model, 3)) for model in MODELS]
@@ -180,9 +178,9 @@ class Tables:
     def _change(self, model: str, evaluation: str, name: str) -> str:
         before = summary(read_rows(self._before / model / evaluation / "scores.csv"))
         change = self._changes(model, evaluation, name, self._rows(model, evaluation))
-        return f"{_mean(name, before)}, {_cells(change, [name], '+')[0]}" if change else ""
+        return f"{_mean(name, before)}, {cell(name, change, '+')}" if change else ""
 
-    def _changes(self, model: str, evaluation: str, name: str, rows: list[Row]) -> dict[str, dict[str, float]]:
+    def _changes(self, model: str, evaluation: str, name: str, rows: list[Row]) -> dict[str, Mean]:
         """Return the mean and interval of a metric minus that of the earlier release, utterance by utterance."""
         before = {row["name"]: row for row in read_rows(self._before / model / evaluation / "scores.csv")}
         found = [row[name] - before[row["name"]][name] for row in rows if name in row]
@@ -198,9 +196,9 @@ class Tables:
     def _steady(self, model: str, columns: int) -> Iterable[tuple[str, str]]:
         """Yield sound and last cells of the rows of steady.py whose table has so many columns beside the model."""
         for line in (self._results / model / "steady.md").read_text(encoding="utf-8").splitlines():
-            _, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            _, *cells = (text.strip() for text in line.strip("|").split("|"))
             if len(cells) == columns and cells[0] not in ("sound", "noise", "---"):
-                yield cells[0], " / ".join(cell.rpartition(", ")[2] for cell in cells[1:])
+                yield cells[0], " / ".join(text.rpartition(", ")[2] for text in cells[1:])
 
 
 def _by_model(cells: Callable[[str, str], list[str]], parts: tuple[str, ...]) -> list[list[str]]:
@@ -212,15 +210,16 @@ def _title(name: str) -> str:
     return {"pesq_wb": "WB-PESQ"}.get(name, METRICS[name].title)
 
 
-def _mean(name: str, means: dict[str, dict[str, float]], sign: str = "") -> str:
+def _mean(name: str, means: dict[str, Mean], sign: str = "") -> str:
     return f"{means[name]['mean']:{sign}.{METRICS[name].digits}f}" if name in means else ""
 
 
-def _cells(means: dict[str, dict[str, float]], names: Iterable[str], sign: str = "") -> list[str]:
-    return [
-        f"{_mean(n, means, sign)} ({m['low']:{sign}.{METRICS[n].digits}f} to {m['high']:{sign}.{METRICS[n].digits}f})"
-        for n, m in ((name, means[name]) for name in names)
-    ]
+def _means(means: dict[str, Mean], names: Iterable[str], sign: str = "") -> list[str]:
+    return [_mean(name, means, sign) for name in names]
+
+
+def _cells(means: dict[str, Mean], names: Iterable[str], sign: str = "") -> list[str]:
+    return [cell(name, means, sign) for name in names]
 
 
 def _values(rows: list[Row]) -> list[str]:
@@ -231,8 +230,7 @@ def _values(rows: list[Row]) -> list[str]:
 def _noise_cells(rows: list[Row]) -> list[str]:
     if not rows:
         return [""] * 5
-    better = gains(rows)
-    return [str(len(rows)), *(_mean(name, better, "+") for name in (MAIN[0], MAIN[2], *BINS))]
+    return [str(len(rows)), *_means(gains(rows), (MAIN[0], MAIN[2], *BINS), "+")]
 
 
 def _run(line: list) -> str:

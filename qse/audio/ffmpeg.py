@@ -48,9 +48,10 @@ class FfmpegSource:
             channels, rate = _read_header(self._pipe)
         except EOFError:
             self._process.wait()
-            reason, soundless = self._said(), b"matches no streams" in self._printed()
+            printed = self._printed()
             self._close()
-            if soundless or not reason:
+            reason = _last_message(printed)
+            if not reason or b"matches no streams" in printed:
                 raise QseError(f"{self.name} has no sound track: name another file") from None
             raise QseError(f"{self.name} is not an audio file that ffmpeg reads: {reason}") from None
         self.layout = Layout(rate, channels, "WAV", "PCM_16", "FILE", {})

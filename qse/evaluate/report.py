@@ -80,11 +80,11 @@ def table(result: dict[str, Any]) -> str:
     names = [name for name in METRICS if name in result["enhanced"]]
     speed = [] if result["rtf"] is None else [f"{result['rtf']:.4f}"]
     head = ["system", *(METRICS[name].title for name in names), *(["RTF"] if speed else [])]
-    lines = [_line([result["system"], *(_cell(name, result["enhanced"]) for name in names), *speed])]
+    lines = [_line([result["system"], *(cell(name, result["enhanced"]) for name in names), *speed])]
     if result["noisy"]:
         blank = [""] * len(speed)
-        lines.insert(0, _line(["noisy", *(_cell(name, result["noisy"]) for name in names), *blank]))
-        lines.append(_line(["gain", *(_cell(name, result["gain"], "+") for name in names), *blank]))
+        lines.insert(0, _line(["noisy", *(cell(name, result["noisy"]) for name in names), *blank]))
+        lines.append(_line(["gain", *(cell(name, result["gain"], "+") for name in names), *blank]))
     return "\n".join([_line(head), _rule(len(head)), *lines]) + "\n\n" + _footnote(result) + "\n"
 
 
@@ -105,7 +105,7 @@ def group_table(rows: list[Row], groups: dict[str, str], column: str) -> str:
     lines = []
     for group, part in parts.items():
         means, better = summary(part), gains(part)
-        cells = [_both(n, means[n], better) if n in better else _cell(n, means) for n in names]
+        cells = [_both(n, means[n], better) if n in better else cell(n, means) for n in names]
         lines.append(_line([group, str(len(part)), *cells]))
     return "\n".join([_line(head), _rule(len(head)), *lines]) + "\n"
 
@@ -127,7 +127,8 @@ def read_groups(path: Path, column: str) -> dict[str, str]:
     return {line[0]: line[place] for line in lines if len(line) > place}
 
 
-def _cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
+def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
+    """Return the mean and interval of a metric in its digits, "-" if there is none; sign "+" also marks gains."""
     if name not in means:  # no utterance has a value
         return "-"
     digits, mean = METRICS[name].digits, means[name]
@@ -135,7 +136,7 @@ def _cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
 
 
 def _both(name: str, mean: Mean, gains: dict[str, Mean]) -> str:
-    return f"{mean['mean']:.{METRICS[name].digits}f}, {_cell(name, gains, '+')}"
+    return f"{mean['mean']:.{METRICS[name].digits}f}, {cell(name, gains, '+')}"
 
 
 def _footnote(result: dict[str, Any]) -> str:

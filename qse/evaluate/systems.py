@@ -7,6 +7,7 @@ FolderSystem      the output of any other system: audio files named like the noi
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ Process = Callable[[np.ndarray, int], np.ndarray]  # noisy (samples,), sample ra
 
 
 @dataclass(frozen=True)
-class System:
+class System(ABC):
     """A system under test: its heading in tables, the path it is read from, the threads it computes with."""
 
     name: str
@@ -58,9 +59,9 @@ class System:
         """Return the system that is used for audio of this rate."""
         return self
 
+    @abstractmethod
     def open(self, sample_rate: int) -> Enhancer:
         """Return the function that enhances audio of this rate. QseError if the system cannot be opened."""
-        raise NotImplementedError
 
 
 class NoisySystem(System):
@@ -108,8 +109,9 @@ class _ComputingSystem(System):
 
         return enhance
 
+    @abstractmethod
     def _process(self, sample_rate: int) -> Process:
-        raise NotImplementedError
+        """Return the function that enhances a signal (samples,) of the given rate."""
 
 
 class ModelSystem(_ComputingSystem):

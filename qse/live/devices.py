@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 
 from ..errors import UsageError
-from .protocols import SoundSystem
+from .protocols import DevicePort, SoundSystem
 
 SERVER = (
     "plug one in, or where there is no hardware install a sound server: `apt install pulseaudio`"
@@ -95,10 +95,10 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
     raise NoSound(f"{reason}; name one of: " + "; ".join(map(str, found or usable)))
 
 
-def refuse_feedback(sound: SoundSystem, inputs: Iterable[Device], outputs: Iterable[Device]) -> None:
+def refuse_feedback(sound: SoundSystem, inputs: Iterable[DevicePort], outputs: Iterable[DevicePort]) -> None:
     """Raise NoSound if an input records what is played on an output, as a sound server's monitor of it does."""
     entries = sound.query_devices()
-    for input, output in product(inputs, outputs):
+    for input, output in ((input.device, output.device) for input, output in product(inputs, outputs)):
         monitored = entries[input.id].get("monitor")
         if monitored and monitored == entries[output.id].get("pulse"):
             raise NoSound(

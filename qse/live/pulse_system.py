@@ -111,6 +111,6 @@ class PulseSystem:
     def _may_follow(self, new: str) -> bool:
         """Return whether the source `new` does not record what is played here. The server may move a recording to the
         monitor of an output when the last microphone vanishes."""
-        monitored = [fields.get("Monitor of Sink") for fields in listed("sources") if fields["Name"] == new]
-        followed = defaults().get("sink")
-        return not any((name or followed) in monitored for name in self._played)
+        names = defaults()
+        monitored = [entry["monitor"] for entry in self._listed("source", names) if entry["pulse"] == new]
+        return not any((name or names.get("sink")) in monitored for name in self._played)

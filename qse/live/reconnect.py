@@ -115,10 +115,7 @@ class Reconnector:
         """Open all devices; the default ones may be others now."""
         for port in self._ports:
             port.open()
-        inputs, outputs = (
-            [port.device for port in ports] for ports in (self._session.source.devices, self._session.speakers)
-        )
-        refuse_feedback(self._sound, inputs, outputs)
+        refuse_feedback(self._sound, self._session.source.devices, self._session.speakers)
 
     def _close_ports(self) -> None:
         for port in self._ports:

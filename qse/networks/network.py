@@ -1,11 +1,12 @@
 """Define the interface of a speech enhancement network for training, validation, evaluation and export."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from torch import Tensor, nn
 
 
-class Network(nn.Module):
+class Network(nn.Module, ABC):
     """A speech enhancement network, waveform to waveform; StreamingEnhancer and Offline are the two kinds.
 
     config: the frozen dataclass that it was built from, with `sample_rate` (Hz) and `hop_length` (samples).
@@ -27,6 +28,6 @@ class Network(nn.Module):
             raise ValueError(f"sample_rate {sample_rate}: the network works at {self.config.sample_rate} Hz")
         return self
 
+    @abstractmethod
     def enhance(self, noisy: Tensor) -> Tensor:
         """Enhance whole signals (B, N) -> (B, N), aligned with the input: no latency."""
-        raise NotImplementedError

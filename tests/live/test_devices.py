@@ -1,6 +1,7 @@
 """Devices by id, by name and by default."""
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from sound import CABLE, HEADSET, MICROPHONE, Sound
@@ -44,4 +45,4 @@ def test_an_input_that_hears_its_output_is_refused(output, loops):
     sound = Sound(monitor, {**HEADSET, "pulse": output})
     input, speaker = devices(sound)
     with pytest.raises(NoSound, match=r"0 Monitor of Desk.*1 Headset.*--input") if loops else nullcontext():
-        refuse_feedback(sound, [input], [speaker])
+        refuse_feedback(sound, [SimpleNamespace(device=input)], [SimpleNamespace(device=speaker)])

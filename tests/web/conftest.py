@@ -46,7 +46,7 @@ def serve(site):
 
 @pytest.fixture(scope="session")
 def address():
-    """Where the page with the released models is served."""
+    """Serve the page with the released models and yield its address."""
     server = serve(build_site())
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
