@@ -1,0 +1,72 @@
+"""The tool that mixes balanced pairs from an assembled corpus."""
+
+import csv
+import importlib.util
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+TOOLS = Path(__file__).parents[2] / "tools"
+RATE = 16000
+
+
+@pytest.fixture
+def mix_pairs(monkeypatch):
+    monkeypatch.syspath_prepend(TOOLS)
+    spec = importlib.util.spec_from_file_location("mix_pairs", TOOLS / "mix_pairs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Two sources of speech with two speakers each and two of noise: every recording is a tone of its own."""
+    folder, index, hertz = tmp_path / "corpus", [("kind", "id", "group", "cutoff_hz")], itertools.count(300, 100)
+    for kind, groups in (("speech", ("a-1", "a-2", "b-1", "b-2")), ("noise", ("c-x", "d-x"))):
+        for group, number in itertools.product(groups, range(2)):
+            tone = 0.3 * np.sin(2 * np.pi * next(hertz) * np.arange(RATE * 5 // 2) / RATE)
+            path = folder / kind / group / f"{number}.flac"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            soundfile.write(path, tone, RATE, subtype="PCM_16")
+            index.append((kind, number, group, 8000 if group != "b-2" else 4000))
+    (folder / "index.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in index))
+    return folder
+
+
+def _mix(mix_pairs, monkeypatch, corpus, out, *options):
+    monkeypatch.setattr(sys, "argv", ["mix_pairs.py", "--corpus", str(corpus), "--out", str(out), *options])
+    mix_pairs.main()
+    with open(out / "groups.tsv") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_every_cell_has_one_pair_at_its_snr(mix_pairs, monkeypatch, corpus, tmp_path):
+    rows = _mix(mix_pairs, monkeypatch, corpus, tmp_path / "pairs")
+    cells = {(row["speech_source"], row["noise_source"], float(row["snr_db"])) for row in rows}
+    assert len(rows) == len(cells) == 2 * 2 * 5
+    assert {row["speaker"] for row in rows} == {"a-1", "a-2", "b-1", "b-2"}
+    for row in rows:
+        clean, noisy = (soundfile.read(tmp_path / "pairs" / s / f"{row['id']}.flac")[0] for s in ("clean", "noisy"))
+        assert len(clean) == len(noisy) == 4 * RATE and max(np.abs(noisy).max(), np.abs(clean).max()) < 0.9
+        sounding = np.convolve(clean**2, np.ones(320) / 320, "same") > 1e-6 * np.abs(clean).max() ** 2
+        snr = 10 * np.log10(np.mean(clean[sounding] ** 2) / np.mean((noisy - clean) ** 2))
+        assert snr == pytest.approx(float(row["snr_db"]), abs=0.2)
+
+
+def test_same_seed_gives_same_pairs(mix_pairs, monkeypatch, corpus, tmp_path):
+    for name, seed in (("one", "3"), ("two", "3"), ("other", "4")):
+        _mix(mix_pairs, monkeypatch, corpus, tmp_path / name, "--seed", seed)
+    one, two, other = ((tmp_path / name / "noisy/u007.flac").read_bytes() for name in ("one", "two", "other"))
+    assert one == two != other
+
+
+def test_least_cutoff_leaves_narrow_recordings_out(mix_pairs, monkeypatch, corpus, tmp_path):
+    options = ("--least-cutoff", "7000", "--sample-rate", "8000", "--count", "2")
+    rows = _mix(mix_pairs, monkeypatch, corpus, tmp_path / "pairs", *options)
+    assert len(rows) == 40 and {row["speaker"] for row in rows} == {"a-1", "a-2", "b-1"}
+    assert soundfile.info(tmp_path / "pairs/clean/u039.flac").frames == 4 * 8000

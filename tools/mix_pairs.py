@@ -1,0 +1,121 @@
+"""Mix noisy and clean pairs from an assembled corpus, with equal shares of its sources and of the SNRs.
+
+    python tools/mix_pairs.py --corpus CORPUS --out PAIRS [--sample-rate 16000] [--least-cutoff 0] [--count 1]
+
+CORPUS is what assemble_corpus.py has written. The source of a recording is its group up to the first hyphen: `ravdess`
+of the group `ravdess-actor-01`. Every source of speech meets every source of noise at every SNR, `--count` times.
+
+PAIRS gets clean/ and noisy/ with FLAC files of equal names, 4 s each, and groups.tsv with the columns id, speaker,
+speech_source, noise, noise_source and snr_db, for `qse evaluate --groups PAIRS/groups.tsv --by noise_source`. Speech is
+one speaker's recordings in a row; the speakers of a source take turns, and so do the recordings of a source of noise.
+The SNR compares levels over the frames within 40 dB of the loudest one.
+"""
+
+import argparse
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+import soxr
+from assemble_corpus import frame_power, read_table
+
+SECONDS = 4.0
+SNRS = (-2.5, 2.5, 7.5, 12.5, 17.5)  # dB
+PAUSE = 0.15  # seconds between two recordings of a speaker
+FADE = 0.02  # seconds, where a short noise is repeated
+PEAKS = (-12.0, -1.0)  # dBFS, of the louder side
+COLUMNS = ("id", "speaker", "speech_source", "noise", "noise_source", "snr_db")
+
+
+def active_level(audio: np.ndarray, rate: int) -> float:
+    """Return the RMS over the 20 ms frames within 40 dB of the loudest one."""
+    power = frame_power(audio, rate)
+    return float(np.sqrt(power[power >= power.max() * 1e-4].mean()))
+
+
+class Recordings:
+    """The recordings of one source: groups take turns in random order, and so do the recordings of a group."""
+
+    def __init__(self, corpus: Path, rows: list[dict[str, str]], rate: int, rng: np.random.Generator) -> None:
+        self.corpus, self.rate, self.rng = corpus, rate, rng
+        groups = sorted({row["group"] for row in rows})
+        self.rows = {group: self._turns([row for row in rows if row["group"] == group]) for group in groups}
+        self.groups = self._turns(groups)
+
+    def _turns(self, items: list[Any]) -> Iterator[Any]:
+        """Yield the items for ever, each once before any comes again."""
+        while True:
+            yield from (items[index] for index in self.rng.permutation(len(items)))
+
+    def read(self, row: dict[str, str]) -> np.ndarray:
+        path = self.corpus / row["kind"] / row["group"] / f"{row['id']}.flac"
+        audio, rate = soundfile.read(path, dtype="float64")
+        return soxr.resample(audio, rate, self.rate, quality="VHQ")
+
+    def speech(self, samples: int) -> tuple[str, np.ndarray]:
+        """Return a speaker, and (samples,) of their recordings in a row, with pauses between them."""
+        speaker = next(self.groups)
+        pause, audio = np.zeros(round(PAUSE * self.rate)), np.zeros(0)
+        while len(audio) < samples:
+            audio = np.concatenate([audio, self.read(next(self.rows[speaker])), pause])
+        return speaker, audio[:samples]
+
+    def noise(self, samples: int) -> tuple[str, np.ndarray]:
+        """Return a recording's name, and (samples,) of it from a random place, repeated where it is too short."""
+        row = next(self.rows[next(self.groups)])
+        audio, fade = self.read(row), round(FADE * self.rate)
+        rise = np.linspace(0, 1, fade)
+        piece = audio
+        while len(audio) < samples:
+            joint = audio[-fade:] * (1 - rise) + piece[:fade] * rise
+            audio = np.concatenate([audio[:-fade], joint, piece[fade:]])
+        start = self.rng.integers(len(audio) - samples + 1)
+        return f"{row['group']}/{row['id']}", audio[start : start + samples]
+
+
+def mixed(speech: np.ndarray, noise: np.ndarray, snr: float, peak: float, rate: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (noisy, clean) at `snr` dB, the louder side with a peak of `peak` dBFS."""
+    noise = noise * active_level(speech, rate) / active_level(noise, rate) * 10 ** (-snr / 20)
+    noisy = speech + noise
+    gain = 10 ** (peak / 20) / max(np.abs(noisy).max(), np.abs(speech).max())
+    return noisy * gain, speech * gain
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--corpus", type=Path, required=True, help="folder written by assemble_corpus.py")
+    parser.add_argument("--out", type=Path, required=True, help="new folder for the pairs")
+    parser.add_argument("--sample-rate", type=int, default=16000, help="of the pairs, in Hz")
+    parser.add_argument("--least-cutoff", type=int, default=0, help="leave out recordings that end below it, in Hz")
+    parser.add_argument("--count", type=int, default=1, help="pairs of every speech source, noise source and SNR")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    rng, rate = np.random.default_rng(given.seed), given.sample_rate
+    sources: dict[str, dict[str, list[dict[str, str]]]] = {"speech": {}, "noise": {}}
+    for row in read_table(given.corpus / "index.tsv"):
+        if int(row["cutoff_hz"]) >= given.least_cutoff:
+            sources[row["kind"]].setdefault(row["group"].partition("-")[0], []).append(row)
+    drawn = {
+        kind: {name: Recordings(given.corpus, rows, rate, rng) for name, rows in sorted(found.items())}
+        for kind, found in sources.items()
+    }
+    for side in ("clean", "noisy"):
+        (given.out / side).mkdir(parents=True)
+    lines = ["\t".join(COLUMNS)]
+    cells = itertools.product(drawn["speech"].items(), drawn["noise"].items(), SNRS, range(given.count))
+    for number, ((voice, speech), (kind, noise), snr, _) in enumerate(cells):
+        speaker, spoken = speech.speech(round(SECONDS * rate))
+        recording, disturbance = noise.noise(round(SECONDS * rate))
+        pair = mixed(spoken, disturbance, snr, rng.uniform(*PEAKS), rate)
+        for side, audio in zip(("noisy", "clean"), pair, strict=True):
+            soundfile.write(given.out / side / f"u{number:03}.flac", audio, rate, subtype="PCM_16")
+        lines.append("\t".join([f"u{number:03}", speaker, voice, recording, kind, str(snr)]))
+    (given.out / "groups.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{len(lines) - 1} pairs written to {given.out}")
+
+
+if __name__ == "__main__":
+    main()
