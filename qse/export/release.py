@@ -10,6 +10,7 @@ import csv
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
@@ -53,8 +54,11 @@ def release(
     folder.mkdir(parents=True, exist_ok=True)
     export = export_stream if network.streams else export_offline
     parts = at_its_rates(network)
-    for file, part in parts.items():
-        export(part, folder / file, name=name, version=__version__, licence=options.licence)
+    with TemporaryDirectory(dir=folder) as new:  # a failed export leaves all former graphs
+        for file, part in parts.items():
+            export(part, Path(new) / file, name=name, version=__version__, licence=options.licence)
+        for file in parts:
+            (Path(new) / file).replace(folder / file)
     if FULL_BAND_GRAPH not in parts:
         (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)  # of a former release, which had two graphs
     seal(folder)

@@ -60,6 +60,8 @@ class StreamingConfig:
         )
         if len(self.channels) != 3 or self.channels[0] < 2:
             raise ValueError(f"channels {self.channels}: three numbers, the first of them 2 or more")
+        if not 0 < self.power <= 1:
+            raise ValueError(f"power {self.power}: above 0 and at most 1")
         if self.blocks < 0:
             raise ValueError(f"blocks {self.blocks}: 0 or more")
         if self.n_fft % 2:

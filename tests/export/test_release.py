@@ -105,16 +105,21 @@ def test_release_failing_to_score_writes_nothing(finished_run, training_audio, t
     assert not (tmp_path / "model").exists()
 
 
-def test_release_failing_to_export_keeps_the_full_band_graph(finished_run, tmp_path, monkeypatch):
+def test_release_failing_at_the_second_export_keeps_the_former_graphs(finished_run, tmp_path, monkeypatch):
     def refuse(network, path, **_):
-        raise QseError(f"{path}: not written")
+        if path.name == "model-48k.onnx":
+            raise QseError(f"{path}: not written")
+        path.write_bytes(b"new")
 
+    former = {"model.onnx": b"former", "model-48k.onnx": b"former", "SHA256SUMS": b"former"}
     (tmp_path / "tiny").mkdir()
-    (tmp_path / "tiny/model-48k.onnx").write_bytes(b"former")
+    for name, content in former.items():
+        (tmp_path / "tiny" / name).write_bytes(content)
     monkeypatch.setattr(release_module, "export_stream", refuse)
+    monkeypatch.setattr(release_module, "at_its_rates", lambda network: dict.fromkeys(list(former)[:2], network))
     with pytest.raises(QseError, match="not written"):
         release(finished_run[0], tmp_path / "tiny")
-    assert (tmp_path / "tiny/model-48k.onnx").read_bytes() == b"former"
+    assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == former
 
 
 def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, without_export):
