@@ -2,9 +2,10 @@
 
     python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE [--document docs/models.md]
 
-MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid (16 kHz), valid48 (48 kHz),
-german, english and whispers, each with `clean/` and `noisy/`; valid and valid48 also have a tab-separated `groups.tsv`
-with the columns id, speaker, snr_db, noise, speech_source and noise_source, and voice (valid) or language (valid48).
+MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid, unseen (16 kHz), valid48,
+unseen48 (48 kHz), german, english and whispers, each with `clean/` and `noisy/`; the first four also have a
+tab-separated `groups.tsv` with the columns id, speaker, snr_db, noise, speech_source and noise_source, and voice (valid)
+or language (valid48). unseen and unseen48 are made with mix_pairs.py.
 RESULTS gets one folder per model and evaluation; what it holds is not measured again. BEFORE is the RESULTS of an
 earlier release, for the changes.
 
@@ -31,6 +32,8 @@ EVALUATIONS = {  # name: folder of DATA, metrics, further options
     "valid": ("valid", (*MAIN, *BINS), []),
     "valid48": ("valid48", (*MAIN, *BINS, "band_snr"), []),
     "valid48-wide": ("valid48", (*MAIN, *BINS), ["--sample-rate", "16000"]),
+    "unseen": ("unseen", (*MAIN, *BINS), []),
+    "unseen48": ("unseen48", (*MAIN, *BINS, "band_snr"), []),
     "stream": ("valid", MAIN, ["--lead-in", "3"]),
     "clean": ("valid", MAIN, []),
     "german": ("german", MAIN, []),
@@ -110,6 +113,12 @@ class Tables:
     def wide_band(self) -> list[list[str]]:
         return [[m, *_means(summary(self._rows(m, "valid48-wide")), (*MAIN, BINS[0]))] for m in MODELS]
 
+    def unseen(self) -> list[list[str]]:
+        return [[m, *_cells(summary(self._rows(m, "unseen")), (*MAIN, BINS[0]))] for m in MODELS]
+
+    def unseen_full_band(self) -> list[list[str]]:
+        return [[m, *_cells(summary(self._rows(m, "unseen48")), (*MAIN, "band_snr"))] for m in MODELS]
+
     def snr(self) -> list[list[str]]:
         wide, full = (self._groups("live-base", name, "snr_db") for name in ("valid", "valid48"))
         return [[snr, *_values(wide[snr]), *_values(full[snr])] for snr in wide]
@@ -122,7 +131,7 @@ class Tables:
 
     def sources(self) -> list[list[str]]:
         table = []
-        for evaluation, pairs in (("valid", "VALID"), ("valid48", "VALID48")):
+        for evaluation, pairs in (("unseen", "UNSEEN"), ("valid", "VALID"), ("valid48", "VALID48")):
             for column, kind in (("speech_source", "speech"), ("noise_source", "noise")):
                 for source, rows in self._groups("live-base", evaluation, column).items():
                     better = _means(gains(rows), MAIN, "+")
@@ -171,7 +180,13 @@ class Tables:
         return [[_title(name), *(_mean(name, mean) for mean in means)] for name in MAIN[1:]]
 
     def changes(self) -> list[list[str]]:
-        label = {"valid48": "VALID48 at 48 kHz", "valid48-wide": "VALID48 at 16 kHz", "valid": "VALID"}
+        label = {
+            "unseen": "UNSEEN",
+            "unseen48": "UNSEEN48",
+            "valid48": "VALID48 at 48 kHz",
+            "valid48-wide": "VALID48 at 16 kHz",
+            "valid": "VALID",
+        }
         names = (*MAIN, "noise_reduction", "band_snr")
         return _by_model(lambda m, pairs: [label[pairs], *(self._change(m, pairs, n) for n in names)], tuple(label))
 
