@@ -2,10 +2,10 @@
 
     python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE [--document docs/models.md]
 
-MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid, unseen (16 kHz), valid48,
-unseen48 (48 kHz), german, english and whispers, each with `clean/` and `noisy/`; the first four also have a
-tab-separated `groups.tsv` with the columns id, speaker, snr_db, noise, speech_source and noise_source, and voice (valid)
-or language (valid48). unseen and unseen48 are made with mix_pairs.py.
+MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid and unseen (16 kHz), valid48 and
+unseen48 (48 kHz), german, english and whispers, each with `clean/` and `noisy/`. The first four also have a
+tab-separated `groups.tsv` with the columns id, speaker, snr_db, noise, speech_source and noise_source; valid has voice
+in addition, valid48 language. mix_pairs.py makes unseen and unseen48.
 RESULTS gets one folder per model and evaluation; what it holds is not measured again. BEFORE is the RESULTS of an
 earlier release, for the changes.
 
