@@ -114,7 +114,7 @@ class Tables:
         return [[m, *_means(summary(self._rows(m, "valid48-wide")), (*MAIN, BINS[0]))] for m in MODELS]
 
     def unseen(self) -> list[list[str]]:
-        return [[m, *_cells(summary(self._rows(m, "unseen")), (*MAIN, BINS[0]))] for m in MODELS]
+        return [[m, *_cells(summary(self._rows(m, "unseen")), (*MAIN, *BINS))] for m in MODELS]
 
     def unseen_full_band(self) -> list[list[str]]:
         return [[m, *_cells(summary(self._rows(m, "unseen48")), (*MAIN, "band_snr"))] for m in MODELS]
