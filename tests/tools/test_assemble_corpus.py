@@ -1,0 +1,136 @@
+"""The tool that assembles a corpus from Git repositories, with small repositories made here."""
+
+import csv
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+TOOLS = Path(__file__).parents[2] / "tools"
+RATE = 16000
+HEAD = ["kind", "repository", "paths", "exclude", "group", "licence"]  # those that the tool reads
+
+
+@pytest.fixture
+def assemble(monkeypatch, tmp_path):
+    """Return a function that runs the tool on rows of a table, and returns its output folder."""
+    monkeypatch.syspath_prepend(TOOLS)
+    spec = importlib.util.spec_from_file_location("assemble_corpus", TOOLS / "assemble_corpus.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def run(*rows, **options):
+        table = [dict.fromkeys(HEAD, "") | row for row in rows]
+        lines = ["\t".join(HEAD), *("\t".join(row[name] for name in HEAD) for row in table)]
+        (tmp_path / "sources.tsv").write_text("\n".join(lines) + "\n")
+        folders = {"sources": tmp_path / "sources.tsv", "repositories": tmp_path, "out": tmp_path / "out"} | options
+        words = [word for name, value in folders.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+        monkeypatch.setattr(sys, "argv", ["assemble_corpus.py", *words])
+        module.main()
+        return tmp_path / "out"
+
+    return run
+
+
+def commit(folder, files):
+    """Make a Git repository of audio, {path: samples}, or of raw content, {path: bytes}."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            soundfile.write(path, content, RATE, subtype="PCM_16")
+    git = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "audio"]):
+        subprocess.run([*git, *words], check=True)
+
+
+def noise(seed, seconds=2.0, pause=False):
+    """Return sound whose spectrum changes every 0.1 s, so that no two recordings are alike; pause: with pauses."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(round(seconds * RATE)) / RATE
+    hertz = np.repeat(rng.uniform(200, 7000, (round(seconds * 10), 6)), RATE // 10, axis=0)[: len(time)]
+    audio = 0.02 * np.sin(2 * np.pi * np.cumsum(hertz, 0) / RATE).sum(1) + 1e-3 * rng.standard_normal(len(time))
+    return audio * np.where(pause & (time % 0.5 < 0.15), 1e-3, 1.0)
+
+
+def listed(folder, name):
+    with (folder / name).open() as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_recordings_are_chosen_by_path_and_kept_with_their_origin(assemble, tmp_path):
+    files = {
+        "rain/one.wav": noise(1),
+        "rain/two drops.wav": noise(2),
+        "rain/speech_3.wav": noise(3),
+        "x/y.wav": noise(4),
+    }
+    commit(tmp_path / "owner+sounds", files)
+    row = {
+        "kind": "noise",
+        "repository": "owner/sounds",
+        "paths": "rain/*.wav",
+        "group": "s-folder:1",
+        "licence": "CC0",
+    }
+    out = assemble(row)
+    index = listed(out, "index.tsv")
+    assert {line["path"] for line in index} == {"rain/one.wav", "rain/two drops.wav"}  # speech is left out by its name
+    for line in index:
+        assert (line["group"], line["licence"], line["repository"]) == ("s-rain", "CC0", "owner/sounds")
+        kept, rate = soundfile.read(out / "noise" / "s-rain" / f"{line['id']}.flac")
+        original = files[line["path"]]
+        assert rate == RATE and abs(len(kept) - len(original)) <= RATE // 50
+        np.testing.assert_allclose(kept, original[: len(kept)] - original.mean(), atol=1e-3)
+
+
+def test_useless_files_are_dropped_with_their_reason(assemble, tmp_path):
+    files = {
+        "a.wav": noise(6, pause=True),
+        "again.wav": np.concatenate([0.5 * noise(6, pause=True), np.zeros(10)]),  # the same recording, another file
+        "steady.wav": noise(7),
+        "loud.wav": np.clip(20 * noise(5, pause=True), -1, 1),
+        "short.wav": noise(8, 0.3),
+        "silent.wav": np.zeros(RATE),
+        "pointer.wav": b"version https://git-lfs.github.com/spec/v1\n",
+        "text.wav": b"no audio",
+    }
+    commit(tmp_path / "owner+voice", files)
+    row = {"kind": "speech", "repository": "owner/voice", "paths": "*.wav", "group": "voice"}
+    out = assemble(row)
+    assert [line["path"] for line in listed(out, "index.tsv")] == ["a.wav"]
+    assert {line["path"]: line["reason"] for line in listed(out, "dropped.tsv")} == {
+        "again.wav": "copy",
+        "steady.wav": "noisy speech",
+        "loud.wav": "clipped speech",
+        "short.wav": "short",
+        "silent.wav": "short",
+        "pointer.wav": "LFS pointer",
+        "text.wav": "undecodable",
+    }
+
+
+def test_forbidden_recordings_are_left_out(assemble, tmp_path):
+    commit(tmp_path / "owner+sounds", {"a.wav": noise(9, 4.0), "b.wav": noise(10, 4.0)})
+    (tmp_path / "valid").mkdir()
+    soundfile.write(tmp_path / "valid" / "part.wav", 0.3 * noise(9, 4.0)[RATE : 3 * RATE], RATE)
+    row = {"kind": "noise", "repository": "owner/sounds", "paths": "*.wav", "group": "s"}
+    out = assemble(row, exclude_like=tmp_path / "valid")
+    assert [line["path"] for line in listed(out, "index.tsv")] == ["b.wav"]
+    assert listed(out, "dropped.tsv")[0]["reason"].startswith("forbidden")
+
+
+def test_second_run_adds_only_what_is_new(assemble, tmp_path):
+    commit(tmp_path / "owner+sounds", {"a.wav": noise(11)})
+    row = {"kind": "noise", "repository": "owner/sounds", "paths": "*.wav", "group": "s"}
+    assemble(row)
+    commit(tmp_path / "owner+sounds", {"b.wav": noise(12)})
+    out = assemble(row)
+    assert [line["path"] for line in listed(out, "index.tsv")] == ["a.wav", "b.wav"]
+    assert listed(out, "dropped.tsv") == []  # the first recording was not looked at again
