@@ -1,19 +1,13 @@
 """The metadata of the distribution name every licence of what it holds, and the SBOM every library in it."""
 
-import importlib.util
 import tomllib
 from pathlib import Path
+
+from make_sbom import vendored
 
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "qse/web/vendor"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-
-def vendored():
-    spec = importlib.util.spec_from_file_location("make_sbom", ROOT / "tools/make_sbom.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.vendored()
 
 
 def test_licence_expression_covers_vendored_libraries():

@@ -20,7 +20,10 @@ from typing import Any
 import numpy as np
 import soundfile
 import soxr
-from assemble_corpus import frame_power, read_table
+import torch
+from assemble_corpus import read_table
+
+from qse.data.levels import active_level
 
 SECONDS = 4.0
 SNRS = (-2.5, 2.5, 7.5, 12.5, 17.5)  # dB
@@ -28,12 +31,6 @@ PAUSE = 0.15  # seconds between two recordings of a speaker
 FADE = 0.02  # seconds, where a short noise is repeated
 PEAKS = (-12.0, -1.0)  # dBFS, of the louder side
 COLUMNS = ("id", "speaker", "speech_source", "noise", "noise_source", "snr_db")
-
-
-def active_level(audio: np.ndarray, rate: int) -> float:
-    """Return the RMS over the 20 ms frames within 40 dB of the loudest one."""
-    power = frame_power(audio, rate)
-    return float(np.sqrt(power[power >= power.max() * 1e-4].mean()))
 
 
 class Recordings:
@@ -78,7 +75,8 @@ class Recordings:
 
 def mixed(speech: np.ndarray, noise: np.ndarray, snr: float, peak: float, rate: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (noisy, clean) at `snr` dB, the louder side with a peak of `peak` dBFS."""
-    noise = noise * active_level(speech, rate) / active_level(noise, rate) * 10 ** (-snr / 20)
+    levels = active_level(torch.from_numpy(np.stack([speech, noise])), frame=rate // 50).numpy()
+    noise = noise * levels[0] / levels[1] * 10 ** (-snr / 20)
     noisy = speech + noise
     gain = 10 ** (peak / 20) / max(np.abs(noisy).max(), np.abs(speech).max())
     return noisy * gain, speech * gain

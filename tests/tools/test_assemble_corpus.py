@@ -1,16 +1,14 @@
 """The tool that assembles a corpus from Git repositories, with small repositories made here."""
 
 import csv
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
+import assemble_corpus
 import numpy as np
 import pytest
 import soundfile
 
-TOOLS = Path(__file__).parents[2] / "tools"
 RATE = 16000
 HEAD = ["kind", "repository", "paths", "exclude", "group", "licence"]  # those that the tool reads
 
@@ -18,10 +16,6 @@ HEAD = ["kind", "repository", "paths", "exclude", "group", "licence"]  # those t
 @pytest.fixture
 def assemble(monkeypatch, tmp_path):
     """Return a function that runs the tool on rows of a table, and returns its output folder."""
-    monkeypatch.syspath_prepend(TOOLS)
-    spec = importlib.util.spec_from_file_location("assemble_corpus", TOOLS / "assemble_corpus.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
 
     def run(*rows, **options):
         table = [dict.fromkeys(HEAD, "") | row for row in rows]
@@ -30,7 +24,7 @@ def assemble(monkeypatch, tmp_path):
         folders = {"sources": tmp_path / "sources.tsv", "repositories": tmp_path, "out": tmp_path / "out"} | options
         words = [word for name, value in folders.items() for word in (f"--{name.replace('_', '-')}", str(value))]
         monkeypatch.setattr(sys, "argv", ["assemble_corpus.py", *words])
-        module.main()
+        assemble_corpus.main()
         return tmp_path / "out"
 
     return run

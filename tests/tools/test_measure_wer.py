@@ -1,18 +1,12 @@
 """The counting of word errors, and the tool from files to its table with a recogniser that is given."""
 
-import importlib.util
 import json
 from functools import cache
-from pathlib import Path
 
+import measure_wer
 import numpy as np
 import pytest
 import soundfile
-
-FILE = Path(__file__).parents[2] / "tools" / "measure_wer.py"
-spec = importlib.util.spec_from_file_location("measure_wer", FILE)
-measure_wer = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(measure_wer)
 
 
 def test_distance_equals_recursive_definition():

@@ -1,6 +1,5 @@
 """Packing a training run: parts of limited size that train on another machine."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 import numpy as np
+import pack_training as tool
 import soundfile
 from twins import CONFIG, PLAN, job
 
@@ -20,9 +20,6 @@ from qse.networks.weights import load_header
 from qse.train.run import train
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("pack_training", ROOT / "tools" / "pack_training.py")
-tool = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(tool)
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,12 @@
 """The tables of docs/models.md from results of evaluations that are written here by hand."""
 
 import csv
-import importlib.util
 from pathlib import Path
 
 import pytest
+import release_tables
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("release_tables", ROOT / "tools" / "release_tables.py")
-release_tables = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(release_tables)
 
 DOCUMENT = """Before.
 
