@@ -3,13 +3,15 @@
 Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 4, C).
 """
 
-from collections.abc import Collection, Iterable
+import copy
+from collections.abc import Collection, Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
 
 from ..nn.layout import to_features, to_tokens
 from ..nn.linear import QuaternionLinear
+from ..nn.look_ahead import LookAhead
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful
 from .time_mixers import BAND_ATTENTION, TIME_MIXERS
@@ -82,11 +84,20 @@ class DualPathBlock(Stateful):
 
 
 class Bottleneck(Stateful):
-    """Apply blocks in turn: (B, 4, C, T, F) -> (B, 4, C, T, F); state: `{block: state of its time mixer}`."""
+    """Apply layers in turn: (B, 4, C, T, F) -> (B, 4, C, T, F), `look_ahead` frames late.
 
-    def __init__(self, blocks: Iterable[DualPathBlock]):
+    blocks: dual-path blocks, `block0` and so on, and `LookAhead` layers in front of some, as `ahead2` of `block2`.
+    State: `{layer: its state}`.
+    """
+
+    def __init__(self, blocks: Iterable[DualPathBlock], look_ahead: Mapping[int, LookAhead] | None = None):
+        """`look_ahead`: layers by the number of the block behind them."""
         super().__init__()
-        self.blocks = nn.ModuleDict({f"block{n}": block for n, block in enumerate(blocks)})
+        self.blocks = nn.ModuleDict()
+        for n, block in enumerate(blocks):
+            if look_ahead and n in look_ahead:
+                self.blocks[f"ahead{n}"] = look_ahead[n]
+            self.blocks[f"block{n}"] = block
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}
@@ -94,3 +105,20 @@ class Bottleneck(Stateful):
         for name, block in self.blocks.items():
             x, after[name] = block(x, state.get(name))
         return to_features(x), after
+
+    @property
+    def look_ahead(self) -> int:  # type: ignore[override]
+        """Return the sum of what the layers look ahead, in frames."""
+        return sum(layer.look_ahead for layer in self.blocks.values())
+
+    def at(self, look_ahead: Mapping[int, int]) -> "Bottleneck":
+        """Return the same layers, shared, with other look-aheads in frames by block; 0 leaves a layer out."""
+        blocks = nn.ModuleDict()
+        for name, layer in self.blocks.items():
+            if not isinstance(layer, LookAhead):
+                blocks[name] = layer
+            elif frames := look_ahead[int(name.removeprefix("ahead"))]:
+                blocks[name] = layer.at(frames)
+        bottleneck = copy.copy(self)
+        bottleneck._modules = {"blocks": blocks}
+        return bottleneck

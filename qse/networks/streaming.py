@@ -19,6 +19,7 @@ from ..nn.band_split import BandMerge, BandSplit, ranges_below
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import join
+from ..nn.look_ahead import Delay, LookAhead
 from ..nn.mask import MagnitudePhaseMask
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
@@ -51,6 +52,8 @@ class StreamingConfig:
     time_mixer: tuple[str, ...] = ("gru",)  # of all blocks, or of each: names in TIME_MIXERS
     pruned: tuple[str, ...] = ()  # branches to leave out: "block1.attention", "block2.time", "block2.feed"
     window: int = 100  # frames that attention over time, or the token, looks back over
+    look_ahead: int = 0  # frames
+    look_ahead_blocks: tuple[int, ...] = (2,)  # in front of which layers look ahead, each an equal part of the frames
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
 
@@ -75,20 +78,35 @@ class StreamingConfig:
             raise ValueError(f"time_mixer {list(self.time_mixer)}: a list of one, or one per block, of {names}")
         if self.attention not in BAND_ATTENTION:
             raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(BAND_ATTENTION)}")
+        if self.look_ahead < 0:
+            raise ValueError(f"look_ahead {self.look_ahead}: 0 frames or more")
+        if self.look_ahead and not set(range(self.blocks)) >= set(self.look_ahead_blocks):
+            raise ValueError(f"look_ahead_blocks {list(self.look_ahead_blocks)}: there are blocks 0 to {self.blocks - 1}")
         branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
         if unknown := set(self.pruned) - set(branches):
             raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
 
-    def at(self, sample_rate: int) -> "StreamingConfig":
+    def look_ahead_of_blocks(self) -> dict[int, int]:
+        """Return the look-ahead in frames of the layer in front of each of `look_ahead_blocks`; later ones have more."""
+        layers = len(self.look_ahead_blocks)
+        return {block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)}
+
+    def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingConfig":
         """Return the same windows in seconds at a lower sample rate, without the bands above half of it.
 
-        Raises ValueError for a higher rate, and for one at which windows or bands are no whole numbers.
+        look_ahead: frames, at most those of this configuration; None: as many.
+        Raises ValueError for a higher rate or look-ahead, and where windows or bands are no whole numbers.
         """
+        if look_ahead is None:
+            look_ahead = self.look_ahead
+        if not 0 <= look_ahead <= self.look_ahead:
+            raise ValueError(f"look_ahead {look_ahead}: the network looks at most {self.look_ahead} frames ahead")
         sizes = {name: getattr(self, name) * sample_rate for name in ("n_fft", "hop_length", "overlap")}
         if sample_rate > self.sample_rate or any(size % self.sample_rate for size in sizes.values()):
             raise ValueError(f"sample_rate {sample_rate}: not a rate of a network for {self.sample_rate} Hz")
         sizes = {name: size // self.sample_rate for name, size in sizes.items()}
-        return replace(self, sample_rate=sample_rate, ranges=ranges_below(self.ranges, sizes["n_fft"] // 2), **sizes)
+        ranges = ranges_below(self.ranges, sizes["n_fft"] // 2)
+        return replace(self, sample_rate=sample_rate, look_ahead=look_ahead, ranges=ranges, **sizes)
 
 
 class Fuse(ConvUnit):
@@ -154,40 +172,44 @@ class StreamingEnhancer(Network, Stateful):
         super().__init__()
         self.config = config
         self.encoder = Encoder(config)
-        self.bottleneck = Bottleneck(_blocks(config))
+        self.bottleneck = Bottleneck(_blocks(config), _look_ahead(config))
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()
-        self._set_rate(config)
+        self._set(config)
         convert_(self, config.algebra, config.phm_n)
 
-    def _set_rate(self, config: StreamingConfig) -> None:
-        """Build the parts without weights, which depend on the sample rate."""
+    def _set(self, config: StreamingConfig) -> None:
+        """Build the parts without weights, which depend on sample rate and look-ahead."""
         self.config = config
         self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
         self.features = QuaternionFeatures(config.power, config.n_fft // 2, REFERENCE_RATE / config.sample_rate)
         self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
+        waiting = ("spec", "skip0", "skip1") if config.look_ahead else ()
+        self.delays = nn.ModuleDict({name: Delay(config.look_ahead) for name in waiting})
 
-    def at(self, sample_rate: int) -> "StreamingEnhancer":
-        """Return this network at a lower sample rate: the same weights, shared, without the bands above half of it.
+    def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingEnhancer":
+        """Return this network at a lower sample rate, or with less look-ahead: the same weights, shared.
 
-        The state of one rate does not fit another. Raises ValueError as `StreamingConfig.at` does.
+        Bands above half the sample rate are left out, and so are taps beyond the look-ahead; look_ahead: frames, None:
+        those of this network. The state of one does not fit another. Raises ValueError as `StreamingConfig.at` does.
         """
-        if sample_rate == self.config.sample_rate:
+        config = self.config.at(sample_rate, look_ahead)
+        if config == self.config:
             return self
-        config = self.config.at(sample_rate)
         bins = config.n_fft // 2
-        narrow = _with_parts(
+        network = _with_parts(
             self,
             encoder=_with_parts(self.encoder, split=self.encoder.split.below(bins)),
+            bottleneck=self.bottleneck.at(config.look_ahead_of_blocks()),
             decoder=_with_parts(self.decoder, join=self.decoder.join.below(bins)),
         )
-        narrow._set_rate(config)
-        return narrow
+        network._set(config)
+        return network
 
     @property
     def latency(self) -> int:
         """Return the samples from an input sample to the same moment in the output, fed hop by hop."""
-        return self.synthesis.overlap
+        return self.synthesis.overlap + self.bottleneck.look_ahead * self.config.hop_length
 
     def enhance(self, noisy: Tensor) -> Tensor:
         """Enhance whole signals (B, N) -> (B, N): as a stream from the zero state, without its latency."""
@@ -202,9 +224,19 @@ class StreamingEnhancer(Network, Stateful):
         x = self.features(spec)  # B, 4, 1, T, F
         (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
         x2, after["bottleneck"] = self.bottleneck(x2, state.get("bottleneck"))
+        if self.delays:  # until the bottleneck puts out the same frame
+            waiting = {"spec": spec, "skip0": x0, "skip1": x1}
+            (spec, x0, x1), after["delays"] = self._delayed(waiting, state.get("delays"))
         o, after["decoder"] = self.decoder((x0, x1, x2), state.get("decoder"))  # B, 3, T, F
         enhanced, after["synthesis"] = self.synthesis(self.mask(spec, o), state.get("synthesis"))
         return enhanced, after
+
+    def _delayed(self, signals: dict[str, Tensor], state: dict | None) -> tuple[list[Tensor], dict]:
+        delayed, after = [], {}
+        for name, signal in signals.items():
+            signal, after[name] = self.delays[name](signal, (state or {}).get(name))
+            delayed.append(signal)
+        return delayed, after
 
 
 def _with_parts(module: Any, **parts: nn.Module) -> Any:
@@ -226,3 +258,9 @@ def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
             attention=config.attention,
             pruned=[branch for branch in BRANCHES if f"block{n}.{branch}" in config.pruned],
         )
+
+
+def _look_ahead(config: StreamingConfig) -> dict[int, LookAhead]:
+    channels = config.channels[2]
+    frames = config.look_ahead_of_blocks()
+    return {block: LookAhead(channels, ahead) for block, ahead in frames.items() if ahead}

@@ -17,7 +17,12 @@ State = Tensor | dict[str, "State"]
 
 
 class Stateful(nn.Module):
-    """A layer with state along time: `forward(x, state=None) -> (y, state)`. The initial state is all zeros."""
+    """A layer with state along time: `forward(x, state=None) -> (y, state)`. The initial state is all zeros.
+
+    look_ahead: frames by which the output lags the input, because the layer reads as many frames ahead.
+    """
+
+    look_ahead = 0
 
 
 def delay(x: Tensor, past: Tensor, dim: int) -> tuple[Tensor, Tensor]:

@@ -60,7 +60,7 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
         noisy, clean = source.batch(step, plan.batch, rank)
         return noisy.to(device), clean.to(device)
 
-    loss = training_loss(config.loss, plan.carry_state_probability, sample_rates(config))
+    loss = training_loss(config.loss, plan.carry_state_probability, sample_rates(config), plan.look_ahead)
     trainer = Trainer(network, loss, batches, plan, device, rank, round(config.mix.segment * WIDE_BAND))
     if plan.highest_range_only:
         train_highest_range_only_(trainer.network)

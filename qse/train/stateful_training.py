@@ -1,6 +1,6 @@
 """Compute the loss of a step in which some items continue from the state at the end of the step before."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import torch
@@ -16,7 +16,10 @@ from .trainer import Carried, Loss, Terms
 
 
 def training_loss(
-    config: LossConfig, carry_state_probability: float = 0.0, sample_rates: Mapping[int, int] | None = None
+    config: LossConfig,
+    carry_state_probability: float = 0.0,
+    sample_rates: Mapping[int, int] | None = None,
+    look_ahead: Sequence[int] = (),
 ) -> Loss:
     """Return the composite loss of the enhanced against the clean signal, as the trainer calls it.
 
@@ -24,19 +27,25 @@ def training_loss(
     stream in use runs for long, and speakers and noises change in it. Of a network that carries its state the loss
     compares whole hops without the last `latency` samples, which come out with the next hops. States of a step whose
     loss is not finite are carried as zero.
-    sample_rates: of a network that trains at several, the rate in Hz of a segment by its length in samples; each rate
-    carries states of its own.
+    sample_rates: of a network that trains at several, the rate in Hz of a segment by its length in samples.
+    look_ahead: of a network that trains with several, in frames; one is drawn for every step.
+    Each rate and look-ahead carries states of its own.
     """
 
     def loss(network: Network, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
         rate = sample_rates[noisy.shape[1]] if sample_rates else network.config.sample_rate
-        network = network.at(rate) if sample_rates else network
+        prefix = f"{rate}/" if sample_rates else ""
+        if look_ahead:
+            frames = look_ahead[int(torch.randint(len(look_ahead), ()))]
+            prefix = f"{prefix}{frames}/"
+            network = network.at(rate, frames)
+        elif sample_rates:
+            network = network.at(rate)
         compare = partial(composite, config, sample_rate=rate)
         if not carry_state_probability or not network.streams:
             enhanced, specs = _enhanced(network, noisy, clean if config.needs_specs else None)
             return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
-        prefix = f"{rate}/" if sample_rates else ""
         begin = {name.removeprefix(prefix): _masked(s, kept) for name, s in carried.items() if name.startswith(prefix)}
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
         enhanced, state = network(noisy[:, : samples + network.latency], unflatten_state(begin) or None)

@@ -25,6 +25,7 @@ class TrainConfig:
     precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
     carry_state_probability: float = 0.0  # that an item starts from the state at the end of the step before
     wide_band_share: float = 0.5  # of the steps of a network above 16 kHz that train it at 16 kHz
+    look_ahead: tuple[int, ...] = ()  # frames, one of them drawn for every step; (): those of the model
     highest_range_only: bool = False  # train the bands of the highest range alone; weight_decay must be 0
     compile: bool = False
     checkpoint_every: int = 250  # steps

@@ -10,6 +10,7 @@ from ..model_folder import CONFIG, weights_of
 from ..networks import Network
 from ..networks import weights as trained_weights
 from ..networks.bottleneck import DualPathBlock
+from ..nn.look_ahead import LookAhead
 from ..runtime.zoo import available, find
 from .new_ranges import fit_ranges
 from .widen import widen
@@ -41,7 +42,9 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
     """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if they do not fit."""
     blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, DualPathBlock)}
-    new = {name: block for name, block in blocks.items() if not any(key.startswith(name) for key in weights)}
+    ahead = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, LookAhead)}
+    grown = {**blocks, **ahead}
+    new = {name: part for name, part in grown.items() if not any(key.startswith(name) for key in weights)}
     left_out = tuple(name + branch for name, block in blocks.items() for branch in block.pruned_parts())
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
     found = network.load_state_dict(fit_ranges(network, widen(network, weights)), strict=False)
