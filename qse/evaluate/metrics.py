@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .composite import composite, composite_scaled, segmental_snr
-from .energy import UPPER_BAND, band_snr, noise_reduction, si_sdr, speech_loss
+from .energy import UPPER_BAND, band_snr, noise_reduction, pause_attenuation, si_sdr, speech_loss
 from .mos import dnsmos
 from .perceptual import estoi, pesq_wb, stoi
 
@@ -60,6 +60,10 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
     "dnsmos_p808": Metric("P.808", dnsmos, needs_clean=False),
     "noise_reduction": Metric("noise reduction dB", noise_reduction, needs_noisy=True, full_band=True, may_lack=True),
     "speech_loss": Metric("speech loss %", speech_loss, needs_noisy=True, full_band=True, may_lack=True),
+    "pause_attenuation": Metric("pauses dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True),
+    "pause_attenuation_median": Metric(
+        "pauses, median dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True
+    ),
     "band_snr": Metric("8-20 kHz SNR dB", band_snr, full_band=True, least_rate=int(2 * UPPER_BAND[1]), may_lack=True),
     "csig_scaled": Metric("CSIG, scaled WSS", composite_scaled, on_request=True),
     "cbak_scaled": Metric("CBAK, scaled WSS", composite_scaled, on_request=True),
@@ -73,6 +77,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "segsnr": ("segmental_snr",),
     "composite": ("csig", "cbak", "covl"),
     "composite_scaled": ("csig_scaled", "cbak_scaled", "covl_scaled"),
+    "pauses": ("pause_attenuation", "pause_attenuation_median"),
     "dnsmos": ("dnsmos_ovrl", "dnsmos_sig", "dnsmos_bak", "dnsmos_p808"),
     "ovrl": ("dnsmos_ovrl",),
     "sig": ("dnsmos_sig",),

@@ -19,7 +19,7 @@ from ..nn.band_split import BandMerge, BandSplit, ranges_below
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import join
-from ..nn.look_ahead import Delay, LookAhead
+from ..nn.look_ahead import Delay, LookAhead, tap_positions
 from ..nn.mask import MagnitudePhaseMask
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
@@ -81,7 +81,15 @@ class StreamingConfig:
         if self.look_ahead < 0:
             raise ValueError(f"look_ahead {self.look_ahead}: 0 frames or more")
         if self.look_ahead and not set(range(self.blocks)) >= set(self.look_ahead_blocks):
-            raise ValueError(f"look_ahead_blocks {list(self.look_ahead_blocks)}: there are blocks 0 to {self.blocks - 1}")
+            raise ValueError(
+                f"look_ahead_blocks {list(self.look_ahead_blocks)}: there are blocks 0 to {self.blocks - 1}"
+            )
+        parts = self.look_ahead_of_blocks().values()
+        if any(frames not in (0, max(tap_positions(frames))) for frames in parts):
+            raise ValueError(
+                f"look_ahead {self.look_ahead}: {len(parts)} layers would look {', '.join(map(str, parts))} frames "
+                "ahead; choose powers of two"
+            )
         branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
         if unknown := set(self.pruned) - set(branches):
             raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
