@@ -10,6 +10,7 @@ from ..networks.bottleneck import DualPathBlock
 from ..networks.dense_block import CausalUnit
 from ..networks.streaming import Decoder, StreamingEnhancer
 from ..nn.band_split import BandMerge, BandSplit
+from ..nn.look_ahead import Delay
 from ..nn.state import Stateful, delay
 from .fourier import FactoredAnalysis, FactoredSynthesis
 from .real_form import interleave, real_form, with_children, with_real_children
@@ -94,6 +95,8 @@ def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
     bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
     synthesis = FactoredSynthesis(network.synthesis)
     synthesis.window *= 2  # of 2 sigmoid(o0), see RealMask
+    if network.delays:
+        network.delays["spec"] = Delay(network.config.look_ahead, dim=-4)  # B, T, R, 2, J, see FactoredAnalysis
     return with_children(
         network,
         analysis=FactoredAnalysis(network.analysis),

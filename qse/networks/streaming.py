@@ -95,7 +95,7 @@ class StreamingConfig:
             raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
 
     def look_ahead_of_blocks(self) -> dict[int, int]:
-        """Return the look-ahead in frames of the layer in front of each of `look_ahead_blocks`; later ones have more."""
+        """Return the look-ahead in frames by the block behind the layer; later layers have the rest."""
         layers = len(self.look_ahead_blocks)
         return {block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)}
 
