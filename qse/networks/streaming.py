@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..config import require_positive
 from ..nn.band_split import BandMerge, BandSplit, ranges_below
@@ -21,13 +20,14 @@ from ..nn.features import QuaternionFeatures
 from ..nn.layout import join
 from ..nn.look_ahead import Delay, LookAhead
 from ..nn.mask import MagnitudePhaseMask
+from ..nn.real_head import RealHead
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
 from .algebra import convert_
 from .bottleneck import BRANCHES, Bottleneck, DualPathBlock
 from .dense_block import CausalUnit, ConvUnit, DenseBlock
-from .network import Network
-from .time_mixers import BAND_ATTENTION, TIME_MIXERS
+from .network import StreamingNetwork
+from .time_mixers import find_band_attention, find_time_mixer
 
 REFERENCE_RATE = 16000  # Hz: at other rates the features are scaled to the magnitudes of this one
 
@@ -49,7 +49,7 @@ class StreamingConfig:
     heads: int = 4
     attention: str = "shared"  # across bands; or hamilton, or none
     qk_norm: bool = False
-    time_mixer: tuple[str, ...] = ("gru",)  # of all blocks, or of each: names in TIME_MIXERS
+    time_mixer: tuple[str, ...] = ("gru",)  # of all blocks, or of each: in TIME_MIXERS, or package.module:Class
     pruned: tuple[str, ...] = ()  # branches to leave out: "block1.attention", "block2.time", "block2.feed"
     window: int = 100  # frames that attention over time, or the token, looks back over
     look_ahead: int = 0  # frames
@@ -73,21 +73,23 @@ class StreamingConfig:
             raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
         if any(bins % (4 * width) for bins, width in self.ranges):
             raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
-        if len(self.time_mixer) not in (1, self.blocks) or not TIME_MIXERS.keys() >= set(self.time_mixer):
-            names = ", ".join(TIME_MIXERS)
-            raise ValueError(f"time_mixer {list(self.time_mixer)}: a list of one, or one per block, of {names}")
-        if self.attention not in BAND_ATTENTION:
-            raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(BAND_ATTENTION)}")
+        if len(self.time_mixer) not in (1, self.blocks):
+            raise ValueError(f"time_mixer {list(self.time_mixer)}: a list of one, or one per block")
+        for name in self.time_mixer:
+            find_time_mixer(name)
+        find_band_attention(self.attention)
         if self.look_ahead < 0:
             raise ValueError(f"look_ahead {self.look_ahead}: 0 frames or more")
         if self.look_ahead and not set(range(self.blocks)) >= set(self.look_ahead_blocks):
-            raise ValueError(f"look_ahead_blocks {list(self.look_ahead_blocks)}: there are blocks 0 to {self.blocks - 1}")
+            raise ValueError(
+                f"look_ahead_blocks {list(self.look_ahead_blocks)}: there are blocks 0 to {self.blocks - 1}"
+            )
         branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
         if unknown := set(self.pruned) - set(branches):
             raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
 
     def look_ahead_of_blocks(self) -> dict[int, int]:
-        """Return the look-ahead in frames of the layer in front of each of `look_ahead_blocks`; later ones have more."""
+        """Return the look-ahead in frames of the layer before each of `look_ahead_blocks`; later ones have more."""
         layers = len(self.look_ahead_blocks)
         return {block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)}
 
@@ -148,7 +150,7 @@ class Decoder(Stateful):
         self.up1, self.fuse0 = FrequencyUpsample(c1, c0), Fuse(c0)
         self.dense = DenseBlock(c0, config.growth, config.dilations[::-1])
         self.join = BandMerge(c0, c0 // 2, config.ranges)
-        self.head = nn.Conv2d(4 * (c0 // 2), 3, (1, 3), padding=(0, 1))
+        self.head = RealHead(c0 // 2, 3, (1, 3))
         nn.init.normal_(self.head.weight, std=0.01)
         nn.init.zeros_(self.head.get_parameter("bias"))
 
@@ -157,16 +159,16 @@ class Decoder(Stateful):
         y = self.fuse1(self.up2(x2), x1)
         y = self.fuse0(self.up1(y), x0)
         y, dense = self.dense(y, (state or {}).get("dense"))
-        return self.head(self.join(y).flatten(1, -3)), {"dense": dense}
+        return self.head(self.join(y)), {"dense": dense}
 
 
-class StreamingEnhancer(Network, Stateful):
+class StreamingEnhancer(StreamingNetwork):
     """Enhance (B, T * hop_length) samples -> (B, T * hop_length) samples, `latency` samples later.
 
     One set of weights serves every sample rate with the same bin spacing in Hz and hop in seconds: see `at`.
     """
 
-    streams = True
+    config_type = StreamingConfig
 
     def __init__(self, config: StreamingConfig):
         super().__init__()
@@ -184,8 +186,9 @@ class StreamingEnhancer(Network, Stateful):
         self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
         self.features = QuaternionFeatures(config.power, config.n_fft // 2, REFERENCE_RATE / config.sample_rate)
         self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
-        waiting = ("spec", "skip0", "skip1") if config.look_ahead else ()
-        self.delays = nn.ModuleDict({name: Delay(config.look_ahead) for name in waiting})
+        ahead = self.bottleneck.look_ahead
+        waiting = ("spec", "skip0", "skip1") if ahead else ()
+        self.delays = nn.ModuleDict({name: Delay(ahead) for name in waiting})
 
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingEnhancer":
         """Return this network at a lower sample rate, or with less look-ahead: the same weights, shared.
@@ -205,18 +208,6 @@ class StreamingEnhancer(Network, Stateful):
         )
         network._set(config)
         return network
-
-    @property
-    def latency(self) -> int:
-        """Return the samples from an input sample to the same moment in the output, fed hop by hop."""
-        return self.synthesis.overlap + self.bottleneck.look_ahead * self.config.hop_length
-
-    def enhance(self, noisy: Tensor) -> Tensor:
-        """Enhance whole signals (B, N) -> (B, N): as a stream from the zero state, without its latency."""
-        samples, latency = noisy.shape[1], self.latency
-        silence = latency + -(samples + latency) % self.config.hop_length
-        enhanced, _ = self(F.pad(noisy, (0, silence)))
-        return enhanced[:, latency : latency + samples]
 
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}
