@@ -1,14 +1,18 @@
 """qse evaluate: score a model, utterance by utterance, in the paper's metrics."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qse.errors import UsageError
+
 from . import bars
 
 if TYPE_CHECKING:
-    from qse.evaluate.evaluation import EvaluationResult
+    from qse.data.datasets import Pair, Stages
 
 
 def evaluate(
@@ -52,29 +56,68 @@ def evaluate(
     Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the noisy signals and
     the gain over them. An interrupted run continues where it stopped. The exit status is 1 if an utterance failed.
     """
-    from qse.evaluate.evaluation import EvaluationData, EvaluationRequest, run_evaluation
+    from qse.data.datasets import with_lead_in
+    from qse.evaluate.evaluation import evaluate as score
+    from qse.evaluate.evaluation import read_groups
+    from qse.evaluate.systems import find_system
+    from qse.extras import need
+    from qse.machine import cores
 
-    request = EvaluationRequest(
-        model,
-        EvaluationData(noisy, clean, dataset, data),
-        metrics=metrics,
-        out=out,
-        sample_rate=sample_rate,
-        jobs=jobs,
-        threads=threads,
-        groups=groups,
-        by=tuple(by or ()),
-        plot=plot,
-        lead_in=lead_in,
-    )
+    if (groups is None) != (not by):
+        raise UsageError("--groups FILE and --by COLUMN go together")
+    system = find_system(model, threads)
+    if lead_in and not system.computes:
+        raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
+    if plot:
+        need("matplotlib")
     with bars.progress() as progress:
-        result = run_evaluation(request, progress)
-    _report(result)
-    raise typer.Exit(bool(result.failed))
-
-
-def _report(result: "EvaluationResult") -> None:
-    typer.echo(result.text)
+        source = _Source(noisy, clean, dataset, data)
+        pairs = with_lead_in(source.pairs(sample_rate, progress), lead_in)
+        columns = read_groups(groups, by or (), pairs) if groups else {}
+        result = score(
+            system,
+            pairs,
+            out or Path("runs", "evaluate", system.name),
+            metrics=metrics,
+            sample_rate=sample_rate,
+            jobs=jobs or cores(),
+            settings=source.settings(),
+            progress=partial(progress, system.name),
+        )
+        text = result.write(columns)
+        if plot:
+            result.plot()
+    typer.echo(text)
     typer.echo(f"written to {result.folder}", err=True)
     for name, error in result.failed.items():
         typer.echo(f"qse: {name}: {error}", err=True)
+    raise typer.Exit(bool(result.failed))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The options that name the utterances: folders, or a corpus and its folder."""
+
+    noisy: Path | None
+    clean: Path | None
+    dataset: str | None
+    data: Path | None
+
+    def pairs(self, sample_rate: int | None, progress: "Stages") -> "list[Pair]":
+        """Return the utterances, sorted by name. UsageError for options that are missing or exclude each other."""
+        from qse.data.datasets import pair_folders
+        from qse.evaluate.corpora import test_pairs
+
+        if self.dataset is None:
+            if self.noisy is None or self.data:
+                raise UsageError("give the test data: --noisy DIR with or without --clean DIR, or --dataset and --data")
+            return pair_folders(self.noisy, self.clean)
+        if self.noisy or self.clean:
+            raise UsageError(f"--dataset {self.dataset} takes no --noisy and no --clean")
+        if self.data is None:
+            raise UsageError(f"--dataset {self.dataset} needs --data DIR, the corpus' folder")
+        return test_pairs(self.dataset, self.data, sample_rate, partial(progress, "to 16 kHz"))
+
+    def settings(self) -> dict[str, str]:
+        """Return the options that are set, as text."""
+        return {key: str(value) for key, value in vars(self).items() if value}

@@ -10,9 +10,9 @@ def find_named(name: str, known: Mapping[str, Any], what: str) -> Any:
 
     Raises ValueError for an unknown name, and for a module or a name that cannot be imported.
     """
-    if name in known:
+    if isinstance(name, str) and name in known:
         return known[name]
-    module, colon, attribute = name.partition(":")
+    module, colon, attribute = str(name).partition(":")
     if not colon:
         names = ", ".join(known)
         raise ValueError(f"unknown {what} {name!r}; there are {names}, and your own as package.module:Class")

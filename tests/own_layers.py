@@ -1,4 +1,4 @@
-"""Layers, time mixers and networks as somebody outside of the package writes them, for tests of what they may rely on."""
+"""Layers, time mixers and networks as somebody outside of the package writes them."""
 
 from dataclasses import dataclass
 

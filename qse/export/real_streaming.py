@@ -10,7 +10,6 @@ from ..networks.bottleneck import DualPathBlock
 from ..networks.dense_block import CausalUnit
 from ..networks.streaming import Decoder, StreamingEnhancer
 from ..nn.band_split import BandMerge, BandSplit
-from ..nn.look_ahead import Delay
 from ..nn.state import Stateful, delay
 from .fourier import FactoredAnalysis, FactoredSynthesis
 from .real_form import adapt, real_form, register, with_children, with_real_children
@@ -66,9 +65,9 @@ class DelayedConv(Stateful):
 class SpecDelay(Stateful):
     """Compute `Delay` of a spectrum by places, (B, T, R, 2, J), as `FactoredAnalysis` returns it."""
 
-    def __init__(self, layer: Delay):
+    def __init__(self, frames: int):
         super().__init__()
-        self.frames = layer.frames
+        self.frames = frames
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if past is None:
@@ -112,7 +111,7 @@ def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
     bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
     network.encoder.add_module("split", RealBandSplit(network.encoder.split))
     if network.delays:
-        network.delays.add_module("spec", SpecDelay(network.delays["spec"]))
+        network.delays.add_module("spec", SpecDelay(network.bottleneck.look_ahead))
     synthesis = FactoredSynthesis(network.synthesis)
     synthesis.window *= 2  # of 2 sigmoid(o0), see RealMask
     return with_children(

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from ..config import require_positive
 from .full_band import WIDE_BAND, high_band_snr, to_wide_band
-from .pesq import N_FFT as PESQ_FRAME
-from .pesq import pesq
+from .pesq_loss import N_FFT as PESQ_FRAME
+from .pesq_loss import pesq
 from .spectral import (
     RESOLUTIONS,
     complex_l1,
@@ -27,7 +27,7 @@ from .spectral import (
     multi_resolution_stft,
     spectrum_l1,
 )
-from .stoi import stoi
+from .stoi_loss import stoi
 from .suppression import FRAME_LENGTH, noise_floor, over_attenuation
 from .waveform import rms, si_sdr, snr
 

@@ -55,7 +55,7 @@ def build_network(model: Mapping[str, Any]) -> Network:
         raise QseError(f"model = {model!r}: expected a table, with network and the keys of its config")
     values = dict(model)
     name = values.pop("network", None)
-    config, network = _architecture(str(name))
+    config, network = _architecture(name)
     try:
         return network(build(config, values, f"network {name}: "))
     except ValueError as error:
@@ -70,7 +70,7 @@ def network_name(network: Network) -> str:
     return reference_to(type(network))
 
 
-def _architecture(name: str) -> Architecture:
+def _architecture(name: Any) -> Architecture:
     """Return config and network of a name. Raises QseError for one that is unknown, or no network."""
     try:
         found = find_named(name, NETWORKS, "network")
