@@ -117,7 +117,7 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
     monkeypatch.setattr("qse.export.release.export_stream", lambda network, path, **_: graphs.delay(path))
     status, said, error = command("export", "runs/voicebank", tmp_path / "mine")
     assert status == 0 and "mine: step 2, " in said, error
-    assert "    qse train --config config.toml --data DATA --out RUN\n" in (tmp_path / "mine/card.md").read_text()
+    assert "    qse train --recipe config.toml --data DATA --out RUN\n" in (tmp_path / "mine/card.md").read_text()
 
 
 @pytest.mark.parametrize(
