@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from . import bars
 
 if TYPE_CHECKING:
     from qse.data.datasets import Pair, Stages
+    from qse.evaluate.systems import System
 
 
 def evaluate(
@@ -56,35 +57,46 @@ def evaluate(
     Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the noisy signals and
     the gain over them. An interrupted run continues where it stopped. The exit status is 1 if an utterance failed.
     """
-    from qse.data.datasets import with_lead_in
-    from qse.evaluate.evaluation import evaluate as score
-    from qse.evaluate.evaluation import read_groups
-    from qse.evaluate.systems import find_system
-    from qse.extras import need
     from qse.machine import cores
 
     if (groups is None) != (not by):
         raise UsageError("--groups FILE and --by COLUMN go together")
+    source = _Source(noisy, clean, dataset, data, sample_rate, lead_in)
+    options = {"metrics": metrics, "sample_rate": sample_rate, "jobs": jobs or cores()}
+    system = _system(model, threads, lead_in)
+    _evaluate(system, source, out or Path("runs", "evaluate", system.name), options, (groups, by or []), plot)
+
+
+def _system(model: str, threads: int, lead_in: int) -> "System":
+    from qse.evaluate.systems import find_system
+
     system = find_system(model, threads)
     if lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
+    return system
+
+
+def _evaluate(
+    system: "System",
+    source: "_Source",
+    out: Path,
+    options: dict[str, Any],
+    groups: tuple[Path | None, list[str]],
+    plot: bool,
+) -> None:
+    """Evaluate, write the tables, print them, and end with the exit status."""
+    from qse.evaluate.evaluation import evaluate, read_groups
+    from qse.extras import need
+
     if plot:
         need("matplotlib")
+    table, columns = groups
     with bars.progress() as progress:
-        source = _Source(noisy, clean, dataset, data)
-        pairs = with_lead_in(source.pairs(sample_rate, progress), lead_in)
-        columns = read_groups(groups, by or (), pairs) if groups else {}
-        result = score(
-            system,
-            pairs,
-            out or Path("runs", "evaluate", system.name),
-            metrics=metrics,
-            sample_rate=sample_rate,
-            jobs=jobs or cores(),
-            settings=source.settings(),
-            progress=partial(progress, system.name),
-        )
-        text = result.write(columns)
+        pairs = source.pairs(progress)
+        of_columns = read_groups(table, columns, pairs) if table else {}
+        advance = partial(progress, system.name)
+        result = evaluate(system, pairs, out, settings=source.settings(), progress=advance, **options)
+        text = result.write(of_columns)
         if plot:
             result.plot()
     typer.echo(text)
@@ -96,15 +108,22 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Source:
-    """The options that name the utterances: folders, or a corpus and its folder."""
+    """The options that name the utterances: folders, or a corpus and its folder, and how they are read."""
 
     noisy: Path | None
     clean: Path | None
     dataset: str | None
     data: Path | None
+    sample_rate: int | None
+    lead_in: int
 
-    def pairs(self, sample_rate: int | None, progress: "Stages") -> "list[Pair]":
+    def pairs(self, progress: "Stages") -> "list[Pair]":
         """Return the utterances, sorted by name. UsageError for options that are missing or exclude each other."""
+        from qse.data.datasets import with_lead_in
+
+        return with_lead_in(self._pairs(progress), self.lead_in)
+
+    def _pairs(self, progress: "Stages") -> "list[Pair]":
         from qse.data.datasets import pair_folders
         from qse.evaluate.corpora import test_pairs
 
@@ -116,8 +135,9 @@ class _Source:
             raise UsageError(f"--dataset {self.dataset} takes no --noisy and no --clean")
         if self.data is None:
             raise UsageError(f"--dataset {self.dataset} needs --data DIR, the corpus' folder")
-        return test_pairs(self.dataset, self.data, sample_rate, partial(progress, "to 16 kHz"))
+        return test_pairs(self.dataset, self.data, self.sample_rate, partial(progress, "to 16 kHz"))
 
     def settings(self) -> dict[str, str]:
         """Return the options that are set, as text."""
-        return {key: str(value) for key, value in vars(self).items() if value}
+        folders = {"noisy": self.noisy, "clean": self.clean, "dataset": self.dataset, "data": self.data}
+        return {key: str(value) for key, value in folders.items() if value}

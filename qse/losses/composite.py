@@ -147,7 +147,7 @@ def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
         "stoi": round(0.4 * sample_rate),
         "noise_floor": at_16_khz * FRAME_LENGTH,
     }
-    return max(least.get(name, 1) for name in TERMS if getattr(config, name))
+    return max(least.get(name, at_16_khz) for name in TERMS if getattr(config, name))
 
 
 def _complex_l1(config: LossConfig, specs: tuple[Tensor, Tensor] | None, waveforms: dict[str, Any]) -> Tensor:

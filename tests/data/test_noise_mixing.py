@@ -39,7 +39,7 @@ def test_batch_depends_on_seed_rank_and_step_only():
     for one, other in zip(first.batch(7, 4, rank=1)[:2], again[:2], strict=True):
         assert torch.equal(one, other)
     others = first.batch(8, 4, rank=1), first.batch(7, 4, rank=0), mixer(everything, seed=6).batch(7, 4, rank=1)
-    assert all(not torch.equal(again[0], noisy) for noisy, _ in others)
+    assert all(not torch.equal(again[0], noisy) for noisy, *_ in others)
 
 
 def test_mixer_synthetic_noise_only():
