@@ -20,7 +20,6 @@ __all__ = [
 MODULES = {
     ".streaming": ["export_stream"],
     ".offline": ["export_offline"],
-    ".lowering": ["lower"],
-    ".real_form": ["adapt", "interleave", "register", "with_children", "with_real_children"],
+    ".lowering": ["adapt", "interleave", "lower", "register", "with_children", "with_real_children"],
 }
 __getattr__, __dir__ = lazily(__name__, MODULES, "train")

@@ -11,7 +11,9 @@ from ..errors import QseError
 from ..networks import Network
 from ..nn.declared import layer_name
 from . import real_attention, real_layers, real_offline, real_streaming  # noqa: F401  they register real forms
-from .real_form import CURE, real_form
+from .real_form import CURE, adapt, interleave, real_form, register, with_children, with_real_children
+
+__all__ = ["adapt", "interleave", "lower", "register", "with_children", "with_real_children"]
 
 
 @torch.no_grad()
