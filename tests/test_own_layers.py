@@ -105,6 +105,10 @@ def test_lower_refuses_a_layer_without_a_real_form_by_name():
         QseError, match=r"layer layer \(Undeclared\) has quaternion weights \(weight\) and no real form"
     ):
         lower(Small(SmallConfig(layer="undeclared")))
+    inner = streaming()
+    inner.bottleneck.blocks["block0"].attention = own_layers.Undeclared(4)
+    with pytest.raises(QseError, match=r"layer bottleneck.blocks.block0.attention \(Undeclared\) has quaternion"):
+        lower(inner)
     with pytest.raises(QseError, match=r"layer layer \(Flip\) cannot be exported.*declare quaternion_axis"):
         lower(Small(SmallConfig(layer="flip")))
 

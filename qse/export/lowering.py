@@ -11,7 +11,7 @@ from ..errors import QseError
 from ..networks import Network
 from ..nn.declared import layer_name
 from . import real_attention, real_layers, real_offline, real_streaming  # noqa: F401  they register real forms
-from .real_form import CURE, adapt, interleave, real_form, register, with_children, with_real_children
+from .real_form import CURE, NoRealForm, adapt, interleave, real_form, register, with_children, with_real_children
 
 __all__ = ["adapt", "interleave", "lower", "register", "with_children", "with_real_children"]
 
@@ -22,7 +22,12 @@ def lower(network: nn.Module) -> nn.Module:
 
     Raises QseError, which names the layer, for one that cannot be lowered.
     """
-    lowered = real_form(copy.deepcopy(network).eval())
+    consumed = copy.deepcopy(network).eval()
+    paths = {id(layer): path for path, layer in consumed.named_modules()}
+    try:
+        lowered = real_form(consumed)
+    except NoRealForm as error:
+        raise QseError(f"{layer_name(error.layer, paths[id(error.layer)])} {error.reason}") from error
     if isinstance(network, Network):
         _try(network, lowered)
     return lowered
@@ -31,8 +36,8 @@ def lower(network: nn.Module) -> nn.Module:
 def _try(network: Network, lowered: nn.Module) -> None:
     """Run the lowered network once. Raises QseError, which names the layer, where that fails."""
     hops = 1 if network.streams else 16
-    parameter = next(network.parameters())
-    audio = torch.zeros(1, hops * network.config.hop_length, dtype=parameter.dtype)
+    kind = next((parameter.dtype for parameter in network.parameters()), torch.float32)
+    audio = torch.zeros(1, hops * network.config.hop_length, dtype=kind)
     try:
         lowered(audio)
     except Exception as error:

@@ -62,10 +62,18 @@ def _entered(kind: type[nn.Module], lower: Lower | None, *, replaces: bool) -> A
     return enter if lower is None else enter(lower)
 
 
-def real_form(layer: nn.Module, path: str = "") -> nn.Module:
+class NoRealForm(QseError):
+    """A layer has quaternion weights and no real form. `layer` and `reason`, without the place of the layer."""
+
+    def __init__(self, layer: nn.Module, reason: str):
+        self.layer, self.reason = layer, reason
+        super().__init__(f"{layer_name(layer, '')} {reason}")
+
+
+def real_form(layer: nn.Module) -> nn.Module:
     """Return `layer` on real numbers, in eval mode; the layer is consumed, as its parts may be used in the result.
 
-    path: its place in the network, for messages. Raises QseError for a layer that cannot be lowered, by name.
+    Raises NoRealForm for a layer that cannot be lowered.
     """
     for kind in type(layer).__mro__:
         form = FORMS.get(kind)
@@ -74,11 +82,10 @@ def real_form(layer: nn.Module, path: str = "") -> nn.Module:
     axis = getattr(layer, "quaternion_axis", None)
     if axis is not None:
         return StreamOnQuaternions(layer, axis) if isinstance(layer, Stateful) else OnQuaternions(layer, axis)
-    weights = [weight.name for weight in weights_of_layer(layer, path)]
+    weights = ", ".join(weight.name for weight in weights_of_layer(layer))
     if weights:
-        where = layer_name(layer, path)
-        raise QseError(f"{where} has quaternion weights ({', '.join(weights)}) and no real form: {CURE}")
-    return with_real_children(layer, path)
+        raise NoRealForm(layer, f"has quaternion weights ({weights}) and no real form: {CURE}")
+    return with_real_children(layer)
 
 
 def _overrides(kind: type, base: type) -> bool:
@@ -87,11 +94,9 @@ def _overrides(kind: type, base: type) -> bool:
     return any(getattr(kind, name) is not vars(base)[name] for name in methods)
 
 
-def with_real_children(layer: Module, path: str = "") -> Module:
+def with_real_children(layer: Module) -> Module:
     """Replace every child by its real form."""
-    prefix = f"{path}." if path else ""
-    children = list(layer.named_children())
-    return with_children(layer, **{name: real_form(child, prefix + name) for name, child in children})
+    return with_children(layer, **{name: real_form(child) for name, child in layer.named_children()})
 
 
 def with_children(layer: Module, /, **children: nn.Module) -> Module:
