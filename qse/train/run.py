@@ -74,9 +74,12 @@ def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> No
 
 
 def _trained(network: Network, job: Job) -> Network:
-    """Return a network with the averaged weights of a run."""
-    tensors, _ = weights.load(weights_of(job.out))
+    """Return a copy of a network with the averaged weights of a run, or as it is where the run took no step."""
     trained = copy.deepcopy(network).cpu().requires_grad_(True)
+    path = weights_of(job.out)
+    if not path.is_file():
+        return trained.eval()
+    tensors, _ = weights.load(path)
     trained.load_state_dict(weights.averaged(tensors))
     return trained.eval()
 
