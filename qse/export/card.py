@@ -109,7 +109,7 @@ class Card:
         """Yield a sentence and the command that repeats the last run."""
         header, origin = self.header, self.header.get("origin")
         options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
-        command = f"qse train --config config.toml {options} --out RUN" + (f" --from {origin}" if origin else "")
+        command = f"qse train --recipe config.toml {options} --out RUN" + (f" --from {origin}" if origin else "")
         again = "Its last run" if origin or "mean_with" in header else "To train it again"
         again += ", which began with the release before this one" if origin == self.name else ""
         yield f"{again} (`config.toml` lies beside this card):"

@@ -70,7 +70,7 @@ def test_release_writes_the_best_average_and_its_card(finished_run, tmp_path):
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
     assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
     assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
-    assert "    qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n" in card
+    assert "    qse train --recipe config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n" in card
 
 
 def test_release_of_an_offline_network(training_audio, tmp_path, command):
