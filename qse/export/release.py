@@ -18,7 +18,7 @@ import torch
 from .. import __version__
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
-from ..networks import Network
+from ..networks import Network, weights
 from ..networks.streaming import StreamingEnhancer
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
@@ -74,7 +74,7 @@ def release(
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     if whole:
-        shutil.copyfile(run / CHECKPOINT, folder / CHECKPOINT)
+        _keep_checkpoint(run, folder)
         shutil.copyfile(run / CONFIG, folder / CONFIG)
     else:
         (folder / CHECKPOINT).unlink(missing_ok=True)  # of a former release
@@ -109,6 +109,13 @@ def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, 
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
     return network, header
+
+
+def _keep_checkpoint(run: Path, folder: Path) -> None:
+    """Copy the checkpoint of the last step without the states that streams carried, which are many times larger."""
+    tensors, header = weights.load(run / CHECKPOINT)
+    kept = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
+    checkpoint.save(folder / CHECKPOINT, kept, header)
 
 
 def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Network:
