@@ -139,17 +139,21 @@ def _ports(
     from qse.live.devices import refuse_feedback
     from qse.live.file_source import FileSource
     from qse.live.loudspeaker import Loudspeaker
-    from qse.live.microphone import Microphone
+    from qse.live.microphone import wait_for_microphone
     from qse.live.sound_system import sound_system
 
     file = FileSource(from_, block, paced, buffer) if from_ else None
     if file and not outputs:
         return None, file, []
     needed = system or sound_system(portaudio)
-    source = file or Microphone(needed, input, block, buffer)
+    source = file or wait_for_microphone(needed, input, block, buffer, _waiting)
     speakers = [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
     refuse_feedback(needed, source.devices, speakers)
     return needed, source, speakers
+
+
+def _waiting(reason: str) -> None:
+    say(f"qse: {reason}; waiting (Ctrl-C ends)")
 
 
 def _run(

@@ -29,9 +29,22 @@ class NoDevice(NoSound):
         super().__init__(f"no {what} is visible on this machine: {SERVER}")
 
 
+class NoMicrophone(NoSound):
+    """The default input is the monitor of an output: a sound server's stand-in where no microphone is connected."""
+
+    def __init__(self, stand_in: "Device"):
+        super().__init__(
+            f"no microphone is connected: the default input, {stand_in}, records what this machine plays; connect a"
+            " microphone, or name this input with --input"
+        )
+
+
 @dataclass(frozen=True)
 class Device:
-    """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds."""
+    """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds.
+
+    monitor: name of the output whose sound this input records; "": it records none.
+    """
 
     id: int
     name: str
@@ -40,6 +53,7 @@ class Device:
     inputs: int
     outputs: int
     default_for: tuple[str, ...]
+    monitor: str = ""
 
     def channels(self, kind: str) -> int:
         """Return the number of channels of a kind."""
@@ -69,6 +83,7 @@ def devices(sound: SoundSystem) -> list[Device]:
             entry["max_input_channels"],
             entry["max_output_channels"],
             tuple(kind for kind, default in defaults.items() if default == id),
+            entry.get("monitor") or "",
         )
         for id, entry in enumerate(sound.query_devices())
     ]
@@ -77,8 +92,9 @@ def devices(sound: SoundSystem) -> list[Device]:
 def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
     """Return the device with the id `wanted`, or whose "name (host)" contains it (any case); for None the default.
 
-    An equal name goes before one that contains `wanted`, and a device on the default device's host before others.
-    Raises NoSound, with the candidates, if none or several are left.
+    An equal name goes before one that contains `wanted`, a device on the default device's host before others, and an
+    input that records no output before a monitor. Raises NoSound, with the candidates, if none or several are left;
+    NoMicrophone where the default input is a monitor.
     """
     usable = [device for device in devices(sound) if device.channels(kind)]
     if not usable:
@@ -87,6 +103,8 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
         found = [device for device in usable if kind in device.default_for]
     else:
         found = _matches(usable, kind, wanted)
+    if wanted is None and kind == "input" and found and found[0].monitor:
+        raise NoMicrophone(found[0])
     if len(found) == 1:
         return found[0]
     reason = f"no {kind} device is marked as default" if wanted is None else f"{wanted!r} matches no {kind} device"
@@ -113,6 +131,7 @@ def _matches(usable: list[Device], kind: str, wanted: str) -> list[Device]:
     text = wanted.lower()
     found = [device for device in usable if device.name.lower() == text]
     found = found or [device for device in usable if text in f"{device.name} ({device.host})".lower()]
+    found = [device for device in found if not device.monitor] or found
     home = [device.host for device in usable if kind in device.default_for]
     near = [device for device in found if device.host in home]
     return near if len(near) == 1 else found
