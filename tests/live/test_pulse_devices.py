@@ -88,19 +88,29 @@ def test_live_list_shows_the_defaults_of_the_environment(server):
     assert "headset.monitor" in rows[3] and "(headset)" in rows[5]
 
 
-@pytest.mark.parametrize("options", [[], ["--input", "desk.monitor", "--output", "(desk)"]])
-def test_live_refuses_an_input_that_hears_its_output(server, options):
-    """Make the monitor of the default sink the default source, as a server does that has no microphone."""
-    server.pactl("set-default-source", "desk.monitor")
+def test_live_refuses_an_input_that_hears_its_output(server):
+    options = ["--input", "desk.monitor", "--output", "(desk)"]
     assert server.live(*options, virtual=False).wait(60) == 2
     assert "records what is played on" in server.said and "--input" in server.said
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+def test_live_waits_for_a_microphone(server, virtual):
+    """Make the monitor of the default sink the default source, as a server does that has no microphone."""
+    server.pactl("set-default-source", "desk.monitor")
+    process = server.live(virtual=virtual)
+    until(lambda: "no microphone is connected" in server.said, 30)
+    assert records_from(server) == []
+    server.pactl("set-default-source", "desk_mic")
+    until(lambda: records_from(server) == ["desk_mic"], 30)
+    assert process.poll() is None
 
 
 def test_live_stops_while_the_default_input_hears_its_output(server, live):
     """Make the monitor of the output the default source, as a server does whose only microphone vanished."""
     process = live()
     server.pactl("set-default-source", "desk.monitor")
-    until(lambda: "records what is played on" in server.said, 30)
+    until(lambda: "no microphone is connected" in server.said, 30)
     assert records_from(server) == []
     server.pactl("set-default-source", "desk_mic")
     until(lambda: "came back: 1" in server.said, 30)
