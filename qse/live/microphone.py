@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..audio.converter import Converter
 from ..audio.formats import Layout
-from .clock_drift import Converter
 from .ports import Port
 from .protocols import SoundSystem
 from .ring_buffer import RingBuffer, WakeSignal
