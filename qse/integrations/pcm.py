@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..live.clock_drift import Converter
+from ..audio.converter import Converter
 from ..runtime.attenuation import mixed, noisy_share
 from ..runtime.bands import BandModels
 from ..runtime.engine import Engine

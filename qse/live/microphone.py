@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..audio.converter import Converter
 from ..audio.formats import Layout
-from .clock_drift import Converter
 from .devices import NoMicrophone
 from .ports import Port
 from .protocols import SoundSystem
