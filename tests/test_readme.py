@@ -1,6 +1,7 @@
 """The README's program runs as it stands, and what it shows is true."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), 
 
 
 @pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
-def test_readme_program_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_readme_program_runs(tmp_path, monkeypatch):
+    (tmp_path / "assets").mkdir()
+    shutil.copy(ROOT / "assets/noisy.wav", tmp_path / "assets")  # the program writes a file beside it
+    monkeypatch.chdir(tmp_path)
     names: dict = {}
     for program in PROGRAMS:
         exec(program, names)
@@ -22,6 +25,7 @@ def test_readme_program_runs(monkeypatch):
     assert names["enhanced"].dtype == names["noisy"].dtype
     assert np.square(names["enhanced"]).mean() < np.square(names["noisy"]).mean()  # noise went
     assert len(names["block"]) == 480
+    assert names["target"].samefile("assets/noisy-enhanced.wav")
 
 
 def test_readme_links_exist():

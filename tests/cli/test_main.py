@@ -27,10 +27,15 @@ def test_main_offers_shell_completion(command):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="removes its working directory")
-def test_main_without_a_working_directory(tmp_path):
+def test_main_without_a_working_directory(tmp_path, models):
     (tmp_path / "gone").mkdir()
     code = "import os; os.rmdir(os.getcwd()); from qse_cli.main import main; main()"
     line = [sys.executable, "-c", code, "denoise", "a.wav"]
     done = subprocess.run(line, cwd=tmp_path / "gone", capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "working directory no longer exists" in done.stderr
+
+
+def test_main_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "qse", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"qse {qse.__version__}\n", "")
