@@ -35,7 +35,7 @@ def clean(
     format_: Annotated[
         str | None, typer.Option("--format", metavar="SUFFIX", help="Write wav, flac, ... [default: as the source]")
     ] = None,
-    model: Model = "live-base",
+    model: Model = "studio-base",
     band: Band = None,
     strength: Strength = None,
     threads: Annotated[

@@ -25,7 +25,7 @@ def denoise(
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="PATH", help="Output file or folder; - is stdout.")
     ] = None,
-    model: Model = "live-base",
+    model: Model = "studio-base",
     band: Band = None,
     strength: Strength = None,
     threads: Annotated[

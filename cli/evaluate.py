@@ -1,14 +1,19 @@
 """qse evaluate: score a model, utterance by utterance, in the paper's metrics."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from qse.errors import UsageError
 
 from . import bars
 
 if TYPE_CHECKING:
-    from qse.evaluate.evaluation import EvaluationResult
+    from qse.data.datasets import Pair, Stages
+    from qse.evaluate.systems import System
 
 
 def evaluate(
@@ -52,29 +57,87 @@ def evaluate(
     Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the noisy signals and
     the gain over them. An interrupted run continues where it stopped. The exit status is 1 if an utterance failed.
     """
-    from qse.evaluate.evaluation import EvaluationData, EvaluationRequest, run_evaluation
+    from qse.machine import cores
 
-    request = EvaluationRequest(
-        model,
-        EvaluationData(noisy, clean, dataset, data),
-        metrics=metrics,
-        out=out,
-        sample_rate=sample_rate,
-        jobs=jobs,
-        threads=threads,
-        groups=groups,
-        by=tuple(by or ()),
-        plot=plot,
-        lead_in=lead_in,
-    )
+    if (groups is None) != (not by):
+        raise UsageError("--groups FILE and --by COLUMN go together")
+    source = _Source(noisy, clean, dataset, data, sample_rate, lead_in)
+    options = {"metrics": metrics, "sample_rate": sample_rate, "jobs": jobs or cores()}
+    system = _system(model, threads, lead_in)
+    _evaluate(system, source, out or Path("runs", "evaluate", system.name), options, (groups, by or []), plot)
+
+
+def _system(model: str, threads: int, lead_in: int) -> "System":
+    from qse.evaluate.systems import find_system
+
+    system = find_system(model, threads)
+    if lead_in and not system.computes:
+        raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
+    return system
+
+
+def _evaluate(
+    system: "System",
+    source: "_Source",
+    out: Path,
+    options: dict[str, Any],
+    groups: tuple[Path | None, list[str]],
+    plot: bool,
+) -> None:
+    """Evaluate, write the tables, print them, and end with the exit status."""
+    from qse.evaluate.evaluation import evaluate, read_groups
+    from qse.extras import need
+
+    if plot:
+        need("matplotlib")
+    table, columns = groups
     with bars.progress() as progress:
-        result = run_evaluation(request, progress)
-    _report(result)
-    raise typer.Exit(bool(result.failed))
-
-
-def _report(result: "EvaluationResult") -> None:
-    typer.echo(result.text)
+        pairs = source.pairs(progress)
+        of_columns = read_groups(table, columns, pairs) if table else {}
+        advance = partial(progress, system.name)
+        result = evaluate(system, pairs, out, settings=source.settings(), progress=advance, **options)
+        text = result.write(of_columns)
+        if plot:
+            result.plot()
+    typer.echo(text)
     typer.echo(f"written to {result.folder}", err=True)
     for name, error in result.failed.items():
         typer.echo(f"qse: {name}: {error}", err=True)
+    raise typer.Exit(bool(result.failed))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The options that name the utterances: folders, or a corpus and its folder, and how they are read."""
+
+    noisy: Path | None
+    clean: Path | None
+    dataset: str | None
+    data: Path | None
+    sample_rate: int | None
+    lead_in: int
+
+    def pairs(self, progress: "Stages") -> "list[Pair]":
+        """Return the utterances, sorted by name. UsageError for options that are missing or exclude each other."""
+        from qse.data.datasets import with_lead_in
+
+        return with_lead_in(self._pairs(progress), self.lead_in)
+
+    def _pairs(self, progress: "Stages") -> "list[Pair]":
+        from qse.data.datasets import pair_folders
+        from qse.evaluate.corpora import test_pairs
+
+        if self.dataset is None:
+            if self.noisy is None or self.data:
+                raise UsageError("give the test data: --noisy DIR with or without --clean DIR, or --dataset and --data")
+            return pair_folders(self.noisy, self.clean)
+        if self.noisy or self.clean:
+            raise UsageError(f"--dataset {self.dataset} takes no --noisy and no --clean")
+        if self.data is None:
+            raise UsageError(f"--dataset {self.dataset} needs --data DIR, the corpus' folder")
+        return test_pairs(self.dataset, self.data, self.sample_rate, partial(progress, "to 16 kHz"))
+
+    def settings(self) -> dict[str, str]:
+        """Return the options that are set, as text."""
+        folders = {"noisy": self.noisy, "clean": self.clean, "dataset": self.dataset, "data": self.data}
+        return {key: str(value) for key, value in folders.items() if value}

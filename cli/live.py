@@ -62,7 +62,6 @@ def live(
     overwrite: Overwrite = False,
     blocksize: Blocksize = None,
     buffer: Buffer = 20.0,
-    cushion: Annotated[float | None, typer.Option(min=1, max=500, hidden=True)] = None,
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of the model.")] = 1,
     reconnect: Annotated[bool, typer.Option(help="Wait for a device that vanishes, and open it again.")] = True,
     plain: Annotated[bool, typer.Option("--plain", help="Print one line a second instead of a screen.")] = False,
@@ -89,7 +88,7 @@ def live(
 
     models = BandModels(model, band, threads, flush_to_zero=True)
     wide = models.at(WIDE_BAND).as_engine()
-    seconds = (buffer if cushion is None else cushion) / 1000  # --cushion is the former name
+    seconds = buffer / 1000
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
     outputs = _outputs(output, to, monitor)
     sound, source, speakers = _ports(input, from_, not fast, outputs, block, seconds, system, portaudio)

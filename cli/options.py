@@ -23,7 +23,7 @@ Strength = Annotated[
     typer.Option(min=0, metavar="DB", callback=number, help="Lower noise by DB at most. [default: no limit]"),
 ]
 
-RECIPE = typer.Option("--recipe", "--config", help="Recipe: its name, or a TOML file.")
+RECIPE = typer.Option("--recipe", help="Recipe: its name, or a TOML file.")
 SPEECH = typer.Option(help="Folder of clean speech, one sub-folder per speaker.")
 NOISE = typer.Option(help="Folder of noise, one sub-folder per class.")
 Change = Annotated[

@@ -1,7 +1,7 @@
 """qse: real-time speech enhancement with quaternion neural networks.
 
     qse.available()                                names of the trained models
-    qse.denoise(audio, sample_rate)                noisy array -> enhanced array of the same shape
+    qse.denoise(audio, sample_rate)                noisy array -> enhanced array of the same shape, by studio-base
     engine = qse.load("live-base")                 a model in memory, ready for any number of streams
     stream = qse.Stream(engine, blocksize=480)     block by block: stream.process(block), stream.latency
 

@@ -1,7 +1,4 @@
-"""Read configurations: frozen dataclasses in code, TOML on disk. An unknown key is an error that lists the known ones.
-
-Keys of earlier versions are translated where a file or a change is read, see migration.py.
-"""
+"""Read configurations: frozen dataclasses in code, TOML on disk. Unknown keys are refused; known ones are listed."""
 
 import copy
 import dataclasses
@@ -12,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import QseError
-from .migration import migrated
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -65,9 +61,9 @@ def numbers_in(value: Any) -> Iterator[float]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read the tables of a TOML file, old keys translated. Raises QseError when it is missing or not TOML."""
+    """Read the tables of a TOML file. Raises QseError when it is missing or not TOML."""
     try:
-        return migrated(tomllib.loads(path.read_text(encoding="utf-8")), f"{path}: ")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise QseError(f"{path}: cannot read the configuration ({error.strerror})") from error
     except (ValueError, RecursionError) as error:  # neither TOML nor UTF-8, or nested without end
@@ -75,7 +71,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def overridden(values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:
-    """Return a copy of `values` with "table.key=value" lines applied, old keys translated.
+    """Return a copy of `values` with "table.key=value" lines applied.
 
     A value is read as TOML; if that fails, as a string without quotes. Raises QseError for a line of another form.
     """
@@ -93,7 +89,7 @@ def overridden(values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:
 
 
 def _parsed(change: str, tables: list[str], key: str) -> dict[str, Any]:
-    """Return the nested tables that a "table.key=value" line stands for, its key and value translated."""
+    """Return the nested tables that a "table.key=value" line stands for."""
     _, equals, text = change.partition("=")
     if not equals or not key:
         raise QseError(f"--set {change!r}: write it as table.key=value")
@@ -103,7 +99,7 @@ def _parsed(change: str, tables: list[str], key: str) -> dict[str, Any]:
         found = {key: text.strip()}
     for table in reversed(tables):
         found = {table: found}
-    return migrated(found, f"--set {change}: ")
+    return found
 
 
 def _fitted(value: Any, default: Any, where: str) -> Any:

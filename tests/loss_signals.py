@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from qse.losses.pesq import pesq
+from qse.losses.pesq_loss import pesq
 from qse.losses.spectral import complex_l1, compressed_spectrum, multi_resolution_stft
-from qse.losses.stoi import stoi
+from qse.losses.stoi_loss import stoi
 from qse.losses.suppression import over_attenuation
 from qse.losses.waveform import rms, si_sdr, snr
 

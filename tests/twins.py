@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from qse.data.mix_config import MixConfig
+from qse.data.source import Batch
 from qse.errors import QseError
 from qse.losses.composite import LossConfig
 from qse.networks import build_network
@@ -54,16 +55,21 @@ class Reports:
         self.closed = True
 
 
-def batches(step: int, size: int = 4) -> tuple[Tensor, Tensor]:
+def batches(step: int, size: int = 4) -> Batch:
     """Noise, and what is to be made of it: (size, 6) each."""
     x = torch.randn(size, 6, generator=torch.Generator().manual_seed(step))
-    return x, x.flip(1)
+    return Batch(x, x.flip(1), 16000)
+
+
+def spoilt(batch: Batch) -> Batch:
+    """Return the batch without a number in it."""
+    return batch._replace(noisy=float("nan") * batch.noisy)
 
 
 def squared_error(
-    network: nn.Module, noisy: Tensor, clean: Tensor, carried: dict[str, Tensor]
+    network: nn.Module, batch: Batch, carried: dict[str, Tensor]
 ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-    error = (network(noisy) - clean).square().mean()
+    error = (network(batch.noisy) - batch.clean).square().mean()
     return error, {"error": error.detach()}, {}
 
 
@@ -72,7 +78,9 @@ def linear(rank: int, size: int) -> Trainer:
     torch.manual_seed(0)
 
     def source(step):
-        return tuple(x[rank * size :][:size] for x in batches(step, 8))
+        noisy, clean, rate = batches(step, 8)
+        mine = slice(rank * size, (rank + 1) * size)
+        return Batch(noisy[mine], clean[mine], rate)
 
     return Trainer(nn.Linear(6, 6), squared_error, source, replace(PLAN, clip_norm=1e9), CPU, rank)
 
@@ -83,10 +91,10 @@ def live(plan: TrainConfig, rank: int = 0) -> Trainer:
 
     def source(step):
         noisy = 0.1 * torch.randn(2, 640, generator=torch.Generator().manual_seed(100 * step + rank))
-        return noisy, 0.5 * noisy
+        return Batch(noisy, 0.5 * noisy, 16000)
 
-    def loss(network, noisy, clean, carried):
-        return squared_error(lambda x: network.enhance(x), noisy, clean, carried)
+    def loss(network, batch, carried):
+        return squared_error(lambda x: network.enhance(x), batch, carried)
 
     return Trainer(build_network(TINY), loss, source, plan, CPU, rank)
 
@@ -98,7 +106,7 @@ def carrying(rank: int = 0, done: int = 0, plan: TrainConfig | None = None) -> T
 
     def source(step):
         noisy = 0.1 * torch.randn(4, 640, generator=torch.Generator().manual_seed(100 * step + rank))
-        return noisy, 0.5 * noisy
+        return Batch(noisy, 0.5 * noisy, 16000)
 
     network = build_network(TINY)
     nn.init.normal_(network.decoder.head.weight, std=0.3)  # so that states matter
@@ -143,7 +151,7 @@ def work(rank: int, processes: int, folder: Path) -> None:
     terms = [run.step()[0]["loss"] for _ in range(2)]
     stops = [run.step(stop=rank == 1)[1], run.step()[1]]
     kept, source = copies(run.tensors()), run.batches
-    run.batches = lambda step: tuple(float("nan") * x for x in source(step)) if rank == 1 else source(step)
+    run.batches = lambda step: spoilt(source(step)) if rank == 1 else source(step)
     run.step()
     same(kept, copies(run.tensors()))
     findings = {"terms": terms, "stops": stops, "skipped": run.skipped, "samples": half.heard}

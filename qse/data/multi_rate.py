@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from .mix_config import MixConfig
 from .sampling import BatchRng
-from .source import Source
+from .source import Batch, BatchSource
 
 WIDE_BAND = 16000  # Hz
 HIGHEST_LOW_PASS = 7500.0  # Hz, of segments at 16 kHz
@@ -26,11 +25,11 @@ class MultiRateSource:
     All processes draw a batch of the same rate in the same step. `segments`: of an epoch, those of both sources.
     """
 
-    def __init__(self, full: Source, wide: Source, wide_share: float, seed: int):
+    def __init__(self, full: BatchSource, wide: BatchSource, wide_share: float, seed: int):
         self.full, self.wide, self.wide_share, self.seed = full, wide, wide_share, seed
         self.segments = full.segments + wide.segments
 
-    def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]:
-        """Return (noisy, clean) of batch `step` in process `rank`: float32 (size, samples), on the device."""
+    def batch(self, step: int, size: int, rank: int = 0) -> Batch:
+        """Return batch `step` in process `rank`, on the device."""
         chance = BatchRng(self.seed, RATES, step, torch.device("cpu")).uniform(0, 1, 1).item()
         return (self.wide if chance < self.wide_share else self.full).batch(step, size, rank)

@@ -23,6 +23,7 @@ from .mix_config import MixConfig
 from .noise_sources import NoiseSources
 from .room_simulation import rooms_of
 from .sampling import BatchRng, CorpusSampler
+from .source import Batch
 from .speech_source import SpeechSource
 from .variation import KNOTS
 
@@ -56,8 +57,8 @@ class NoiseMixer:
         self._noise = NoiseSources(config, speakers, noises, self.rooms)
 
     @torch.no_grad()
-    def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]:
-        """Return (noisy, clean) of batch `step` in process `rank`: float32 (size, samples), on the device, finite."""
+    def batch(self, step: int, size: int, rank: int = 0) -> Batch:
+        """Return batch `step` in process `rank`, on the device, finite."""
         config, rng = self.config, BatchRng(self.seed, rank, step, self.device)
         speakers = self._speakers.groups(rng, size)
         speech = self._speech.rows(rng, speakers)
@@ -72,7 +73,7 @@ class NoiseMixer:
         noisy = self._clip(rng, noisy, ~no_noise)
         noisy, clean = at_peak(noisy, clean, rng.draw(config.level, size))
         switched_on = self._switched_on(rng, size)
-        return noisy * switched_on, clean * switched_on
+        return Batch(noisy * switched_on, clean * switched_on, config.sample_rate)
 
     def _snr(self, rng: BatchRng, size: int) -> Tensor:
         snr = rng.draw(self.config.snr, size)

@@ -44,7 +44,8 @@ def write_pairs(
         for side in SIDES:
             (folder / side).mkdir(parents=True)
         for number in range(count):
-            pair = torch.cat(mixer.batch(number, 1))
+            noisy, clean, _ = mixer.batch(number, 1)
+            pair = torch.cat([noisy, clean])
             pair /= pair.abs().max().clamp_min(1.0)
             for side, audio in zip(SIDES, pair.numpy(), strict=True):
                 soundfile.write(folder / side / f"{number + 1:0{digits}}.flac", audio, mix.sample_rate, "PCM_16")

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from .corpus import Corpus
 from .sampling import BatchRng
+from .source import Batch
 
 ORDER = -1  # rank of the random numbers that order an epoch: no process has it
 
@@ -30,15 +31,15 @@ class PairedSegments:
         self.segments = len(noisy.lengths)
 
     @torch.no_grad()
-    def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]:
-        """Return (noisy, clean) of batch number `step` in process `rank`: float32 (size, samples), on the device."""
+    def batch(self, step: int, size: int, rank: int = 0) -> Batch:
+        """Return batch number `step` in process `rank`, on the device."""
         pairs = self._pairs(step, size, rank)
         length = self.noisy.lengths[pairs]
         skip = BatchRng(self.seed, rank, step, self.device).below((length - self.samples).clamp_min(0) + 1)
         place = torch.stack([self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)])
         start, length, position = place.to(self.device)
         noisy, clean = (c.excerpts(start, length, position, self.samples, fade=1) for c in (self.noisy, self.clean))
-        return noisy, clean
+        return Batch(noisy, clean, self.noisy.sample_rate)
 
     def _pairs(self, step: int, size: int, rank: int) -> Tensor:
         """Return the pairs of a batch, indices (size,): all processes share the order of an epoch."""

@@ -1,16 +1,35 @@
-"""Define the interface of the sources from which a training run draws its batches."""
+"""Define the batches of a training run, and the interface of the sources that they come from."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+import torch
 from torch import Tensor
 
 
-class Source(Protocol):
-    """Batches of segments: (noisy, clean), float32 (size, samples), a function of (step, size, rank) alone.
+class Batch(NamedTuple):
+    """Segments to train on: noisy and clean, float32 (size, samples), at `sample_rate` in Hz."""
+
+    noisy: Tensor
+    clean: Tensor
+    sample_rate: int
+
+    @property
+    def seconds(self) -> float:
+        """Return the duration of all items together."""
+        return self.noisy.shape[0] * self.noisy.shape[1] / self.sample_rate
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return the batch on a device."""
+        return Batch(self.noisy.to(device), self.clean.to(device), self.sample_rate)
+
+
+class BatchSource(Protocol):
+    """Batches of segments, a function of (step, size, rank) alone, so that a resumed run gets the same ones.
 
     segments: how many make an epoch.
     """
 
     segments: int
 
-    def batch(self, step: int, size: int, rank: int = 0) -> tuple[Tensor, Tensor]: ...
+    def batch(self, step: int, size: int, rank: int = 0) -> Batch:
+        """Return batch `step` of `size` items in process `rank`; processes must get different ones."""

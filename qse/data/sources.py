@@ -1,6 +1,6 @@
 """Open the sources of a run: folders of speech and noise, or an official corpus, for training and validation.
 
-A source has `segments`, the number of segments per epoch, and `batch`, which returns (noisy, clean) of a step.
+A source has `segments`, the number of segments per epoch, and `batch`, which returns the Batch of a step.
 datasets.py has the layouts of the official corpora.
 """
 
@@ -21,7 +21,7 @@ from .noise_mixing import NoiseMixer
 from .paired_segments import PairedSegments
 from .room_simulation import measured_bank
 from .sampling import BatchRng
-from .source import Source
+from .source import BatchSource
 
 HELD_OUT = 100  # training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
 LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_CUTOFF
@@ -36,7 +36,7 @@ def folders(
     device: torch.device,
     wide_share: float = 0.0,
     cache: Path | None = None,
-) -> Source:
+) -> BatchSource:
     """Return a source that reads folders of speech and noise into memory and mixes them.
 
     cache: a folder for decoded copies of the recordings, which are mapped from there instead of read into memory.
@@ -75,18 +75,19 @@ def _folder_corpus(folder: Path, name: str, sample_rate: int, least_cutoff: floa
     return cached_corpus(datasets.audio_files(folder), folder, copies, sample_rate, least_cutoff=least_cutoff)
 
 
-def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:
+def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> BatchSource:
     """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the length of segments."""
     pairs = datasets.with_copies(_split(data)[0], data)
     sides = ([pair.noisy for pair in pairs if pair.noisy], [pair.clean for pair in pairs if pair.clean])
-    noisy, clean = (Corpus.of(read_recordings(side, mix.sample_rate), [""] * len(pairs)) for side in sides)
+    rate = mix.sample_rate
+    noisy, clean = (Corpus.of(read_recordings(side, rate), [""] * len(pairs), rate) for side in sides)
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
         if one != other:
             raise QseError(f"{pair.noisy} has {one} samples and {pair.clean} {other}: a pair is of one length")
     return PairedSegments(noisy, clean, mix.samples, seed, device, processes)
 
 
-def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> Source:
+def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> BatchSource:
     """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the CPU."""
     speech, noise = _dns3_corpora(data, mix.sample_rate)
     responses = datasets.dns3(data).impulse_responses

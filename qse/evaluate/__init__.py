@@ -2,34 +2,33 @@
 
 score_pair(clean=, enhanced=, sample_rate=)   scores of one utterance in memory
 score(pairs, metrics=, jobs=)                 one row each for many; summary(rows): means with 95 % intervals
-evaluate(system, pairs, out, metrics=)        a system on a folder or corpus, resumable
-run_evaluation(EvaluationRequest(...))        the same with tables and plots, as `qse evaluate`
+evaluate(system, pairs, out, metrics=)        a model, network or function on files: an Evaluation, resumable
+add_metric(name, Metric(title, function))     a metric of one's own
 """
 
-from importlib import import_module
-from typing import Any
+from ..public_names import lazily
 
+__all__ = [
+    "METRICS",
+    "Evaluation",
+    "Metric",
+    "Pair",
+    "System",
+    "add_metric",
+    "evaluate",
+    "find_system",
+    "pair_folders",
+    "score",
+    "score_pair",
+    "summary",
+    "with_lead_in",
+]
 MODULES = {
-    "METRICS": ".metrics",
-    "EvaluationData": ".evaluation",
-    "EvaluationRequest": ".evaluation",
-    "evaluate": ".runner",
-    "find_system": ".systems",
-    "pair_folders": "..data.datasets",
-    "run_evaluation": ".evaluation",
-    "score": ".arrays",
-    "score_pair": ".metrics",
-    "summary": ".report",
+    ".metrics": ["METRICS", "Metric", "add_metric", "score_pair"],
+    ".evaluation": ["Evaluation", "evaluate"],
+    ".systems": ["System", "find_system"],
+    "..data.datasets": ["Pair", "pair_folders", "with_lead_in"],
+    ".arrays": ["score"],
+    ".report": ["summary"],
 }
-__all__ = list(MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in MODULES:
-        raise AttributeError(f"module 'qse.evaluate' has no attribute {name!r}")
-    return getattr(import_module(MODULES[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazily(__name__, MODULES)

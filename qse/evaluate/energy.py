@@ -1,4 +1,4 @@
-"""Compute energy ratios of one channel at any sample rate: SI-SDR, SNR in the upper band, noise reduction, speech loss.
+"""Compute energy ratios of one channel at any sample rate: SI-SDR, SNR in the upper band, attenuation, speech loss.
 
 X, Y, E are the STFTs of clean, noisy and enhanced (Hann window of 32 ms every 8 ms), N = Y - X that of the noise.
 Ratios in dB are limited to +-LIMIT, so that a mean over utterances stays finite.
@@ -13,6 +13,7 @@ WINDOW = 0.032  # seconds
 FRAMES_AT_ONCE = 1000  # frames in memory at a time
 UPPER_BAND = (8000.0, 20000.0)  # Hz: what a network for 16 kHz cannot produce
 NOISE_ONLY = -30.0  # dB: highest clean-to-noise ratio of a bin that counts as noise alone
+PAUSE = -45.0  # dB: highest level of a clean frame that counts as a pause, relative to the loudest frame
 SPEECH_DOMINATED = 10.0  # dB: lowest clean-to-noise ratio of a bin that counts as speech
 
 
@@ -67,6 +68,27 @@ def speech_loss(*, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, s
         bins = (x >= 10 ** (SPEECH_DOMINATED / 10) * n) & (x > 0)
         lost, total = lost + np.maximum(x - e, 0)[bins].sum(), total + x[bins].sum()
     return 100 * lost / total if total else np.nan
+
+
+def pause_attenuation(
+    *, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int
+) -> dict[str, float]:
+    """Return by how many dB `enhanced` is below `noisy` in pauses: in energy, and in the median frame.
+
+    A pause is a frame of 32 ms whose clean energy is at least 45 dB below that of the loudest frame. Frames in which
+    `noisy` is silent do not count; NaN if none is left. 0 for the noisy signal.
+    """
+    chunks = []
+    for spectra in power_spectra(sample_rate, clean, noisy, enhanced):
+        chunks.append([spectrum.sum(1) for spectrum in spectra])
+    x, y, e = (np.concatenate(levels) for levels in zip(*chunks, strict=True))
+    pauses = (x <= 10 ** (PAUSE / 10) * x.max()) & (y > 0)
+    before, after = y[pauses], e[pauses]
+    frames = [_decibels(*levels) for levels in zip(before, after, strict=True)]
+    return {
+        "pause_attenuation": _decibels(before.sum(), after.sum()),
+        "pause_attenuation_median": float(np.median(frames)) if frames else np.nan,
+    }
 
 
 def power_spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.ndarray]]:

@@ -1,192 +1,179 @@
-"""Run a complete evaluation: from a request to scores, tables and plots in a folder."""
+"""Evaluate a system on pairs of files: scores, tables with intervals, and plots, in memory or in a folder."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..audio.atomic_write import write_text
-from ..data.datasets import SAMPLE_RATE, TEST_SETS, Pair, Stages, pair_folders, voicebank_files, with_lead_in
+from ..data.datasets import SAMPLE_RATE, Pair, Progress
 from ..errors import QseError, UsageError
 from ..extras import need
 from ..machine import cores, processor
 from . import report
 from .metrics import METRICS, resolve
 from .reading import common_rate
-from .runner import evaluate
+from .runner import score_pairs
 from .store import Row
-from .systems import System, find_system
+from .systems import Process, System, as_system
 
-ORIGINALS: dict[str, Callable[[Path], list[Pair]]] = {  # corpora that come at 48 kHz, read without conversion
-    "voicebank": lambda folder: voicebank_files(folder, "test"),
-}
+Groups = Mapping[str, Mapping[str, str]]  # {column: {utterance: group}}
 
 
 @dataclass(frozen=True)
-class EvaluationData:
-    """Location of the utterances: folders `noisy` and, for references, `clean`; or a corpus and its folder."""
+class Evaluation:
+    """The scores of a system. rows: one per utterance; findings: means, intervals, gains, settings, as plain data.
 
-    noisy: Path | None = None
-    clean: Path | None = None
-    dataset: str | None = None
-    data: Path | None = None
-
-    def pairs(self, sample_rate: int | None = None, progress: Stages | None = None) -> list[Pair]:
-        """Return the utterances, sorted by name; those of a corpus as 16 kHz copies unless `sample_rate` is higher.
-
-        Raises UsageError for options that are missing or exclude each other.
-        """
-        if self.dataset is None:
-            if self.noisy is None or self.data:
-                raise UsageError("give the test data: --noisy DIR with or without --clean DIR, or --dataset and --data")
-            return pair_folders(self.noisy, self.clean)
-        if self.dataset not in TEST_SETS:
-            raise UsageError(f"no data set called {self.dataset}: there are {', '.join(TEST_SETS)}")
-        if self.data is None or self.noisy or self.clean:
-            raise UsageError(
-                f"--dataset {self.dataset} needs --data DIR, the corpus' folder, and no --noisy or --clean"
-            )
-        if sample_rate and sample_rate > SAMPLE_RATE:
-            if self.dataset not in ORIGINALS:
-                raise UsageError(f"{self.dataset} has {SAMPLE_RATE} Hz: leave out --sample-rate")
-            return ORIGINALS[self.dataset](self.data)
-        return TEST_SETS[self.dataset](self.data, partial(progress, "to 16 kHz") if progress else None)
-
-    def settings(self) -> dict[str, str]:
-        """Return the fields that are set, as text."""
-        fields = {"dataset": self.dataset, "data": self.data, "noisy": self.noisy, "clean": self.clean}
-        return {key: str(value) for key, value in fields.items() if value}
-
-
-@dataclass(frozen=True)
-class EvaluationRequest:
-    """Model, data and settings of an evaluation.
-
-    model: see `systems.find_system`. metrics: comma-separated names, or "all" that the data allow. out: folder for the
-    results; runs/evaluate/MODEL if None. sample_rate: rate of reading and of SI-SDR; None: that of the
-    files if it is the same for all, above 16 kHz, and the system's own, else 16 kHz. jobs: processes, one per core if
-    None. groups: tab-separated table whose first column names the utterance; by: its columns to group by. lead_in:
-    number of other utterances that the model processes before each one.
+    folder: where scores.csv is, None for an evaluation in memory.
     """
 
-    model: str
-    data: EvaluationData
-    metrics: str = "all"
-    out: Path | None = None
-    sample_rate: int | None = None
-    jobs: int | None = None
-    threads: int = 1
-    groups: Path | None = None
-    by: tuple[str, ...] = ()
-    plot: bool = False
-    lead_in: int = 0
+    system: System
+    pairs: list[Pair]
+    metrics: list[str]
+    sample_rate: int
+    rows: list[Row]
+    findings: dict[str, Any]
+    folder: Path | None = None
 
+    @property
+    def failed(self) -> dict[str, str]:
+        """Return {utterance: error} of those without scores."""
+        return self.findings["failed"]
 
-@dataclass(frozen=True)
-class EvaluationResult:
-    """The Markdown text of an evaluation, the folder that holds it, and {utterance: error}."""
+    @property
+    def means(self) -> dict[str, float]:
+        """Return {metric: mean over the utterances} of the enhanced signals."""
+        return {name: found["mean"] for name, found in self.findings["enhanced"].items()}
 
-    text: str
-    folder: Path
-    failed: dict[str, str]
+    def text(self, groups: Groups | None = None) -> str:
+        """Return Markdown tables: noisy, enhanced and gain, and one table by each column of `groups`."""
+        text = report.table(self.findings)
+        for column, group_of in (groups or {}).items():
+            text += "\n" + report.group_table(self.rows, dict(group_of), column)
+        return text
 
+    def write(self, groups: Groups | None = None) -> str:
+        """Write summary.md and summary.json to the folder; return the text of the former.
 
-def run_evaluation(request: EvaluationRequest, progress: Stages | None = None) -> EvaluationResult:
-    """Evaluate a system and write scores, summary and plots. Raises QseError if nothing can be evaluated."""
-    system = find_system(request.model, request.threads)
-    if request.lead_in and not system.computes:
-        raise UsageError(f"--lead-in needs a model that processes what comes before, not {request.model}")
-    pairs = with_lead_in(request.data.pairs(request.sample_rate, progress), request.lead_in)
-    rate = request.sample_rate or _own_rate(system, pairs)
-    system = system.at(rate)
-    metrics = choose_metrics(request.metrics, any(pair.clean for pair in pairs), rate)
-    if request.plot:
-        need("matplotlib")
-    groups = _read_groups(request, pairs)
-    out = request.out or Path("runs", "evaluate", system.name)
-    settings = _settings(request, system)
-    training = system.training()  # read now: the run may continue during the evaluation
-    jobs = cores() if request.jobs is None else request.jobs
-    advance = partial(progress, system.name) if progress else None
-    rows = evaluate(
-        system, pairs, out, metrics=metrics, sample_rate=rate, jobs=jobs, settings=settings, progress=advance
-    )
-    settings |= {"sample_rate": rate} if rate != SAMPLE_RATE else {}
-    found = report.findings(system.name, rows, {**settings, **training, "jobs": jobs, "machine": processor()})
-    text = _write(out, found, rows, groups)
-    if request.plot:
+        Raises QseError for an evaluation in memory.
+        """
+        if self.folder is None:
+            raise QseError("this evaluation is in memory: give evaluate a folder as out")
+        text = self.text(groups)
+        results = dict(self.findings)
+        for column, group_of in (groups or {}).items():
+            parts = report.grouped(self.rows, dict(group_of))
+            of_groups = {group: report.findings(self.system.name, part) for group, part in parts.items()}
+            results.setdefault("groups", {})[column] = of_groups
+        write_text(self.folder / "summary.md", text)
+        write_text(self.folder / "summary.json", json.dumps(results, indent=2) + "\n")
+        return text
+
+    def plot(self) -> None:
+        """Draw histograms and spectrograms into the folder. Raises QseError for an evaluation in memory."""
         from .report_plots import plot_report
 
-        plot_report(out, system, pairs, rows, metrics, rate)
-    return EvaluationResult(text, out, found["failed"])
+        if self.folder is None:
+            raise QseError("this evaluation is in memory: give evaluate a folder as out")
+        plot_report(self.folder, self.system, self.pairs, self.rows, self.metrics, self.sample_rate)
 
 
-def choose_metrics(metrics: str, has_clean: bool, sample_rate: int = SAMPLE_RATE) -> list[str]:
-    """Return the metrics of a comma-separated list, or of "all". UsageError for one that is unknown or not possible."""
+def evaluate(
+    system: "System | str | Path | Process | Any",
+    pairs: Iterable[Pair],
+    out: str | Path | None = None,
+    *,
+    metrics: str | Iterable[str] = "all",
+    sample_rate: int | None = None,
+    jobs: int | None = 0,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Score a system on pairs of noisy and clean files, each utterance enhanced once.
+
+    system: a name or path as for `find_system`; a network, such as one that is being trained; or a function of noisy
+    (samples,) and sample rate in Hz that returns enhanced (samples,).
+    pairs: see `pair_folders` and `with_lead_in`. out: folder; rows that it holds of an interrupted evaluation are not
+    computed again; None: in memory. metrics: names, comma-separated or as a list; "all" that the pairs allow.
+    sample_rate: rate of reading and of SI-SDR; None: that of the files if it is the same for all, above 16 kHz, and the
+    system's own, else 16 kHz. jobs: processes, 0: this one, None: one per core. settings: further words on what is
+    evaluated, which tell evaluations in one folder apart. progress: called with (utterances done, all).
+    Raises QseError if nothing can be evaluated; a failure with an utterance is in `failed`.
+    """
+    system, pairs = as_system(system), list(pairs)
+    if not pairs:
+        raise QseError("no pairs to evaluate: give at least one")
+    lead_in = max(len(pair.lead_in) for pair in pairs)
+    if lead_in and not system.computes:
+        raise UsageError(f"lead_in needs a model that processes what comes before, not {system.name}")
+    rate = sample_rate or own_rate(system, pairs)
+    system = system.at(rate)
+    names = choose_metrics(metrics, any(pair.clean for pair in pairs), rate)
+    described = {**(settings or {}), **_described(system, lead_in)}
+    training = system.training()  # read now: the run may continue during the evaluation
+    with ExitStack() as stack:
+        folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory()))
+        scored: Any = {"metrics": names, "sample_rate": rate, "jobs": jobs, "progress": progress}
+        rows = score_pairs(system, pairs, folder, settings=described, **scored)
+    shown = {**described, **training, "jobs": cores() if jobs is None else jobs, "machine": processor()}
+    shown |= {"sample_rate": rate} if rate != SAMPLE_RATE else {}
+    found = report.findings(system.name, rows, shown)
+    return Evaluation(system, pairs, names, rate, rows, found, Path(out) if out else None)
+
+
+def choose_metrics(metrics: str | Iterable[str], has_clean: bool, sample_rate: int = SAMPLE_RATE) -> list[str]:
+    """Return the metrics of a list of names, comma-separated or not, or of "all".
+
+    Raises UsageError for one that is unknown or not possible, MissingExtra where its package is missing.
+    """
     referenced = [name for name, metric in METRICS.items() if has_clean or not metric.needs_clean]
     possible = [name for name in referenced if METRICS[name].least_rate <= sample_rate]
-    if metrics == "all":
-        names = [name for name in possible if not METRICS[name].on_request]
-    else:
-        try:
-            names = resolve(name for name in metrics.split(",") if name.strip() or "," not in metrics)
-        except ValueError as reason:
-            raise UsageError(str(reason)) from reason
+    names = _resolved(metrics, possible)
     for name in names:
         if name not in referenced:
-            raise UsageError(f"{name} needs the clean files: give --clean DIR, or one of {', '.join(possible)}")
+            raise UsageError(f"{name} needs the clean files: give them, or choose from {', '.join(possible)}")
         if name not in possible:
             raise UsageError(f"{name} needs files at {METRICS[name].least_rate} Hz or more, not {sample_rate} Hz")
-    _check_packages(names)
+    for package in {METRICS[name].package for name in names} - {""}:
+        need(package)
     return names
 
 
-def _own_rate(system: System, pairs: list[Pair]) -> int:
+def own_rate(system: System, pairs: list[Pair]) -> int:
     """Return the rate of all files if it is above 16 kHz and the system supports it, else 16 kHz."""
     rate = common_rate(pairs)
     return rate if rate and rate > SAMPLE_RATE and system.supports(rate) else SAMPLE_RATE
 
 
-def _settings(request: EvaluationRequest, system: System) -> dict[str, Any]:
-    """Return the settings in which this evaluation may differ from another one in the same folder."""
-    place = system.name if system.baseline else str(system.path)
-    settings = {**request.data.settings(), "model": place, "threads": request.threads}
-    return settings | ({"lead_in": request.lead_in} if request.lead_in else {})
+def read_groups(table: Path, columns: Iterable[str], pairs: list[Pair]) -> dict[str, dict[str, str]]:
+    """Return {column: {utterance: group}} of a tab-separated table whose first column names the utterance.
 
-
-def _read_groups(request: EvaluationRequest, pairs: list[Pair]) -> dict[str, dict[str, str]]:
-    """Return {column: {utterance: group}}, empty without a table. UsageError if only one of the options is given."""
-    if request.groups is None and not request.by:
-        return {}
-    if request.groups is None or not request.by:
-        raise UsageError("--groups FILE and --by COLUMN go together")
-    groups = {column: report.read_groups(request.groups, column) for column in request.by}
-    if not {pair.name for pair in pairs} & set(groups[request.by[0]]):
-        raise QseError(f"{request.groups} names none of the utterances: they are called {pairs[0].name} and so on")
+    Raises QseError for a table that cannot be read, or that names none of the utterances.
+    """
+    groups = {column: report.read_groups(table, column) for column in columns}
+    named = {utterance for group_of in groups.values() for utterance in group_of}
+    if not {pair.name for pair in pairs} & named:
+        raise QseError(f"{table} names none of the utterances: they are called {pairs[0].name} and so on")
     return groups
 
 
-def _write(out: Path, found: dict[str, Any], rows: list[Row], groups: dict[str, dict[str, str]]) -> str:
-    """Write summary.md and summary.json; return the text of the former."""
-    text = report.table(found)
-    for column, group_of in groups.items():
-        text += "\n" + report.group_table(rows, group_of, column)
-        parts = report.grouped(rows, group_of)
-        results = {group: report.findings(found["system"], part) for group, part in parts.items()}
-        found.setdefault("groups", {})[column] = results
-    write_text(out / "summary.md", text)
-    write_text(out / "summary.json", json.dumps(found, indent=2) + "\n")
-    return text
+def _resolved(metrics: str | Iterable[str], possible: list[str]) -> list[str]:
+    if metrics == "all":
+        return [name for name in possible if not METRICS[name].on_request]
+    names: Iterable[str] = metrics
+    if isinstance(metrics, str):
+        names = [name for name in metrics.split(",") if name.strip() or "," not in metrics]
+    try:
+        return resolve(names)
+    except ValueError as reason:
+        raise UsageError(str(reason)) from reason
 
 
-def _check_packages(names: list[str]) -> None:
-    """Raise MissingExtra if the package of a metric is missing, before any work."""
-    composites = [name for name in METRICS if name.startswith(("csig", "cbak", "covl"))]
-    packages = {"pesq": ("pesq_wb", *composites), "pystoi": ("stoi", "estoi")}
-    for package, users in packages.items():
-        if set(users) & set(names):
-            need(package)
-    if any(name.startswith("dnsmos") for name in names):
-        need("speechmos.dnsmos")
+def _described(system: System, lead_in: int) -> dict[str, Any]:
+    """Return the settings of a system in which this evaluation may differ from another one in the same folder."""
+    place = str(system.path) if system.path != Path() else system.name
+    settings: dict[str, Any] = {"model": place, "threads": system.threads}
+    return settings | ({"lead_in": lead_in} if lead_in else {})

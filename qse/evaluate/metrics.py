@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .composite import composite, composite_scaled, segmental_snr
-from .energy import UPPER_BAND, band_snr, noise_reduction, si_sdr, speech_loss
+from .energy import UPPER_BAND, band_snr, noise_reduction, pause_attenuation, si_sdr, speech_loss
 from .mos import dnsmos
 from .perceptual import estoi, pesq_wb, stoi
 
@@ -31,7 +31,7 @@ class Metric:
     function: returns a number, or a dict of several columns that come from one pass over the audio.
     full_band: computed at the rate of the signals, which must be at least `least_rate`; else at 16 kHz.
     may_lack: NaN means that an utterance has no value; it is left out.
-    on_request: not part of "all".
+    on_request: not part of "all". package: that the function imports, of an extra.
     """
 
     title: str
@@ -43,28 +43,34 @@ class Metric:
     least_rate: int = SAMPLE_RATE
     may_lack: bool = False
     on_request: bool = False
+    package: str = ""
 
 
 METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, then others
-    "pesq_wb": Metric("PESQ", pesq_wb, 3),
-    "csig": Metric("CSIG", composite),
-    "cbak": Metric("CBAK", composite),
-    "covl": Metric("COVL", composite),
-    "stoi": Metric("STOI", stoi, 4),
+    "pesq_wb": Metric("PESQ", pesq_wb, 3, package="pesq"),
+    "csig": Metric("CSIG", composite, package="pesq"),
+    "cbak": Metric("CBAK", composite, package="pesq"),
+    "covl": Metric("COVL", composite, package="pesq"),
+    "stoi": Metric("STOI", stoi, 4, package="pystoi"),
     "si_sdr": Metric("SI-SDR dB", si_sdr, full_band=True),
-    "estoi": Metric("ESTOI", estoi, 4),
+    "estoi": Metric("ESTOI", estoi, 4, package="pystoi"),
     "segmental_snr": Metric("SegSNR dB", segmental_snr),
-    "dnsmos_ovrl": Metric("OVRL", dnsmos, needs_clean=False),
-    "dnsmos_sig": Metric("SIG", dnsmos, needs_clean=False),
-    "dnsmos_bak": Metric("BAK", dnsmos, needs_clean=False),
-    "dnsmos_p808": Metric("P.808", dnsmos, needs_clean=False),
+    "dnsmos_ovrl": Metric("OVRL", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
+    "dnsmos_sig": Metric("SIG", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
+    "dnsmos_bak": Metric("BAK", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
+    "dnsmos_p808": Metric("P.808", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
     "noise_reduction": Metric("noise reduction dB", noise_reduction, needs_noisy=True, full_band=True, may_lack=True),
     "speech_loss": Metric("speech loss %", speech_loss, needs_noisy=True, full_band=True, may_lack=True),
+    "pause_attenuation": Metric("pauses dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True),
+    "pause_attenuation_median": Metric(
+        "pauses, median dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True
+    ),
     "band_snr": Metric("8-20 kHz SNR dB", band_snr, full_band=True, least_rate=int(2 * UPPER_BAND[1]), may_lack=True),
-    "csig_scaled": Metric("CSIG, scaled WSS", composite_scaled, on_request=True),
-    "cbak_scaled": Metric("CBAK, scaled WSS", composite_scaled, on_request=True),
-    "covl_scaled": Metric("COVL, scaled WSS", composite_scaled, on_request=True),
+    "csig_scaled": Metric("CSIG, scaled WSS", composite_scaled, on_request=True, package="pesq"),
+    "cbak_scaled": Metric("CBAK, scaled WSS", composite_scaled, on_request=True, package="pesq"),
+    "covl_scaled": Metric("COVL, scaled WSS", composite_scaled, on_request=True, package="pesq"),
 }
+BUILT_IN = frozenset(METRICS)
 ALIASES: dict[str, tuple[str, ...]] = {
     "pesq": ("pesq_wb",),
     "wb_pesq": ("pesq_wb",),
@@ -73,6 +79,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "segsnr": ("segmental_snr",),
     "composite": ("csig", "cbak", "covl"),
     "composite_scaled": ("csig_scaled", "cbak_scaled", "covl_scaled"),
+    "pauses": ("pause_attenuation", "pause_attenuation_median"),
     "dnsmos": ("dnsmos_ovrl", "dnsmos_sig", "dnsmos_bak", "dnsmos_p808"),
     "ovrl": ("dnsmos_ovrl",),
     "sig": ("dnsmos_sig",),
@@ -81,11 +88,35 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 
 
+def add_metric(name: str, metric: Metric) -> None:
+    """Add a metric of one's own: `score_pair`, `score`, `evaluate` and their tables then know it by its name.
+
+    Its function has keyword arguments: those of `clean`, `enhanced` and `noisy` that the metric needs, float arrays
+    (samples,) of one length, and `sample_rate` in Hz. It returns a number. Raises ValueError for a name that cannot be
+    found again, or that another metric has.
+    """
+    if name != plain_name(name) or not name.isidentifier():
+        raise ValueError(f"metric {name!r}: its name must be of lower-case letters, digits and _")
+    if name in BUILT_IN or name in ALIASES:
+        raise ValueError(f"metric {name!r}: there is one of this name; choose another")
+    METRICS[name] = metric
+
+
+def own_metrics() -> dict[str, Metric]:
+    """Return the metrics that were added."""
+    return {name: metric for name, metric in METRICS.items() if name not in BUILT_IN}
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a metric as METRICS has it."""
+    return name.strip().lower().replace("-", "_").replace(".", "")
+
+
 def resolve(names: Iterable[str]) -> list[str]:
     """Return the names in METRICS for names and aliases in any case, with - or _. ValueError for an unknown one."""
     found: dict[str, None] = {}
     for name in names:
-        plain = name.strip().lower().replace("-", "_").replace(".", "")
+        plain = plain_name(name)
         if plain not in METRICS and plain not in ALIASES:
             close = get_close_matches(plain, [*METRICS, *ALIASES], 1)
             meant = f"did you mean {close[0]}? " if close else ""

@@ -13,7 +13,7 @@ from typing import Any
 from ..data.datasets import SAMPLE_RATE, Pair
 from ..extras import MissingExtra
 from ..machine import cores
-from .metrics import METRICS, resolve, score_pair
+from .metrics import METRICS, own_metrics, resolve, score_pair
 from .pool import spread
 from .reading import read_pair
 from .store import Row, Store
@@ -32,7 +32,12 @@ class Scorer:
     _enhance: Enhancer | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_enhance": None}  # another process opens the system for itself
+        return {**self.__dict__, "_enhance": None, "_own": own_metrics()}  # another process opens it for itself
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, metric in state.pop("_own").items():
+            METRICS.setdefault(name, metric)
+        self.__dict__.update(state)
 
     def open(self) -> Enhancer:
         """Return the system's function, opened once. QseError if it cannot be opened."""
@@ -61,7 +66,7 @@ class Scorer:
         return row
 
 
-def evaluate(
+def score_pairs(
     system: System,
     pairs: list[Pair],
     out: Path,

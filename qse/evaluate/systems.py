@@ -4,15 +4,17 @@ NoisySystem       no processing: the baseline that every other system is compare
 ModelSystem       an installed model's name, an exported .onnx file, or a folder with one
 CheckpointSystem  a folder with config.toml and weights, run by PyTorch: a training run, or a model before its export
 FolderSystem      the output of any other system: audio files named like the noisy ones
+FunctionSystem    a function of arrays, or a network in memory
 """
 
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
+from uuid import uuid4
 
 import numpy as np
 
@@ -172,9 +174,8 @@ class CheckpointSystem(_ComputingSystem):
             return network.at(sample_rate)
         except ValueError as error:
             rate = network.config.sample_rate
-            raise QseError(
-                f"{self.path} works at {rate} Hz, not at {sample_rate}: evaluate with --sample-rate {rate}"
-            ) from error
+            reason = f"works at {rate} Hz, not at {sample_rate}: evaluate with --sample-rate {rate}"
+            raise QseError(f"{self.path} {reason}") from error
 
     @property
     def _network(self) -> Any:
@@ -182,6 +183,53 @@ class CheckpointSystem(_ComputingSystem):
         from ..networks.weights import load_network
 
         return load_network(self.path / "config.toml", weights_of(self.path))[0]
+
+
+@dataclass(frozen=True)
+class FunctionSystem(_ComputingSystem):
+    """A function of noisy (samples,) and sample rate in Hz that returns enhanced (samples,)."""
+
+    function: Process = field(default=lambda noisy, rate: noisy)
+    token: str = field(default_factory=lambda: uuid4().hex)
+
+    def fingerprint(self) -> str:
+        """Return what no other function has: scores of an earlier evaluation are not those of this one."""
+        return self.token
+
+    def _process(self, sample_rate: int) -> Process:
+        return self.function
+
+
+class NetworkProcess:
+    """Enhance with a network in memory, in eval mode, as it is at every call."""
+
+    def __init__(self, network: Any):
+        self.network = network
+
+    def __call__(self, noisy: np.ndarray, sample_rate: int) -> np.ndarray:
+        torch = need("torch", "train")
+        network = self.network.at(sample_rate)
+        training = network.training
+        network.eval()
+        try:
+            with torch.no_grad():
+                return network.enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+        finally:
+            network.train(training)
+
+
+def as_system(system: Any, threads: int = 1) -> System:
+    """Return a system for a name, a path, a network in memory, a function, or a system. QseError for anything else."""
+    if isinstance(system, System):
+        return system
+    if isinstance(system, str | Path):
+        return find_system(str(system), threads)
+    if hasattr(system, "enhance") and hasattr(system, "at"):
+        return FunctionSystem(type(system).__name__, threads=threads, function=NetworkProcess(system))
+    if callable(system):
+        name = getattr(system, "__name__", type(system).__name__)
+        return FunctionSystem(name, threads=threads, function=system)
+    raise QseError(f"no system to evaluate: give a name, a path, a network or a function, not {system!r}")
 
 
 def find_system(name: str, threads: int = 1) -> System:

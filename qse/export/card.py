@@ -30,7 +30,7 @@ class Card:
     """Everything that a card is written from.
 
     header: that of the weights, as the trainer wrote it. costs: by the sample rate of the graph in Hz. scores: means
-    over validation pairs; empty: none are given.
+    over validation pairs; empty: none are given. hops: hops of the network in one step of a graph.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Card:
     costs: Mapping[int, Cost]
     options: CardOptions
     scores: Mapping[str, str | float] = field(default_factory=dict)
+    hops: int = 1
 
     def text(self) -> str:
         """Return the card as Markdown."""
@@ -90,8 +91,9 @@ class Card:
         if not self.network.streams:
             return "whole recordings"
         config = self.network.config
-        hop, overlap = (1000 * samples / config.sample_rate for samples in (config.hop_length, self.network.latency))
-        return f"{hop + overlap:g} ms (hop {hop:g} ms)"
+        hop = 1000 * self.hops * config.hop_length / config.sample_rate
+        lag = 1000 * self.network.latency / config.sample_rate
+        return f"{hop + lag:g} ms (hop {hop:g} ms)"
 
     def _training(self) -> str:
         header, origin = self.header, self.header.get("origin")  # hours of the origin are counted too
@@ -107,7 +109,7 @@ class Card:
         """Yield a sentence and the command that repeats the last run."""
         header, origin = self.header, self.header.get("origin")
         options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
-        command = f"qse train --config config.toml {options} --out RUN" + (f" --from {origin}" if origin else "")
+        command = f"qse train --recipe config.toml {options} --out RUN" + (f" --from {origin}" if origin else "")
         again = "Its last run" if origin or "mean_with" in header else "To train it again"
         again += ", which began with the release before this one" if origin == self.name else ""
         yield f"{again} (`config.toml` lies beside this card):"

@@ -97,6 +97,7 @@ class FactoredSynthesis(Stateful):
     def __init__(self, synthesis: Synthesis):
         super().__init__()
         n_fft, self.hop_length, self.overlap = synthesis.n_fft, synthesis.hop_length, synthesis.overlap
+        self.latency = self.overlap
         window = window_pair(n_fft, self.hop_length, self.overlap)[1]
         first, twiddle, second = factors(n_fft)
         re, im = second.T.chunk(2)  # of the places, to the four products before the twiddles

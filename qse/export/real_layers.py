@@ -10,13 +10,14 @@ from ..nn.batch_norm import QuaternionBatchNorm2d, fold_batch_norm
 from ..nn.conv import QuaternionConv2d
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm, QuaternionRMSNorm
-from ..nn.quaternion import real_matrix
-from ..nn.recurrent import QuaternionGRU, gate_matrix
+from ..nn.quaternion import gate_matrix, real_matrix
+from ..nn.real_head import RealHead
+from ..nn.recurrent import QuaternionGRU
 from ..nn.state import Stateful
-from .real_form import interleave, quaternions, real_form, reals, with_children
+from .real_form import adapt, interleave, quaternions, reals, register, with_children
 
 
-@real_form.register
+@register(QuaternionLinear)
 def real_linear(linear: QuaternionLinear) -> nn.Linear:
     """Return the real form of a linear layer: (..., C) -> (..., C')."""
     weight = interleave(interleave(real_matrix(linear.weight)), 1)
@@ -27,7 +28,7 @@ def real_linear(linear: QuaternionLinear) -> nn.Linear:
     return real
 
 
-@real_form.register
+@register(QuaternionConv2d)
 def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None) -> nn.Conv2d:
     """Return the real form of `conv`, and of `norm` after it if given: (B, C, T, F) -> (B, C', T', F')."""
     weight, bias = real_matrix(conv.weight), None if conv.bias is None else conv.bias.flatten()
@@ -36,7 +37,7 @@ def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None)
     return _conv(weight, bias, conv)
 
 
-@real_form.register
+@register(NormedConv)
 def _normed_conv(conv: NormedConv) -> nn.Conv2d:
     return _conv(*fold_batch_norm(real_matrix(conv.weight), None, conv.batch_norm), conv)
 
@@ -50,9 +51,15 @@ def _conv(weight: Tensor, bias: Tensor | None, conv: QuaternionConv2d | NormedCo
     return real
 
 
-@real_form.register
+@adapt(ConvUnit)
 def _unit(unit: ConvUnit) -> ConvUnit:
     return with_children(unit, conv=real_conv(unit.conv, unit.norm), norm=nn.Identity())
+
+
+@adapt(RealHead)
+def _head(head: RealHead) -> RealHead:
+    head.weight = nn.Parameter(interleave(head.weight, 1))
+    return head
 
 
 class RealLayerNorm(nn.Module):
@@ -117,6 +124,6 @@ def _by_gate(weight: Tensor | nn.Module) -> list[nn.Parameter]:
     return [nn.Parameter(interleave(interleave(gate), 1).T.contiguous()) for gate in gates]
 
 
-real_form.register(QuaternionLayerNorm, RealLayerNorm)
-real_form.register(QuaternionRMSNorm, RealRMSNorm)
-real_form.register(QuaternionGRU, RealGRU)
+register(QuaternionLayerNorm, RealLayerNorm)
+register(QuaternionRMSNorm, RealRMSNorm)
+register(QuaternionGRU, RealGRU)

@@ -4,16 +4,16 @@ from torch import nn
 
 from ..networks.offline import Decoder
 from ..nn.features import QuaternionFeatures
-from .real_form import interleave, real_form, with_real_children
+from .real_form import adapt, interleave, register, with_real_children
 
 
-@real_form.register
+@register(QuaternionFeatures)
 def _features(features: QuaternionFeatures) -> nn.Sequential:
     """Map one quaternion channel to four real ones: (B, 2, T, F) -> (B, 4, T, F)."""
     return nn.Sequential(features, nn.Flatten(1, 2))
 
 
-@real_form.register
+@adapt(Decoder)
 def _decoder(decoder: Decoder) -> Decoder:
     first = next(layer for layer in decoder.out if isinstance(layer, nn.Conv2d))  # on the components of quaternions
     first.weight = nn.Parameter(interleave(first.weight, 1))

@@ -10,9 +10,10 @@ from ..networks.bottleneck import DualPathBlock
 from ..networks.dense_block import CausalUnit
 from ..networks.streaming import Decoder, StreamingEnhancer
 from ..nn.band_split import BandMerge, BandSplit
+from ..nn.look_ahead import Delay
 from ..nn.state import Stateful, delay
 from .fourier import FactoredAnalysis, FactoredSynthesis
-from .real_form import interleave, real_form, with_children, with_real_children
+from .real_form import adapt, real_form, register, with_children, with_real_children
 from .real_layers import real_conv
 from .real_spectrum import RealFeatures, RealMask
 
@@ -62,11 +63,16 @@ class DelayedConv(Stateful):
         return self.act(newer + due), past
 
 
-real_form.register(BandSplit, RealBandSplit)
-real_form.register(CausalUnit, DelayedConv)
+@register(CausalUnit)
+def _causal_unit(unit: CausalUnit) -> nn.Module:
+    """Use two taps in time where the kernel has two frames; of others keep the convolution, its batch norm folded."""
+    if unit.conv.kernel[0] == 2:
+        return DelayedConv(unit)
+    conv = with_children(unit.conv, conv=real_conv(unit.conv.conv, unit.norm))
+    return with_children(unit, conv=conv, norm=nn.Identity())
 
 
-@real_form.register
+@adapt(BandMerge)
 def _band_merge(merge: BandMerge) -> BandMerge:
     """Apply the activation before the bins are reordered, where it fuses with the convolution."""
     for up in merge.ups:
@@ -74,26 +80,28 @@ def _band_merge(merge: BandMerge) -> BandMerge:
     return with_children(merge, act=nn.Identity())
 
 
-@real_form.register
+@adapt(DualPathBlock)
 def _block(block: DualPathBlock) -> DualPathBlock:
     if block.band is not None:
         block.band = nn.Parameter(block.band.mT.flatten(1))  # bands, C
     return with_real_children(block)
 
 
-@real_form.register
+@adapt(Decoder)
 def _decoder(decoder: Decoder) -> Decoder:
-    decoder.head.weight = nn.Parameter(interleave(decoder.head.weight, 1))
     decoder.head.get_parameter("bias")[1] += 1  # of 1 + o1 + i o2, see RealMask
     return with_real_children(decoder)
 
 
-@real_form.register
+@adapt(StreamingEnhancer)
 def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
     n_fft, (seen, _) = network.config.n_fft, network.encoder.split.receptive_fields()
     bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
+    network.encoder.add_module("split", RealBandSplit(network.encoder.split))
     synthesis = FactoredSynthesis(network.synthesis)
     synthesis.window *= 2  # of 2 sigmoid(o0), see RealMask
+    if network.delays:
+        network.delays["spec"] = Delay(network.bottleneck.look_ahead, dim=-4)  # B, T, R, 2, J, see FactoredAnalysis
     return with_children(
         network,
         analysis=FactoredAnalysis(network.analysis),

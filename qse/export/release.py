@@ -8,7 +8,8 @@ model-48k.onnx for audio above.
 
 import csv
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,13 +17,14 @@ import torch
 
 from .. import __version__
 from ..errors import QseError
-from ..model_folder import FULL_BAND_GRAPH, GRAPH, weights_of
-from ..networks import Network
+from ..model_folder import CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
+from ..networks import Network, weights
+from ..networks.streaming import StreamingEnhancer
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
 from ..runtime.zoo import WIDE_BAND, load, seal
 from ..train import checkpoint
-from ..train.recipe import read_config
+from ..train.recipe import read_config, write_config
 from ..train.validation import find_pairs, read_pairs, validate
 from .card import Card, CardOptions
 from .cost import Cost, measure
@@ -36,11 +38,16 @@ def release(
     options: CardOptions | None = None,
     others: Sequence[Path] = (),
     valid: Path | None = None,
+    look_ahead: int | None = None,
+    hops: int = 1,
 ) -> dict[int, Cost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was validated).
 
     others: runs that began with the same weights; the model is then the mean of all (Wortsman et al. 2022, "Model
     soups"). valid: pairs whose scores go into the card; None: the scores of the run's own validation do.
+    look_ahead: frames that the model looks ahead, at most those of the run's network; None: as many. A model that looks
+    less far ahead comes without a checkpoint, from which the run could not go on.
+    hops: hops of the network that the graphs of a streaming network take at once.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is `folder` itself,
     and if ONNX Runtime and torch disagree on the exported graph.
@@ -49,10 +56,13 @@ def release(
     options, name = options or CardOptions(), folder.resolve().name
     config = read_config(run / "config.toml")
     network, header = average(run, others)
+    whole = look_ahead is None or look_ahead == getattr(network.config, "look_ahead", 0)
+    if not whole:
+        network = _looking_ahead(network, run, look_ahead)
     # scored before any file is replaced, because scoring takes long and may fail
     scores = _scores(run, network, header, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
-    export = export_stream if network.streams else export_offline
+    export: Callable[..., None] = partial(export_stream, hops=hops) if network.streams else export_offline
     parts = at_its_rates(network)
     with TemporaryDirectory(dir=folder) as new:  # a failed export leaves all former graphs
         for file, part in parts.items():
@@ -63,10 +73,14 @@ def release(
         (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)  # of a former release, which had two graphs
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
-    shutil.copyfile(run / "checkpoint.safetensors", folder / "checkpoint.safetensors")
-    shutil.copyfile(run / "config.toml", folder / "config.toml")
+    if whole:
+        _keep_checkpoint(run, folder)
+        shutil.copyfile(run / CONFIG, folder / CONFIG)
+    else:
+        (folder / CHECKPOINT).unlink(missing_ok=True)  # of a former release
+        write_config(folder / CONFIG, config, network)
     costs = {part.config.sample_rate: measure(part, load(folder / file)) for file, part in parts.items()}
-    card = Card(name, network, config, header, costs, options, scores)
+    card = Card(name, network, config, header, costs, options, scores, hops)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
     return costs
 
@@ -95,6 +109,23 @@ def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, 
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
     return network, header
+
+
+def _keep_checkpoint(run: Path, folder: Path) -> None:
+    """Copy the checkpoint of the last step without the states that streams carried, which are many times larger."""
+    tensors, header = weights.load(run / CHECKPOINT)
+    kept = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
+    checkpoint.save(folder / CHECKPOINT, kept, header)
+
+
+def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Network:
+    """Return the network with less look-ahead. Raises QseError where it has none, or not so much."""
+    if not isinstance(network, StreamingEnhancer):
+        raise QseError(f"{run}: its network has no look-ahead to choose: leave look_ahead out")
+    try:
+        return network.at(network.config.sample_rate, look_ahead).eval()
+    except ValueError as error:
+        raise QseError(f"{run}: {error}") from error
 
 
 def _check(run: Path, folder: Path) -> None:

@@ -3,6 +3,9 @@
 The graph is one wave step: `audio` (1, hop_length) in, `enhanced` (1, hop_length) out, beside them every tensor of the
 state, `state.<path>` in and `next.<path>` out in the same order. The path names the layer in the module tree. Sample
 rate, hop, latency, name, version and licence are metadata.
+
+A graph may take several hops of the network at once: its own hop is then as many times longer, and delay lines and
+small operators cost less per second of audio. For recordings the longer hop costs nothing.
 """
 
 from pathlib import Path
@@ -32,32 +35,38 @@ class WaveStep(nn.Module):
         return enhanced, *flatten_state(after).values()
 
 
-def export_stream(network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
+def export_stream(
+    network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0", hops: int = 1
+) -> None:
     """Write the wave-step graph of `network` to `path`, replacing a file that is there.
 
+    hops: hops of the network in one step of the graph.
     Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX Runtime and torch
     differ by more than TOLERANCE.
     """
     if not network.streams:
         raise QseError(f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream")
+    metadata = metadata_of(network, name, version, licence)
+    metadata["hop_length"] = hops * network.config.hop_length
+    metadata["latency"] = network.latency
     publish(
         path,
-        lambda beside: _write(network, beside),
-        metadata_of(network, name, version, licence) | {"latency": network.latency},
+        lambda beside: _write(network, beside, hops),
+        metadata,
         lambda beside: disagreement(network, beside),
         TOLERANCE,
     )
 
 
 @torch.no_grad()
-def _write(network: Network, path: Path) -> None:
+def _write(network: Network, path: Path, hops: int) -> None:
     """Write the graph of the lowered network, without metadata."""
     import onnx
 
     from .simplify import simplify
 
     lowered = lower(network)
-    audio = torch.zeros(1, network.config.hop_length)
+    audio = torch.zeros(1, hops * network.config.hop_length)
     state = {key: torch.zeros_like(leaf) for key, leaf in flatten_state(lowered(audio)[1]).items()}
     to_onnx(
         WaveStep(lowered, list(state)).eval(),

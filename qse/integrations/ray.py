@@ -13,7 +13,7 @@ import numpy as np
 
 from ..runtime.bands import BandModels
 from ..runtime.denoise import denoise
-from ..runtime.zoo import DEFAULT_MODEL
+from ..runtime.zoo import RECORDING_MODEL
 
 Batch = dict[str, np.ndarray]
 
@@ -27,7 +27,7 @@ class Denoise:
 
     def __init__(
         self,
-        model: str | Path = DEFAULT_MODEL,
+        model: str | Path = RECORDING_MODEL,
         strength: float | None = None,
         audio: str = "audio",
         sample_rate: str | int = "sample_rate",

@@ -74,7 +74,7 @@ class Recorder:
                     file = file or self._open(native(self.path))
                     if (written := written + count) > self._layout.longest:
                         raise QseError(f"a {self._layout.format} file cannot be longer")
-                    file.write(np.clip(block[:count], -1, 1))
+                    file.write(block[:count])  # integer formats limit it to full scale
         except (soundfile.SoundFileError, AssertionError):
             state = "is not written any further" if file else "could not be created"
             kept = " What was written so far is kept" if file else ""

@@ -18,10 +18,17 @@ from torch import Tensor
 
 from ..config import require_positive
 from .full_band import WIDE_BAND, high_band_snr, to_wide_band
-from .pesq import pesq
-from .spectral import complex_l1, compressed_spectrum, multi_resolution_stft, spectrum_l1
-from .stoi import stoi
-from .suppression import noise_floor, over_attenuation
+from .pesq_loss import N_FFT as PESQ_FRAME
+from .pesq_loss import pesq
+from .spectral import (
+    RESOLUTIONS,
+    complex_l1,
+    compressed_spectrum,
+    multi_resolution_stft,
+    spectrum_l1,
+)
+from .stoi_loss import stoi
+from .suppression import FRAME_LENGTH, noise_floor, over_attenuation
 from .waveform import rms, si_sdr, snr
 
 TERMS = (
@@ -124,6 +131,23 @@ def composite(
         }
         total = sum((getattr(config, name) * value for name, value in values.items()), start=clean.new_zeros(()))
     return total, {name: value.detach() for name, value in values.items()}
+
+
+def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
+    """Return how many samples a segment needs: whole frames of every term, and of stoi 0.4 s, its 30 frames."""
+    ratio = sample_rate / WIDE_BAND
+    own_stft = round(ratio * config.n_fft) // 2 + 1  # the ends are reflected by half a window
+    at_16_khz = max(1, sample_rate // WIDE_BAND)
+    least = {
+        "mrstft": max(win_length for *_, win_length in RESOLUTIONS) // 2 + 1,
+        "complex_l1": 1 if config.needs_specs else own_stft,
+        "compressed": own_stft,
+        "over_attenuation": own_stft,
+        "pesq": at_16_khz * (PESQ_FRAME // 2 + 1),
+        "stoi": round(0.4 * sample_rate),
+        "noise_floor": at_16_khz * FRAME_LENGTH,
+    }
+    return max(least.get(name, at_16_khz) for name in TERMS if getattr(config, name))
 
 
 def _complex_l1(config: LossConfig, specs: tuple[Tensor, Tensor] | None, waveforms: dict[str, Any]) -> Tensor:

@@ -1,18 +1,39 @@
-"""Networks by name: the registry of architectures, building from a table."""
+"""Networks by name: the registry of architectures, building from a table.
+
+StreamingEnhancer   the product; StreamingConfig holds its sizes
+StreamingNetwork    base of networks of one's own that enhance hop by hop; Network: of others
+build_network       network of a `[model]` table; network_name: the name under which it is found
+"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from ..config import build
 from ..errors import QseError
-from ..migration import migrated
+from ..references import find_named, reference_to
 from . import offline
+from .bottleneck import DualPathBlock
 from .conformer import ConformerConfig, RealOffline
-from .network import Network
+from .network import Network, StreamingNetwork
 from .offline import QuaternionOffline
 from .streaming import StreamingConfig, StreamingEnhancer
 
-NETWORKS: dict[str, tuple[type, Callable[[Any], Network]]] = {
+__all__ = [
+    "NETWORKS",
+    "DualPathBlock",
+    "Network",
+    "QuaternionOffline",
+    "StreamingConfig",
+    "StreamingEnhancer",
+    "StreamingNetwork",
+    "build_network",
+    "network_name",
+]
+
+Architecture = tuple[type, Callable[[Any], Network]]  # the config, and the network that is built from it
+
+NETWORKS: dict[str, Architecture] = {
     "streaming": (StreamingConfig, StreamingEnhancer),
     "qconformer": (offline.QuaternionConformerConfig, QuaternionOffline),
     "qconformer-hamilton": (offline.QuaternionConformerHamiltonConfig, QuaternionOffline),
@@ -27,16 +48,38 @@ NETWORKS: dict[str, tuple[type, Callable[[Any], Network]]] = {
 def build_network(model: Mapping[str, Any]) -> Network:
     """Build the network of a `[model]` table: `network` names the architecture, the other keys are its config.
 
+    A name is one of NETWORKS, or "package.module:Class" of a `Network` that declares its `config_type`.
     Raises QseError for an unknown network or key, and for sizes that do not fit together.
     """
     if not isinstance(model, Mapping):
         raise QseError(f"model = {model!r}: expected a table, with network and the keys of its config")
-    values = migrated({"model": model})["model"]
+    values = dict(model)
     name = values.pop("network", None)
-    if name not in NETWORKS:
-        raise QseError(f"unknown network {name!r}; there are {', '.join(NETWORKS)}")
-    config, network = NETWORKS[name]
+    config, network = _architecture(name)
     try:
         return network(build(config, values, f"network {name}: "))
     except ValueError as error:
         raise QseError(f"network {name}: {error}") from error
+
+
+def network_name(network: Network) -> str:
+    """Return the name by which `build_network` finds the architecture of a network again."""
+    for name, (config, kind) in NETWORKS.items():
+        if type(network.config) is config and type(network) is kind:
+            return name
+    return reference_to(type(network))
+
+
+def _architecture(name: Any) -> Architecture:
+    """Return config and network of a name. Raises QseError for one that is unknown, or no network."""
+    try:
+        found = find_named(name, NETWORKS, "network")
+    except ValueError as error:
+        raise QseError(str(error)) from error
+    if isinstance(found, tuple):
+        return found
+    if not (isinstance(found, type) and issubclass(found, Network)):
+        raise QseError(f"network {name}: derive it from qse.networks.StreamingNetwork")
+    if not is_dataclass(found.config_type):
+        raise QseError(f"network {name}: set config_type to the frozen dataclass that it is built from")
+    return found.config_type, found

@@ -5,6 +5,7 @@ Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 
 
 import copy
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,8 +14,8 @@ from ..nn.layout import to_features, to_tokens
 from ..nn.linear import QuaternionLinear
 from ..nn.look_ahead import LookAhead
 from ..nn.norm import QuaternionLayerNorm
-from ..nn.state import State, Stateful
-from .time_mixers import BAND_ATTENTION, TIME_MIXERS
+from ..nn.state import State, Stateful, delay
+from .time_mixers import find_band_attention, find_time_mixer
 
 BRANCHES = {  # branches that can be pruned, and the parts of each
     "attention": ("norm_attention", "band", "attention"),
@@ -27,7 +28,8 @@ LAST = ("attention.out.", "time_out.", "feed.2.")  # the last layer of each bran
 class DualPathBlock(Stateful):
     """Apply attention over bands, a time mixer and a feed-forward layer, each pre-norm, residual, and prunable.
 
-    (B, T, F, 4, C) -> (B, T, F, 4, C). State: the time mixer's, for the GRU (B * F, 4, C); {} without one.
+    (B, T, F, 4, C) -> (B, T, F, 4, C), as many frames late as the time mixer looks ahead. State: the time mixer's, for
+    the GRU (B * F, 4, C); {} without one; of one that looks ahead {"time": its state, "delay": (B, frames, F, 4, C)}.
     """
 
     def __init__(
@@ -45,9 +47,11 @@ class DualPathBlock(Stateful):
         super().__init__()
         self.band = nn.Parameter(0.02 * torch.randn(bands, 4, channels))
         self.norm_attention = QuaternionLayerNorm(channels)
-        self.attention = BAND_ATTENTION[attention](channels, heads, qk_norm)
+        self.attention = find_band_attention(attention)(channels, heads, qk_norm)
         self.norm_time = QuaternionLayerNorm(channels)
-        self.time = TIME_MIXERS[time_mixer](bands, channels, heads, window)
+        mixer = find_time_mixer(time_mixer)
+        self.time = mixer.of_sizes(bands=bands, channels=channels, heads=heads, window=window)
+        self.frames_ahead = self.time.look_ahead
         self.time_out = QuaternionLinear(channels, channels)
         self.norm_feed = QuaternionLayerNorm(channels)
         self.feed = nn.Sequential(
@@ -64,13 +68,29 @@ class DualPathBlock(Stateful):
         if self.attention is not None:
             y = (self.norm_attention(x) + self.band[: x.shape[2]]).flatten(0, 1)  # B T, F, 4, C
             x = x + self.attention(y).unflatten(0, batch)
-        if self.time is not None:
-            y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
-            y, state = self.time(y, state)
-            x = x + self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2)
+        after: State = {}
+        if self.time is not None and self.frames_ahead:
+            x, after = self._mix_ahead(x, state or {})
+        elif self.time is not None:
+            y, after = self._mixed(x, state)
+            x = x + y
         if self.feed is not None:
             x = x + self.feed(self.norm_feed(x))
-        return x, {} if self.time is None else state
+        return x, after
+
+    def _mixed(self, x: Tensor, state: State | None) -> tuple[Tensor, State]:
+        y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
+        y, state = self.time(y, state)
+        return self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2), state
+
+    def _mix_ahead(self, x: Tensor, state: Any) -> tuple[Tensor, State]:
+        """Add what a mixer that looks ahead puts out to the frame that it belongs to."""
+        y, mixer = self._mixed(x, state.get("time"))
+        waiting = state.get("delay")
+        if waiting is None:
+            waiting = x.new_zeros(x.shape[0], self.frames_ahead, *x.shape[2:])
+        x, waiting = delay(x, waiting, dim=1)
+        return x + y, {"time": mixer, "delay": waiting}
 
     def pruned_parts(self) -> list[str]:
         """Return the names of all parts that are pruned."""
@@ -90,6 +110,8 @@ class Bottleneck(Stateful):
     State: `{layer: its state}`.
     """
 
+    blocks: Any
+
     def __init__(self, blocks: Iterable[DualPathBlock], look_ahead: Mapping[int, LookAhead] | None = None):
         """`look_ahead`: layers by the number of the block behind them."""
         super().__init__()
@@ -106,16 +128,11 @@ class Bottleneck(Stateful):
             x, after[name] = block(x, state.get(name))
         return to_features(x), after
 
-    @property
-    def look_ahead(self) -> int:  # type: ignore[override]
-        """Return the sum of what the layers look ahead, in frames."""
-        return sum(layer.look_ahead for layer in self.blocks.values())
-
     def at(self, look_ahead: Mapping[int, int]) -> "Bottleneck":
         """Return the same layers, shared, with other look-aheads in frames by block; 0 leaves a layer out."""
         blocks = nn.ModuleDict()
         for name, layer in self.blocks.items():
-            if not isinstance(layer, LookAhead):
+            if not name.startswith("ahead"):
                 blocks[name] = layer
             elif frames := look_ahead[int(name.removeprefix("ahead"))]:
                 blocks[name] = layer.at(frames)

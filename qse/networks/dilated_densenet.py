@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from ..nn.batch_norm import fold_batch_norm
 from ..nn.conv_gradient import conv2d
+from ..nn.declared import FEATURES
 from ..nn.init import quaternion_init_
 from ..nn.layout import join, to_features, to_tokens
 from ..nn.quaternion import real_matrix
@@ -42,6 +43,9 @@ class NormedConv(nn.Module):
 
     In eval mode the norm is folded into the kernel.
     """
+
+    quaternion_weights = ("weight",)
+    quaternion_axis = FEATURES
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel: tuple[int, int], dilation: int = 1, stride: int = 1

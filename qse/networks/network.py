@@ -1,22 +1,30 @@
 """Define the interface of a speech enhancement network for training, validation, evaluation and export."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..nn.state import Stateful, stateful_layers
 
 
 class Network(nn.Module, ABC):
-    """A speech enhancement network, waveform to waveform; StreamingEnhancer and Offline are the two kinds.
+    """A speech enhancement network, waveform to waveform; StreamingNetwork and Offline are the two kinds.
 
+    A network of one's own is named in a configuration as "package.module:Class". It is built as Class(config), where
+    `config_type` is the class of its config, a frozen dataclass.
     config: the frozen dataclass that it was built from, with `sample_rate` (Hz) and `hop_length` (samples).
     streams: it is called as `network(audio, state=None) -> (enhanced, state)` with whole hops of audio (B, N). A
         network that does not stream is called as `network(audio) -> enhanced`, with the whole signal.
     latency: samples by which the output of a streaming network lags behind its input, besides the hop.
+    has_spec: it returns the spec that its mask makes, by `with_spec`, and computes that of a signal by `analysis`.
     """
 
+    config_type: ClassVar[type[Any] | None] = None
     config: Any
     streams = False
+    has_spec = False
 
     @property
     def latency(self) -> int:
@@ -31,3 +39,25 @@ class Network(nn.Module, ABC):
     @abstractmethod
     def enhance(self, noisy: Tensor) -> Tensor:
         """Enhance whole signals (B, N) -> (B, N), aligned with the input: no latency."""
+
+
+class StreamingNetwork(Network, Stateful):
+    """A network that enhances hop by hop: `network(audio, state=None) -> (enhanced, state)`, audio (B, T * hop_length).
+
+    Its latency is the sum of what its layers declare; where they are not in series, it overrides `latency`.
+    """
+
+    streams = True
+
+    @property  # type: ignore[misc]
+    def latency(self) -> int:
+        """Return the samples from an input sample to the same moment in the output, fed hop by hop."""
+        samples = sum(layer.latency for layer in stateful_layers(self))
+        return samples + self.look_ahead * self.config.hop_length
+
+    def enhance(self, noisy: Tensor) -> Tensor:
+        """Enhance whole signals (B, N) -> (B, N): as a stream from the zero state, without its latency."""
+        samples, latency = noisy.shape[1], self.latency
+        silence = latency + -(samples + latency) % self.config.hop_length
+        enhanced, _ = self(F.pad(noisy, (0, silence)))
+        return enhanced[:, latency : latency + samples]

@@ -108,6 +108,8 @@ class QuaternionDenseConfig(QuaternionConformerConfig):
 class Offline(Network):
     """Enhance whole signals: (B, N) samples -> (B, N), aligned; `core` maps spec to spec, (B, 2, T, F)."""
 
+    has_spec = True
+
     def __init__(self, config: OfflineConfig, core: nn.Module):
         super().__init__()
         self.config, self.core = config, core

@@ -8,105 +8,26 @@ frequencies, wide ones above. The decoder's last layer merges the bands to singl
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ..config import require_positive
-from ..nn.band_split import BandMerge, BandSplit, ranges_below
+from ..nn.band_split import BandMerge, BandSplit
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import join
 from ..nn.look_ahead import Delay, LookAhead
 from ..nn.mask import MagnitudePhaseMask
+from ..nn.real_head import RealHead
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
 from .algebra import convert_
 from .bottleneck import BRANCHES, Bottleneck, DualPathBlock
 from .dense_block import CausalUnit, ConvUnit, DenseBlock
-from .network import Network
-from .time_mixers import BAND_ATTENTION, TIME_MIXERS
+from .network import StreamingNetwork
+from .streaming_config import StreamingConfig
 
 REFERENCE_RATE = 16000  # Hz: at other rates the features are scaled to the magnitudes of this one
-
-
-@dataclass(frozen=True)
-class StreamingConfig:
-    """Sizes of a `StreamingEnhancer`. Channels are counted in quaternions; a quaternion is four real channels."""
-
-    sample_rate: int = 16000
-    n_fft: int = 512
-    hop_length: int = 160
-    overlap: int = 0  # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
-    ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))  # (bins, bins per band), from low to high
-    power: float = 0.3
-    channels: tuple[int, int, int] = (8, 12, 16)
-    growth: int = 4
-    dilations: tuple[int, ...] = (1, 2, 4)
-    blocks: int = 2
-    heads: int = 4
-    attention: str = "shared"  # across bands; or hamilton, or none
-    qk_norm: bool = False
-    time_mixer: tuple[str, ...] = ("gru",)  # of all blocks, or of each: names in TIME_MIXERS
-    pruned: tuple[str, ...] = ()  # branches to leave out: "block1.attention", "block2.time", "block2.feed"
-    window: int = 100  # frames that attention over time, or the token, looks back over
-    look_ahead: int = 0  # frames
-    look_ahead_blocks: tuple[int, ...] = (2,)  # in front of which layers look ahead, each an equal part of the frames
-    algebra: str = "quaternion"  # or real, or phm
-    phm_n: int = 4
-
-    def __post_init__(self) -> None:
-        require_positive(
-            self, "sample_rate", "n_fft", "hop_length", "ranges", "channels", "growth", "dilations", "heads", "window"
-        )
-        if len(self.channels) != 3 or self.channels[0] < 2:
-            raise ValueError(f"channels {self.channels}: three numbers, the first of them 2 or more")
-        if not 0 < self.power <= 1:
-            raise ValueError(f"power {self.power}: above 0 and at most 1")
-        if self.blocks < 0:
-            raise ValueError(f"blocks {self.blocks}: 0 or more")
-        if self.n_fft % 2:
-            raise ValueError(f"n_fft {self.n_fft}: an even number")
-        if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
-            raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
-        if any(bins % (4 * width) for bins, width in self.ranges):
-            raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
-        if len(self.time_mixer) not in (1, self.blocks) or not TIME_MIXERS.keys() >= set(self.time_mixer):
-            names = ", ".join(TIME_MIXERS)
-            raise ValueError(f"time_mixer {list(self.time_mixer)}: a list of one, or one per block, of {names}")
-        if self.attention not in BAND_ATTENTION:
-            raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(BAND_ATTENTION)}")
-        if self.look_ahead < 0:
-            raise ValueError(f"look_ahead {self.look_ahead}: 0 frames or more")
-        if self.look_ahead and not set(range(self.blocks)) >= set(self.look_ahead_blocks):
-            raise ValueError(f"look_ahead_blocks {list(self.look_ahead_blocks)}: there are blocks 0 to {self.blocks - 1}")
-        branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
-        if unknown := set(self.pruned) - set(branches):
-            raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
-
-    def look_ahead_of_blocks(self) -> dict[int, int]:
-        """Return the look-ahead in frames of the layer in front of each of `look_ahead_blocks`; later ones have more."""
-        layers = len(self.look_ahead_blocks)
-        return {block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)}
-
-    def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingConfig":
-        """Return the same windows in seconds at a lower sample rate, without the bands above half of it.
-
-        look_ahead: frames, at most those of this configuration; None: as many.
-        Raises ValueError for a higher rate or look-ahead, and where windows or bands are no whole numbers.
-        """
-        if look_ahead is None:
-            look_ahead = self.look_ahead
-        if not 0 <= look_ahead <= self.look_ahead:
-            raise ValueError(f"look_ahead {look_ahead}: the network looks at most {self.look_ahead} frames ahead")
-        sizes = {name: getattr(self, name) * sample_rate for name in ("n_fft", "hop_length", "overlap")}
-        if sample_rate > self.sample_rate or any(size % self.sample_rate for size in sizes.values()):
-            raise ValueError(f"sample_rate {sample_rate}: not a rate of a network for {self.sample_rate} Hz")
-        sizes = {name: size // self.sample_rate for name, size in sizes.items()}
-        ranges = ranges_below(self.ranges, sizes["n_fft"] // 2)
-        return replace(self, sample_rate=sample_rate, look_ahead=look_ahead, ranges=ranges, **sizes)
 
 
 class Fuse(ConvUnit):
@@ -148,7 +69,7 @@ class Decoder(Stateful):
         self.up1, self.fuse0 = FrequencyUpsample(c1, c0), Fuse(c0)
         self.dense = DenseBlock(c0, config.growth, config.dilations[::-1])
         self.join = BandMerge(c0, c0 // 2, config.ranges)
-        self.head = nn.Conv2d(4 * (c0 // 2), 3, (1, 3), padding=(0, 1))
+        self.head = RealHead(c0 // 2, 3, (1, 3))
         nn.init.normal_(self.head.weight, std=0.01)
         nn.init.zeros_(self.head.get_parameter("bias"))
 
@@ -157,16 +78,16 @@ class Decoder(Stateful):
         y = self.fuse1(self.up2(x2), x1)
         y = self.fuse0(self.up1(y), x0)
         y, dense = self.dense(y, (state or {}).get("dense"))
-        return self.head(self.join(y).flatten(1, -3)), {"dense": dense}
+        return self.head(self.join(y)), {"dense": dense}
 
 
-class StreamingEnhancer(Network, Stateful):
+class StreamingEnhancer(StreamingNetwork):
     """Enhance (B, T * hop_length) samples -> (B, T * hop_length) samples, `latency` samples later.
 
     One set of weights serves every sample rate with the same bin spacing in Hz and hop in seconds: see `at`.
     """
 
-    streams = True
+    config_type = StreamingConfig
 
     def __init__(self, config: StreamingConfig):
         super().__init__()
@@ -184,8 +105,9 @@ class StreamingEnhancer(Network, Stateful):
         self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
         self.features = QuaternionFeatures(config.power, config.n_fft // 2, REFERENCE_RATE / config.sample_rate)
         self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
-        waiting = ("spec", "skip0", "skip1") if config.look_ahead else ()
-        self.delays = nn.ModuleDict({name: Delay(config.look_ahead) for name in waiting})
+        ahead = self.bottleneck.look_ahead
+        waiting = ("spec", "skip0", "skip1") if ahead else ()
+        self.delays = nn.ModuleDict({name: Delay(ahead) for name in waiting})
 
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingEnhancer":
         """Return this network at a lower sample rate, or with less look-ahead: the same weights, shared.
@@ -205,18 +127,6 @@ class StreamingEnhancer(Network, Stateful):
         )
         network._set(config)
         return network
-
-    @property
-    def latency(self) -> int:
-        """Return the samples from an input sample to the same moment in the output, fed hop by hop."""
-        return self.synthesis.overlap + self.bottleneck.look_ahead * self.config.hop_length
-
-    def enhance(self, noisy: Tensor) -> Tensor:
-        """Enhance whole signals (B, N) -> (B, N): as a stream from the zero state, without its latency."""
-        samples, latency = noisy.shape[1], self.latency
-        silence = latency + -(samples + latency) % self.config.hop_length
-        enhanced, _ = self(F.pad(noisy, (0, silence)))
-        return enhanced[:, latency : latency + samples]
 
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state, after = state or {}, {}

@@ -1,7 +1,7 @@
 """Find time mixers and band attention of the streaming bottleneck by their names in a configuration.
 
-A time mixer maps (B * bands, T, 4, C) to the same shape, the bands of a frame adjacent in the batch; band attention
-maps (B * T, bands, 4, C) to the same shape.
+Names are those of the tables below, or "package.module:Class" for a class of one's own: a `TimeMixer`, or for
+attention an nn.Module that is built from (channels, heads, qk_norm) and maps (B * T, bands, 4, C) to the same shape.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,17 @@ from ..nn.research.hamilton_stream import CausalHamiltonAttention
 from ..nn.research.lru import QuaternionLRU
 from ..nn.research.ssm import QuaternionSSM
 from ..nn.research.token import GlobalToken
-from ..nn.state import Stateful
+from ..nn.time_mixer import TimeMixer
+from ..references import find_named
 
-TIME_MIXERS: dict[str, Callable[[int, int, int, int], Stateful]] = {  # of bands, channels, heads, window
-    "gru": lambda bands, channels, heads, window: QuaternionGRU(channels, channels),
-    "rnn": lambda bands, channels, heads, window: QuaternionRNN(channels, channels),
-    "lstm": lambda bands, channels, heads, window: QuaternionLSTM(channels, channels),
-    "attention": lambda bands, channels, heads, window: CausalSharedScoreAttention(channels, heads, window),
-    "hamilton": lambda bands, channels, heads, window: CausalHamiltonAttention(channels, heads, window),
-    "ssm": lambda bands, channels, heads, window: QuaternionSSM(channels),
-    "lru": lambda bands, channels, heads, window: QuaternionLRU(channels),
+TIME_MIXERS: dict[str, type[TimeMixer]] = {
+    "gru": QuaternionGRU,
+    "rnn": QuaternionRNN,
+    "lstm": QuaternionLSTM,
+    "attention": CausalSharedScoreAttention,
+    "hamilton": CausalHamiltonAttention,
+    "ssm": QuaternionSSM,
+    "lru": QuaternionLRU,
     "token": GlobalToken,
 }
 
@@ -47,3 +48,16 @@ BAND_ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {  # of chann
     "hamilton": HamiltonAttention,
     "none": NoAttention,
 }
+
+
+def find_time_mixer(name: str) -> type[TimeMixer]:
+    """Return the class of a time mixer. ValueError for an unknown name, or a class that is no TimeMixer."""
+    found = find_named(name, TIME_MIXERS, "time_mixer")
+    if not (isinstance(found, type) and issubclass(found, TimeMixer)):
+        raise ValueError(f"time_mixer {name!r}: derive it from qse.nn.TimeMixer")
+    return found
+
+
+def find_band_attention(name: str) -> Callable[[int, int, bool], nn.Module]:
+    """Return the constructor of an attention across bands. ValueError for an unknown name."""
+    return find_named(name, BAND_ATTENTION, "attention")

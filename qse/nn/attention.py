@@ -5,14 +5,17 @@ One real score per pair of tokens, Re(q (x) k*) / sqrt(4 d), serves all four com
 part is the dot product in R^(4d) (Eqs. 5-7, 10), a head is one call of scaled dot-product attention.
 """
 
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .declared import TOKENS
 from .layout import moved
 from .linear import QuaternionLinear
 from .norm import QuaternionRMSNorm
-from .state import Stateful
+from .time_mixer import TimeMixer
 
 FEW_TOKENS = 64  # e.g. the bands of a frame; see attend
 FRAMES_AT_ONCE = 128  # so that the memory of scores over time grows linearly with the length of a recording
@@ -34,6 +37,10 @@ class Projections(nn.Module):
         qkv = self.linear(x).unflatten(-1, (3, self.heads, -1))  # N, L, 4, 3, H, d
         q, k, v = moved(qkv, (3, 0, 4, 1, 2, 5))  # each N, H, L, 4, d
         return self.norm_q(q).flatten(-2), self.norm_k(k).flatten(-2), v.flatten(-2)
+
+    def score_weights(self) -> dict[str, int]:
+        """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
+        return {"norm_q.gain": 1} if self.qk_norm else {"linear.weight": 3, "linear.bias": 3}  # Q, then K and V
 
 
 def merge_heads(x: Tensor) -> Tensor:
@@ -58,6 +65,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: f
 class SharedScoreAttention(nn.Module):
     """Attend from every token to all tokens: (N, L, 4, C) -> (N, L, 4, C); no state."""
 
+    quaternion_axis = TOKENS
+
     def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()
         self.project = Projections(channels, heads, qk_norm)
@@ -67,12 +76,14 @@ class SharedScoreAttention(nn.Module):
         return self.out(merge_heads(attend(*self.project(x))))
 
 
-class CausalSharedScoreAttention(Stateful):
+class CausalSharedScoreAttention(TimeMixer):
     """Attend from a frame to itself and the `window` - 1 frames before it: (N, T, 4, C) -> (N, T, 4, C).
 
     Positions are relative: a learned bias per head and distance. State: `keys` and `values` (N, H, window - 1, 4d) of
     the last frames, and `valid` (N, window - 1), 1 for a frame of the input, 0 before the beginning.
     """
+
+    not_widened = ("bias",)  # a longer window is not more channels
 
     def __init__(self, channels: int, heads: int, window: int, qk_norm: bool = True):
         super().__init__()
@@ -80,6 +91,10 @@ class CausalSharedScoreAttention(Stateful):
         self.project = Projections(channels, heads, qk_norm)
         self.out = QuaternionLinear(channels, channels)
         self.bias = nn.Parameter(torch.zeros(heads, window))  # by distance 0 .. window - 1
+
+    @classmethod
+    def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
+        return cls(channels, heads, window)
 
     def forward(self, x: Tensor, past: dict[str, Tensor] | None = None) -> tuple[Tensor, dict[str, Tensor]]:
         outputs, past = [], past or {}

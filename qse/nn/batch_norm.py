@@ -7,9 +7,13 @@ In eval mode a batch norm is a fixed scale and shift per channel, so it can be f
 import torch
 from torch import Tensor, nn
 
+from .declared import FEATURES
+
 
 class QuaternionBatchNorm2d(nn.BatchNorm2d):
     """Normalise each component of each channel of (B, 4, C, T, F); in eval mode by running statistics."""
+
+    quaternion_axis = FEATURES
 
     def __init__(self, channels: int):
         super().__init__(4 * channels)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .conv_gradient import conv2d
+from .declared import FEATURES
 from .init import quaternion_init_
 from .layout import is_channels_innermost, join, to_features
 from .quaternion import real_matrix
@@ -16,6 +17,9 @@ from .state import Stateful
 
 class QuaternionConv2d(nn.Module):
     """Convolve (B, 4, C, T, F) -> (B, 4, C', T', F'), zero-padded by `padding` (time, frequency); no state."""
+
+    quaternion_weights = ("weight",)
+    quaternion_axis = FEATURES
 
     def __init__(
         self,
@@ -57,7 +61,7 @@ class CausalConv2d(Stateful):
         bias: bool = True,
     ):
         super().__init__()
-        self.history = (kernel[0] - 1) * dilation
+        self.kernel, self.history = kernel, (kernel[0] - 1) * dilation
         self.conv = QuaternionConv2d(
             in_channels,
             out_channels,
@@ -70,9 +74,9 @@ class CausalConv2d(Stateful):
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if past is None:
-            past = x.new_zeros(*x.shape[:3], self.history, x.shape[4])
+            past = x.new_zeros(*x.shape[:-2], self.history, x.shape[-1])
         x = join([past, x], -2)
-        return self.conv(x), x[:, :, :, x.shape[3] - self.history :]
+        return self.conv(x), x[..., x.shape[-2] - self.history :, :]
 
 
 class FrequencyUpsample(nn.Module):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from .attention import attend, merge_heads
 from .conv import QuaternionConv2d
+from .declared import TOKENS
 from .linear import QuaternionLinear
 from .norm import QuaternionRMSNorm
 
@@ -15,11 +16,13 @@ from .norm import QuaternionRMSNorm
 class ConvolutionAttention(nn.Module):
     """Attend by real dot products of Q, K and V from a convolution over `kernel` tokens: (N, L, 4, C) -> same."""
 
+    quaternion_axis = TOKENS
+
     def __init__(self, channels: int, heads: int, qk_norm: bool = True, kernel: int = 3):
         super().__init__()
         if channels % heads:
             raise ValueError(f"{heads} heads do not divide {channels} quaternion channels")
-        self.heads = heads
+        self.heads, self.qk_norm = heads, qk_norm
         self.project = QuaternionConv2d(channels, 3 * channels, (kernel, 1), padding=(kernel // 2, 0))
         self.norm_q = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
         self.norm_k = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
@@ -30,3 +33,7 @@ class ConvolutionAttention(nn.Module):
         q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 5, 1, 4)  # each N, H, L, 4, d
         q, k = self.norm_q(q), self.norm_k(k)
         return self.out(merge_heads(attend(q.flatten(-2), k.flatten(-2), v.flatten(-2))))
+
+    def score_weights(self) -> dict[str, int]:
+        """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
+        return {"norm_q.gain": 1} if self.qk_norm else {"project.weight": 3, "project.bias": 3}  # Q, then K and V

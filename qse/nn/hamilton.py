@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import Projections, attend, merge_heads
+from .declared import TOKENS
 from .linear import QuaternionLinear
 from .quaternion import PART, SIGN
 
@@ -49,6 +50,8 @@ def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 class HamiltonAttention(nn.Module):
     """Attend from every token to all tokens with separate weights per component: (N, L, 4, C) -> (N, L, 4, C)."""
+
+    quaternion_axis = TOKENS
 
     def __init__(self, channels: int, heads: int, qk_norm: bool = True):
         super().__init__()

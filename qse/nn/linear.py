@@ -4,12 +4,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .declared import TOKENS
 from .init import quaternion_init_
 from .quaternion import real_matrix
 
 
 class QuaternionLinear(nn.Module):
     """Compute y = x (x) W + b: (..., 4, in_channels) -> (..., 4, out_channels); channels are counted in quaternions."""
+
+    quaternion_weights = ("weight",)
+    quaternion_axis = TOKENS
 
     def __init__(self, in_channels: int, out_channels: int, bias: bool = True):
         super().__init__()

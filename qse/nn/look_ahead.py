@@ -16,17 +16,24 @@ from .state import Stateful, delay
 
 
 class Delay(Stateful):
-    """Delay features (..., T, F) by `frames`, at least 1. State: the last frames, (..., frames, F)."""
+    """Delay a signal by `frames`, at least 1, along its axis of time: by default (..., T, F).
 
-    def __init__(self, frames: int):
+    State: the last frames, in the shape of the signal.
+    """
+
+    def __init__(self, frames: int, dim: int = -2):
+        """`dim`: the axis of time, counted from the end."""
         super().__init__()
         self.frames = frames
+        self.dim = dim
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if past is None:
-            past = x.new_zeros(*x.shape[:-2], self.frames, x.shape[-1])
+            shape = list(x.shape)
+            shape[self.dim] = self.frames
+            past = x.new_zeros(shape)
         if not is_channels_innermost(x):
-            return delay(x, past, dim=x.ndim - 2)
+            return delay(x, past, dim=x.ndim + self.dim)
         y, past = delay(to_tokens(x), to_tokens(past), dim=1)
         return to_features(y), to_features(past)
 
@@ -47,10 +54,7 @@ class LookAhead(Stateful):
         self.look_ahead = frames
         self.norm = QuaternionLayerNorm(channels)
         self.taps = nn.ModuleDict(
-            {
-                str(ahead): QuaternionLinear(channels, 2 * channels, bias=ahead == 0)
-                for ahead in tap_positions(frames)
-            }
+            {str(ahead): QuaternionLinear(channels, 2 * channels, bias=ahead == 0) for ahead in tap_positions(frames)}
         )
         self.act = nn.SiLU()
         self.out = QuaternionLinear(2 * channels, channels)

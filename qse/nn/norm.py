@@ -7,12 +7,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .declared import TOKENS
+
 
 class QuaternionRMSNorm(nn.Module):
     """Divide every quaternion of (..., 4, C) by its RMS over components and scale it by a real gain per channel.
 
     Orientation is kept, the modulus becomes 2 |gain| (main paper, Eqs. 17-18).
     """
+
+    quaternion_axis = TOKENS
 
     def __init__(self, channels: int, eps: float = 1e-6):
         super().__init__()
@@ -29,6 +33,8 @@ class QuaternionLayerNorm(nn.Module):
 
     Gain is one real number per channel, bias one quaternion; one scale serves all components, so orientation is kept.
     """
+
+    quaternion_axis = TOKENS
 
     def __init__(self, channels: int, eps: float = 1e-5):
         super().__init__()

@@ -66,6 +66,15 @@ def real_matrix(weight: Tensor | nn.Module) -> Tensor:
     return weight() if isinstance(weight, nn.Module) else hamilton_matrix(weight)
 
 
+def gate_matrix(weight: Tensor | nn.Module) -> Tensor:
+    """Expand (gates, 4, out, in) to (gates * 4 out, 4 in); a module of another algebra returns its own matrix."""
+    if isinstance(weight, nn.Module):
+        return weight()
+    gates, _, out, _ = weight.shape
+    real = hamilton_matrix(weight.transpose(0, 1).flatten(1, 2))  # 4 * gates * out, 4 in
+    return real.view(4, gates, out, -1).transpose(0, 1).reshape(gates * 4 * out, -1)
+
+
 @lru_cache
 @torch.inference_mode(False)
 def _cached_basis(device: torch.device, dtype: torch.dtype) -> Tensor:

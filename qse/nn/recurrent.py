@@ -4,21 +4,25 @@ x (N, T, 4, C): N independent sequences of T frames. The GRU's gates act on each
 quaternion (by analogy with the RNN of Parcollet et al., "Quaternion Recurrent Neural Networks", section 2.3).
 """
 
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 
 from .gru import gru
 from .init import quaternion_init_
-from .quaternion import hamilton_matrix
-from .state import Stateful
+from .quaternion import gate_matrix
+from .time_mixer import TimeMixer
 
 
-class QuaternionGRU(Stateful):
+class QuaternionGRU(TimeMixer):
     """Apply a GRU along time: (N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions (N, 4, H).
 
     r = sigma(x (x) W_r + h (x) U_r + b_r),  z = sigma(x (x) W_z + h (x) U_z + b_z),
     n = tanh(x (x) W_n + b_n + r * (h (x) U_n + c_n)),  h' = (1 - z) * n + z * h.
     """
+
+    quaternion_gates = ("weight_input", "weight_hidden")
 
     def __init__(self, in_channels: int, channels: int):
         super().__init__()
@@ -28,6 +32,10 @@ class QuaternionGRU(Stateful):
         self.bias_hidden = nn.Parameter(torch.zeros(3, 4, channels))
         for gate in (*self.weight_input, *self.weight_hidden):
             quaternion_init_(gate)
+
+    @classmethod
+    def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
+        return cls(channels, channels)
 
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if hidden is None:
@@ -43,12 +51,3 @@ class QuaternionGRU(Stateful):
             else:  # with biases, 1 layer, no dropout, one direction, batch first
                 y, after = torch.gru(x, hidden[None], weights, True, 1, 0.0, self.training, False, True)
         return y.unflatten(-1, (4, -1)), after[0].unflatten(-1, (4, -1))
-
-
-def gate_matrix(weight: Tensor | nn.Module) -> Tensor:
-    """Expand (gates, 4, out, in) to (gates * 4 out, 4 in); a module of another algebra returns its own matrix."""
-    if isinstance(weight, nn.Module):
-        return weight()
-    gates, _, out, _ = weight.shape
-    real = hamilton_matrix(weight.transpose(0, 1).flatten(1, 2))  # 4 * gates * out, 4 in
-    return real.view(4, gates, out, -1).transpose(0, 1).reshape(gates * 4 * out, -1)

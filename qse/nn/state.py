@@ -8,7 +8,7 @@ and the all-zero state is the beginning: `f(x) == f(x, zeros)`. State is a value
 module tree. Nothing is written to `self`. A layer without state is a plain `nn.Module`, `x -> y`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -19,10 +19,43 @@ State = Tensor | dict[str, "State"]
 class Stateful(nn.Module):
     """A layer with state along time: `forward(x, state=None) -> (y, state)`. The initial state is all zeros.
 
-    look_ahead: frames by which the output lags the input, because the layer reads as many frames ahead.
+    A layer that delays its input sets `look_ahead` (frames) or `latency` (samples, of a layer that puts out samples).
+    Those of a composite are the sums of its layers', which are in series; where they are not, it sets its own.
     """
 
-    look_ahead = 0
+    _look_ahead: int | None = None
+    _latency: int | None = None
+
+    @property
+    def look_ahead(self) -> int:
+        """Return the frames by which the output lags the input, because the layer reads as many frames ahead."""
+        if self._look_ahead is not None:
+            return self._look_ahead
+        return sum(layer.look_ahead for layer in stateful_layers(self))
+
+    @look_ahead.setter
+    def look_ahead(self, frames: int) -> None:
+        self._look_ahead = frames
+
+    @property
+    def latency(self) -> int:
+        """Return the samples by which the output lags the input, besides those of `look_ahead`."""
+        if self._latency is not None:
+            return self._latency
+        return sum(layer.latency for layer in stateful_layers(self))
+
+    @latency.setter
+    def latency(self, samples: int) -> None:
+        self._latency = samples
+
+
+def stateful_layers(module: nn.Module) -> Iterator[Stateful]:
+    """Yield the layers with state below `module`, without the layers inside of them."""
+    for child in module.children():
+        if isinstance(child, Stateful):
+            yield child
+        else:
+            yield from stateful_layers(child)
 
 
 def delay(x: Tensor, past: Tensor, dim: int) -> tuple[Tensor, Tensor]:

@@ -90,6 +90,7 @@ class Synthesis(Stateful):
     def __init__(self, n_fft: int, hop_length: int, overlap: int = 0):  # 0: a whole hop
         super().__init__()
         self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
+        self.latency = self.overlap
         window = window_pair(n_fft, hop_length, self.overlap)[1]
         basis = fourier_basis(n_fft)[..., n_fft - len(window) :] * window * bin_weights(n_fft)[:, None]
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, hop + overlap

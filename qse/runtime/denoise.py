@@ -16,7 +16,7 @@ from ..audio.resample import Resampler, spare
 from .attenuation import mixed, noisy_share
 from .model import Channel, Model
 from .stream import float_array
-from .zoo import DEFAULT_MODEL, resolve
+from .zoo import RECORDING_MODEL, resolve
 
 CHANNELS = 64  # most channels of an array: more are samples, in the wrong axis
 
@@ -24,15 +24,15 @@ CHANNELS = 64  # most channels of an array: more are samples, in the wrong axis
 def denoise(
     audio: np.ndarray,
     sample_rate: float,
-    model: str | Path | Model = DEFAULT_MODEL,
+    model: str | Path | Model = RECORDING_MODEL,
     strength: float | None = None,
 ) -> np.ndarray:
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape and dtype.
 
-    `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, of which each call loads
-    the graph that fits `sample_rate`, or what `load` returns. `strength` limits the attenuation in dB (None: no limit;
-    0: output = input). Each channel is enhanced by itself. Frequencies above half the model's sample rate are removed,
-    as noise is.
+    `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, of which each call loads the graph
+    that fits `sample_rate`, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal nothing.
+    `strength` limits the attenuation in dB (None: no limit; 0: output = input). Each channel is enhanced by itself.
+    Frequencies above half the model's sample rate are removed, as noise is.
 
     Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for another shape, no
     channels or more than 64, a sample rate or strength out of range, samples that are not finite or above 1000.

@@ -20,7 +20,8 @@ from .engine import Engine, NotStreaming
 from .model import Model
 from .offline import OfflineModel
 
-DEFAULT_MODEL = "live-base"
+DEFAULT_MODEL = "live-base"  # for streams
+RECORDING_MODEL = "studio-base"  # for whole signals, which may look ahead
 WIDE_BAND = 16000  # Hz: audio at a higher sample rate is for the full-band graph
 
 

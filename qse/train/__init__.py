@@ -1,0 +1,33 @@
+"""Training: from a configuration, or from objects of one's own, to a folder of checkpoints and curves.
+
+train               train a network; Job: its folders; RunConfig, TrainConfig: its settings
+Trainer             one step after another, without files
+training_loss       a loss as the trainer calls it, with carried states
+start_from          begin with the weights of a model or a run
+"""
+
+from ..public_names import lazily
+
+__all__ = [
+    "Job",
+    "RunConfig",
+    "TrainConfig",
+    "Trainer",
+    "find_recipe",
+    "read_config",
+    "start_from",
+    "train",
+    "training_loss",
+    "validate",
+]
+MODULES = {
+    ".job": ["Job"],
+    ".recipe": ["RunConfig", "find_recipe", "read_config"],
+    ".train_config": ["TrainConfig"],
+    ".trainer": ["Trainer"],
+    ".warm_start": ["start_from"],
+    ".run": ["train"],
+    ".stateful_training": ["training_loss"],
+    ".validation": ["validate"],
+}
+__getattr__, __dir__ = lazily(__name__, MODULES, "train")

@@ -15,9 +15,9 @@ class Job:
     are the first ones; None: random weights.
     """
 
-    speech: Path | None
-    noise: Path | None
-    out: Path
+    speech: Path | None = None
+    noise: Path | None = None
+    out: Path = Path("runs/train")
     valid: Path | None = None
     hours: float | None = None
     processes: int = 1

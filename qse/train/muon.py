@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from ..nn.recurrent import gate_matrix
+from ..nn.quaternion import gate_matrix
 
 ROUNDS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3, x^5: five rounds map singular values above 0.01 norm to about 1

@@ -1,20 +1,25 @@
 """Check the configuration of a training run before any audio is read and anything is written."""
 
+from math import ceil
 from typing import NamedTuple
 
 import torch
 
 from ..data import sources
 from ..data.datasets import SAMPLE_RATE
+from ..data.multi_rate import WIDE_BAND
+from ..data.source import Batch
 from ..errors import QseError, UsageError
 from ..extras import need
-from ..losses.composite import composite
+from ..losses.composite_loss import CompositeLoss, as_loss
 from ..networks import Network, build_network, weights
 from . import checkpoint
 from .job import Job
 from .optimizers import optimizers
+from .own import NOTHING_OWN, Own
 from .recipe import RunConfig
-from .stateful_training import compared_samples
+from .stateful_training import least_segment
+from .train_config import TrainConfig
 from .validation import find_pairs
 from .warm_start import start_from
 
@@ -28,16 +33,23 @@ class Start(NamedTuple):
     header: dict[str, str]
 
 
-def prepare(config: RunConfig, job: Job) -> Start:
+def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     """Build the network of a run. Raises QseError or UsageError for anything that would fail later."""
     _check_folder(job)
-    _check_sources(config, job)
     _check_device(job)
-    start = _start(config, job)
-    _check_rates(config, job, start.network.config.sample_rate)
-    _check_losses(config, start.network)
+    if own.source is None:
+        _check_sources(config, job)
+    if job.start and job.resume:
+        raise UsageError("resume continues a run, start begins one from other weights: leave one of them out")
+    start = _start(config, job, own.network)
+    loss = as_loss(own.loss or config.loss)
+    if own.source is None:
+        _check_rates(config, job, start.network.config.sample_rate)
+        _check_losses(config, start.network, loss)
+    else:
+        check_batch(own.source.batch(0, config.train.batch), start.network, loss, config.train)
     optimizers(start.network, config.train.optimizer, config.train.betas, config.train.weight_decay)
-    _check_validation(config, job)
+    _check_validation(config, job, start.network.config.sample_rate)
     return start
 
 
@@ -56,8 +68,6 @@ def _check_sources(config: RunConfig, job: Job) -> None:
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
-    if job.start and job.resume:
-        raise UsageError("--resume continues a run, --from starts one: leave one of them out")
 
 
 def _check_device(job: Job) -> None:
@@ -69,11 +79,11 @@ def _check_device(job: Job) -> None:
         raise UsageError("--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out")
 
 
-def _start(config: RunConfig, job: Job) -> Start:
+def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
     """Build the network, by the seed of the run, with the weights to start from; check that a checkpoint fits."""
     torch.manual_seed(config.train.seed)
     try:
-        network = build_network(config.model)
+        network = network or build_network(config.model)
     except QseError as error:
         raise QseError(f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)) from error
     if job.resume:
@@ -99,23 +109,43 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
         )
 
 
-def _check_losses(config: RunConfig, network: Network) -> None:
-    """Raise QseError where network or segment do not fit the losses, which need whole frames, STOI 30 of them."""
-    if config.loss.needs_specs and network.streams:
+def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> None:
+    """Raise QseError where the network does not fit the losses, or segments are too short for whole frames of them."""
+    if loss.needs_specs and not network.has_spec:
         raise QseError("loss.complex_l1_of is mask, which needs an offline network: set it to waveform")
-    samples = compared_samples(network, config.mix.samples, config.train.carry_state_probability)
-    signal, spec = torch.zeros(1, max(1, samples)), torch.zeros(1, 2, 1, 1)
-    signals = dict.fromkeys(("clean", "enhanced", "noisy"), signal)
+    rates = {config.mix.sample_rate}
+    if config.mix.sample_rate > WIDE_BAND and config.train.wide_band_share:
+        rates.add(WIDE_BAND)
+    least = max(_least_seconds(network.at(rate), loss, config.train, rate) for rate in rates)
+    if config.mix.segment < least:
+        shown = ceil(1000 * least) / 1000
+        raise QseError(f"mix.segment is {config.mix.segment:g} s, and the losses need {shown:g} s: make it longer")
+
+
+def _least_seconds(network: Network, loss: CompositeLoss, plan: TrainConfig, rate: int) -> float:
+    """Return how long a segment must be for the losses, in seconds."""
+    return least_segment(network, loss.least_samples(rate), plan.carry_state_probability) / rate
+
+
+def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: TrainConfig) -> None:
+    """Raise QseError for a batch of one's own source that network or loss cannot work with."""
+    if not isinstance(batch, Batch):
+        raise QseError(f"the source returns {type(batch).__name__}: return qse.data.Batch(noisy, clean, sample_rate)")
+    noisy, clean, rate = batch
+    if noisy.ndim != 2 or noisy.shape != clean.shape or not noisy.is_floating_point():
+        shapes = f"{tuple(noisy.shape)} and {tuple(clean.shape)}"
+        raise QseError(f"the source returns noisy and clean of {shapes}: both must be float tensors (size, samples)")
     try:
-        composite(config.loss, **signals, sample_rate=config.mix.sample_rate, specs=(spec, spec))
-        enough = samples >= (0.4 * config.mix.sample_rate if config.loss.stoi else 1)
-    except RuntimeError:
-        enough = False
-    if not enough:
-        raise QseError(f"mix.segment is {config.mix.segment:g} s, too short for the losses: make it longer")
+        network = network.at(rate)
+    except ValueError as error:
+        raise QseError(f"the source returns batches at {rate} Hz: {error}") from error
+    least = least_segment(network, loss.least_samples(rate), plan.carry_state_probability)
+    if noisy.shape[1] < least:
+        found = noisy.shape[1]
+        raise QseError(f"the source returns segments of {found} samples, and the losses need {least}: make them longer")
 
 
-def _check_validation(config: RunConfig, job: Job) -> None:
+def _check_validation(config: RunConfig, job: Job, rate: int) -> None:
     validates = job.valid or (job.data and sources.validates(config.dataset))
     if job.unknown and not validates:
         raise UsageError("--unknown needs --valid, pairs of known sources to compare with")
@@ -123,4 +153,4 @@ def _check_validation(config: RunConfig, job: Job) -> None:
         for package in ("pesq", "pystoi", "matplotlib"):  # used at the first validation
             need(package, "train")
     for folder in filter(None, (job.valid, job.unknown)):
-        find_pairs(folder, config.mix.sample_rate)
+        find_pairs(folder, rate)

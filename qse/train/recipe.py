@@ -1,7 +1,7 @@
 """Find, read, change and write recipes: the configuration of a training run as TOML."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..audio.atomic_write import write_text
 from ..data.mix_config import MixConfig
 from ..errors import QseError
 from ..losses.composite import LossConfig
-from ..networks import Network
+from ..networks import Network, network_name
 from .train_config import TrainConfig
 
 
@@ -53,6 +53,15 @@ def write_config(path: Path, config: RunConfig, network: Network) -> None:
         write_text(path, tomli_w.dumps(tables))
     except OSError as error:
         raise QseError(f"{path.parent}: cannot write there ({error.strerror}); name another folder") from error
+
+
+def model_table(network: Network) -> dict[str, Any]:
+    """Return the `[model]` table that describes a network. Raises QseError where its config is no dataclass."""
+    config = network.config
+    if not is_dataclass(config) or isinstance(config, type):
+        kind = type(network).__name__
+        raise QseError(f"network {kind}: its config must be a frozen dataclass, so that the run can be read again")
+    return {"network": network_name(network), **asdict(config)}
 
 
 def read_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

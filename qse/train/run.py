@@ -8,19 +8,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from ..data import sources
 from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
+from ..data.source import Batch, BatchSource
+from ..losses.composite import LossConfig
+from ..losses.composite_loss import CompositeLoss, LossTerm
+from ..model_folder import weights_of
+from ..networks import Network, weights
 from . import checkpoint
 from .job import Job
 from .loop import TrainingLoop
 from .new_ranges import train_highest_range_only_
+from .own import Own
 from .parallel import launch
 from .preflight import Start, prepare
-from .recipe import RunConfig, write_config
-from .stateful_training import sample_rates, training_loss
+from .recipe import RunConfig, model_table, write_config
+from .stateful_training import training_loss
 from .stopping import StopRequest
 from .trainer import Trainer
 from .training_log import Report, TrainingLog
@@ -28,24 +33,60 @@ from .validation import Utterance, find_pairs, read_pairs
 from .validator import Validator
 
 
-def train(config: RunConfig, job: Job, report: Report | None = None, progress: Stages | None = None) -> None:
+def train(
+    config: RunConfig,
+    job: Job,
+    report: Report | None = None,
+    progress: Stages | None = None,
+    *,
+    network: Network | None = None,
+    loss: LossConfig | CompositeLoss | LossTerm | None = None,
+    source: BatchSource | None = None,
+) -> Network:
     """Train until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the last step.
 
+    Return the network with the averaged weights of the best validation, or of the last step without one, in eval mode.
     report: called by the first process with a row after every step. progress: called while copies of a corpus are made,
-    with (what is copied, files done, all of them). Raises QseError for what `prepare` refuses.
+    with (what is copied, files done, all of them).
+    network, loss, source: objects in the place of what `config` and `job` name. The network is trained in place. A loss
+    is a `LossConfig`, a `CompositeLoss`, or a function of clean= and enhanced=, (B, N), that returns a scalar.
+    Raises QseError for what `prepare` refuses.
     """
-    start = prepare(config, job)
+    own = Own(network, loss, source)
+    start = prepare(config, job, own)
+    if network is not None:
+        config = replace(config, model=model_table(network))
     if not job.resume:
         write_config(job.out / "config.toml", config, start.network)
+    if source is None:
+        _prepare_corpora(config, job, progress)
+    launch(_work, job.processes, config, job, start, own, report)
+    return _trained(start.network, job)
+
+
+def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> None:
+    """Make copies of recordings before several processes read them."""
     if job.data:
         sources.prepare(config.dataset, job.data, progress)
     if job.cache and job.processes > 1:
         assert job.speech and job.noise
         sources.write_cache(job.speech, job.noise, config.mix, config.train.wide_band_share, job.cache)
-    launch(_work, job.processes, config, job, start, report)
 
 
-def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, report: Report | None) -> None:
+def _trained(network: Network, job: Job) -> Network:
+    """Return a copy of a network with the averaged weights of a run, or as it is where the run took no step."""
+    trained = copy.deepcopy(network).cpu().requires_grad_(True)
+    path = weights_of(job.out)
+    if not path.is_file():
+        return trained.eval()
+    tensors, _ = weights.load(path)
+    trained.load_state_dict(weights.averaged(tensors))
+    return trained.eval()
+
+
+def _work(
+    rank: int, processes: int, config: RunConfig, job: Job, start: Start, own: Own, report: Report | None
+) -> None:
     """Train in one of the processes."""
     if job.device == "cpu":
         torch.set_num_threads(1)
@@ -53,15 +94,14 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
         torch.backends.cudnn.allow_tf32 = False  # STFT and GRU need full precision; TF32 has 10 bits of mantissa
     device = torch.device(job.device)
     network = copy.deepcopy(start.network) if processes > 1 else start.network  # processes share what they are sent
-    source = _source(config, job, device)
+    source = own.source or _source(config, job, device)
     plan = config.train.counted(source.segments, processes)
 
-    def batches(step: int) -> tuple[Tensor, Tensor]:
-        noisy, clean = source.batch(step, plan.batch, rank)
-        return noisy.to(device), clean.to(device)
+    def batches(step: int) -> Batch:
+        return source.batch(step, plan.batch, rank).to(device)
 
-    loss = training_loss(config.loss, plan.carry_state_probability, sample_rates(config), plan.look_ahead)
-    trainer = Trainer(network, loss, batches, plan, device, rank, round(config.mix.segment * WIDE_BAND))
+    loss = training_loss(own.loss or config.loss, plan.carry_state_probability, plan.look_ahead)
+    trainer = Trainer(network, loss, batches, plan, device, rank)
     if plan.highest_range_only:
         train_highest_range_only_(trainer.network)
     if job.start:
@@ -76,11 +116,13 @@ def _work(rank: int, processes: int, config: RunConfig, job: Job, start: Start, 
 
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: Report | None) -> TrainingLoop:
     log = TrainingLog(job.out, trainer, WIDE_BAND, report)
-    validator = Validator(_pairs(config, job), config.train.valid_every, _read_pairs(job.unknown, config))
+    rate = trainer.network.config.sample_rate
+    unknown = _read_pairs(job.unknown, rate)
+    validator = Validator(_pairs(config, job, rate), config.train.valid_every, unknown)
     return TrainingLoop(trainer, validator, log, StopRequest(job.hours), job)
 
 
-def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source:
+def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
     mix, seed = config.mix, config.train.seed
     if job.data:
         return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
@@ -89,13 +131,12 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> sources.Source
     return sources.folders(job.speech, job.noise, mix, seed, device, wide_share=share, cache=job.cache)
 
 
-def _pairs(config: RunConfig, job: Job) -> list[Utterance]:
+def _pairs(config: RunConfig, job: Job, rate: int) -> list[Utterance]:
     """Read the pairs to validate with, if there are any."""
     if job.data and not job.valid:
         return read_pairs(sources.validation(config.dataset, job.data))
-    return _read_pairs(job.valid, config)
+    return _read_pairs(job.valid, rate)
 
 
-def _read_pairs(folder: Path | None, config: RunConfig) -> list[Utterance]:
-    rate = config.mix.sample_rate
+def _read_pairs(folder: Path | None, rate: int) -> list[Utterance]:
     return read_pairs(find_pairs(folder, rate), rate) if folder else []

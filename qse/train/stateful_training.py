@@ -1,55 +1,55 @@
 """Compute the loss of a step in which some items continue from the state at the end of the step before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
+from math import ceil
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..data.multi_rate import WIDE_BAND, wide_band
-from ..losses.composite import LossConfig, composite
+from ..data.multi_rate import WIDE_BAND
+from ..data.source import Batch
+from ..losses.composite import LossConfig
+from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
 from ..networks import Network
-from ..networks.offline import Offline
 from ..nn.state import flatten_state, unflatten_state
-from .recipe import RunConfig
 from .trainer import Carried, Loss, Terms
 
 
 def training_loss(
-    config: LossConfig,
+    config: LossConfig | CompositeLoss | LossTerm,
     carry_state_probability: float = 0.0,
-    sample_rates: Mapping[int, int] | None = None,
     look_ahead: Sequence[int] = (),
 ) -> Loss:
-    """Return the composite loss of the enhanced against the clean signal, as the trainer calls it.
+    """Return the loss of the enhanced against the clean signal, as the trainer calls it.
 
     carry_state_probability: that an item starts from the state at the end of the step before rather than from zero. A
     stream in use runs for long, and speakers and noises change in it. Of a network that carries its state the loss
     compares whole hops without the last `latency` samples, which come out with the next hops. States of a step whose
     loss is not finite are carried as zero.
-    sample_rates: of a network that trains at several, the rate in Hz of a segment by its length in samples.
     look_ahead: of a network that trains with several, in frames; one is drawn for every step.
-    Each rate and look-ahead carries states of its own.
+    The network works at the sample rate of the batch. Each rate and look-ahead carries states of its own.
     """
+    objective = as_loss(config)
 
-    def loss(network: Network, noisy: Tensor, clean: Tensor, carried: Carried) -> tuple[Tensor, Terms, Carried]:
-        rate = sample_rates[noisy.shape[1]] if sample_rates else network.config.sample_rate
-        prefix = f"{rate}/" if sample_rates else ""
-        if look_ahead:
-            frames = look_ahead[int(torch.randint(len(look_ahead), ()))]
-            prefix = f"{prefix}{frames}/"
-            network = network.at(rate, frames)
-        elif sample_rates:
-            network = network.at(rate)
-        compare = partial(composite, config, sample_rate=rate)
+    def loss(network: Network, batch: Batch, carried: Carried) -> tuple[Tensor, Terms, Carried]:
+        noisy, clean, rate = batch
+        network, prefix = _drawn(network, rate, look_ahead)
+        compare = partial(objective, sample_rate=rate)
         if not carry_state_probability or not network.streams:
-            enhanced, specs = _enhanced(network, noisy, clean if config.needs_specs else None)
+            enhanced, specs = _enhanced(network, noisy, clean if objective.needs_specs else None)
             return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
-        begin = {name.removeprefix(prefix): _masked(s, kept) for name, s in carried.items() if name.startswith(prefix)}
+        begin = {
+            name.removeprefix(prefix): _masked(state, kept)
+            for name, state in carried.items()
+            if name.startswith(prefix)
+        }
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
         enhanced, state = network(noisy[:, : samples + network.latency], unflatten_state(begin) or None)
-        enhanced, clean = enhanced[:, network.latency :], clean[:, :samples]
+        enhanced = enhanced[:, network.latency :]
+        clean = clean[:, :samples]
         total, terms = compare(clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
         finite = total.isfinite()  # stays on the device: nothing waits for it
         after = {prefix + name: torch.where(finite, s.detach(), 0.0) for name, s in flatten_state(state).items()}
@@ -58,10 +58,13 @@ def training_loss(
     return loss
 
 
-def sample_rates(config: RunConfig) -> dict[int, int] | None:
-    """Return the sample rate in Hz of a segment by its length, for a run that trains above 16 kHz; else None."""
-    mixes = (config.mix, wide_band(config.mix))
-    return {mix.samples: mix.sample_rate for mix in mixes} if config.mix.sample_rate > WIDE_BAND else None
+def _drawn(network: Any, rate: int, look_ahead: Sequence[int]) -> tuple[Network, str]:
+    """Return the network at a rate, with one of the look-aheads, and the prefix of the states that it carries."""
+    prefix = f"{rate}/" if network.config.sample_rate > WIDE_BAND else ""
+    if not look_ahead:
+        return network.at(rate), prefix
+    frames = look_ahead[int(torch.randint(len(look_ahead), ()))]
+    return network.at(rate, frames), f"{prefix}{frames}/"
 
 
 def compared_samples(network: Network, samples: int, carry_state_probability: float) -> int:
@@ -71,9 +74,17 @@ def compared_samples(network: Network, samples: int, carry_state_probability: fl
     return max(0, samples - samples % network.config.hop_length - network.latency)
 
 
-def _enhanced(network: Network, noisy: Tensor, clean: Tensor | None) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
-    """Return the enhanced signal and, of an offline network where `clean` is given, the clean and the enhanced spec."""
-    if clean is None or not isinstance(network, Offline):
+def least_segment(network: Network, least: int, carry_state_probability: float) -> int:
+    """Return the samples of the shortest segment of which `training_loss` compares `least` samples."""
+    if not carry_state_probability or not network.streams:
+        return least
+    hop = network.config.hop_length
+    return hop * ceil((least + network.latency) / hop)
+
+
+def _enhanced(network: Any, noisy: Tensor, clean: Tensor | None) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
+    """Return the enhanced signal and, of a network that has specs where `clean` is given, both."""
+    if clean is None or not network.has_spec:
         return network.enhance(noisy), None
     enhanced, spec = network.with_spec(noisy)
     return enhanced, (network.analysis(clean), spec)

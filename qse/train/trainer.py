@@ -14,6 +14,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from ..data.multi_rate import WIDE_BAND
+from ..data.source import Batch
 from ..networks import Network, weights
 from . import checkpoint
 from .ema import WeightEMA, copy_
@@ -23,14 +25,14 @@ from .train_config import TrainConfig
 
 Terms = dict[str, Tensor]
 Carried = dict[str, Tensor]  # states at the end of a step, by their path in the network; items first
-Loss = Callable[[Network, Tensor, Tensor, Carried], tuple[Tensor, Terms, Carried]]
-"""(network, noisy, clean, carried) -> (loss, its terms, carried to the next step)."""
+Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
+"""(network, batch, carried) -> (loss, its terms, carried to the next step)."""
 
 
 class Trainer:
     """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are for checkpoints.
 
-    batches: the batch (noisy, clean) of a step. done: steps so far; skipped: those of them without an update, because a
+    batches: the batch of a step. done: steps so far; skipped: those of them without an update, because a
     gradient was not finite. seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both
     over all resumes. origin: name of the model whose weights were the first ones, if any.
     """
@@ -39,14 +41,11 @@ class Trainer:
         self,
         network: Network,
         loss: Loss,
-        batches: Callable[[int], tuple[Tensor, Tensor]],
+        batches: Callable[[int], Batch],
         config: TrainConfig,
         device: torch.device,
         rank: int = 0,
-        item_samples: int | None = None,
     ):
-        """`item_samples`: the duration of an item in samples at 16 kHz; None: the items are at 16 kHz."""
-        self.item_samples = item_samples
         self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
         self.network = network.to(device).train()
         self.ema = WeightEMA(self.network, config.ema_decay)
@@ -66,10 +65,10 @@ class Trainer:
         began = time.perf_counter()
         torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
         copy_(self._statistics_before, self._statistics)
-        noisy, clean = self.batches(self.done)
-        self.heard += len(noisy) * (self.item_samples or noisy.shape[1]) * count()
+        batch = self.batches(self.done)
+        self.heard += round(batch.seconds * WIDE_BAND) * count()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            total, terms, self.carried = self.loss(self.network, noisy, clean, self.carried)
+            total, terms, self.carried = self.loss(self.network, batch, self.carried)
         gradients = self._backward(total)
         stops = torch.full((1,), float(stop), device=self.device if count() > 1 else "cpu")
         average_([*gradients, *self._statistics, stops])

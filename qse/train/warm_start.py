@@ -9,8 +9,6 @@ from ..errors import QseError
 from ..model_folder import CONFIG, weights_of
 from ..networks import Network
 from ..networks import weights as trained_weights
-from ..networks.bottleneck import DualPathBlock
-from ..nn.look_ahead import LookAhead
 from ..runtime.zoo import available, find
 from .new_ranges import fit_ranges
 from .widen import widen
@@ -40,12 +38,15 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
 
 
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
-    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if they do not fit."""
-    blocks = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, DualPathBlock)}
-    ahead = {f"{name}.": part for name, part in network.named_modules() if isinstance(part, LookAhead)}
-    grown = {**blocks, **ahead}
+    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if they do not fit.
+
+    A layer that may be new has `make_identity_()`, one of which branches may be left out `pruned_parts()`, their names.
+    """
+    parts = {f"{name}.": part for name, part in network.named_modules() if name}
+    grown = {name: part for name, part in parts.items() if hasattr(part, "make_identity_")}
     new = {name: part for name, part in grown.items() if not any(key.startswith(name) for key in weights)}
-    left_out = tuple(name + branch for name, block in blocks.items() for branch in block.pruned_parts())
+    prunable = {name: part.pruned_parts() for name, part in parts.items() if hasattr(part, "pruned_parts")}
+    left_out = tuple(name + branch for name, branches in prunable.items() for branch in branches)
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
     found = network.load_state_dict(fit_ranges(network, widen(network, weights)), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]

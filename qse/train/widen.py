@@ -11,13 +11,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from ..networks.algebra import GATES, WEIGHTS
 from ..networks.dense_block import DenseBlock
-from ..nn.attention import CausalSharedScoreAttention, Projections
-from ..nn.conv_attention import ConvolutionAttention
-from ..nn.norm import QuaternionRMSNorm
+from ..nn.declared import declared_weights
 from ..nn.research.hypercomplex import HypercomplexWeight
-from ..nn.research.token import GlobalToken
 
 
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -31,8 +27,8 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
     for path, module in network.named_modules():
         if isinstance(module, HypercomplexWeight | nn.Linear):
             return dict(narrow)
-        if isinstance(module, CausalSharedScoreAttention):
-            del sizes[f"{path}.bias"]  # by distance in time: a longer window is not more channels
+        for name in getattr(module, "not_widened", ()):
+            del sizes[f"{path}.{name}" if path else name]
     inputs, queries, random = _inputs(network), _queries(network), torch.Generator().manual_seed(0)
     dense = _dense(network, narrow)
     for name, weight in narrow.items():
@@ -70,10 +66,8 @@ def _shares(weight: Tensor, dim: int, origin: Tensor, random: torch.Generator) -
 
 def _inputs(network: nn.Module) -> dict[str, int]:
     """Return, for every weight that sums over channels, the dimension that holds them."""
-    found: dict[str, int] = {}
+    found = {weight.full_name: weight.input_dim for weight in declared_weights(network)}
     for path, module in network.named_modules():
-        found |= {f"{path}.{name}": 2 for name in WEIGHTS.get(type(module), ())}  # 4, out, in, *kernel
-        found |= {f"{path}.{name}": 3 for name in GATES.get(type(module), ())}  # gates, 4, out, in
         if isinstance(module, nn.Conv2d):
             found[f"{path}.weight"] = 1
     return found
@@ -95,14 +89,9 @@ def _dense(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor
 
 
 def _queries(network: nn.Module) -> dict[str, int]:
-    """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
-    found = {}
+    """Return the weights that the scores of attention are proportional to, by the `score_weights` of layers."""
+    found: dict[str, int] = {}
     for path, module in network.named_modules():
-        if isinstance(module, GlobalToken):
-            found[f"{path}.key"] = 1
-        elif isinstance(module, Projections | ConvolutionAttention) and isinstance(module.norm_q, QuaternionRMSNorm):
-            found[f"{path}.norm_q.gain"] = 1
-        elif isinstance(module, Projections | ConvolutionAttention):
-            layer = "linear" if isinstance(module, Projections) else "project"
-            found |= {f"{path}.{layer}.{name}": 3 for name in ("weight", "bias")}  # Q, then K and V
+        if hasattr(module, "score_weights"):
+            found |= {f"{path}.{name}": parts for name, parts in module.score_weights().items()}
     return found

@@ -51,11 +51,11 @@ WITHOUT = {
 def test_mixer_applies_each_augmentation(monkeypatch, chance):
     """The same dice, and the function in the middle of it does nothing: another batch."""
     config = only(**{chance: 1.0}, speed=(0.9, 0.95), noise_speed=(0.5, 0.8), coloured_slope=(-9.0, -6.0))
-    noisy, clean = mixer(config).batch(3, 6)
+    noisy, clean, _ = mixer(config).batch(3, 6)
     assert noisy.isfinite().all() and clean.isfinite().all()
     assert noisy.abs().amax() <= 1.001
     monkeypatch.setattr(*WITHOUT[chance])
-    same_noisy, same_clean = mixer(config).batch(3, 6)
+    same_noisy, same_clean, _ = mixer(config).batch(3, 6)
     apart = (noisy - same_noisy).abs().amax(1) + (clean - same_clean).abs().amax(1)
     assert (apart > 1e-3).all() if chance != "clip_chance" else (apart > 1e-6).any()
 
@@ -68,7 +68,7 @@ def test_all_chances_are_tested():
 
 def test_mixer_draws_low_snrs_from_their_own_range():
     config = only(snr=(10.0, 20.0), snr_low_chance=0.25, snr_low=(-15.0, -5.0))
-    drawn = snr(*mixer(config).batch(0, 200))
+    drawn = snr(*mixer(config).batch(0, 200)[:2])
     low = drawn < 0
     assert 0.15 < low.mean() < 0.35
     assert drawn[low].min() > -15.1 and drawn[low].max() < -4.9
@@ -79,7 +79,7 @@ def test_mixer_plays_noise_faster_and_slower():
     """Of a tone in every recording the frequency tells the speed; speech keeps its own."""
     tones = Corpus.of([sine(1000, 4.0)], [""])
     config = only(noise_speed_chance=1.0, noise_speed=(0.5, 2.0), noise_count_weights=(1.0,))
-    noisy, clean = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
+    noisy, clean, _ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
     peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(1)  # Hz, for a segment lasts a second
     assert 500 <= peaks.min() < 700 and 1700 < peaks.max() <= 2000
     assert len(set(peaks)) <= 31  # in steps of 5 %
@@ -90,7 +90,7 @@ def test_mixer_plays_noise_faster_and_slower():
 def test_mixer_splices_two_recordings():
     tones = Corpus.of([sine(1000, 4.0), sine(2000, 4.0)], ["a", "b"])
     config = only(splice_chance=1.0, noise_count_weights=(1.0,), noise_balance=0.0)
-    noisy, clean = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
+    noisy, clean, _ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
     spectrum = np.abs(np.fft.rfft((noisy - clean).double()))[:, [1000, 2000]]
     both = spectrum.min(1) > 0.05 * spectrum.max(1)
     assert 0.3 < both.mean() < 0.7  # the other recording is a different one in half of the items
@@ -98,7 +98,7 @@ def test_mixer_splices_two_recordings():
 
 def test_mixer_response_filters_noisy_and_clean_alike():
     config = only(response_chance=1.0, response=12.0, clean_only_chance=1.0)
-    noisy, clean = mixer(config).batch(0, 4)
+    noisy, clean, _ = mixer(config).batch(0, 4)
     assert torch.equal(noisy, clean)
     plain = mixer(only(clean_only_chance=1.0)).batch(0, 4)[1]
     assert not torch.allclose(clean / clean.abs().amax(1, keepdim=True), plain / plain.abs().amax(1, keepdim=True))
@@ -111,7 +111,7 @@ def test_mixer_puts_noise_in_rooms():
     room = torch.zeros(1, 4000)
     room[0, 0], room[0, 3000] = 1.0, 0.5
     config = only(noise_room_chance=1.0, noise_count_weights=(1.0,))
-    noisy, clean = NoiseMixer(config, speech_corpus(), Corpus.of([bursts], [""]), rooms=room).batch(0, 20)
+    noisy, clean, _ = NoiseMixer(config, speech_corpus(), Corpus.of([bursts], [""]), rooms=room).batch(0, 20)
     found = 0
     for row in (noisy - clean).numpy():
         place = int(np.abs(row).argmax())

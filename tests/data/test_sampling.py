@@ -1,5 +1,6 @@
 """Random choices from a corpus."""
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -16,3 +17,25 @@ def test_groups_are_drawn_by_duration():
     for balance, expected in ((0.0, 1 / 2), (0.5, 3 / 4), (1.0, 9 / 10)):
         share = (CorpusSampler(corpus, balance).groups(dice, 4000) == 0).float().mean().item()
         assert share == pytest.approx(expected, abs=0.03)
+
+
+def test_looped_repeats_short_recordings_seamlessly_or_after_gaps():
+    """Half of the rows of a short recording have gaps of up to half a second; a long recording has none."""
+    rate, rows = 16000, 400
+    short, long = (Corpus.of([np.full(length, 8000, np.int16)], [""]) for length in (rate // 4, 3 * rate))
+    gaps = {}
+    for name, corpus in (("short", short), ("long", long)):
+        sampler = CorpusSampler(corpus, 1.0)
+        rng = BatchRng(0, 0, 0, torch.device("cpu"))
+        audio = sampler.looped(rng, torch.zeros(rows, dtype=torch.long), 2 * rate)
+        gaps[name] = [longest_silence(row) for row in audio]
+    gapped = [gap for gap in gaps["short"] if gap > sampler.overlap]
+    assert len(gapped) / rows == pytest.approx(0.5, abs=0.1)
+    assert rate / 2.5 < max(gapped) <= rate / 2 + sampler.overlap
+    assert max(gaps["long"]) == 0
+
+
+def longest_silence(row: torch.Tensor) -> int:
+    """Return the length of the longest stretch of zeros, in samples."""
+    loud = torch.nonzero(row.abs() > 1e-6).flatten()
+    return int((loud.diff() - 1).max())

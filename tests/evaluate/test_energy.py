@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from speech import hiss, voice
 
-from qse.evaluate.energy import band_snr, noise_reduction, si_sdr, speech_loss
+from qse.evaluate.energy import band_snr, noise_reduction, pause_attenuation, si_sdr, speech_loss
 
 CLEAN = voice()
 NOISE = hiss(len(CLEAN), 99)
@@ -65,3 +65,25 @@ def test_power_spectra_in_parts_change_nothing(monkeypatch):
     monkeypatch.setattr("qse.evaluate.energy.FRAMES_AT_ONCE", 17)
     assert (noise_reduction(**signals), speech_loss(**signals)) == pytest.approx(together)
     assert 10 < together[0] < 14.5 and 0 < together[1] < 1
+
+
+def test_pause_attenuation_counts_quiet_clean_frames_alone():
+    """Half a second of speech, then a pause of two halves of noise: one lowered by 10 dB, the other, longer, by 40."""
+    noise = hiss(RATE, 3) + 0.5 * hiss(RATE, 4)
+    clean = np.where(TIME < 0.5, tone(1000), 0)
+    gain = np.where(TIME < 0.5, 1.0, np.where(TIME < 0.65, 10 ** (-10 / 20), 10 ** (-40 / 20)))
+    found = pause_attenuation(clean=clean, noisy=clean + noise, enhanced=clean + gain * noise, sample_rate=RATE)
+    share = 0.15 / 0.5
+    expected = -10 * np.log10(share * 10**-1 + (1 - share) * 10**-4)
+    assert found["pause_attenuation"] == pytest.approx(expected, abs=0.5)
+    assert found["pause_attenuation_median"] == pytest.approx(40.0, abs=0.1)
+    unchanged = pause_attenuation(clean=clean, noisy=clean + noise, enhanced=clean + noise, sample_rate=RATE)
+    assert unchanged == {"pause_attenuation": 0.0, "pause_attenuation_median": 0.0}
+
+
+def test_pause_attenuation_has_no_value_without_pauses():
+    steady = np.sin(2 * np.pi * 1000 * TIME)
+    found = pause_attenuation(clean=steady, noisy=steady + tone(3000), enhanced=steady, sample_rate=RATE)
+    assert np.isnan(found["pause_attenuation"])
+    silent = pause_attenuation(clean=tone(1000), noisy=tone(1000), enhanced=tone(1000), sample_rate=RATE)
+    assert not np.isfinite(silent["pause_attenuation"]) or silent["pause_attenuation"] == 0

@@ -16,27 +16,39 @@ from speech import SAMPLE_RATE, hiss, voice
 from qse.data import datasets
 from qse.errors import QseError, UsageError
 from qse.evaluate import metrics
-from qse.evaluate.evaluation import EvaluationData, EvaluationRequest, run_evaluation
+from qse.evaluate.corpora import test_pairs as pairs_of_corpus
+from qse.evaluate.evaluation import Evaluation, evaluate, read_groups
+from qse.evaluate.metrics import METRICS, Metric, add_metric
 from qse.evaluate.store import read_rows
 
 
-def evaluated(model, data, metrics="all", out=None, **options):
-    return run_evaluation(EvaluationRequest(model, data, metrics, out, **options))
+def pairs_in(folder: Path, clean: bool = True, lead_in: int = 0):
+    pairs = datasets.pair_folders(folder / "noisy", folder / "clean" if clean else None)
+    return datasets.with_lead_in(pairs, lead_in)
 
 
-def test_run_evaluation_writes_tables_and_plots(corpus, models, monkeypatch):
+def evaluated(system, pairs, metrics, out=None, **options) -> Evaluation:
+    """Evaluate, and write the summary where there is a folder."""
+    result = evaluate(system, pairs, out, metrics=metrics, **options)
+    if out:
+        result.write()
+    return result
+
+
+def test_evaluation_writes_tables_and_plots(corpus, models, monkeypatch):
     monkeypatch.setattr("qse.evaluate.report_plots.WORST", 1)
     lines = [f"u{n}\tk{n % 2}\t{n // 3}\n" for n in range(5)]
     (corpus / "by.tsv").write_text("id\tkind\thalf\n" + "".join(lines))
-    data = EvaluationData(noisy=corpus / "noisy", clean=corpus / "clean")
-    options = {"jobs": 0, "groups": corpus / "by.tsv", "by": ("kind", "half"), "plot": True}
-    result = evaluated("live-base", data, "stoi,SI-SDR", corpus / "out", **options)
+    pairs = pairs_in(corpus)
+    result = evaluate("live-base", pairs, corpus / "out", metrics="stoi,SI-SDR")
+    text = result.write(read_groups(corpus / "by.tsv", ("kind", "half"), pairs))
+    result.plot()
     found = json.loads((corpus / "out" / "summary.json").read_text())
     assert found["utterances"] == 5 and found["rtf"] > 0 and found["settings"]["threads"] == 1
     assert {key: list(groups) for key, groups in found["groups"].items()} == {"kind": ["k0", "k1"], "half": ["0", "1"]}
     assert found["gain"]["stoi"]["n"] == 5 and found["groups"]["half"]["0"]["utterances"] == 3
-    assert result.text == (corpus / "out" / "summary.md").read_text()
-    assert "| k1 | 2 |" in result.text and "| 0 | 3 |" in result.text
+    assert text == (corpus / "out" / "summary.md").read_text()
+    assert "| k1 | 2 |" in text and "| 0 | 3 |" in text
     pictures = {f"{kind}-{metric}.png" for kind in ("histogram", "worst") for metric in ("stoi", "si_sdr")}
     pictures |= {"spectrograms.png"}
     assert pictures <= {path.name for path in (corpus / "out").iterdir()}
@@ -47,9 +59,9 @@ def test_run_evaluation_writes_tables_and_plots(corpus, models, monkeypatch):
 def test_lead_in_is_processed_and_not_scored(corpus, models):
     from qse import denoise, load
 
-    source = EvaluationData(noisy=corpus / "noisy", clean=corpus / "clean")
-    outcome = evaluated("recurrent", source, "si_sdr", corpus / "out", jobs=0, lead_in=2)
-    assert "each processed after 2 others" in outcome.text
+    after_two = pairs_in(corpus, lead_in=2)
+    outcome = evaluated("recurrent", after_two, "si_sdr", corpus / "out")
+    assert "each processed after 2 others" in outcome.text()
     rows = read_rows(corpus / "out" / "scores.csv")
     stream = [datasets.read_mono(corpus / "noisy" / f"u{place}.wav")[0] for place in (3, 4, 0)]
     enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[32000:]
@@ -57,39 +69,92 @@ def test_lead_in_is_processed_and_not_scored(corpus, models):
     assert rows[0]["si_sdr"] == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
     every = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
     assert [path.stem for path in every[1].lead_in] == ["u2", "u3", "u4", "u0"]  # all others, and not itself
-    evaluated("recurrent", source, "si_sdr", corpus / "alone", jobs=0)
+    evaluated("recurrent", pairs_in(corpus), "si_sdr", corpus / "alone")
     assert read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"] and rows[0]["audio_s"] == 1.0
     (corpus / "noisy" / "u4.wav").write_bytes(b"no audio")
-    evaluated("recurrent", source, "si_sdr", corpus / "out", jobs=0, lead_in=2)
+    evaluated("recurrent", after_two, "si_sdr", corpus / "out")
     said = [row.get("error", "") for row in read_rows(corpus / "out" / "scores.csv")]
     assert ["u4.wav" in error for error in said] == [True, True, False, False, True]
-    with pytest.raises(UsageError, match="--lead-in needs a model"):
-        evaluated("noisy", source, "si_sdr", lead_in=2)
+    with pytest.raises(UsageError, match="lead_in needs a model that processes what comes before, not noisy"):
+        evaluate("noisy", after_two, metrics="si_sdr")
 
 
 def test_groups_of_other_utterances_are_refused(corpus):
     (corpus / "by.tsv").write_text("file\tkind\nu0.wav\tk0\n")
-    source = EvaluationData(noisy=corpus / "noisy", clean=corpus / "clean")
     with pytest.raises(QseError, match=r"by.tsv names none of the utterances: they are called u0 and"):
-        evaluated("noisy", source, "stoi", corpus / "out", jobs=0, groups=corpus / "by.tsv", by=("kind",))
+        read_groups(corpus / "by.tsv", ("kind",), pairs_in(corpus))
 
 
 @pytest.mark.parametrize(
-    ("source", "metrics", "words"),
+    ("options", "words"),
     [
-        ({}, "stoi", "give the test data"),
-        ({"dataset": "timit", "data": Path()}, "stoi", "there are voicebank, dns3"),
-        ({"dataset": "dns3"}, "stoi", "needs --data DIR"),
-        ({"noisy": "noisy"}, "stoi", "stoi needs the clean files"),
-        ({"noisy": "noisy"}, "stio", "no metric called 'stio'; did you mean stoi"),
+        ([], "give the test data"),
+        (["--dataset", "timit", "--data", "."], "there are voicebank, dns3"),
+        (["--dataset", "dns3"], "needs --data DIR"),
+        (["--dataset", "dns3", "--noisy", "noisy"], "takes no --noisy"),
+        (["--noisy", "noisy", "--metrics", "stoi"], "stoi needs the clean files"),
+        (["--noisy", "noisy", "--metrics", "stio"], "no metric called 'stio'; did you mean stoi"),
+        (["--noisy", "noisy", "--by", "kind"], "--groups FILE and --by COLUMN go together"),
+        (["--noisy", "noisy", "--lead-in", "2"], "--lead-in needs a model"),
     ],
 )
-def test_run_evaluation_refuses_bad_requests(corpus, monkeypatch, source, metrics, words):
+def test_command_refuses_bad_requests(corpus, monkeypatch, command, options, words):
     monkeypatch.chdir(corpus)
-    source = {key: Path(value) if key == "noisy" else value for key, value in source.items()}
-    with pytest.raises(UsageError, match=words):
-        evaluated("noisy", EvaluationData(**source), metrics)
+    status, _, said = command("evaluate", "noisy", *options)
+    assert status == 2 and words in " ".join(said.split())
     assert not (corpus / "runs").exists()
+
+
+def loudness(*, enhanced, sample_rate):
+    """A metric of one's own: the level in dB."""
+    return float(10 * np.log10(np.square(enhanced).mean()))
+
+
+@pytest.fixture
+def own_metric():
+    add_metric("loudness", Metric("level dB", loudness, 1, needs_clean=False))
+    yield
+    del METRICS["loudness"]
+
+
+def half(noisy, sample_rate):
+    return 0.5 * noisy
+
+
+@pytest.mark.parametrize("jobs", [0, 2])
+def test_evaluate_with_a_function_and_a_metric_of_ones_own(corpus, own_metric, jobs):
+    result = evaluate(half, pairs_in(corpus), metrics=["loudness", "si_sdr"], jobs=jobs)
+    assert result.folder is None and not result.failed
+    assert result.findings["gain"]["loudness"]["mean"] == pytest.approx(20 * np.log10(0.5))
+    assert result.findings["gain"]["si_sdr"]["mean"] == pytest.approx(0, abs=1e-3)
+    assert "| system | SI-SDR dB | level dB | RTF |" in result.text() and "| half |" in result.text()
+    with pytest.raises(QseError, match="in memory: give evaluate a folder"):
+        result.write()
+
+
+def test_evaluate_a_function_never_reuses_the_scores_of_another(corpus):
+    pairs = pairs_in(corpus)
+    for gain in (0.5, 0.25):
+        (corpus / "out/summary.json").unlink(missing_ok=True)
+
+        def quieter(noisy, sample_rate, gain=gain):
+            return gain * noisy
+
+        found = evaluate(quieter, pairs, corpus / "out", metrics="noise_reduction")
+        assert found.means["noise_reduction"] == pytest.approx(-20 * np.log10(gain), abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["Loud", "si_sdr", "pesq", "a b"])
+def test_add_metric_refuses_names(name):
+    with pytest.raises(ValueError, match=f"metric '{name}'"):
+        add_metric(name, Metric("x", loudness))
+
+
+def test_evaluate_refuses_what_is_no_system(corpus):
+    with pytest.raises(QseError, match="no system to evaluate"):
+        evaluate(3, pairs_in(corpus))
+    with pytest.raises(QseError, match="no pairs"):
+        evaluate("noisy", [])
 
 
 @pytest.fixture
@@ -112,12 +177,12 @@ def mean_of(result, metric, side="enhanced"):
 def test_evaluation_at_48_khz_of_files(full_band, monkeypatch, system, reduction):
     """All files at 48 kHz, and a system that makes such files: evaluated at 48 kHz by default."""
     monkeypatch.chdir(full_band)
-    data = EvaluationData(Path("noisy"), Path("clean"))
-    result = evaluated(system, data, "si_sdr,stoi,band_snr,noise_reduction", Path("out"), jobs=0)
+    data = pairs_in(Path())
+    result = evaluated(system, data, "si_sdr,stoi,band_snr,noise_reduction", Path("out"))
     snr = 10 * np.log10(0.01**2 / 0.05**2) + reduction
-    assert "read at 48 kHz" in result.text and mean_of(result, "band_snr") == pytest.approx(snr, abs=1)
-    low = evaluated(system, data, "si_sdr,stoi", Path("low"), sample_rate=16000, jobs=0)
-    assert "kHz" not in low.text.split("\n\n")[1] and mean_of(low, "stoi") == mean_of(result, "stoi")
+    assert "read at 48 kHz" in result.text() and mean_of(result, "band_snr") == pytest.approx(snr, abs=1)
+    low = evaluated(system, data, "si_sdr,stoi", Path("low"), sample_rate=16000)
+    assert "kHz" not in low.text().split("\n\n")[1] and mean_of(low, "stoi") == mean_of(result, "stoi")
     assert mean_of(low, "si_sdr") > mean_of(result, "si_sdr") + 1
 
 
@@ -125,12 +190,12 @@ def test_evaluation_at_48_khz_of_a_model(full_band, monkeypatch, tmp_path):
     """A model for 48 kHz runs at 48 kHz by default, a model for 16 kHz only on request."""
     graphs.delay(tmp_path / "wide" / "model.onnx", sample_rate=48000)
     graphs.delay(tmp_path / "narrow" / "model.onnx")
-    data = EvaluationData(full_band / "noisy", full_band / "clean")
-    wide = evaluated(str(tmp_path / "wide"), data, "band_snr,si_sdr", tmp_path / "1", jobs=0)
+    data = pairs_in(full_band)
+    wide = evaluated(str(tmp_path / "wide"), data, "band_snr,si_sdr", tmp_path / "1")
     assert mean_of(wide, "band_snr") == pytest.approx(mean_of(wide, "band_snr", "noisy"), abs=1e-3)  # a pure delay
-    narrow = evaluated(str(tmp_path / "narrow"), data, "si_sdr", tmp_path / "2", jobs=0)
-    assert "read at 48 kHz" not in narrow.text
-    narrow = evaluated(str(tmp_path / "narrow"), data, "band_snr", tmp_path / "3", sample_rate=48000, jobs=0)
+    narrow = evaluated(str(tmp_path / "narrow"), data, "si_sdr", tmp_path / "2")
+    assert "read at 48 kHz" not in narrow.text()
+    narrow = evaluated(str(tmp_path / "narrow"), data, "band_snr", tmp_path / "3", sample_rate=48000)
     assert mean_of(narrow, "band_snr") == pytest.approx(0, abs=0.5)  # nothing above 8 kHz
 
 
@@ -138,24 +203,24 @@ def test_evaluation_at_48_khz_takes_the_full_band_graph(full_band, tmp_path):
     graphs.delay(tmp_path / "both" / "model.onnx")
     graphs.delay(tmp_path / "full" / "model-48k.onnx", sample_rate=48000)
     (tmp_path / "full" / "model-48k.onnx").rename(tmp_path / "both" / "model-48k.onnx")
-    data = EvaluationData(full_band / "noisy", full_band / "clean")
-    wide = evaluated(str(tmp_path / "both"), data, "band_snr", tmp_path / "1", jobs=0)
-    assert wide.text.startswith("| system") and "| both |" in wide.text
+    data = pairs_in(full_band)
+    wide = evaluated(str(tmp_path / "both"), data, "band_snr", tmp_path / "1")
+    assert wide.text().startswith("| system") and "| both |" in wide.text()
     assert mean_of(wide, "band_snr") == pytest.approx(mean_of(wide, "band_snr", "noisy"), abs=1e-3)
     settings = json.loads((tmp_path / "1" / "settings.json").read_text())
     assert settings["model"].endswith("model-48k.onnx") and settings["sample_rate"] == 48000
-    narrow = evaluated(str(tmp_path / "both"), data, "si_sdr", tmp_path / "2", sample_rate=16000, jobs=0)
+    narrow = evaluated(str(tmp_path / "both"), data, "si_sdr", tmp_path / "2", sample_rate=16000)
     assert json.loads((narrow.folder / "settings.json").read_text())["model"].endswith("model.onnx")
 
 
 def test_evaluation_refuses_rates_above_the_files(full_band, monkeypatch):
-    data = EvaluationData(full_band / "noisy", full_band / "clean")
     (full_band / "noisy" / "u0.wav").unlink()
     for side in ("noisy", "clean"):
         write(full_band / side / "u0.wav", voice(1.0))
-    mixed = evaluated("noisy", data, "si_sdr", full_band / "mixed", jobs=0)
-    assert not mixed.failed and "read at" not in mixed.text  # rates differ: 16 kHz
-    result = evaluated("noisy", data, "si_sdr", full_band / "out", sample_rate=48000, jobs=0)
+    data = pairs_in(full_band)
+    mixed = evaluated("noisy", data, "si_sdr", full_band / "mixed")
+    assert not mixed.failed and "read at" not in mixed.text()  # rates differ: 16 kHz
+    result = evaluated("noisy", data, "si_sdr", full_band / "out", sample_rate=48000)
     assert list(result.failed) == ["u0"] and "has 16000 Hz: evaluate with --sample-rate 16000" in result.failed["u0"]
 
 
@@ -163,12 +228,13 @@ def test_evaluation_reads_voicebank_originals_on_request(tmp_path):
     clean = np.repeat(voice(1.0), 3)
     for side, audio in (("clean", clean), ("noisy", clean + 0.05 * hiss(48000))):
         write(tmp_path / f"{side}_testset_wav" / "p232_001.wav", audio, 48000)
-    data = EvaluationData(dataset="voicebank", data=tmp_path)
-    result = evaluated("noisy", data, "band_snr", tmp_path / "out", sample_rate=48000, jobs=0)
+    originals = pairs_of_corpus("voicebank", tmp_path, 48000)
+    result = evaluated("noisy", originals, "band_snr", tmp_path / "out", sample_rate=48000)
     assert not result.failed and not (tmp_path / "16kHz").exists()
-    assert not evaluated("noisy", data, "si_sdr", tmp_path / "low", jobs=0).failed and (tmp_path / "16kHz").exists()
+    copies = pairs_of_corpus("voicebank", tmp_path)
+    assert not evaluated("noisy", copies, "si_sdr", tmp_path / "low").failed and (tmp_path / "16kHz").exists()
     with pytest.raises(UsageError, match="dns3 has 16000 Hz"):
-        EvaluationData(dataset="dns3", data=tmp_path).pairs(48000)
+        pairs_of_corpus("dns3", tmp_path, 48000)
 
 
 def test_evaluation_imports_no_torch():

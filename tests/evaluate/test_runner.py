@@ -124,6 +124,8 @@ def test_evaluate_opens_an_exchanged_model_again(corpus, models, tmp_path):
     found, graph = [], tmp_path / "model.onnx"
     for name in ("live-base", "recurrent", "live-base"):
         graph.write_bytes((models / name / "model.onnx").read_bytes())
-        found += runner.evaluate(find_system(str(graph)), pairs, tmp_path / str(len(found)), metrics=["si_sdr"], jobs=0)
+        found += runner.score_pairs(
+            find_system(str(graph)), pairs, tmp_path / str(len(found)), metrics=["si_sdr"], jobs=0
+        )
     first, other, again = (row["si_sdr"] for row in found)
     assert first == again != other

@@ -29,7 +29,7 @@ def test_card_of_a_streaming_model(card):
     assert not any(words in text for words in ("Validation pairs", "Trained on", "Known faults"))
     assert text.endswith(
         "\n\nTo train it again (`config.toml` lies beside this card):\n\n"
-        "    qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n"
+        "    qse train --recipe config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n"
     )
 
 
@@ -45,7 +45,7 @@ def test_card_names_skipped_steps_origin_and_mean(card):
     assert "400 steps (3 left out) after those of tiny, in all 1.5 h" in text
     assert "; mean with the weights of run2 |" in text
     assert "Its last run, which began with the release before this one (" in text
-    assert "    qse train --config config.toml --noise N --out RUN --from tiny\n" in text
+    assert "    qse train --recipe config.toml --noise N --out RUN --from tiny\n" in text
 
 
 def test_card_gives_scores_data_and_faults(card):

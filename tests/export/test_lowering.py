@@ -25,6 +25,7 @@ VARIANTS = {
     "bands by Hamilton attention": {"attention": "hamilton"},
     "bands without attention": {"attention": "none"},
     "dilation 1 in every layer": {"dilations": (1, 1)},
+    "look-ahead": {"look_ahead": 2, "look_ahead_blocks": (0,)},
     "two ranges, asymmetric windows": {"ranges": ((16, 1), (16, 4)), "hop_length": 16, "overlap": 8},
 }
 

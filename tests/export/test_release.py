@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CONFIG, LOSS, PLAN, job, lines
+from twins import CONFIG, LOSS, PLAN, TINY, job, lines
 
 import qse
 from qse.errors import QseError
@@ -20,6 +20,7 @@ from qse.export.card import CardOptions
 from qse.export.release import release
 from qse.networks import weights
 from qse.networks.weights import load_network
+from qse.train.recipe import RunConfig
 from qse.train.run import train
 from qse.train.stateful_training import training_loss
 
@@ -34,6 +35,16 @@ def short_measurement(monkeypatch):
 def without_export(monkeypatch):
     """Write a constant graph where a test reads only weights and card: export takes ten seconds."""
     monkeypatch.setattr(release_module, "export_stream", lambda network, path, **_: graphs.delay(path))
+
+
+@pytest.fixture(scope="module")
+def run_that_looks_ahead(training_audio, tmp_path_factory):
+    """A short run of a network that looks two frames ahead."""
+    model = {**TINY, "look_ahead": 2, "look_ahead_blocks": (0,)}
+    plan = replace(PLAN, steps=2, look_ahead=(0, 2))
+    out = tmp_path_factory.mktemp("runs") / "ahead"
+    train(RunConfig(model, CONFIG.mix, LOSS, plan), job(training_audio, out, valid=None))
+    return out
 
 
 def released(run, folder, **how) -> str:
@@ -59,7 +70,7 @@ def test_release_writes_the_best_average_and_its_card(finished_run, tmp_path):
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
     assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
     assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
-    assert "    qse train --config config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n" in card
+    assert "    qse train --recipe config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n" in card
 
 
 def test_release_of_an_offline_network(training_audio, tmp_path, command):
@@ -164,3 +175,24 @@ def test_release_names_the_origin(finished_run, training_audio, tmp_path, withou
     cards = [released(tmp_path / "run", tmp_path / name) for name in ("other", out.name)]
     assert all(f"| training | 1 steps after those of {out.name}, in all" in card for card in cards)
     assert ["the release before this one" in card for card in cards] == [False, True]
+
+
+def test_release_of_less_look_ahead_leaves_out_taps_and_checkpoint(run_that_looks_ahead, tmp_path):
+    folder = tmp_path / "live"
+    folder.mkdir()
+    (folder / "checkpoint.safetensors").write_bytes(b"of a former release")
+    card = released(run_that_looks_ahead, folder, look_ahead=0)
+    assert agrees(folder)
+    assert not (folder / "checkpoint.safetensors").exists()
+    tensors, _ = weights.load(folder / "weights.safetensors")
+    assert not any(".ahead" in name for name in tensors)
+    assert "| algorithmic latency | 4 ms (hop 2 ms) |" in card
+    with pytest.raises(QseError, match="looks at most 2 frames ahead"):
+        release(run_that_looks_ahead, folder, look_ahead=3)
+
+
+def test_release_of_several_hops_per_step(run_that_looks_ahead, tmp_path):
+    card = released(run_that_looks_ahead, tmp_path / "studio", hops=4)
+    assert agrees(tmp_path / "studio")
+    assert (tmp_path / "studio" / "checkpoint.safetensors").exists()
+    assert "| algorithmic latency | 14 ms (hop 8 ms) |" in card

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qse.live.clock_drift import LIMIT, ClockDrift, Converter
+from qse.live.clock_drift import FAST, LEARNING, LIMIT, SLOW, ClockDrift, Converter
 
 
 def sine(rate: float, seconds: float, frequency: float = 440.0, late: float = 0.0) -> np.ndarray:
@@ -58,3 +58,14 @@ def test_clock_drift_limit():
     drift = ClockDrift()
     assert {drift.update(excess, 1.0) for excess in (1.0, 10.0, 1.0)} == {-LIMIT}
     assert drift.update(-10.0, 1.0) == LIMIT
+
+
+def test_clock_drift_slows_down():
+    """The answer to a level that is off at once becomes weaker with the time that was listened, down to a limit."""
+    answers = []
+    for age in (0.0, LEARNING, 3 * LEARNING, 1e6):
+        drift = ClockDrift()
+        drift.update(0.0, age)
+        answers.append(-drift.update(1e-3, 0.0))
+    expected = [2e-3 * speed for speed in (FAST, FAST / 2, FAST / 4, SLOW)]
+    np.testing.assert_allclose(answers, expected)

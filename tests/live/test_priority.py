@@ -1,5 +1,6 @@
 """The scheduling priority around a session."""
 
+import gc
 import os
 
 import pytest
@@ -21,3 +22,10 @@ def test_steady_restores_the_nice_value_where_real_time_is_refused(monkeypatch, 
     with steady():
         assert values == [raised]
     assert values == [raised, nice]
+
+
+def test_steady_keeps_what_is_there_out_of_garbage_collections():
+    assert gc.get_freeze_count() == 0
+    with steady(urgent=False):
+        assert gc.get_freeze_count() > 1000
+    assert gc.get_freeze_count() == 0

@@ -40,6 +40,15 @@ def test_recorder_writes_everything(tmp_path):
     np.testing.assert_allclose(read, audio, atol=1 / 32000)
 
 
+@pytest.mark.parametrize("suffix", ["wav", "flac", "aiff"])
+def test_recorder_limits_integer_formats_to_full_scale(tmp_path, suffix):
+    recorder = Recorder(tmp_path / f"loud.{suffix}", 1000, 1)
+    recorder.put(np.array([[1.5], [-1.5], [0.5]], np.float32))
+    recorder.close()
+    read, _ = soundfile.read(recorder.path)
+    np.testing.assert_allclose(read, [1, -1, 0.5], atol=1e-3)
+
+
 def test_recorder_slow_disk_drops_samples(tmp_path, monkeypatch):
     go, write = Event(), soundfile.SoundFile.write
     monkeypatch.setattr(soundfile.SoundFile, "write", lambda file, data: (go.wait(60), write(file, data)))

@@ -7,8 +7,8 @@ torch = pytest.importorskip("torch")
 
 from loss_signals import coloured_noise, speech_like
 
-from qse.losses import pesq as pesq_loss
-from qse.losses.pesq import pesq
+from qse.losses import pesq_loss
+from qse.losses.pesq_loss import pesq
 
 
 def predicted(clean: np.ndarray, enhanced: np.ndarray) -> float:

@@ -7,8 +7,8 @@ torch = pytest.importorskip("torch")
 
 from loss_signals import coloured_noise, speech_like
 
-from qse.losses import stoi as stoi_loss
-from qse.losses.stoi import stoi
+from qse.losses import stoi_loss
+from qse.losses.stoi_loss import stoi
 
 
 def test_predicted_stoi_correlates_with_the_package():

@@ -10,7 +10,8 @@ from qse.networks.time_mixers import BAND_ATTENTION, TIME_MIXERS
 @pytest.mark.parametrize("name", TIME_MIXERS)
 def test_time_mixers_keep_the_shape(name):
     x = torch.randn(6, 7, 4, 4)  # two streams of three bands
-    assert TIME_MIXERS[name](3, 4, 2, 5)(x)[0].shape == x.shape
+    mixer = TIME_MIXERS[name].of_sizes(bands=3, channels=4, heads=2, window=5)
+    assert mixer(x)[0].shape == x.shape
 
 
 @pytest.mark.parametrize("name", BAND_ATTENTION)

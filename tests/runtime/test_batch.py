@@ -1,7 +1,9 @@
 """Batches: outcomes, errors of single files, cancellation."""
 
+import gc
 import os
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import soundfile
 from noisy_files import make, tree
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
+from qse.audio.reader import open_audio
 from qse.errors import QseError
 from qse.runtime import batch
 from qse.runtime.bands import BandModels
@@ -32,6 +35,29 @@ def test_run_closes_refused_files(here, model_at):
     for outcome in run(jobs, model_at):
         assert "cut short" in str(outcome.error)
     assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+def test_run_releases_what_a_refused_file_held(here, monkeypatch):
+    """An outcome is kept until the end of a batch; it must not keep the reader and the buffers of its file."""
+    readers = []
+
+    def opened(*how):
+        reader = open_audio(*how)
+        readers.append(weakref.ref(reader))
+        return reader
+
+    monkeypatch.setattr(batch, "open_audio", opened)
+    make(here / "a.wav", 16000)
+
+    def no_model(rate):
+        raise QseError("no model for this rate")
+
+    gc.disable()
+    try:
+        outcomes = list(run(plan([str(here)])[0], no_model))
+        assert outcomes[0].error and [reader() for reader in readers] == [None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("error, said", [

@@ -15,7 +15,8 @@ from official_corpora import CORPORA, LIGHT, voicebank, write
 from twins import TINY, same
 
 from qse.errors import QseError, UsageError
-from qse.evaluate.evaluation import EvaluationData, EvaluationRequest, run_evaluation
+from qse.evaluate.corpora import test_pairs as pairs_of_corpus
+from qse.evaluate.evaluation import evaluate
 from qse.networks import weights
 from qse.train.job import Job
 from qse.train.recipe import find_recipe, read_config
@@ -50,10 +51,9 @@ def test_train_an_epoch_of_a_corpus(name, sample_rate, tmp_path, monkeypatch):
 
     if sample_rate == 16000:
         metric, count = {"voicebank": ("si_sdr", 2), "dns3": ("dnsmos_ovrl", 1)}[name]
-        files = EvaluationData(dataset=name, data=data)
-        request = EvaluationRequest(str(tmp_path / "whole"), files, metric, tmp_path / "scores", jobs=0)
-        outcome = run_evaluation(request)
-        assert f"; weights of step {header['step']};" in outcome.text
+        pairs = pairs_of_corpus(name, data)
+        outcome = evaluate(str(tmp_path / "whole"), pairs, tmp_path / "scores", metrics=metric)
+        assert f"; weights of step {header['step']};" in outcome.text()
         assert not outcome.failed and len((outcome.folder / "scores.csv").read_text().splitlines()) == 1 + count
 
 
@@ -117,7 +117,7 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
     monkeypatch.setattr("qse.export.release.export_stream", lambda network, path, **_: graphs.delay(path))
     status, said, error = command("export", "runs/voicebank", tmp_path / "mine")
     assert status == 0 and "mine: step 2, " in said, error
-    assert "    qse train --config config.toml --data DATA --out RUN\n" in (tmp_path / "mine/card.md").read_text()
+    assert "    qse train --recipe config.toml --data DATA --out RUN\n" in (tmp_path / "mine/card.md").read_text()
 
 
 @pytest.mark.parametrize(

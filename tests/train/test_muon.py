@@ -72,3 +72,19 @@ def test_muon_decays_weights():
     weight.grad = torch.zeros_like(weight)
     QuaternionMuon([weight], lr=0.1, weight_decay=0.5).step()
     torch.testing.assert_close(weight.detach(), torch.full((4, 2, 2), 0.95))
+
+
+def test_muon_momentum_is_nesterovs():
+    """A step goes along the average of gradients as it will be if the last one comes again."""
+    gradients = torch.randn(2, 4, 3, 5)
+    weight = nn.Parameter(torch.zeros(4, 3, 5))
+    optimizer = QuaternionMuon([weight], lr=1.0, momentum=0.9, weight_decay=0.0)
+    for gradient in gradients:
+        before = weight.detach().clone()
+        weight.grad = gradient
+        optimizer.step()
+    momentum = 0.9 * (0.1 * gradients[0]) + 0.1 * gradients[1]
+    direction = 0.9 * momentum + 0.1 * gradients[1]
+    expected = equalised(direction[None])[0]
+    torch.testing.assert_close(before - weight.detach(), expected)
+    assert (equalised(momentum[None])[0] - expected).abs().max() > 0.05  # without the term

@@ -13,6 +13,7 @@ import twins
 from small_networks import offline, unsettle
 from twins import PLAN, TINY, same
 
+from qse.data.source import Batch
 from qse.losses.composite import LossConfig
 from qse.networks import build_network, weights
 from qse.train import checkpoint
@@ -24,6 +25,10 @@ def network():
     net = build_network(TINY).eval()  # with constant statistics
     torch.nn.init.normal_(net.decoder.head.weight, std=0.3)
     return net
+
+
+def to_silence(noisy) -> Batch:
+    return Batch(noisy, 0 * noisy, 16000)
 
 
 RMS = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
@@ -38,7 +43,7 @@ def test_training_loss_continues_carried_streams():
         part = torch.nn.functional.pad(part, (0, 7))  # more than whole hops
         begin, end = number * 1600, (number + 1) * 1600 - net.latency
         expected = stream[:, begin:end].square().mean(1).sqrt().mean()
-        total, _, carried = loss(net, part, 0 * part, carried)
+        total, _, carried = loss(net, to_silence(part), carried)
         torch.testing.assert_close(total, expected, rtol=0, atol=1e-6)
 
 
@@ -49,19 +54,19 @@ def test_training_loss_draws_the_items_that_continue():
     of_second = []
     for probability in (1e-9, 0.5, 1.0):
         loss = training_loss(RMS, probability)
-        carried = loss(net, parts[0], 0 * parts[0], {})[2]
-        of_second.append(loss(net, parts[1], 0 * parts[1], carried)[0].item())
+        carried = loss(net, to_silence(parts[0]), {})[2]
+        of_second.append(loss(net, to_silence(parts[1]), carried)[0].item())
     assert len({round(value, 6) for value in of_second}) == 3
 
-    carried = loss(net, parts[0] * float("nan"), 0 * parts[0], {})[2]  # a loss that is not finite leaves zeros
-    assert loss(net, parts[1], 0 * parts[1], carried)[0].item() == pytest.approx(of_second[0], abs=1e-6)
+    carried = loss(net, twins.spoilt(to_silence(parts[0])), {})[2]  # a loss that is not finite leaves zeros
+    assert loss(net, to_silence(parts[1]), carried)[0].item() == pytest.approx(of_second[0], abs=1e-6)
     assert not any(state.any() for state in carried.values())
 
 
 def test_training_loss_without_states_carries_nothing():
     noisy = 0.1 * torch.randn(2, 640)
-    assert training_loss(RMS)(network(), noisy, noisy, {})[2] == {}
-    assert training_loss(RMS, 0.5)(offline("qtn"), noisy, noisy, {})[2] == {}
+    assert training_loss(RMS)(network(), Batch(noisy, noisy, 16000), {})[2] == {}
+    assert training_loss(RMS, 0.5)(offline("qtn"), Batch(noisy, noisy, 16000), {})[2] == {}
 
 
 def test_training_loss_compares_the_spec_of_the_mask():
@@ -73,7 +78,8 @@ def test_training_loss_compares_the_spec_of_the_mask():
     expected, other = ((s - target).real.abs().mean() + (s - target).imag.abs().mean() for s in (mask, resynthesised))
     config = LossConfig(mrstft=0, si_sdr=0, rms=0, complex_l1=1, pesq=0, n_fft=32, hop_length=8)
     found = {
-        of: training_loss(replace(config, complex_l1_of=of))(net, noisy, clean, {})[0] for of in ("mask", "waveform")
+        of: training_loss(replace(config, complex_l1_of=of))(net, Batch(noisy, clean, 16000), {})[0]
+        for of in ("mask", "waveform")
     }
     torch.testing.assert_close(found["mask"], expected)
     assert found["waveform"].item() == pytest.approx(other.item(), rel=0.01)  # its frames differ at both ends

@@ -11,6 +11,7 @@ import twins
 from torch import nn
 from twins import CPU, PLAN, batches, copies, same, squared_error
 
+from qse.data.source import Batch
 from qse.networks import weights
 from qse.train import checkpoint
 from qse.train.train_config import TrainConfig
@@ -28,7 +29,8 @@ def trainer(plan: TrainConfig = PLAN, seed: int = 0, source=batches, loss=square
 
 def test_trainer_step_equals_a_plain_loop():
     def source(step):
-        return tuple(x.double() for x in batches(step))
+        noisy, clean, rate = batches(step)
+        return Batch(noisy.double(), clean.double(), rate)
 
     run = Trainer(network().double(), squared_error, source, replace(PLAN, clip_norm=0.05, ema_decay=0.3), CPU)
     plain = network().double().train()
@@ -40,7 +42,7 @@ def test_trainer_step_equals_a_plain_loop():
         run.step()
         torch.manual_seed(hash((PLAN.seed, 0, step)))
         optimizer.zero_grad()
-        squared_error(plain, *source(step), {})[0].backward()
+        squared_error(plain, source(step), {})[0].backward()
         norm = torch.cat([p.grad.flatten() for p in plain.parameters()]).norm()
         assert norm > 0.05  # there is something to clip
         for p in plain.parameters():
@@ -79,8 +81,7 @@ def test_trainer_restore_continues_to_the_same_numbers(tmp_path):
 
 def test_trainer_skips_gradients_that_are_not_finite():
     def source(step):
-        noisy, clean = batches(step)
-        return (noisy * float("nan"), clean) if step == 2 else (noisy, clean)
+        return twins.spoilt(batches(step)) if step == 2 else batches(step)
 
     run = trainer(source=source)
     run.step(), run.step()
@@ -95,7 +96,7 @@ def test_trainer_skips_gradients_that_are_not_finite():
 
 
 def test_trainer_restores_a_run_without_updates(tmp_path):
-    run = trainer(source=lambda step: (torch.full((4, 6), float("inf")), torch.zeros(4, 6)))
+    run = trainer(source=lambda step: Batch(torch.full((4, 6), float("inf")), torch.zeros(4, 6), 16000))
     run.step()
     checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header())
     second = trainer(seed=1)

@@ -6,20 +6,23 @@ the same network with all quaternions conjugated. The GRU is in nn/recurrent.py.
 """
 
 from collections.abc import Callable
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..init import quaternion_init_
-from ..recurrent import gate_matrix
-from ..state import Stateful
+from ..quaternion import gate_matrix
+from ..time_mixer import TimeMixer
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu, "linear": nn.Identity()}
 
 
-class _Gates(Stateful):
+class _Gates(TimeMixer):
     """Weights of `gates` gates: a quaternion matrix for x, one for h, and a bias each."""
+
+    quaternion_gates = ("weight_input", "weight_hidden")
 
     def __init__(self, gates: int, in_channels: int, channels: int):
         super().__init__()
@@ -28,6 +31,11 @@ class _Gates(Stateful):
         self.bias = nn.Parameter(torch.zeros(gates, 4, channels))
         for gate in (*self.weight_input, *self.weight_hidden):
             quaternion_init_(gate)
+
+    @classmethod
+    def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
+        kind: Any = cls
+        return kind(channels, channels)
 
 
 class QuaternionRNN(_Gates):

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..linear import QuaternionLinear
-from ..state import Stateful
+from ..time_mixer import TimeMixer
 from .scan import turn_scan
 
 SLOW, FAST, TURN = 0.99, 0.5, math.pi / 4  # initial |lambda| lies between the first two, its angle below TURN
 
 
-class QuaternionLRU(Stateful):
+class QuaternionLRU(TimeMixer):
     """Mix frames by a linear recurrence: (N, T, 4, C) -> (N, T, 4, C); state: h, (N, 4, C).
 
     h[t] = h[t - 1] (x) lambda + sqrt(1 - |lambda|^2) x[t] (x) B and y[t] = silu(h[t] (x) C + D x[t]).

@@ -13,9 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..declared import TOKENS
 from ..linear import QuaternionLinear
 from ..quaternion import hamilton_product
 from ..state import Stateful
+from ..time_mixer import TimeMixer
 from .scan import decay_scan
 
 DECAY_BIAS = 2.94
@@ -26,6 +28,8 @@ class ShortConv(Stateful):
 
     State: the last kernel - 1 frames, (N, kernel - 1, 4, C).
     """
+
+    quaternion_axis = TOKENS
 
     def __init__(self, channels: int, kernel: int = 4):
         super().__init__()
@@ -42,7 +46,7 @@ class ShortConv(Stateful):
         return y.transpose(1, 2).unflatten(-1, x.shape[2:]), x[:, x.shape[1] - self.history :]
 
 
-class QuaternionSSM(Stateful):
+class QuaternionSSM(TimeMixer):
     """Mix frames of (N, T, 4, C) by a selective state space; state: {"conv": last three frames, "scan": h, (N, 4, C)}.
 
     `scan_dropout` applies to h as it is read, `gate_dropout` to the input of the decay gate, not to its bias.

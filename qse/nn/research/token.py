@@ -5,16 +5,17 @@ gate per band scales how much of the token's context is added.
 """
 
 import math
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
 from ..attention import CausalSharedScoreAttention
 from ..linear import QuaternionLinear
-from ..state import Stateful
+from ..time_mixer import TimeMixer
 
 
-class GlobalToken(Stateful):
+class GlobalToken(TimeMixer):
     """Mix frames by a global token: (B * bands, T, 4, C) -> same shape, the bands of a frame adjacent in the batch.
 
     token[t] = sum over bands of softmax(Re(x (x) key*) / sqrt(4 C)) x, context = causal shared-score attention of the
@@ -27,6 +28,13 @@ class GlobalToken(Stateful):
         self.key = nn.Parameter(torch.randn(4, channels))
         self.attention = CausalSharedScoreAttention(channels, heads, window)
         self.project = QuaternionLinear(channels, 2 * channels)
+
+    @classmethod
+    def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
+        return cls(bands, channels, heads, window)
+
+    def score_weights(self) -> dict[str, int]:
+        return {"key": 1}
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         x = x.unflatten(0, (-1, self.bands))  # B, bands, T, 4, C

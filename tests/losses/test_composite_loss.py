@@ -1,0 +1,87 @@
+"""Loss terms of one's own, and the least length of a segment."""
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from qse.losses import CompositeLoss, LossConfig
+from qse.losses.composite import TERMS, composite, least_samples
+from qse.losses.composite_loss import as_loss
+
+NONE = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
+
+
+def distance(*, clean, enhanced):
+    return (clean - enhanced).abs().mean()
+
+
+def of_everything(*, clean, enhanced, noisy, sample_rate):
+    return noisy.sum() * 0 + sample_rate
+
+
+def signals(samples: int) -> dict:
+    torch.manual_seed(0)
+    return {name: 0.1 * torch.randn(2, samples) for name in ("clean", "enhanced", "noisy")}
+
+
+def test_composite_loss_adds_weighted_terms():
+    x = signals(4000)
+    loss = CompositeLoss(NONE, {"distance": (3.0, distance), "rate": (0.5, of_everything)})
+    total, terms = loss(**x, sample_rate=8000)
+    base, of_base = composite(NONE, **x, sample_rate=8000)
+    expected = base + 3 * distance(clean=x["clean"], enhanced=x["enhanced"]) + 0.5 * 8000
+    torch.testing.assert_close(total, expected)
+    assert terms.keys() == {*of_base, "distance", "rate"} and terms["rate"] == 8000
+
+
+def test_composite_loss_of_one_function():
+    x = signals(4000)
+    total, terms = as_loss(distance)(**x)
+    torch.testing.assert_close(total, distance(clean=x["clean"], enhanced=x["enhanced"]))
+    assert list(terms) == ["distance"]
+
+
+def test_own_terms_are_computed_in_the_precision_of_clean():
+    x = signals(4000)
+    found = []
+
+    def kinds(*, clean, enhanced):
+        found.append((enhanced.dtype, (clean[:1] @ enhanced[:1].T).dtype))
+        return distance(clean=clean, enhanced=enhanced)
+
+    with torch.autocast("cpu", torch.bfloat16):
+        as_loss(kinds)(clean=x["clean"], enhanced=x["enhanced"].bfloat16())
+    assert found == [(torch.float32, torch.float32)]
+
+
+def test_composite_loss_refuses():
+    with pytest.raises(ValueError, match="'rms': a term of LossConfig has this name"):
+        CompositeLoss(NONE, {"rms": (1.0, distance)})
+    with pytest.raises(ValueError, match="'own': its weight is 0, and must be above 0"):
+        CompositeLoss(NONE, {"own": (0, distance)})
+    with pytest.raises(ValueError, match="'own' needs 'target': there are clean, enhanced, noisy, sample_rate"):
+        CompositeLoss(own={"own": (1, lambda target: target)})
+    with pytest.raises(ValueError, match="there is no loss to train with"):
+        CompositeLoss()
+
+
+@pytest.mark.parametrize("sample_rate", [16000, 48000])
+@pytest.mark.parametrize("term", set(TERMS) - {"stoi"})
+def test_least_samples_is_the_shortest_segment_of_each_term(term, sample_rate):
+    config = replace(NONE, rms=0.0, **{term: 1.0}) if term != "rms" else NONE
+    least = least_samples(config, sample_rate)
+    total, _ = composite(config, **signals(least), sample_rate=sample_rate)
+    assert torch.isfinite(total)
+    if least > 1:
+        with pytest.raises(RuntimeError):
+            composite(config, **signals(least - 1), sample_rate=sample_rate)
+
+
+def test_least_samples_of_stoi_is_what_a_segment_needs_to_count():
+    config = replace(NONE, rms=0.0, stoi=1.0)
+    least = least_samples(config)
+    loud = signals(least)["clean"]
+    assert composite(config, clean=loud, enhanced=loud)[0] < 0.01
+    assert least == 6400

@@ -1,0 +1,101 @@
+"""The program of docs/extending.md runs as it stands, and what it shows is true; public names can be imported."""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from qse.evaluate.metrics import METRICS, score_pair
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)
+PACKAGES = ("nn", "networks", "losses", "data", "train", "export", "evaluate")
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    """Return the names of the program after it ran in an empty folder, as a module; `printed`: what it said."""
+    pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    module, said = ModuleType("extending"), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("notebook"))
+        patch.setitem(sys.modules, "extending", module)
+        with contextlib.redirect_stdout(said):
+            for number, cell in enumerate(PROGRAM):
+                exec(compile(cell, f"extending.md, cell {number}", "exec"), vars(module))
+        module.printed = said.getvalue()
+        yield module
+    METRICS.pop("level")
+
+
+def test_program_trains(notebook):
+    lines = (Path("runs/small/train.csv")).read_text().splitlines()
+    assert "envelope" in lines[0] and len(lines) == 2
+    rows = {row["name"]: row for row in notebook.scores.rows}
+    assert rows["tone"]["si_sdr"] > rows["tone"]["noisy_si_sdr"] + 1
+
+
+def test_program_streams(notebook):
+    import contract
+    import torch
+
+    layer = notebook.Leaky(3)
+    contract.verify_stream(layer, torch.randn(2, 11, 4, 3), dim=1)
+    network = notebook.Small(notebook.SmallConfig())
+    contract.verify_stream(network, 0.3 * torch.randn(1, 11 * 64), dim=1, unit=64)
+    contract.verify_stream(notebook.product, 0.3 * torch.randn(1, 11 * 32), dim=1, unit=32)
+    assert network.latency == 64
+    torch.testing.assert_close(torch.cat(notebook.hops, 1), notebook.whole, rtol=0, atol=1e-5)
+
+
+def test_program_denoises_with_the_exported_graph(notebook):
+    assert notebook.engine.name == "small" and notebook.denoised.shape == (8000,)
+    found = score_pair(clean=notebook.clean[0].numpy(), enhanced=notebook.denoised, metrics=["si_sdr"])
+    assert found["si_sdr"] == pytest.approx(notebook.scores.means["si_sdr"], abs=0.05)
+    assert len(notebook.block) == 480
+
+
+def test_program_names_the_layer_without_a_real_form(notebook):
+    assert "layer gated (Unknown) has quaternion weights (value, gate) and no real form" in notebook.printed
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_public_names_exist(name):
+    pytest.importorskip("torch")
+    package = import_module(f"qse.{name}")
+    assert sorted(package.__all__) == sorted(set(package.__all__))
+    for public in package.__all__:
+        assert not isinstance(getattr(package, public), ModuleType), f"qse.{name}.{public} is a module"
+    places = getattr(package, "MODULES", None)
+    if places and name != "networks":
+        assert sorted(place for names in places.values() for place in names) == sorted(package.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        getattr(package, "Nothing")  # noqa: B009
+
+
+@pytest.mark.parametrize("name", ["data", "train", "export", "evaluate"])
+def test_packages_import_nothing_heavy(name):
+    code = f"import sys, qse, qse.{name}; sys.exit(bool({{'torch', 'onnx', 'pesq'}} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "package"),
+    [("from qse.nn import QuaternionLinear", "torch"), ("from qse.train import train", "torch")],
+)
+def test_missing_torch_is_one_sentence(line, package):
+    code = f"import sys; sys.modules['torch'] = None; {line}"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.stderr.splitlines()[-1].endswith(f'{package}: pip install "qse-speech[train]"')
+
+
+def test_extending_links_exist():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "docs/extending.md").read_text())
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
