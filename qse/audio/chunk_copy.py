@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from .chunks import AIFF, MOST_BYTES, Chunk, Container, Dialect, read_container, write_size
+from .chunks import AIFF, MOST_BYTES, W64, Chunk, Container, Dialect, read_container, write_size
 from .file_edit import replace_bytes
 from .id3 import without_loudness_frames
 from .loudness import without_bext_loudness, without_loudness_xml
@@ -26,21 +26,19 @@ class Copied:
     dropped: list[str] = field(default_factory=list)
 
 
-def copy_chunks(
-    source: Path, part: Path, same_coding: bool, samples: int, leave: tuple[bytes, ...] = ()
-) -> Copied:
+def copy_chunks(source: Path, part: Path, same_coding: bool, samples: int, leave: tuple[bytes, ...] = ()) -> Copied:
     """Copy the metadata chunks of `source` to `part`, a file of the same family without metadata.
 
     `same_coding`: whether the samples are coded alike, so that the format chunk holds for both; it has the channel
-    mask. `samples`: samples per channel, for files whose coding does not say. `leave`: identifiers of chunks that are not
-    copied. Chunks keep their places before or after the samples. Raises OSError, and TooLong for a WAV or AIFF file of
+    mask. `samples`: samples per channel, for files whose coding does not say. `leave`: identifiers of chunks that are
+    not copied. Chunks keep their places before or after the samples. Raises OSError, and TooLong for a WAV or AIFF file of
     more than 4 GiB.
     """
     read, written = read_container(source), read_container(part)
     if not (read and written) or read.dialect.name != written.dialect.name:
         return Copied(lost=["all chunks"])
     copied = Copied()
-    before, after = _bodies(read, written.dialect, copied, leave)
+    before, after = _bodies(read, written, copied, leave)
     data = _data(written)
     if data is None:
         return Copied(lost=["all chunks"])
@@ -78,11 +76,10 @@ def _data(container: Container) -> Chunk | None:
     return container.find(b"SSND" if container.dialect is AIFF else b"data")
 
 
-def _bodies(
-    read: Container, dialect: Dialect, copied: Copied, leave: tuple[bytes, ...]
-) -> tuple[bytes, bytes]:
+def _bodies(read: Container, written: Container, copied: Copied, leave: tuple[bytes, ...]) -> tuple[bytes, bytes]:
     """Return the chunks before and after the samples as they will be written."""
     parts = [bytearray(), bytearray()]
+    dialect = written.dialect
     data = _data(read)
     for chunk in read.chunks:
         if chunk.name in leave or not _is_metadata(read.dialect, chunk.name):
@@ -98,8 +95,18 @@ def _bodies(
             copied.lost.append("an unknown chunk")
             continue
         behind = data is not None and chunk.at > data.at
-        parts[behind] += dialect.write(chunk.name, body)
+        parts[_is_behind(written, behind, len(body))] += dialect.write(chunk.name, body)
     return bytes(parts[0]), bytes(parts[1])
+
+
+def _is_behind(written: Container, behind: bool, size: int) -> bool:
+    """Return whether a chunk goes behind the samples: where libsndfile can read the file.
+
+    In W64 it takes what follows the samples for samples; in RF64 it does not find samples behind an odd chunk.
+    """
+    if written.dialect is W64:
+        return False
+    return behind or (written.is_long and size % 2 == 1)
 
 
 def _still_true(name: bytes, body: bytes, copied: Copied) -> bytes:

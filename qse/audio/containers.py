@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .chunks import read_container
-from .formats import frame_bytes
+from .formats import BYTES, frame_bytes
 
 if TYPE_CHECKING:
     import soundfile
@@ -46,15 +46,19 @@ def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
 
 
 def exact_frames(path: Path, file: soundfile.SoundFile) -> int:
-    """Return the samples per channel of a file, without those that fill the last block of ADPCM or GSM in WAV."""
-    if file.format not in ("WAV", "W64") or file.subtype not in BLOCKWISE:
+    """Return the samples per channel of a file where libsndfile returns too many.
+
+    It counts those that fill the last block of ADPCM and GSM in WAV, and what follows the samples in W64.
+    """
+    blockwise = file.subtype in BLOCKWISE
+    if file.format not in ("WAV", "W64") or not (blockwise or file.format == "W64"):
         return file.frames
     container = read_container(path)
-    fact = container.find(b"fact") if container else None
-    if container is None or fact is None:
-        return file.frames
-    stated = int.from_bytes(container.body(fact)[:4], "little")
-    return stated if 0 < file.frames - stated < MOST_FILLING and stated else file.frames
+    data, fact = (container.find(name) for name in (b"data", b"fact")) if container else (None, None)
+    if container and data and not blockwise and file.subtype in BYTES:
+        return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
+    stated = int.from_bytes(container.body(fact)[:4], "little") if container and fact else 0
+    return stated if stated and 0 < file.frames - stated < MOST_FILLING else file.frames
 
 
 def announced_frames(path: Path, file: soundfile.SoundFile) -> int | None:

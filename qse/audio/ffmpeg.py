@@ -49,9 +49,9 @@ class FfmpegSource:
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
         # to WAV; a sound track that begins later than the picture is padded at the front
-        wanted = ("-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0", "-c:a", "pcm_f32le", "-f", "wav", "-")
+        wanted = ("-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0")
         self._messages = TemporaryFile()  # noqa: SIM115  # closed by _close
-        command = [executable, *INPUT, "-i", f"file:{path}", *wanted]
+        command = [executable, *INPUT, "-i", f"file:{path}", *wanted, "-c:a", "pcm_f32le", "-f", "wav", "-"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._messages
         )

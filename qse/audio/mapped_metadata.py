@@ -141,9 +141,7 @@ def _take(mapped: Path, part: Path, layout: Layout) -> None:
 def lost_names(source: Path, media: Media, result: Media | None) -> list[str]:
     """Return the names of what is in `source` and not in `result`: what ffprobe finds in the file made from it."""
     kept = set(_tags(result).values()) if result else set()
-    lost = [
-        name for name, text in _tags(media).items() if text.strip() and text not in kept and not is_loudness(name)
-    ]
+    lost = [name for name, text in _tags(media).items() if text.strip() and text not in kept and not is_loudness(name)]
     if media.covers and not (result and result.covers):
         lost.append("cover")
     if media.chapters and not (result and result.chapters):

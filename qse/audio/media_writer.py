@@ -66,11 +66,9 @@ def clips(track: Track, suffix: str) -> bool:
 
 
 def encoder(track: Track, suffix: str) -> str:
-    """Return the encoder of ffmpeg for an enhanced track: a lossless one for a lossless track where it fits."""
+    """Return the encoder of ffmpeg for an enhanced track: its own, if that is lossless and fits."""
     if track.is_lossless and track.codec.startswith(LOSSLESS.get(suffix, ())):
         return track.codec
-    if track.is_lossless and suffix in ("m4a", "m4b"):
-        return "alac"
     return ENCODERS.get(suffix, "aac")
 
 

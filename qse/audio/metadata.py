@@ -14,6 +14,7 @@ from .formats import Layout
 from .id3 import copy_tags
 from .mapped_metadata import map_metadata, mapped_names
 from .ogg_comments import copy_comments
+from .reader import AudioReader
 
 COPIED = ("WAV", "AIFF", "CAF", "FLAC", "Ogg", "MP3")  # families whose metadata are copied byte by byte
 
@@ -27,23 +28,23 @@ def is_copied(source: Path, layout: Layout) -> bool:
     return family in COPIED and family == layout.family
 
 
-def carry(source: Path, original: Layout, part: Path, layout: Layout, samples: int, mask: int | None = None) -> Copied:
-    """Give `part`, a file with this layout, the metadata and channel positions of `source`.
+def carry(source: Path, reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copied:
+    """Give `part`, a file with this layout, the metadata and channel positions of `source`, which `reader` reads.
 
-    `original`: the layout of `source`. `samples`: samples per channel that were written. `mask`: the channel mask that
-    `source` states. Raises OSError, and TooLong
-    for a WAV or AIFF file of more than 4 GiB.
+    `samples`: samples per channel that were written. Raises OSError, and TooLong for a WAV or AIFF file of more than 4
+    GiB.
     """
+    original = reader.layout
     copied = Copied()
     try:
         if is_copied(source, layout):
-            same = (original.subtype, original.endian) == (layout.subtype, layout.endian)
+            same = (original.subtype, original.endian) == (layout.subtype, layout.endian) and reader.media is None
             copied = _copy(source, part, layout, same and original.subtype in PLAIN, samples)
         else:
             copied = map_metadata(source, part, layout)
     except ValueError:  # damaged metadata: those that can be named are lost
         copied.lost = mapped_names(source) or ["all metadata"]
-    _carry_positions(mask, part, layout, copied)
+    _carry_positions(reader.channel_mask, part, layout, copied)
     return copied
 
 

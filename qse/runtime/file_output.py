@@ -80,7 +80,7 @@ def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileO
 
     def finish(part: Path, samples: int) -> None:
         try:
-            copied = carry(job.source, source.layout, part, layout, samples, source.channel_mask)
+            copied = carry(job.source, source, part, layout, samples)
         except TooLong:
             form = f"{job.target}: a {layout.format} file cannot be so long"
             raise QseError(f"{form} with its metadata; name a .rf64 file") from None
