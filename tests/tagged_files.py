@@ -77,10 +77,10 @@ def tags(path: Path) -> dict[str, str]:
     return {name.lower(): text for name, text in both.items()}
 
 
-def chapters(path: Path) -> list[tuple[float, float, str]]:
-    """Return begin, end and title of the chapters that ffprobe finds."""
+def chapters(path: Path) -> list[tuple[float, str]]:
+    """Return begin in seconds and title of the chapters that ffprobe finds; Ogg files do not say where they end."""
     found = probed(path)["chapters"]
-    return [(float(each["start_time"]), float(each["end_time"]), each["tags"]["title"]) for each in found]
+    return [(round(float(each["start_time"]), 2), each["tags"]["title"]) for each in found]
 
 
 def chunks(data: bytes) -> list[tuple[bytes, bytes]]:

@@ -4,8 +4,10 @@ ffmpeg copies the metadata into a short file of the target's format, from which 
 samples of the target are those that libsndfile wrote. Without ffmpeg, the target has the strings of libsndfile.
 """
 
+import re
 import shutil
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +17,7 @@ from .flac_blocks import block_names, copy_blocks
 from .formats import Layout, native
 from .id3 import copy_tags, frame_names
 from .loudness import is_loudness
-from .ogg_comments import copy_comments, read_headers
+from .ogg_comments import copy_comments, read_headers, write_entries
 from .probe import Media, probe
 from .vorbis_comments import PICTURE
 
@@ -59,8 +61,8 @@ def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
         if done.returncode:
             return _by_strings(source, part, media)
-        _take(mapped, part, layout)
-    return Copied(lost_names(source, media, probe(part)), dropped)
+        _take(mapped, part, layout, media)
+        return Copied(lost_names(source, media, probe(mapped)), dropped)
 
 
 def needs_strings(layout: Layout) -> bool:
@@ -102,15 +104,17 @@ def _write_short(short: Path, layout: Layout) -> None:
     import numpy as np
     import soundfile
 
-    form = layout.format if layout.family != "WAV" else "WAV"
-    silence = np.zeros((SHORT, layout.channels), np.float32)
-    subtype = layout.subtype if layout.family != "WAV" else "PCM_16"
-    soundfile.write(native(short), silence, layout.sample_rate, subtype, format=form)
+    form, subtype, rate, channels = layout.format, layout.subtype, layout.sample_rate, layout.channels
+    if layout.family == "WAV":
+        form, subtype = "WAV", "PCM_16"
+    if layout.family == "Ogg":  # ffmpeg writes chapters into Opus alone; the comments are the same
+        subtype, rate, channels = "OPUS", 48000, 1
+    soundfile.write(native(short), np.zeros((SHORT, channels), np.float32), rate, subtype, format=form)
 
 
 def _options(media: Media, family: str, dropped: list[str]) -> list[str]:
     """Return what ffmpeg maps from its second input into its first."""
-    options = ["-map", "0:a", "-c", "copy", "-fflags", "+bitexact", "-map_chapters", "1"]
+    options = ["-map", "0:a", "-c", "copy", "-fflags", "+bitexact", "-map_chapters", "1", "-copyts"]
     options += ["-map_metadata", "1" if media.tags else "1:s:a:0"]
     options += ["-map_metadata:s:a:0", "-1"] if family != "Ogg" else ["-map_metadata:s:a:0", _tag_place(media)]
     if family in WITH_COVER and media.covers:
@@ -126,27 +130,47 @@ def _tag_place(media: Media) -> str:
     return "1:g" if media.tags else "1:s:a:0"
 
 
-def _take(mapped: Path, part: Path, layout: Layout) -> None:
+def _take(mapped: Path, part: Path, layout: Layout, media: Media) -> None:
     """Copy the metadata of the short file."""
     if layout.family == "FLAC":
         copy_blocks(mapped, part)
     elif layout.family == "Ogg":
         copy_comments(mapped, part)
+        write_entries(part, _with_times(read_headers(part).comments.entries, media.chapters))
     elif layout.family == "MP3":
         copy_tags(mapped, part)
     else:
         copy_chunks(mapped, part, same_coding=False, samples=0, leave=(b"chan", b"CHAN"))
 
 
+def _with_times(entries: list[bytes], chapters: list[float]) -> list[bytes]:
+    """Return comments with the times of chapters in milliseconds: ffmpeg rounds the seconds of some up."""
+    times = iter(chapters)
+    right = []
+    for entry in entries:
+        name, _, text = entry.partition(b"=")
+        if re.fullmatch(rb"CHAPTER\d{3}", name):
+            minutes, seconds = divmod(round(1000 * next(times, 0.0)), 60_000)
+            text = f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds // 1000:02d}.{seconds % 1000:03d}".encode()
+        right.append(name + b"=" + text)
+    return right
+
+
 def lost_names(source: Path, media: Media, result: Media | None) -> list[str]:
     """Return the names of what is in `source` and not in `result`: what ffprobe finds in the file made from it."""
     kept = set(_tags(result).values()) if result else set()
-    lost = [name for name, text in _tags(media).items() if text.strip() and text not in kept and not is_loudness(name)]
-    if media.covers and not (result and result.covers):
-        lost.append("cover")
-    if media.chapters and not (result and result.chapters):
-        lost.append("chapters")
-    return lost + _without_tag(source)
+    covers, marks = (result.covers, len(result.chapters)) if result else (0, 0)
+    return [*_lost_tags(media, kept), *_lost_parts(media, covers, marks), *_without_tag(source)]
+
+
+def _lost_tags(media: Media, kept: Collection[str]) -> list[str]:
+    """Return the names of the tags whose texts are not in `kept`; for those of loudness there is another message."""
+    return [name for name, text in _tags(media).items() if text.strip() not in ("", *kept) and not is_loudness(name)]
+
+
+def _lost_parts(media: Media, covers: int, chapters: int) -> list[str]:
+    parts = {"cover": media.covers and not covers, "chapters": media.chapters and not chapters}
+    return [name for name, is_lost in parts.items() if is_lost]
 
 
 def _without_tag(source: Path) -> list[str]:
@@ -170,12 +194,11 @@ def _by_strings(source: Path, part: Path, media: Media | None) -> Copied:
             held = file.copy_metadata()
     except soundfile.SoundFileError:
         held = {}
+    if media:
+        dropped = [name for name in _tags(media) if is_loudness(name)]
+        return Copied([*_lost_tags(media, held.values()), *_lost_parts(media, 0, 0), *_without_tag(source)], dropped)
     kept = {name for string in held for name in STRINGS.get(string, ())}
     if held:
         kept |= {"INFO", "info", "NAME", "AUTH", "ANNO", "(c)"}
-    names = mapped_names(source)
-    if not names and media:
-        covers, chapters = ["cover"] * bool(media.covers), ["chapters"] * bool(media.chapters)
-        names = [*(name.upper() for name in _tags(media)), *covers, *chapters]
-    gone = [name for name in names if name not in kept]
+    gone = [name for name in mapped_names(source) if name not in kept]
     return Copied([name for name in gone if not is_loudness(name)], [name for name in gone if is_loudness(name)])

@@ -100,6 +100,8 @@ def _sample_format(coding: str, fine: bool) -> str:
 
 def _metadata(media: Media, dropped: list[str]) -> list[str]:
     options = ["-map_chapters", "0", "-map_metadata", "0" if media.tags or not media.tracks else "0:s:a:0"]
+    if not media.pictures:  # of a sound file, whose chapters would be moved by the delay of its encoder
+        options.append("-copyts")
     for name in dropped:
         options += ["-metadata", f"{name}="]
     return options

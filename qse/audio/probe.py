@@ -30,11 +30,12 @@ class Track:
 
 @dataclass(frozen=True)
 class Media:
-    """What a file holds. `covers`: number of attached pictures, which are not counted as `pictures`."""
+    """What a file holds. `chapters`: their beginnings in seconds. `covers`: number of attached
+    pictures, which are not counted as `pictures`."""
 
     tracks: list[Track]
     tags: dict[str, str]
-    chapters: int
+    chapters: list[float]
     covers: int
     pictures: int
     seconds: float
@@ -64,7 +65,7 @@ def _media(found: dict[str, Any]) -> Media:
     return Media(
         tracks=tracks,
         tags=form.get("tags", {}),
-        chapters=len(found.get("chapters", [])),
+        chapters=[float(chapter.get("start_time", 0)) for chapter in found.get("chapters", [])],
         covers=len(covers),
         pictures=len(pictures) - len(covers),
         seconds=float(form.get("duration", 0)),
