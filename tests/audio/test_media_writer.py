@@ -100,7 +100,7 @@ def test_tags_chapters_and_cover_come_back(here, command, suffix):
 
 def test_phone_recordings_in_formats_that_are_not_written_become_wav(here, command):
     ffmpeg("-i", wav(here / "s.wav"), *tags_of("-metadata"), "a.wma")
-    status, out, err = command("denoise", "a.wma", "--json")
+    status, _, err = command("denoise", "a.wma", "--json")
     assert status == 0, err
     found = tags(here / "a-enhanced.wav")
     assert (found["title"], found["artist"]) == (TAGS["title"], TAGS["artist"])
