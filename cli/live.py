@@ -1,6 +1,5 @@
 """qse live: enhance a microphone's signal and play it on headphones or a virtual device."""
 
-import sys
 from fractions import Fraction
 from os.path import realpath
 from pathlib import Path
@@ -10,14 +9,18 @@ import typer
 
 from qse.errors import UsageError
 
+from .live_devices import (
+    PortOptions,
+    chosen_outputs,
+    opened_ports,
+    print_devices,
+    remove_virtual_microphone,
+    virtual_output,
+)
 from .options import Band, Model, Overwrite, Strength
 from .streams import libraries_silenced, say
 
 if TYPE_CHECKING:
-    from qse.live.file_source import FileSource
-    from qse.live.loudspeaker import Loudspeaker
-    from qse.live.microphone import Microphone
-    from qse.live.protocols import SoundSystem
     from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
@@ -72,14 +75,14 @@ def live(
     Keys: + and - change the strength, m mutes, b switches to the noisy signal, r records, q quits.
     """
     if list_:
-        _list(portaudio)
+        print_devices(portaudio)
         return
     if remove_virtual:
-        _remove_virtual()
+        remove_virtual_microphone()
         return
     _check(input, from_, fast, to is None or output is not None or monitor is True)
     _check_recording(record, from_, to)
-    system, output = _virtual(context, output, portaudio) if virtual else (None, output)
+    system, output = virtual_output(context, output, portaudio) if virtual else (None, output)
     from qse.live.reconnect import Reconnector
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
@@ -88,10 +91,10 @@ def live(
 
     models = BandModels(model, band, threads, flush_to_zero=True)
     wide = models.at(WIDE_BAND).as_engine()
-    seconds = buffer / 1000
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
-    outputs = _outputs(output, to, monitor)
-    sound, source, speakers = _ports(input, from_, not fast, outputs, block, seconds, system, portaudio)
+    outputs = chosen_outputs(output, to, monitor)
+    options = PortOptions(block, buffer / 1000, waits=reconnect, paced=not fast)
+    sound, source, speakers = opened_ports(input, from_, outputs, options, system, portaudio)
     engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
     session = LiveSession(engine, source, speakers, strength=strength)
     session.bypass = bypass
@@ -119,43 +122,6 @@ def _check_recording(record: Path | None, from_: Path | None, to: Path | None) -
         raise UsageError(f"--record {record} is the file of --from or --to: name another recording")
 
 
-def _outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[str | None]:
-    """Return the devices to play on; None is the default device, if asked for or if nothing was named."""
-    named: list[str | None] = [output] if output is not None else []
-    return [*named, None] if monitor or (monitor is None and not named and to is None) else named
-
-
-def _ports(
-    input: str | None,
-    from_: Path | None,
-    paced: bool,
-    outputs: list[str | None],
-    block: int | Fraction,
-    buffer: float,
-    system: "SoundSystem | None" = None,
-    portaudio: bool = False,
-) -> "tuple[SoundSystem | None, Microphone | FileSource, list[Loudspeaker]]":
-    """Return the sound system (None if only files are used), the source, and the loudspeakers."""
-    from qse.live.devices import refuse_feedback
-    from qse.live.file_source import FileSource
-    from qse.live.loudspeaker import Loudspeaker
-    from qse.live.microphone import wait_for_microphone
-    from qse.live.sound_system import sound_system
-
-    file = FileSource(from_, block, paced, buffer) if from_ else None
-    if file and not outputs:
-        return None, file, []
-    needed = system or sound_system(portaudio)
-    source = file or wait_for_microphone(needed, input, block, buffer, _waiting)
-    speakers = [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
-    refuse_feedback(needed, source.devices, speakers)
-    return needed, source, speakers
-
-
-def _waiting(reason: str) -> None:
-    say(f"qse: {reason}; waiting (Ctrl-C ends)")
-
-
 def _run(
     session: "LiveSession", worker: "Worker", reconnector: "Reconnector", threads: int, plain: bool, paced: bool
 ) -> None:
@@ -176,38 +142,3 @@ def _run(
             follow(session, worker, reconnector, controls, plain)
         finally:
             session.close()
-
-
-def _virtual(context: typer.Context, output: str | None, portaudio: bool) -> "tuple[SoundSystem, str]":
-    """Create the virtual microphone until this command ends; return the sound system and the output to play on."""
-    from qse.live.virtual_device import OUTPUT, virtual_microphone
-
-    if sys.platform != "linux":
-        raise UsageError("--virtual works on Linux; elsewhere install BlackHole or VB-CABLE and name it by --output")
-    if portaudio:
-        raise UsageError("--virtual needs the sound server: leave --portaudio out")
-    if output is not None:
-        raise UsageError("--virtual takes the place of --output: name one of them")
-    return context.with_resource(virtual_microphone()), OUTPUT
-
-
-def _remove_virtual() -> None:
-    from qse.live.virtual_device import remove_abandoned
-
-    say("removed the virtual microphone" if remove_abandoned() else "there is no virtual microphone")
-
-
-def _list(portaudio: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from qse.live.devices import NoDevice, devices
-    from qse.live.sound_system import sound_system
-
-    table = Table("id", "device", "host", "sample rate", "inputs", "outputs", "default", box=None)
-    for device in devices(sound_system(portaudio)):
-        rate, default = f"{device.sample_rate} Hz", " and ".join(device.default_for)
-        table.add_row(str(device.id), device.name, device.host, rate, str(device.inputs), str(device.outputs), default)
-    if not table.row_count:
-        raise NoDevice("sound device")
-    Console(markup=False).print(table)

@@ -11,6 +11,7 @@ The path of a sample, and the thread that does the work:
 
 Others: protocols.py (interfaces of sources and outputs), sound_system.py (sound server or PortAudio), pulse_*.py (the
 sound server), devices.py (list of devices), ports.py (an open device), file_source.py (a file in place of the
-microphone), recorder.py (both sides to disk, in a thread of its own), worker.py (the worker's thread), reconnect.py
-(devices that vanish and return), speed_check.py (is the model fast enough), priority.py (scheduling).
+microphone), recorder.py (both sides to disk, in a thread of its own), worker.py (the worker's thread),
+microphone_wait.py (until there is a microphone), reconnect.py (devices that vanish and return), speed_check.py (is the
+model fast enough), priority.py (scheduling).
 """

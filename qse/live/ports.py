@@ -89,8 +89,23 @@ class Port(ABC):
 
     @property
     def name(self) -> str:
-        """Id, name and host of the device."""
-        return str(self.device)
+        """Id, name and host of the device; of one to which the sound server moved the stream, its name there."""
+        moved = self._moved
+        return moved if moved else str(self.device)
+
+    @property
+    def monitored(self) -> str:
+        """The output whose sound is recorded in place of a microphone's; empty if there is none."""
+        moved = self._moved
+        if not moved:
+            return self.device.monitored
+        return moved.removesuffix(".monitor") if moved.endswith(".monitor") else ""
+
+    @property
+    def _moved(self) -> str:
+        """The sound server's name of the device to which it moved the stream; empty if it did not."""
+        connected = getattr(self._stream, "connected", None) or ""
+        return "" if f"({connected})" in self.device.name else connected
 
     @property
     def lost(self) -> bool:

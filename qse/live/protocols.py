@@ -47,6 +47,13 @@ class DevicePort(Protocol):
     def device(self) -> "Device": ...
 
     @property
+    def name(self) -> str: ...
+
+    @property
+    def monitored(self) -> str:
+        """The output whose sound is recorded in place of a microphone's; empty if there is none."""
+
+    @property
     def lost(self) -> bool: ...
 
     def open(self) -> None: ...

@@ -25,12 +25,10 @@ class PulseSystem:
         devices again."""
         self._hidden, self._refresh = hidden, refresh
         self._devices: list[dict[str, Any]] = []
-        self._played: list[str | None] = []  # sinks of the streams since the last look, None for the default one
         self._initialize()
 
     def _initialize(self) -> None:
         self._refresh()
-        self._played = []
         names = defaults()
         self._devices = [*self._listed("source", names), *self._listed("sink", names)]
         self._defaults = [self._default("input"), self._default("output")]
@@ -90,7 +88,6 @@ class PulseSystem:
     def OutputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.OutputStream`."""
         name = self._kept("output", wanted)
-        self._played.append(name)
         line = ["pacat", "--playback"]
         return PulseStream(line, wanted) if name is None else self._staying(line, "sinks", name, wanted)
 
@@ -104,13 +101,14 @@ class PulseSystem:
     def _staying(self, line: list[str], kind: str, name: str, wanted: dict[str, Any]) -> PulseStream:
         def may_move(new: str) -> bool:
             """Return whether a user moved the stream; the server moves it when its device vanishes."""
+            if new == name:
+                return True
             return new not in self._hidden and name in [fields["Name"] for fields in listed(kind)]
 
         return PulseStream([*line, f"--device={name}"], wanted, may_move)
 
     def _may_follow(self, new: str) -> bool:
-        """Return whether the source `new` does not record what is played here. The server may move a recording to the
-        monitor of an output when the last microphone vanishes."""
-        names = defaults()
-        monitored = [entry["monitor"] for entry in self._listed("source", names) if entry["pulse"] == new]
-        return not any((name or names.get("sink")) in monitored for name in self._played)
+        """Return whether the source `new` is a microphone. The server may move a recording to the monitor of an output
+        when the last microphone vanishes."""
+        known = {entry["pulse"]: entry["monitor"] for entry in self._listed("source", {})}
+        return not known.get(new, "")

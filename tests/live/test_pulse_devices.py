@@ -89,21 +89,60 @@ def test_live_list_shows_the_defaults_of_the_environment(server):
 
 
 def test_live_refuses_an_input_that_hears_its_output(server):
-    options = ["--input", "desk.monitor", "--output", "(desk)"]
-    assert server.live(*options, virtual=False).wait(60) == 2
+    assert server.live("--input", "desk.monitor", "--output", "(desk)", virtual=False).wait(60) == 2
     assert "records what is played on" in server.said and "--input" in server.said
 
 
-@pytest.mark.parametrize("virtual", [False, True])
-def test_live_waits_for_a_microphone(server, virtual):
-    """Make the monitor of the default sink the default source, as a server does that has no microphone."""
+@pytest.mark.parametrize("options", [["--output", "headset"], ["--virtual"], ["--no-monitor"]])
+def test_live_waits_for_a_microphone(server, options):
+    """Take the only microphone away: the server makes the monitor of an output the default source."""
+    module = index_of(server, "source_name=desk_mic")
+    server.pactl("unload-module", module)
+    process = server.live(*options, virtual=False)
+    try:
+        until(lambda: "waiting for a microphone" in server.said, 60)
+        assert "--input" in server.said and records_from(server) == []
+        server.pactl("load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor")
+        server.pactl("set-default-source", "desk_mic")
+        until(lambda: "dropouts" in server.said, 60)
+        assert process.poll() is None and "desk_mic" in records_from(server)
+    finally:
+        process.terminate()
+        process.wait(30)
+    assert server.said.count("waiting for a microphone") == 1
+
+
+def test_live_without_reconnect_does_not_wait_for_a_microphone(server):
+    server.pactl("set-default-source", "headset.monitor")
+    assert server.live("--no-reconnect", virtual=False).wait(60) == 2
+    assert "is no microphone" in server.said
+
+
+def test_live_takes_a_monitor_that_is_named_and_says_so(server, live):
+    live("--input", "headset.monitor")
+    assert records_from(server) == ["headset.monitor"]
+    assert "is no microphone: it records what is played on headset" in server.said
+
+
+def test_live_names_the_device_to_which_a_user_moves_it(server, live):
+    live("--input", "desk_mic", "--output", "headset")
+    [stream] = [
+        row.split("\t")[0]
+        for row in server.pactl("list", "short", "source-outputs").stdout.splitlines()
+        if "native" in row
+    ]
+    server.pactl("move-source-output", stream, "headset.monitor")
+    until(lambda: "headset.monitor is no microphone" in server.said, 30)
+
+
+def test_live_does_not_move_to_the_monitor_of_another_output(server, live):
+    """Play on the headset only, so that the monitor of the desk would return nothing."""
+    process = live("--output", "headset")
     server.pactl("set-default-source", "desk.monitor")
-    process = server.live(virtual=virtual)
-    until(lambda: "no microphone is connected" in server.said, 30)
-    assert records_from(server) == []
+    until(lambda: "is no microphone" in server.said and records_from(server) == [], 30)
     server.pactl("set-default-source", "desk_mic")
-    until(lambda: records_from(server) == ["desk_mic"], 30)
-    assert process.poll() is None
+    until(lambda: "came back: 1" in server.said, 30)
+    assert process.poll() is None and records_from(server) == ["desk_mic"]
 
 
 def test_live_stops_while_the_default_input_hears_its_output(server, live):
