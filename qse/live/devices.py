@@ -34,16 +34,6 @@ class NoDevice(NoSound):
         super().__init__(f"no {what} is visible on this machine: {SERVER}")
 
 
-class NoMicrophone(NoSound):
-    """The default input is the monitor of an output: a sound server's stand-in where no microphone is connected."""
-
-    def __init__(self, stand_in: "Device"):
-        super().__init__(
-            f"no microphone is connected: the default input, {stand_in}, records what this machine plays; connect a"
-            " microphone, or name this input with --input"
-        )
-
-
 @dataclass(frozen=True)
 class Device:
     """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds.
@@ -112,8 +102,6 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
         found = [device for device in usable if kind in device.default_for]
     else:
         found = _matches(usable, kind, wanted)
-    if wanted is None and kind == "input" and found and found[0].monitor:
-        raise NoMicrophone(found[0])
     if len(found) == 1:
         return found[0]
     reason = f"no {kind} device is marked as default" if wanted is None else f"{wanted!r} matches no {kind} device"

@@ -1,47 +1,17 @@
 """The microphone: the stream's callback -> ring buffer -> blocks -> the model's sample rate."""
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import numpy as np
 
 from ..audio.converter import Converter
 from ..audio.formats import Layout
-from .devices import NoMicrophone
 from .ports import Port
 from .protocols import SoundSystem
 from .ring_buffer import RingBuffer, WakeSignal
-
-RETRY = 1.0  # seconds between two looks for a microphone
-
-
-def wait_for_microphone(
-    sound: SoundSystem,
-    wanted: str | None,
-    block: int | Fraction | None,
-    buffer: float,
-    waiting: Callable[[str], None],
-) -> "Microphone":
-    """Return the microphone, as Microphone does; where only a monitor of an output stands in for it, wait for one.
-
-    waiting: called once, with the reason, before the wait.
-    """
-    said = False
-    while True:
-        try:
-            return Microphone(sound, wanted, block, buffer)
-        except NoMicrophone as error:
-            if not said:
-                waiting(str(error))
-                said = True
-        sleep(RETRY)
-        with suppress(sound.PortAudioError):
-            sound._terminate()
-        sound._initialize()  # the only way to a new list of devices
 
 
 class Microphone(Port):

@@ -86,36 +86,3 @@ def test_an_input_that_hears_its_output_is_refused(output, loops):
     input, speaker = devices(sound)
     with pytest.raises(NoSound, match=r"0 Monitor of Desk.*1 Headset.*--input") if loops else nullcontext():
         refuse_feedback(sound, [SimpleNamespace(device=input)], [SimpleNamespace(device=speaker)])
-
-
-MONITOR = {**MICROPHONE, "name": "Monitor of Speakers", "monitor": "speakers"}
-
-
-def test_a_monitor_is_no_default_input():
-    """A sound server without a microphone offers what the speakers play."""
-    sound = Sound(MONITOR, HEADSET)
-    with pytest.raises(NoMicrophone, match=r"no microphone is connected.*0 Monitor of Speakers.*--input"):
-        find(sound, "input")
-    assert find(sound, "input", "monitor").id == 0
-    assert find(sound, "input", "0").id == 0
-
-
-def test_a_microphone_goes_before_the_monitor_of_its_headset():
-    monitor = {**MONITOR, "name": "Monitor of Headset"}
-    assert find(Sound(monitor, HEADSET, MICROPHONE), "input", "head").name == "Headset"
-
-
-def test_a_microphone_is_waited_for(monkeypatch):
-    class Server(Sound):
-        def _initialize(self):
-            self.looks += 1
-            if self.looks == 2:
-                self.entries[0] = MICROPHONE
-
-    sound, said = Server(MONITOR, HEADSET), []
-    sound.looks = 0
-    monkeypatch.setattr("qse.live.microphone.sleep", lambda seconds: None)
-    microphone = wait_for_microphone(sound, None, None, 0.02, said.append)
-    assert microphone.device.name == "Desk Microphone"
-    assert len(said) == 1
-    assert "no microphone is connected" in said[0]
