@@ -67,10 +67,11 @@ def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Mode
         return load(model, sample_rate=sample_rate)
     if not hasattr(model, "open_channel"):
         raise TypeError(f"model must be a name, a path or what qse.load returns, not {type(model).__name__}")
-    if sample_rate is None or model.folder is None:
+    folder = getattr(model, "folder", None)  # a model of one's own need not have one
+    if sample_rate is None or folder is None:
         return model
 
-    wanted = _graph(model.folder, sample_rate)
+    wanted = _graph(folder, sample_rate)
     if wanted.name == model.path.name or not wanted.is_file():
         return model
     if model.sister is None:

@@ -3,10 +3,13 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
+from qse_cli.main import COMMANDS
 
 import qse
+from qse.experiments import EXPERIMENTS
 
 
 def test_main_version(command):
@@ -19,6 +22,24 @@ def test_main_short_help_fits_80_columns(command, monkeypatch, name):
     status, out, _ = command(name, "-h")
     assert status == 0 and "-h, --help" in out and max(map(len, out.splitlines())) <= 80
     assert command(name, "--help")[1] == out
+
+
+def test_main_help_lists_commands_in_whole_sentences(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = command("-h")
+    assert status == 0 and max(map(len, out.splitlines())) <= 80
+    listed = " ".join(out.partition("Commands:")[2].split())
+    for name in COMMANDS:
+        sentence = getattr(import_module(f"qse_cli.{name}"), name).__doc__.partition("\n\n")[0].strip()
+        assert sentence.endswith(".")
+        assert f"{name} {' '.join(sentence.split())}" in listed
+
+
+def test_main_help_of_experiment_lists_their_names(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = command("experiment", "-h")
+    assert f"The experiments: {', '.join(EXPERIMENTS)} " in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_main_offers_shell_completion(command):

@@ -134,3 +134,16 @@ def test_stream_refuses_sample_rates(delay):
             Stream(delay, rate)
     with pytest.raises(TypeError, match="sample_rate must be a number in Hz or None, not str"):
         Stream(delay, "48000")
+
+
+def test_denoise_takes_a_model_of_ones_own(delay):
+    class Own:
+        """What `enhance` needs, and nothing that `load` adds."""
+
+        sample_rate, streams, name = 16000, True, "own"
+
+        def open_channel(self):
+            return Stream(delay)
+
+    audio = hiss(4800)
+    np.testing.assert_array_equal(denoise(audio, 48000, Own()), denoise(audio, 48000, delay))
