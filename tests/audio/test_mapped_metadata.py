@@ -6,7 +6,20 @@ import os
 
 import pytest
 import soundfile
-from tagged_files import CHAPTERS, TAGS, chapters, cover, ffmpeg, needs_ffmpeg, probed, sound, tags, tags_of, wav, with_chunks
+from tagged_files import (
+    CHAPTERS,
+    TAGS,
+    chapters,
+    cover,
+    ffmpeg,
+    needs_ffmpeg,
+    probed,
+    sound,
+    tags,
+    tags_of,
+    wav,
+    with_chunks,
+)
 
 from qse.audio import mapped_metadata
 
