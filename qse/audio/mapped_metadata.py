@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,9 +20,9 @@ from .id3 import copy_tags, frame_names
 from .loudness import is_loudness
 from .ogg_comments import copy_comments, read_headers, write_entries
 from .probe import Media, probe
+from .short_file import write_short
 from .vorbis_comments import PICTURE
 
-SHORT = 4800  # samples of the short file
 MUXERS = {"WAV": "wav", "AIFF": "aiff", "FLAC": "flac", "MP3": "mp3", "Ogg": "ogg", "CAF": "caf"}
 WITH_COVER = ("FLAC", "MP3", "AIFF")
 TECHNICAL = (
@@ -54,7 +55,7 @@ def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
     with TemporaryDirectory(prefix="qse-") as folder:
         short = Path(folder) / "short"
         mapped = Path(folder) / "mapped"
-        _write_short(short, layout)
+        write_short(short, _mappable(layout))
         command = [program, "-v", "error", "-nostdin", "-y", "-i", f"file:{short}", "-i", f"file:{source}"]
         command += _options(media, layout.family, dropped)
         command += ["-f", MUXERS[layout.family], f"file:{mapped}"]
@@ -100,16 +101,13 @@ def _tags(media: Media) -> dict[str, str]:
     return without_technical({**track, **media.tags})
 
 
-def _write_short(short: Path, layout: Layout) -> None:
-    import numpy as np
-    import soundfile
-
-    form, subtype, rate, channels = layout.format, layout.subtype, layout.sample_rate, layout.channels
+def _mappable(layout: Layout) -> Layout:
+    """Return a layout with the same form of metadata that ffmpeg can copy; into Opus alone it writes chapters."""
     if layout.family == "WAV":
-        form, subtype = "WAV", "PCM_16"
-    if layout.family == "Ogg":  # ffmpeg writes chapters into Opus alone; the comments are the same
-        subtype, rate, channels = "OPUS", 48000, 1
-    soundfile.write(native(short), np.zeros((SHORT, channels), np.float32), rate, subtype, format=form)
+        return replace(layout, format="WAV", subtype="PCM_16", endian="FILE")
+    if layout.family == "Ogg":
+        return replace(layout, subtype="OPUS", sample_rate=48000, channels=1, settings={})
+    return layout
 
 
 def _options(media: Media, family: str, dropped: list[str]) -> list[str]:

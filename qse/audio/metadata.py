@@ -4,6 +4,7 @@ What cannot be kept, and what no longer holds, is returned by name.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from .channel_mask import is_usual, read_mask, write_mask
 from .chunk_copy import PLAIN, Copied, copy_chunks
@@ -15,6 +16,7 @@ from .id3 import copy_tags
 from .mapped_metadata import map_metadata, mapped_names
 from .ogg_comments import copy_comments
 from .reader import AudioReader
+from .short_file import SHORT, readable_frames, write_short
 
 COPIED = ("WAV", "AIFF", "CAF", "FLAC", "Ogg", "MP3")  # families whose metadata are copied byte by byte
 
@@ -34,18 +36,25 @@ def carry(source: Path, reader: AudioReader, part: Path, layout: Layout, samples
     `samples`: samples per channel that were written. Raises OSError, and TooLong for a WAV or AIFF file of more than 4
     GiB.
     """
-    original = reader.layout
-    copied = Copied()
+    same_coding = _is_coded_alike(reader, layout)
     try:
-        if is_copied(source, layout):
-            same = (original.subtype, original.endian) == (layout.subtype, layout.endian) and reader.media is None
-            copied = _copy(source, part, layout, same and original.subtype in PLAIN, samples)
-        else:
+        if not is_copied(source, layout):
             copied = map_metadata(source, part, layout)
+        elif _is_harmless(source, layout, same_coding):
+            copied = _copy(source, part, layout, same_coding, samples)
+        else:
+            copied = Copied(lost=mapped_names(source) or ["all metadata"])
     except ValueError:  # damaged metadata: those that can be named are lost
-        copied.lost = mapped_names(source) or ["all metadata"]
+        copied = Copied(lost=mapped_names(source) or ["all metadata"])
     _carry_positions(reader.channel_mask, part, layout, copied)
     return copied
+
+
+def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
+    """Return whether the format chunk of the source holds for a file with this layout."""
+    original = reader.layout
+    same = (original.subtype, original.endian) == (layout.subtype, layout.endian)
+    return same and original.subtype in PLAIN and reader.media is None
 
 
 def _copy(source: Path, part: Path, layout: Layout, same_coding: bool, samples: int) -> Copied:
@@ -57,6 +66,16 @@ def _copy(source: Path, part: Path, layout: Layout, same_coding: bool, samples: 
     if family == "MP3":
         return Copied(dropped=copy_tags(source, part))
     return copy_chunks(source, part, same_coding, samples)
+
+
+def _is_harmless(source: Path, layout: Layout, same_coding: bool) -> bool:
+    """Return whether a file with the metadata of `source`, which may be damaged, can be read; try it on a short one."""
+    with TemporaryDirectory(prefix="qse-") as folder:
+        short = Path(folder) / "short"
+        write_short(short, layout)
+        before = readable_frames(short)
+        _copy(source, short, layout, same_coding, SHORT)
+        return readable_frames(short) == before
 
 
 def _carry_positions(mask: int | None, part: Path, layout: Layout, copied: Copied) -> None:
