@@ -36,6 +36,9 @@ PortAudio = Annotated[
     bool, typer.Option("--portaudio", help="Use PortAudio (ALSA, JACK) although a sound server runs (Linux).")
 ]
 Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor never does.")]
+Channel = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Hear only channel N of the microphone. [default: mix 1 and 2]")
+]
 Blocksize = Annotated[
     int | None,
     typer.Option(min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"),
@@ -48,6 +51,7 @@ Buffer = Annotated[
 def live(
     context: typer.Context,
     input: Annotated[str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")] = None,
+    channel: Channel = None,
     output: Annotated[str | None, typer.Option(metavar="DEVICE", help="Output: id or part of its name.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the devices and exit.")] = False,
     virtual: Virtual = False,
@@ -80,7 +84,7 @@ def live(
     if remove_virtual:
         remove_virtual_microphone()
         return
-    _check(input, from_, fast, to is None or output is not None or monitor is True)
+    _check(input or channel, from_, fast, to is None or output is not None or monitor is True)
     _check_recording(record, from_, to)
     system, output = virtual_output(context, output, portaudio) if virtual else (None, output)
     from qse.live.reconnect import Reconnector
@@ -93,7 +97,7 @@ def live(
     wide = models.at(WIDE_BAND).as_engine()
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
     outputs = chosen_outputs(output, to, monitor)
-    options = PortOptions(block, buffer / 1000, waits=reconnect, paced=not fast)
+    options = PortOptions(block, buffer / 1000, channel, waits=reconnect, paced=not fast)
     sound, source, speakers = opened_ports(input, from_, outputs, options, system, portaudio)
     engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
     session = LiveSession(engine, source, speakers, strength=strength)
@@ -110,9 +114,9 @@ def _recorder(session: "LiveSession", path: Path, overwrite: bool = False, paced
     return Recorder(path, session.engine.sample_rate, 2 * session.channels, overwrite, paced)
 
 
-def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> None:
+def _check(input: str | int | None, from_: Path | None, fast: bool, plays: bool) -> None:
     if from_ is not None and input is not None:
-        raise UsageError("--from takes the place of --input: name one of them")
+        raise UsageError("--from takes the place of --input and --channel, which are a microphone's: name one of them")
     if fast and (from_ is None or plays):
         raise UsageError("--as-fast-as-possible works with --from FILE --to FILE only: a device has its own pace")
 

@@ -29,11 +29,13 @@ def chosen_outputs(output: str | None, to: Path | None, monitor: bool | None) ->
 class PortOptions:
     """What the ports of a session are opened with: `block` in samples or seconds, `buffer` in seconds.
 
-    `waits`: wait for a microphone where there is none. `paced`: read a file in real time.
+    `channel`: the only channel of the microphone that is heard. `waits`: wait for a microphone where there is none.
+    `paced`: read a file in real time.
     """
 
     block: int | Fraction
     buffer: float
+    channel: int | None = None
     waits: bool = True
     paced: bool = True
 
@@ -66,9 +68,10 @@ def _microphone(sound: "SoundSystem", wanted: str | None, options: PortOptions) 
     from qse.live.microphone import Microphone
     from qse.live.microphone_wait import awaited_microphone
 
-    if not options.waits:
-        return Microphone(sound, wanted, options.block, options.buffer)
-    return awaited_microphone(sound, wanted, options.block, options.buffer, lambda text: say(f"qse: {text}"))
+    def make() -> Microphone:
+        return Microphone(sound, wanted, options.block, options.buffer, options.channel)
+
+    return awaited_microphone(sound, make, lambda text: say(f"qse: {text}")) if options.waits else make()
 
 
 def virtual_output(context: typer.Context, output: str | None, portaudio: bool) -> "tuple[SoundSystem, str]":

@@ -126,6 +126,8 @@ def _state(session: "LiveSession", reconnector: "Reconnector", controls: Control
     for port in session.source.devices:
         if port.monitored:
             yield "input", f"{port.name} is no microphone: it records what is played on {port.monitored}"
+    if session.channels_heard:
+        yield "channels", session.channels_heard
     if session.source.is_live and session.silence.message and not reconnector.message:
         yield "microphone", session.silence.message
     meter, block = session.meter, session.source.blocksize / session.source.sample_rate

@@ -3,6 +3,7 @@
 The path of a sample, and the thread that does the work:
 
     microphone.py    callback -> ring buffer                         the stream's thread, which only copies
+    downmix.py       channels -> one channel                         the worker
     Converter        device's rate -> model's rate                   the worker
     session.py       hops -> model -> enhanced hops                  the worker
     Converter        model's rate -> device's rate, its ratio set by clock_drift.py

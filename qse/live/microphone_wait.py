@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
 from time import sleep
 
 from .devices import NoMicrophone
@@ -12,17 +11,15 @@ from .protocols import SoundSystem
 RETRY = 1.0  # seconds before each look at the devices
 
 
-def awaited_microphone(
-    sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float, say: Callable[[str], object]
-) -> Microphone:
-    """Return the microphone (see Port); while there is none, look for one again, and `say` once what is missing.
+def awaited_microphone(sound: SoundSystem, make: Callable[[], Microphone], say: Callable[[str], object]) -> Microphone:
+    """Return the microphone that `make` finds; while there is none, look again, and `say` once what is missing.
 
-    Raises NoSound if the sound system goes, or if `wanted` names no input: a name may be mistyped.
+    Raises NoSound if the sound system goes, or if a name was given that fits no input: it may be mistyped.
     """
     said = ""
     while True:
         try:
-            return Microphone(sound, wanted, block, buffer)
+            return make()
         except NoMicrophone as error:
             if said != str(error):
                 said = str(error)

@@ -29,7 +29,7 @@ class Port(ABC):
         self.device: Device = find(sound, kind=self.kind, wanted=wanted)
         self.sample_rate = self.device.sample_rate
         self.blocksize = block_of(block, self.sample_rate)
-        self._channels = min(2, self.device.channels(self.kind))
+        self._channels = self._channels_of(self.device)
         self._opened, self._called, self._ended = False, 0.0, False
         self._measured: float | None = None
 
@@ -71,6 +71,10 @@ class Port(ABC):
         if (now := device.channels(self.kind)) < self._channels:
             raise NoSound(f"{device} came back with {now} channels, it had {self._channels}: start again")
         return device
+
+    def _channels_of(self, device: Device) -> int:
+        """Return how many of the channels of a device are opened."""
+        return min(2, device.channels(self.kind))
 
     def close(self) -> None:
         """Stop the device, whatever state it is in."""

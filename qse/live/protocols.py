@@ -100,6 +100,10 @@ class AudioSource(Protocol):
     def buffered(self) -> float:
         """Seconds that a sample waits between delivery and model."""
 
+    @property
+    def channels_heard(self) -> str:
+        """Which channels are heard, where those are not all; else empty."""
+
     def layout_for(self, target: Path) -> Layout:
         """Return the layout of a file `target` for the enhanced sound."""
 

@@ -13,6 +13,7 @@ from .pulse_server import PulseError, defaults, listed
 from .pulse_stream import PulseStream
 
 HOST = "PulseAudio"
+STEREO = 2  # channels; the server would mix more of them by their positions
 
 
 class PulseSystem:
@@ -81,9 +82,10 @@ class PulseSystem:
     def InputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.InputStream`."""
         name = self._kept("input", wanted)
+        line = ["parec", "--no-remix", "--no-remap"] if wanted["channels"] > STEREO else ["parec"]
         if name is None:
-            return PulseStream(["parec"], wanted, self._may_follow)
-        return self._staying(["parec", "--property=node.dont-reconnect=true"], "sources", name, wanted)  # with PipeWire
+            return PulseStream(line, wanted, self._may_follow)
+        return self._staying([*line, "--property=node.dont-reconnect=true"], "sources", name, wanted)  # with PipeWire
 
     def OutputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.OutputStream`."""

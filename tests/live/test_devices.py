@@ -8,6 +8,7 @@ from sound import CABLE, HEADSET, MICROPHONE, Sound
 
 from qse.live import microphone_wait
 from qse.live.devices import NoMicrophone, NoSound, devices, find, refuse_feedback
+from qse.live.microphone import Microphone
 from qse.live.microphone_wait import awaited_microphone
 
 CABLE_OUT = {**CABLE, "max_input_channels": 0}
@@ -67,7 +68,7 @@ def test_microphone_is_awaited(monkeypatch):
             sound.entries[0] = MICROPHONE
 
     sound._initialize = initialize
-    found = awaited_microphone(sound, None, None, 0.01, said.append)
+    found = awaited_microphone(sound, lambda: Microphone(sound, None, None, 0.01), said.append)
     assert found.name == "0 Desk Microphone (ALSA)" and sound.scans == 3
     assert len(said) == 1 and said[0].startswith("waiting for a microphone: the default input 0 Monitor of Desk")
 

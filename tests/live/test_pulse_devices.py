@@ -1,6 +1,7 @@
 """The devices of a PulseAudio server of the test's own: named ones, the default ones, and where they go to."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import graphs
+import numpy as np
 import pytest
 from pulse import MISSING, Server
 from waiting import until
@@ -185,6 +187,35 @@ def test_live_without_names_follows_the_default_output(server, live):
     until(lambda: plays_on(server) == ["headset"], 30)
     server.pactl("unload-module", index_of(server, "sink_name=headset"))
     until(lambda: plays_on(server) == ["desk"], 30)
+
+
+FOUR = "channels=4 channel_map=aux0,aux1,aux2,aux3"
+
+
+@pytest.mark.parametrize(
+    "gains, options, said",
+    [
+        ((1, -1), [], "channels only 1"),
+        ((0, 1), [], "channels without 1"),
+        ((0, 0, 1, 0), ["--channel", "3"], "channels only 3 of 4"),
+        ((0, 0, 1, -1), ["--channel", "3"], "channels only 3 of 4"),
+    ],
+)
+def test_live_hears_every_kind_of_channels(server, live, gains, options, said):
+    """Check that none of the sound is lost on its way through the server, which may mix channels itself."""
+    form = FOUR if len(gains) == 4 else "channels=2"
+    server.pactl("load-module", "module-null-sink", "sink_name=mixer", "rate=48000", *form.split())
+    live("--input", "mixer.monitor", "--output", "headset", *options)
+    voice = np.random.default_rng(0).uniform(-0.3, 0.3, (12 * 48000, 1))
+    (voice * gains).astype(np.float32).tofile(server.home / "voice.raw")
+    line = ["pacat", "--playback", "--device=mixer", "--rate=48000", "--format=float32le", "--raw"]
+    line += [f"--{form}".replace(" channel_map", " --channel-map"), str(server.home / "voice.raw")]
+    player = subprocess.Popen(" ".join(line).split(), env=server.environment)
+    try:
+        until(lambda: said in server.said and re.search(r"in -(19|20)\.\d dBFS", server.said), 12)
+    finally:
+        player.kill()
+        player.wait()
 
 
 def programs(server) -> list[int]:
