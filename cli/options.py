@@ -13,7 +13,7 @@ def number(value: float | None) -> float | None:
 
 
 def as_options(sentence: str, *parameters: str) -> str:
-    """Return a message of the library with `parameters`, as in sample_rate=48000, as options: --sample-rate 48000."""
+    """Return a message of the library with `parameters` as options: --sample-rate 48000."""
     for name in parameters:
         sentence = sentence.replace(f"{name}=", f"--{name.replace('_', '-')} ")
     return sentence

@@ -18,13 +18,14 @@ def denoise_file(
 ) -> Path:
     """Enhance the audio file or video at `path`, write the result to a file, and return its path.
 
-    `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a folder.
-    None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags are those of
-    the source. `model` and `strength` as in `denoise`; the graph that fits the file's sample rate is
-    used. Memory does not grow with the length of the file.
+    `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
+    folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
+    are those of the source. `model` and `strength` as in `denoise`; the graph that fits the file's
+    sample rate is used. Memory does not grow with the length of the file.
 
-    Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown format,
-    for a target that exists unless `overwrite`, and where it cannot be written. Nothing is left behind.
+    Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
+    format, for a target that exists unless `overwrite`, and where it cannot be written. Nothing is
+    left behind.
     """
     if not Path(path).is_file():
         raise QseError(f"{path} is no file: name an audio file or a video")

@@ -27,7 +27,8 @@ class Model(Protocol):
     """A loaded model, as `load` returns it. `streams`: it works hop by hop; if not, it needs complete recordings and
     much memory. `options`: with which it was loaded.
 
-    `folder`: of a model that was loaded by name or folder; None where it was by the path of a graph.
+    `folder`: of a model that was loaded by name or folder; None where it was by the path of a
+    graph.
     `sister`: the other graph of that folder, once it was needed.
     """
 

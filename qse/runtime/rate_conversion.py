@@ -17,7 +17,10 @@ class RateConversion:
     """
 
     def __init__(self, sample_rate: float, model_rate: float, model_latency: int):
-        """`sample_rate` of the blocks and `model_rate` in Hz, `model_latency` in samples at `model_rate`."""
+        """Convert between `sample_rate` and `model_rate`, in Hz.
+
+        `model_latency`: samples at `model_rate`.
+        """
         self._inward = Converter(sample_rate, model_rate)
         delay = self._inward.delay + model_latency / model_rate
         self._outward, latency = _aligned(model_rate, sample_rate, delay)
@@ -26,7 +29,7 @@ class RateConversion:
         self._past = np.zeros(self.latency, np.float32)  # noisy, not in the output yet
 
     def process(self, noisy: np.ndarray, enhance: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Take finite float32 (samples,); return the enhanced and the noisy samples, aligned, (samples,).
+        """Take finite float32 (samples,); return the enhanced and the noisy samples, aligned.
 
         `enhance` is called with the next samples at the model's rate.
         """

@@ -90,15 +90,16 @@ class Stream:
     ):
         """Open a stream for blocks at `sample_rate`, with `model`: what `load` returns, or takes.
 
-        sample_rate: in Hz, at least 1000. Above 16 kHz the model's graph for 48 kHz is used, if there
-        is one. Blocks at another rate than the graph's are converted to it and back, which adds 1.5 to
-        8 ms of latency from 8 kHz up. None: the rate of the loaded model; with a name or folder, 16 kHz.
-        blocksize: without it, blocks may have any length. With it, every block must be a multiple of
-        gcd(blocksize, hop_length) samples long, and the latency is the least that this allows: that of
-        the engine for a multiple of the hop. Where the sample rate is converted, blocks of any length
-        are taken and `blocksize` does not change the latency.
-        strength: attenuation limit in dB from 0 (output = delayed input) up; None: no limit. The noisy
-        share has the full band of the blocks.
+        sample_rate: in Hz, at least 1000. Above 16 kHz the model's graph for 48 kHz is used, if
+        there is one. Blocks at another rate than the graph's are converted to it and back, which
+        adds 1.5 to 8 ms of latency from 8 kHz up. None: the rate of the loaded model; with a name
+        or folder, 16 kHz.
+        blocksize: without it, blocks may have any length. With it, every block must be a multiple
+        of gcd(blocksize, hop_length) samples long, and the latency is the least that this allows:
+        that of the engine for a multiple of the hop. Where the sample rate is converted, blocks of
+        any length are taken and `blocksize` does not change the latency.
+        strength: attenuation limit in dB from 0 (output = delayed input) up; None: no limit. The
+        noisy share has the full band of the blocks.
         Raises TypeError or ValueError for an argument of another type or range, QseError for a model that cannot
         stream.
         """

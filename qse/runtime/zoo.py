@@ -58,10 +58,10 @@ def load(
 def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Model:
     """Return the graph of `model` for audio at `sample_rate` in Hz, loaded.
 
-    `model`: a name, a path, or what `load` returned. Of what `load` returned for a name or a folder, the
-    other graph of that folder is taken where it is the one for `sample_rate`: it is loaded once, with
-    the same options, and kept. Without `sample_rate`, or without such a graph, the model is returned as
-    it is. Raises TypeError for anything else, QseError as `load` does.
+    `model`: a name, a path, or what `load` returned. Of what `load` returned for a name or a
+    folder, the other graph of that folder is taken where it is the one for `sample_rate`: it is
+    loaded once, with the same options, and kept. Without `sample_rate`, or without such a graph,
+    the model is returned as it is. Raises TypeError for anything else, QseError as `load` does.
     """
     if isinstance(model, str | Path):
         return load(model, sample_rate=sample_rate)
