@@ -31,8 +31,9 @@ def copy_chunks(source: Path, part: Path, same_coding: bool, samples: int, leave
 
     `same_coding`: whether the samples are coded alike, so that the format chunk holds for both; it has the channel
     mask. `samples`: samples per channel, for files whose coding does not say. `leave`: identifiers of chunks that are
-    not copied. Chunks keep their places before or after the samples. Raises OSError, and TooLong for a WAV or AIFF
-    file of more than 4 GiB.
+    not copied. Chunks keep their places before or after the samples where libsndfile can read that.
+
+    Raises OSError, and TooLong for a WAV or AIFF file of more than 4 GiB.
     """
     read, written = read_container(source), read_container(part)
     if not (read and written) or read.dialect.name != written.dialect.name:

@@ -10,15 +10,18 @@ from pathlib import Path
 
 from ..errors import QseError
 from .chunk_copy import Copied
+from .content import kind_of
 from .ffmpeg import INPUT, last_message, program
 from .formats import MEDIA, VIDEO, suffix_of
 from .loudness import is_loudness
 from .mapped_metadata import lost_names
+from .mp4_items import copy_items
 from .probe import Media, Track, probe
 
 ENCODERS = {"webm": "libopus", "weba": "libopus", "mkv": "flac", "mka": "flac"}  # AAC for other suffixes
 LOSSLESS = {"mov": ("alac", "pcm_"), "mp4": ("alac",), "m4v": ("alac",), "m4a": ("alac",), "m4b": ("alac",)}
 USUAL_RATE = 192  # kbit/s, where the source does not say one
+ITEMS = ("m4a", "m4b")  # files whose tags are copied byte by byte between each other
 WITH_SUBTITLES = (*VIDEO, "mka")
 
 
@@ -57,6 +60,8 @@ def write_media(
     if done.returncode:
         reason = last_message(done.stderr) or f"status {done.returncode}"
         raise QseError(f"{target} could not be written by ffmpeg ({reason}): name an output that ends in .wav")
+    if suffix in ITEMS and kind_of(source) == "MP4":
+        dropped += copy_items(source, part)
     return Copied(lost_names(source, media, probe(part)), dropped)
 
 

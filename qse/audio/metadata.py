@@ -74,7 +74,7 @@ def _is_harmless(source: Path, layout: Layout, same_coding: bool) -> bool:
         short = Path(folder) / "short"
         write_short(short, layout)
         before = readable_frames(short)
-        _copy(source, short, layout, same_coding, SHORT)
+        _copy(source, short, layout, same_coding, before or SHORT)
         return readable_frames(short) == before
 
 

@@ -112,7 +112,7 @@ def test_wrong_suffix_of_ffmpeg_files(here, command):
 
 def test_rf64_in_a_wav_file_is_no_wrong_suffix(here, command):
     soundfile.write(here / "a.wav", sound(), 16000, format="RF64")
-    _, out, _err = command("denoise", "a.wav", "--json")
+    _, out, _ = command("denoise", "a.wav", "--json")
     assert json.loads(out)["warning"] is None and soundfile.info("a-enhanced.wav").format == "RF64"
 
 

@@ -24,6 +24,7 @@ from tagged_files import (
 from qse.audio import mapped_metadata
 
 KEPT = ("title", "artist", "album", "date", "comment")
+SOURCES = ("flac", "mp3", "opus", "m4a", "wav")
 HOLDS_CHAPTERS = ("mp3", "ogg", "opus", "m4a", "mka", "aiff")
 HOLDS_COVER = ("flac", "mp3", "aiff", "m4a")
 HOLDS_TAGS = {  # of TAGS
@@ -44,16 +45,25 @@ def rich(here, suffix: str):
     return here / f"a.{suffix}"
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """One rich file of each format."""
+    folder = tmp_path_factory.mktemp("rich")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return {suffix: rich(folder, suffix) for suffix in SOURCES}
+
+
 def covers(path) -> int:
     return sum(stream["disposition"].get("attached_pic", 0) for stream in probed(path)["streams"])
 
 
 @needs_ffmpeg
 @pytest.mark.parametrize("to", list(HOLDS_TAGS))
-@pytest.mark.parametrize("suffix", ["flac", "mp3", "ogg", "opus", "m4a", "wav"])
-def test_every_format_to_every_other(here, command, suffix, to):
-    source = rich(here, suffix)
-    status, out, err = command("denoise", source.name, "-o", f"b.{to}", "--json", "--model", "live-base")
+@pytest.mark.parametrize("suffix", SOURCES)
+def test_every_format_to_every_other(here, command, sources, suffix, to):
+    source = sources[suffix]
+    status, out, err = command("denoise", source, "-o", f"b.{to}", "--json", "--model", "live-base")
     assert status == 0, err
     lost, result = json.loads(out)["lost"], here / f"b.{to}"
     named = {name.lower() for name in lost}

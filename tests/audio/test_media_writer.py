@@ -98,9 +98,29 @@ def test_tags_chapters_and_cover_come_back(here, command, suffix):
     assert len(attached) == len(pictures[:1])
 
 
+@pytest.mark.parametrize("suffix", ["m4a", "m4b"])
+def test_items_come_back_byte_by_byte(here, command, suffix):
+    mp4 = pytest.importorskip("mutagen.mp4")
+    path = here / f"a.{suffix}"
+    ffmpeg("-i", wav(here / "s.wav"), "-metadata", "title=x", "-f", "ipod", path)
+    file = mp4.MP4(path)
+    file["\xa9nam"], file["aART"], file["disk"], file["\xa9lyr"] = ["Müller"], ["someone"], [(2, 3)], ["one\ntwo"]
+    file["covr"] = [mp4.MP4Cover(cover(here / "c.png").read_bytes(), mp4.MP4Cover.FORMAT_PNG)]
+    file["----:com.apple.iTunes:odd"] = [b"kept", b"twice"]
+    file["----:com.apple.iTunes:iTunNORM"] = [b" 00000001"]
+    file["----:com.apple.iTunes:replaygain_track_gain"] = [b"-3 dB"]
+    file.save()
+    status, _, err = command("denoise", path.name)
+    before, after = mp4.MP4(path), mp4.MP4(here / f"a-enhanced.{suffix}")
+    assert status == 0 and "iTunNORM" in err and "replaygain_track_gain" in err and "does not hold" not in err
+    kept = {key for key in before if "NORM" not in key and "replaygain" not in key}
+    assert set(after) == kept and all(after[key] == before[key] for key in kept)
+    assert len(track(here / f"a-enhanced.{suffix}", 1)) == pytest.approx(16000, abs=1024)
+
+
 def test_phone_recordings_in_formats_that_are_not_written_become_wav(here, command):
     ffmpeg("-i", wav(here / "s.wav"), *tags_of("-metadata"), "a.wma")
-    status, _, err = command("denoise", "a.wma", "--json")
+    status, _, err = command("denoise", "a.wma")
     assert status == 0, err
     found = tags(here / "a-enhanced.wav")
     assert (found["title"], found["artist"]) == (TAGS["title"], TAGS["artist"])
