@@ -24,12 +24,6 @@ def test_readme_program_runs(monkeypatch):
     assert len(names["block"]) == 480
 
 
-def test_readme_links_exist():
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text())
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
 def test_pyproject_packs_every_folder():
     import tomllib
 
