@@ -28,13 +28,6 @@ def test_readme_program_runs(tmp_path, monkeypatch):
     assert names["target"].samefile("assets/noisy-enhanced.wav")
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_links_exist(name):
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / name).read_text())
-    assert links or name == "CHANGELOG.md"
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
 def test_readme_begins_with_two_commands():
     """Two sentences, then a command that cleans a recording and one that runs the tests, each with its environment."""
     beginning = (ROOT / "README.md").read_text().partition("## ")[0]
