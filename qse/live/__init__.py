@@ -4,9 +4,9 @@ The path of a sample, and the thread that does the work:
 
     microphone.py    callback -> ring buffer                         the stream's thread, which only copies
     downmix.py       channels -> one channel                         the worker
-    clock_drift.py   device's rate -> model's rate                   the worker
+    Converter        device's rate -> model's rate                   the worker
     session.py       hops -> model -> enhanced hops                  the worker
-    clock_drift.py   model's rate -> device's rate and clock         the worker
+    Converter        model's rate -> device's rate, its ratio set by clock_drift.py
     jitter_buffer.py buffer before the output's callback
     loudspeaker.py   callback                                        the stream's thread
 

@@ -47,7 +47,7 @@ class FileSource:
 
     def layout_for(self, target: Path) -> Layout:
         """Return the layout of a file `target` for the enhanced sound: that of this file, as far as possible."""
-        return self.layout.to(target, self.path)
+        return self.layout.to(target)
 
     @property
     def buffered(self) -> float:

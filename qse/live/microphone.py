@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..audio.converter import Converter
 from ..audio.formats import Layout
-from .clock_drift import Converter
 from .devices import Device, Unusable
 from .downmix import Downmix
 from .ports import Port
@@ -62,7 +62,7 @@ class Microphone(Port):
 
     def layout_for(self, target: Path) -> Layout:
         """Return the layout of a file `target` for the enhanced sound: mono, at the device's rate."""
-        return Layout(self.sample_rate, 1, "WAV", "PCM_16", "FILE", {}).to(target, Path("microphone.wav"))
+        return Layout(self.sample_rate, 1, "WAV", "PCM_16", "FILE", {}).to(target)
 
     def start(self, sample_rate: int) -> None:
         """Open the device; blocks will be converted to `sample_rate`."""
