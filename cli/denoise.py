@@ -38,16 +38,24 @@ def denoise(
     salvage: Annotated[
         bool, typer.Option("--salvage", help="Read damaged files as far as they go, with a warning.")
     ] = False,
+    track: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Enhance only this sound track. [default: all]")
+    ] = None,
+    bit_rate: Annotated[
+        float | None,
+        typer.Option(min=6, max=1000, metavar="KBIT", help="kbit/s of lossy outputs. [default: as the input]"),
+    ] = None,
+    keep_times: Annotated[bool, typer.Option("--keep-times", help="Give outputs the file times of inputs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per file to stdout.")] = False,
 ) -> None:
     """Remove noise from audio files and from the sound of videos.
 
-    Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate, channels and length stay
-    as they are. Folders are searched with all sub-folders.
+    Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate, channels, length and
+    metadata stay as they are. Folders are searched with all sub-folders.
 
-    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. The
-    sound track of a video is replaced, its picture stays as it is.
+    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. All sound
+    tracks of a video are enhanced, its picture stays as it is.
     """
     from qse.machine import cores
     from qse.runtime.bands import BandModels
@@ -68,7 +76,8 @@ def denoise(
         report.refused(errors)
         if not scratch and not overwrite:
             jobs = report.without_existing(jobs, skip_existing)
-        _run(jobs, models, Options(strength, overwrite, salvage), at_once, report)
+        options = Options(strength, overwrite, salvage, bit_rate=bit_rate, keep_times=keep_times, track=track)
+        _run(jobs, models, options, at_once, report)
     if report.failed:
         raise typer.Exit(1)
 

@@ -98,24 +98,25 @@ class Report:
     def _success(self, outcome: "Outcome") -> None:
         job = outcome.job
         self._written.append(outcome)
-        self._warn_of_bandwidth(outcome)
-        if outcome.damage:
-            say(f"qse: warning: {outcome.damage}")
-        self._note(f"{job} -> {self._deliver(job.target)}")
+        limited = _bandwidth(outcome)
+        if limited and not self._warned:
+            self._warned = True
+            say(f"qse: {limited}")
+        warnings = [text for text in (outcome.damage, *outcome.warnings) if text]
+        for text in warnings:
+            say(f"qse: warning: {text}")
+        tracks = f" ({outcome.tracks} sound tracks)" if outcome.tracks > 1 else ""
+        self._note(f"{job} -> {self._deliver(job.target)}{tracks}")
         self._object(
             status="written",
             **_paths(job),
             seconds=round(outcome.seconds, 6),
             sample_rate=outcome.sample_rate,
             channels=outcome.channels,
-            warning=outcome.damage,
+            tracks=outcome.tracks,
+            warning="; ".join([*warnings, *([limited] if limited else [])]) or None,
+            lost=list(outcome.lost),
         )
-
-    def _warn_of_bandwidth(self, outcome: "Outcome") -> None:
-        if outcome.sample_rate / 2 > outcome.bandwidth and not self._warned:
-            self._warned = True
-            band = f"{outcome.bandwidth / 1000:g} kHz bandwidth"
-            say(f"qse: output is limited to {band}: {outcome.job} has a sample rate of {outcome.sample_rate} Hz")
 
     def _fail(self, error: str, **fields: Any) -> None:
         self.failed = True
@@ -133,3 +134,11 @@ class Report:
 
 def _paths(job: "Job") -> dict[str, str]:
     return {"input": str(job), "output": str(job.target)}
+
+
+def _bandwidth(outcome: "Outcome") -> str | None:
+    """Return a sentence if the output has less bandwidth than the input."""
+    if outcome.sample_rate / 2 <= outcome.bandwidth:
+        return None
+    band = f"{outcome.bandwidth / 1000:g} kHz bandwidth"
+    return f"output is limited to {band}: {outcome.job} has a sample rate of {outcome.sample_rate} Hz"

@@ -42,7 +42,7 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
 
 def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "Job":
     """Return the job that reads standard input, writes standard output or a device, or both, through `scratch`."""
-    from qse.audio.formats import named_format
+    from qse.audio.formats import MEDIA, named_format, suffix_of
     from qse.audio.writer import check_target
     from qse.runtime.batch_plan import Job
 
@@ -57,7 +57,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     if inputs[0] not in STDIN:
         return Job(Path(inputs[0]), target)
     check_target(target, overwrite)  # before reading: the input of a pipe cannot be sent again
-    if target.suffix:
+    if target.suffix and suffix_of(target) not in MEDIA:
         named_format(target)
     try:
         with (scratch / "in").open("wb") as file:

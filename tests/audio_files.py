@@ -32,3 +32,13 @@ def read(path: Path) -> int:
     """Return the samples per channel that can be read."""
     with Source(path) as source:
         return sum(len(block) for block in source.blocks())
+
+
+def ogg_checksum(page: bytes) -> int:
+    """RFC 3533, section 6: the polynomial 0x04C11DB7, bit by bit, beginning with 0."""
+    value = 0
+    for byte in page:
+        value ^= byte << 24
+        for _ in range(8):
+            value = (value << 1 ^ 0x04C11DB7 if value >> 31 else value << 1) & 0xFFFFFFFF
+    return value

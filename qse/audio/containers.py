@@ -11,7 +11,8 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .formats import frame_bytes
+from .chunks import read_container
+from .formats import BYTES, frame_bytes
 
 if TYPE_CHECKING:
     import soundfile
@@ -23,6 +24,8 @@ MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPE
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 )
+BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
+MOST_FILLING = 1 << 14  # samples; more is a wrong number in the fact chunk
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 SLOPPY = 64  # tolerated error of a header in bytes: some count the header itself
 SIZES = r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)"  # in libsndfile's file description
@@ -40,6 +43,22 @@ def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
         return True
     sizes = re.findall(SIZES, file.extra_info)
     return any(int(there) + SLOPPY < int(announced) < STREAMED for announced, there in sizes)
+
+
+def exact_frames(path: Path, file: soundfile.SoundFile) -> int:
+    """Return the samples per channel of a file where libsndfile returns too many.
+
+    It counts those that fill the last block of ADPCM and GSM in WAV, and what follows the samples in W64.
+    """
+    blockwise = file.subtype in BLOCKWISE
+    if file.format not in ("WAV", "W64") or not (blockwise or file.format == "W64"):
+        return file.frames
+    container = read_container(path)
+    data, fact = (container.find(name) for name in (b"data", b"fact")) if container else (None, None)
+    if container and data and not blockwise and file.subtype in BYTES:
+        return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
+    stated = int.from_bytes(container.body(fact)[:4], "little") if container and fact else 0
+    return stated if stated and 0 < file.frames - stated < MOST_FILLING else file.frames
 
 
 def announced_frames(path: Path, file: soundfile.SoundFile) -> int | None:
@@ -73,7 +92,7 @@ def says_length(path: Path, file: soundfile.SoundFile) -> bool:
     """Return whether the length is stored in the file; for an MP3 file without it, libsndfile estimates one."""
     if file.format != "MP3":
         return True
-    _, header = _mp3_header(path)
+    _, header = mp3_header(path)
     return bool(header and header[7] & 1)
 
 
@@ -135,13 +154,13 @@ def _mp3_frame(header: bytes, sample_rate: int) -> tuple[int, int]:
 
 def _mp3_size(path: Path) -> int:
     """Return the least size in bytes that an MP3 file's Xing or Info header announces, 0 if it has none."""
-    start, header = _mp3_header(path)
+    start, header = mp3_header(path)
     flags = header[7] if header else 0
     size = 8 + 4 * (flags & 1)
     return start + int.from_bytes(header[size : size + 4], "big") if flags & 2 else 0
 
 
-def _mp3_header(path: Path) -> tuple[int, bytes]:
+def mp3_header(path: Path) -> tuple[int, bytes]:
     """Return where the first frame of an MP3 file begins, and its Xing or Info header; empty if it has none."""
     with path.open("rb") as file:
         head = file.read(10)

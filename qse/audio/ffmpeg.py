@@ -1,6 +1,6 @@
-"""Read audio and video files that libsndfile does not support, and write video files, with the program ffmpeg.
+"""Read audio and video files that libsndfile does not support with the program ffmpeg.
 
-ffmpeg runs as a process of its own and sends the first sound track as a WAV stream through a pipe.
+ffmpeg runs as a process of its own and sends a sound track as a WAV stream through a pipe.
 """
 
 import re
@@ -14,18 +14,26 @@ from typing import IO
 import numpy as np
 
 from ..errors import QseError
-from .formats import VIDEO, Layout, suffix_of
+from .chunks import read_container
+from .content import kind_of
+from .formats import Layout
+from .probe import SURE, Media, Track, probe
 from .reader import BLOCK, SALVAGE, check_file, checked
 
-ENCODERS = {"webm": "libopus", "mkv": "flac"}  # of the sound track of a video, by suffix; AAC for the others
+HARMLESS = (b"Header missing", b"Error while decoding stream")  # printed at a tag between joined MP3 files
+SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}  # by codec; others by the bits of a sample
+STRINGS = ("title", "artist", "album", "comment", "date", "genre", "tracknumber", "copyright")  # of libsndfile
 INPUT = ("-hide_banner", "-nostdin", "-v", "error")
 
 
 class FfmpegSource:
-    """Read the first sound track of a file through ffmpeg; see AudioReader. Its length is unknown until the end."""
+    """Read a sound track of a file through ffmpeg; see AudioReader. Its length is unknown until the end."""
 
-    def __init__(self, path: Path, name: str | None = None, salvage: bool = False):
-        """Raises QseError if ffmpeg is not installed, or finds no sound in `path`."""
+    def __init__(self, path: Path, name: str | None = None, salvage: bool = False, track: int = 1):
+        """Open the sound track number `track`, from 1.
+
+        Raises QseError if ffmpeg is not installed, or finds no such track in `path`.
+        """
         self.path, self.name, self._salvage = path, name or str(path), salvage
         self.samples: int | None = None
         self.damage: str | None = None
@@ -35,26 +43,32 @@ class FfmpegSource:
             raise QseError(f"{self.name}: no such file") from error
         except OSError as error:
             raise QseError(f"{self.name} cannot be read: {error.strerror}") from error
+        executable = program(self.name)
+        self.media = probe(path)
+        count = len(self.media.tracks) if self.media else 1
+        if 0 < count < track:
+            raise QseError(f"{self.name} has no sound track {track}: it has {count}")
         # to WAV; a sound track that begins later than the picture is padded at the front
-        track = ("-map", "0:a:0", "-af", "aresample=async=1:first_pts=0", "-c:a", "pcm_f32le", "-f", "wav", "-")
+        wanted = ("-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0")
         self._messages = TemporaryFile()  # noqa: SIM115  # closed by _close
-        command = [_program(self.name), *INPUT, "-i", f"file:{path}", *track]
+        command = [executable, *INPUT, "-i", f"file:{path}", *wanted, "-c:a", "pcm_f32le", "-f", "wav", "-"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._messages
         )
         assert self._process.stdout
         self._pipe: IO[bytes] = self._process.stdout
         try:
-            channels, rate = _read_header(self._pipe)
+            channels, rate, self.channel_mask = _read_header(self._pipe)
         except EOFError:
             self._process.wait()
             printed = self._printed()
             self._close()
-            reason = _last_message(printed)
+            reason = last_message(printed)
             if not reason or b"matches no streams" in printed:
                 raise QseError(f"{self.name} has no sound track: name another file") from None
             raise QseError(f"{self.name} is not an audio file that ffmpeg reads: {reason}") from None
-        self.layout = Layout(rate, channels, "WAV", "PCM_16", "FILE", {})
+        found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
+        self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
 
     def __enter__(self) -> "FfmpegSource":
         return self
@@ -87,7 +101,12 @@ class FfmpegSource:
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
 
     def _said(self) -> str:
-        return _last_message(self._printed())
+        lines = self._printed().splitlines()
+        if kind_of(self.path) == "MP3":
+            lines = [line for line in lines if not any(text in line for text in HARMLESS)]
+        if not lines and _ends_early(self.path):
+            return "its end is missing"
+        return last_message(b"\n".join(lines))
 
     def _printed(self) -> bytes:
         self._messages.seek(0)
@@ -102,58 +121,85 @@ class FfmpegSource:
 
 
 def duration(path: Path) -> float:
-    """Return the duration in seconds that ffmpeg finds in the header of `path`; 0 if it finds none."""
-    program = shutil.which("ffmpeg")
-    if program is None:
-        return 0.0
-    command = [program, "-hide_banner", "-nostdin", "-i", f"file:{path}"]
-    said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).stderr.decode(errors="replace")
-    found = re.search(r"Duration: (\d+):(\d\d):(\d\d\.\d+)", said)
-    return 3600 * int(found[1]) + 60 * int(found[2]) + float(found[3]) if found else 0.0
+    """Return the duration of all sound tracks together, in seconds, by the header of `path`; 0 if it does not say."""
+    media = probe(path)
+    return media.seconds * max(1, len(media.tracks)) if media else 0.0
 
 
-def write_video(source: Path, sound: Path, part: Path, target: Path) -> None:
-    """Write `part`, with the streams of the video `source` and `sound` as its only sound track.
+def reads(path: Path, name: str, salvage: bool) -> bool:
+    """Return whether ffmpeg is installed and sure to find sound in a file that libsndfile does not read.
 
-    `target` is the name that `part` will get; its suffix selects the format. Picture and subtitles are copied, not
-    encoded again. Raises QseError if ffmpeg fails.
+    Raises QseError if the file is a WAV file that ends early, of which ffmpeg does not complain, unless `salvage`.
     """
-    suffix = suffix_of(target)
-    streams = ("-map", "0:v?", "-map", "1:a", "-map", "0:s?", "-map_metadata", "0", "-c", "copy")
-    encoder = ("-c:a", ENCODERS.get(suffix, "aac"), "-b:a", "192k")
-    inputs = ("-i", f"file:{source}", "-i", f"file:{sound}")
-    command = [_program(str(target)), *INPUT, "-y", *inputs, *streams, *encoder, "-f", VIDEO[suffix], f"file:{part}"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode:
-        reason = _last_message(done.stderr) or f"status {done.returncode}"
-        raise QseError(f"{target} could not be written by ffmpeg ({reason}): name an output that ends in .wav")
+    if shutil.which("ffmpeg") is None:
+        return False
+    media = probe(path)
+    if media is None or not media.tracks or media.score <= SURE:
+        return False
+    if _ends_early(path) and not salvage:
+        raise QseError(f"{name} is cut short: its end is missing; record or copy it again; {SALVAGE}")
+    return True
 
 
-def _program(name: str) -> str:
-    program = shutil.which("ffmpeg")
-    if program is None:
+def _ends_early(path: Path) -> bool:
+    """Return whether a chunk of samples reaches behind the end of the file."""
+    container = read_container(path)
+    data = container.find(b"data") if container else None
+    if container is None or data is None:
+        return False
+    return data.at + data.size > path.stat().st_size + container.dialect.padding
+
+
+def program(name: str) -> str:
+    """Return the path of ffmpeg. Raises QseError, in which `name` is what needs it, if it is not installed."""
+    found = shutil.which("ffmpeg")
+    if found is None:
         raise QseError(
             f"{name} needs the program ffmpeg, which is not installed: install it, or convert the file to WAV"
         )
-    return program
+    return found
 
 
-def _last_message(said: bytes) -> str:
+def last_message(said: bytes) -> str:
     """Return the last line that ffmpeg printed, without file names and the addresses of its parts."""
     lines = said.decode(errors="replace").strip().splitlines()
     return re.sub(r"\[[^]]* @ 0x[0-9a-f]+\] |file:.*?: ", "", lines[-1]) if lines else ""
 
 
-def _read_header(pipe: IO[bytes]) -> tuple[int, int]:
-    """Read a WAV stream up to its samples; return channels and sample rate. EOFError if it ends before."""
+def _subtype(track: Track | None) -> str:
+    """Return the subtype of libsndfile with the precision of a track."""
+    if track is None:
+        return "PCM_16"
+    for begin, subtype in SUBTYPES.items():
+        if track.codec.startswith(begin):
+            return subtype
+    if not track.is_lossless or track.bits <= 16:
+        return "PCM_16"
+    return "PCM_24" if track.bits <= 24 else "PCM_32"
+
+
+def _strings(media: Media | None) -> dict[str, str]:
+    """Return the tags that libsndfile knows, under its names."""
+    tags = {name.lower(): text for name, text in media.tags.items()} if media else {}
+    tags["tracknumber"] = tags.get("track", "")
+    return {name: tags[name] for name in STRINGS if tags.get(name)}
+
+
+def _read_header(pipe: IO[bytes]) -> tuple[int, int, int | None]:
+    """Read a WAV stream up to its samples; return channels, sample rate and channel mask.
+
+    Raises EOFError if it ends before.
+    """
     start = pipe.read(12)
     if len(start) < 12:
         raise EOFError
     channels = rate = 0
+    mask = None
     while len(chunk := pipe.read(8)) == 8:
         if chunk[:4] == b"data":
-            return channels, rate
+            return channels, rate, mask
         body = pipe.read(int.from_bytes(chunk[4:], "little"))
         if chunk[:4] == b"fmt ":
             channels, rate = int.from_bytes(body[2:4], "little"), int.from_bytes(body[4:8], "little")
+            mask = int.from_bytes(body[20:24], "little") if len(body) >= 40 else None
     raise EOFError

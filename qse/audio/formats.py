@@ -6,8 +6,9 @@ A format is the container (WAV, FLAC, OGG, ...), a subtype the coding of its sam
 import math
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import QseError
 
@@ -17,9 +18,18 @@ FORMATS = {
     **{"au": "AU", "snd": "AU", "caf": "CAF", "voc": "VOC", "sph": "NIST", "nist": "NIST"},
 }
 
-VIDEO = {"mp4": "mp4", "m4v": "mp4", "mov": "mov", "mkv": "matroska", "webm": "webm"}  # suffix -> muxer of ffmpeg
-FOREIGN = ("m4a", "m4b", "aac", "wma", "amr", "ac3", "mka", "weba", "3gp", "3ga", *VIDEO)  # read through ffmpeg
+# suffix -> muxer of ffmpeg
+VIDEO = {"mp4": "mp4", "m4v": "mp4", "mov": "mov", "mkv": "matroska", "webm": "webm"}
+MEDIA = {"m4a": "ipod", "m4b": "ipod", "mka": "matroska", "weba": "webm", **VIDEO}  # written through ffmpeg
+FOREIGN = (*MEDIA, "aac", "wma", "amr", "ac3", "3gp", "3ga")  # read through ffmpeg
 
+HELD = {"WAV": ("WAV", "WAVEX", "RF64")}  # formats that files with a suffix for the first one may have
+FAMILIES = {"WAVEX": "WAV", "RF64": "WAV", "W64": "WAV", "OGG": "Ogg"}  # whose metadata have the same form
+NEAREST = {  # subtypes of more than 16 bits: what comes nearest, where a format does not have them
+    **dict.fromkeys(("FLOAT", "DOUBLE", "PCM_32", "ALAC_32"), ("PCM_32", "PCM_24")),
+    **dict.fromkeys(("ALAC_24", "ALAC_20", "PCM_24"), ("PCM_24",)),
+}
+UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
 BYTES = {"PCM_16": 2, "PCM_24": 3, "PCM_32": 4, "FLOAT": 4, "DOUBLE": 8}  # per sample; other subtypes need less
 
 
@@ -77,14 +87,16 @@ def audio_within(folder: Path) -> list[Path]:
 
 
 def subtype_of(target: Path, wanted: str = "") -> str:
-    """Return the subtype for `target`, whose suffix names a format: `wanted` where it fits, else the default."""
+    """Return the subtype for `target`, whose suffix names a format: `wanted`, or the nearest that fits."""
     import soundfile
 
-    form = format_of(target)
+    form = named_format(target)
     if target.suffix.lower() == ".opus":
         return "OPUS"
-    fits = form and not _is_foreign(wanted, form) and soundfile.check_format(form, wanted)
-    return wanted if fits else soundfile.default_subtype(form)
+    for subtype in (wanted, *NEAREST.get(wanted, ())):
+        if not _is_foreign(subtype, form) and soundfile.check_format(form, subtype):
+            return subtype
+    return soundfile.default_subtype(form)
 
 
 def _is_foreign(subtype: str, form: str) -> bool:
@@ -94,7 +106,10 @@ def _is_foreign(subtype: str, form: str) -> bool:
 
 @dataclass(frozen=True)
 class Layout:
-    """The properties of an audio file apart from its samples; `tags` are title, artist and so on."""
+    """The properties of an audio file apart from its samples; `tags` are title, artist and so on.
+
+    `settings`: further arguments of soundfile.SoundFile for a file with this layout, as for its bit rate.
+    """
 
     sample_rate: int
     channels: int
@@ -102,6 +117,17 @@ class Layout:
     subtype: str
     endian: str
     tags: dict[str, str]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def family(self) -> str:
+        """Return the format, the same for all formats whose metadata have the same form."""
+        return FAMILIES.get(self.format, self.format)
+
+    @property
+    def clips(self) -> bool:
+        """Return whether samples beyond full scale cannot be stored."""
+        return not self.subtype.startswith(UNCLIPPED)
 
     @property
     def longest(self) -> float:
@@ -110,15 +136,16 @@ class Layout:
             return math.inf
         return ((1 << 32) - (1 << 16)) // frame_bytes(self.channels, self.subtype)
 
-    def to(self, target: Path, source: Path) -> "Layout":
-        """Return the layout for `target`, a file made from `source`: this one, or the nearest that its suffix allows.
+    def to(self, target: Path) -> "Layout":
+        """Return the layout for `target`, made from a file with this one: the same, or the nearest for its suffix.
 
         Raises QseError if no format has the suffix.
         """
-        same = suffix_of(target) == suffix_of(source) not in FOREIGN
-        if same and not _is_foreign(self.subtype, self.format):
-            return self
         form = named_format(target)
+        fits = self.format in HELD.get(form, (form,)) and not _is_foreign(self.subtype, self.format)
+        is_opus = suffix_of(target) == "opus"
+        if fits and (not is_opus or self.subtype == "OPUS"):
+            return self
         return Layout(self.sample_rate, self.channels, form, subtype_of(target, self.subtype), "FILE", self.tags)
 
 

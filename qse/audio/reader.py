@@ -3,6 +3,7 @@
 Blocks are float32 (samples, channels), full scale 1.0.
 """
 
+import math
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import QseError
-from .containers import has_more, is_cut, says_length
+from .channel_mask import read_mask
+from .containers import exact_frames, has_more, is_cut, says_length
+from .content import OF_FFMPEG, kind_of
 from .formats import FOREIGN, Layout, native, suffix_of
+from .probe import Media
 from .salvage import is_unfinished_wav, missing_text, open_repaired
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ BLOCK = 1 << 16
 LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full scale
 LOWEST_RATE = 1000  # Hz; a lower rate is one in kHz, or a damaged header, and resampling from it would grow endlessly
 UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
+MORE = "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
 SALVAGE = "--salvage enhances what is there"
 
 
@@ -29,12 +34,15 @@ class AudioReader(Protocol):
     """An audio file open for reading; a context manager.
 
     `samples`: length per channel, None if unknown before the end. `damage`: what is wrong with a salvaged file, in
-    words, once all blocks are read; None if nothing is.
+    words, once all blocks are read; None if nothing is. `media`: what ffprobe found in a file that ffmpeg reads; None
+    for other files. `channel_mask`: positions of the channels, as WAVE_FORMAT_EXTENSIBLE has them; None if unknown.
     """
 
     layout: Layout
     samples: int | None
     damage: str | None
+    media: Media | None
+    channel_mask: int | None
 
     def __enter__(self) -> "AudioReader": ...
 
@@ -44,16 +52,35 @@ class AudioReader(Protocol):
         """Yield all samples in blocks (samples, channels). Raises QseError for damage and for unusable samples."""
 
 
-def open_audio(path: Path, name: str | None = None, salvage: bool = False) -> AudioReader:
+class NotRead(QseError):
+    """libsndfile cannot read a file, or reads only a part of it."""
+
+
+def open_audio(path: Path, name: str | None = None, salvage: bool = False, track: int = 1) -> AudioReader:
     """Open `path`, called `name` in messages. Raises QseError if it is not a complete, non-empty audio file.
 
-    salvage: read a damaged file as far as it goes and set `damage`.
+    The content decides whether libsndfile or ffmpeg reads it. salvage: read a damaged file as far as it goes and set
+    `damage`. track: the number of the sound track, from 1, in a file that has several.
     """
-    if suffix_of(path) in FOREIGN:
-        from .ffmpeg import FfmpegSource
+    from .ffmpeg import FfmpegSource, reads
 
-        return FfmpegSource(path, name, salvage)
-    return Source(path, name, salvage)
+    if _is_foreign(path):
+        return FfmpegSource(path, name, salvage, track)
+    try:
+        return Source(path, name, salvage)
+    except NotRead:
+        if not reads(path, name or str(path), salvage):
+            raise
+    return FfmpegSource(path, name, salvage, track)
+
+
+def _is_foreign(path: Path) -> bool:
+    """Return whether only ffmpeg can read a file: by its content or, where that says nothing, by its suffix."""
+    try:
+        kind = kind_of(path)
+    except OSError:
+        kind = None
+    return kind in OF_FFMPEG if kind else suffix_of(path) in FOREIGN
 
 
 def bad_samples(audio: np.ndarray) -> int:
@@ -68,13 +95,15 @@ class Source:
         """See `open_audio`."""
         self.path, self.name, self._salvage = path, name or str(path), salvage
         self.damage: str | None = None
+        self.media: Media | None = None
         file, self._damaged = _open(path, self.name, salvage)
         self._file = file
         self.layout = Layout(
             file.samplerate, file.channels, file.format, file.subtype, file.endian, file.copy_metadata()
         )
         known = file.frames < UNKNOWN_LENGTH and says_length(path, file)
-        self.samples = file.frames if known else None
+        self.samples = exact_frames(path, file) if known else None
+        self.channel_mask = read_mask(path)
 
     def __enter__(self) -> "Source":
         return self
@@ -109,8 +138,11 @@ class Source:
 
         frames = max(1024, BLOCK // self.layout.channels)  # a request to stop is obeyed between two blocks
         try:
-            while len(block := self._file.read(1024 if self._salvage else frames, dtype="float32", always_2d=True)):
-                yield block
+            rest = math.inf if self.samples is None else self.samples
+            size = 1024 if self._salvage else frames
+            while len(block := self._file.read(size, dtype="float32", always_2d=True)) and rest > 0:
+                yield block[: int(min(len(block), rest))]
+                rest -= len(block)
         except soundfile.SoundFileError as error:
             raise _Undecodable from error
 
@@ -163,14 +195,15 @@ def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
             fault = f"{damage}; {SALVAGE}"
         if fault:
             file.close()
-            raise QseError(f"{name} {fault}")
+            partly = file.subtype == "MPEG_LAYER_III" and fault == MORE
+            raise (NotRead if partly else QseError)(f"{name} {fault}")
     except FileNotFoundError as error:
         raise QseError(f"{name}: no such file") from error
     except OSError as error:
         raise QseError(f"{name} cannot be read: {error.strerror}") from error
     except (soundfile.SoundFileError, TypeError) as error:
         reason = "is not an audio file that libsndfile reads, or its beginning is damaged"
-        raise QseError(f"{name} {reason}: try ffmpeg -i IN OUT.wav first") from error
+        raise NotRead(f"{name} {reason}: try ffmpeg -i IN OUT.wav first") from error
     file.seekable = lambda: False  # soundfile would seek after every block, which causes clicks in MP3
     return file, damage is not None
 
@@ -189,7 +222,7 @@ def _fault(path: Path, file: "SoundFile") -> str | None:
     if file.format == "RAW":  # by the suffix alone, as .au without its header
         return "is not an audio file, or its beginning is damaged: record or copy it again"
     if has_more(path, file):
-        return "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
+        return MORE
     if not file.frames:
         return "holds no samples"
     return f"claims {file.samplerate} samples per second: export it again" if file.samplerate < LOWEST_RATE else None

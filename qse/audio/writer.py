@@ -4,7 +4,7 @@ Blocks are float32 (samples, channels), full scale 1.0.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,16 +24,22 @@ if TYPE_CHECKING:
 SYSTEM_ERROR = 2  # libsndfile's code for an error of the system: at the first write most likely a full disk
 FLAC_FINE, FLAC_MOST = 65535, 655350  # Hz: above the first, only multiples of 10 Hz; highest rate
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
-UNCLIPPED = ("PCM", "FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # libsndfile clips PCM; the others store more than 1
+CLIPPED = "PCM"  # by libsndfile itself
 TOP = 1 - 2**-15  # largest sample of other subtypes (mu-law, ADPCM, ...): larger ones would change their sign
 
 
 def write(
-    target: Path, blocks: Iterable[np.ndarray], layout: Layout, overwrite: bool = False, keep_partial: bool = False
+    target: Path,
+    blocks: Iterable[np.ndarray],
+    layout: Layout,
+    overwrite: bool = False,
+    keep_partial: bool = False,
+    finish: Callable[[Path, int], object] = lambda part, samples: None,
 ) -> int:
     """Write the blocks to `target` and return the samples per channel. The file appears when it is complete.
 
     keep_partial: on a full disk, keep what was written, for sound that cannot be recorded again; QseError says so.
+    finish: called with the temporary file and its samples per channel before it appears, to add metadata.
 
     Samples beyond full scale are clipped where the format cannot hold them. Raises QseError if the target exists and
     `overwrite` is false, or cannot be written. An exception from `blocks` passes through; nothing is left on the disk.
@@ -41,6 +47,7 @@ def write(
     import soundfile
 
     written, fault = 0, None
+    limited = layout.clips and not layout.subtype.startswith(CLIPPED)
     with atomic_target(target, overwrite) as part:
         try:
             with _create(part, layout, target) as file:
@@ -50,9 +57,11 @@ def write(
                     written += len(block)
                     if written > layout.longest:
                         raise QseError(f"{target}: a {layout.format} file cannot be so long; name a .rf64 file")
-                    file.write(block if layout.subtype.startswith(UNCLIPPED) else block.clip(-1, TOP))
+                    file.write(block.clip(-1, TOP) if limited else block)
         except (soundfile.SoundFileError, AssertionError) as error:
             fault = error
+        if not fault:
+            finish(part, written)
         held, ends = _held(part)  # a failure on closing shows only here
         full = fault or held < written or not ends
         if full and not (keep_partial and held):
@@ -89,7 +98,7 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
     rate = layout.sample_rate
     if layout.format == "FLAC" and (rate > FLAC_MOST or (rate > FLAC_FINE and rate % 10)):
         raise QseError(f"{target}: FLAC cannot hold {rate} Hz; name an output that ends in .wav")
-    form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format}
+    form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format, **layout.settings}
     try:
         file = soundfile.SoundFile(native(part), "w", layout.sample_rate, layout.channels, **form)
     except (soundfile.SoundFileError, ValueError) as error:

@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TypeVar
 
-from ..audio.ffmpeg import duration, write_video
-from ..audio.formats import FOREIGN, Layout, suffix_of
+from ..audio.ffmpeg import duration
 from ..audio.reader import AudioReader, open_audio
-from ..audio.writer import atomic_target, write
 from ..errors import QseError
 from .batch_plan import Job
 from .denoise import enhance
+from .file_output import FileOptions, write_file
 from .model import Model
 
 Item = TypeVar("Item")
@@ -30,12 +28,20 @@ class Cancelled(QseError):
 @dataclass(frozen=True)
 class Options:
     """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far as they go;
-    `channel_threads`: channels of a file that are enhanced at the same time."""
+    `channel_threads`: channels of a file that are enhanced at the same time; the others as in FileOptions."""
 
     strength: float | None = None
     overwrite: bool = False
     salvage: bool = False
     channel_threads: int = 1
+    bit_rate: float | None = None
+    keep_times: bool = False
+    track: int | None = None
+
+    @property
+    def of_files(self) -> FileOptions:
+        """Return the options of writing."""
+        return FileOptions(self.overwrite, self.salvage, self.bit_rate, self.keep_times, self.track)
 
 
 DEFAULTS = Options()
@@ -45,7 +51,9 @@ DEFAULTS = Options()
 class Outcome:
     """The result of a job: `seconds` of sound that were written, and what was damaged in the source; or an error.
 
-    `sample_rate` and `channels` are those of the file, `bandwidth` is the highest frequency of the model, in Hz.
+    `sample_rate` and `channels` are those of the file, or of its first track, `bandwidth` is the highest frequency of
+    the model, in Hz. `tracks`: sound tracks that were enhanced; `warnings`: sentences about what differs from the
+    source; `lost`: names of its metadata that the result does not hold.
     """
 
     job: Job
@@ -54,16 +62,18 @@ class Outcome:
     channels: int = 0
     bandwidth: float = 0.0
     damage: str | None = None
+    tracks: int = 1
+    warnings: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     error: QseError | None = None
 
 
 def sound_seconds(path: Path) -> float:
     """Return the duration of a file in seconds according to its header; 0 if the header does not give it."""
-    if suffix_of(path) in FOREIGN:
-        return duration(path)
     try:
         with open_audio(path) as source:
-            return (source.samples or 0) / source.layout.sample_rate
+            known = source.samples is not None
+            return (source.samples or 0) / source.layout.sample_rate if known else duration(path)
     except QseError:
         return 0.0
 
@@ -80,15 +90,30 @@ def enhance_file(
     `model_at` is called with the sample rate of the file, in Hz, and returns the model for it.
     `progress` is called with the seconds of sound of each block that was read.
     """
-    with open_audio(job.source, job.name, options.salvage) as source:
+    with open_audio(job.source, job.name, options.salvage, options.track or 1) as source:
+        model = model_at(source.layout.sample_rate)
+
+        def enhanced(reader: AudioReader) -> Iterator:
+            rate = reader.layout.sample_rate
+            used = model if reader is source else model_at(rate)
+            threads = options.channel_threads if used.streams else 1  # an offline model takes gigabytes for a channel
+            noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
+            return _until(cancelled, enhance(noisy, rate, used, options.strength, threads))
+
+        written = write_file(job, source, enhanced, options.of_files)
         rate = source.layout.sample_rate
-        model = model_at(rate)
-        noisy = _counted(source.blocks(), rate, progress)
-        threads = options.channel_threads if model.streams else 1  # an offline model takes gigabytes for a channel
-        enhanced = _until(cancelled, enhance(_until(cancelled, noisy), rate, model, options.strength, threads))
-        to_file = _write_video if job.is_video else _write_audio
-        samples = to_file(job, source, enhanced, options.overwrite)
-        return Outcome(job, samples / rate, rate, source.layout.channels, model.sample_rate / 2, source.damage)
+        damage = "; ".join(text for text in (source.damage, *written.damage) if text)
+        return Outcome(
+            job=job,
+            seconds=written.samples / rate,
+            sample_rate=rate,
+            channels=source.layout.channels,
+            bandwidth=model.sample_rate / 2,
+            damage=damage or None,
+            tracks=written.tracks,
+            warnings=tuple(written.warnings),
+            lost=tuple(written.lost),
+        )
 
 
 def run(
@@ -150,22 +175,6 @@ def _join(pool: ThreadPoolExecutor) -> None:
             interruption = error
     if interruption:
         raise interruption
-
-
-def _write_audio(job: Job, source: AudioReader, blocks: Iterable, overwrite: bool) -> int:
-    layout = source.layout.to(job.target, job.source)
-    if (source.samples or 0) > layout.longest:
-        raise QseError(f"{job} is too long for a {layout.format} file: name an output that ends in .rf64")
-    return write(job.target, blocks, layout, overwrite)
-
-
-def _write_video(job: Job, source: AudioReader, blocks: Iterable, overwrite: bool) -> int:
-    layout = Layout(source.layout.sample_rate, source.layout.channels, "W64", "FLOAT", "FILE", {})
-    with atomic_target(job.target, overwrite) as part, TemporaryDirectory(prefix="qse-") as folder:
-        sound = Path(folder) / "sound.w64"
-        samples = write(sound, blocks, layout)
-        write_video(job.source, sound, part, job.target)
-        return samples
 
 
 def _counted(blocks: Iterable, sample_rate: int, progress: Callable[[float], object]) -> Iterator:

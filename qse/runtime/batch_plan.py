@@ -1,13 +1,14 @@
 """Decide which files to enhance and where their results go."""
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from glob import glob
 from os.path import abspath, realpath
 from pathlib import Path
 
-from ..audio.formats import FOREIGN, FORMATS, VIDEO, audio_below, format_of, suffix_of
+from ..audio.formats import FOREIGN, FORMATS, MEDIA, audio_below, format_of, suffix_of
 from ..errors import QseError, UsageError
 
 SUFFIX = "-enhanced"
@@ -25,9 +26,9 @@ class Job:
         return self.name or str(self.source)
 
     @property
-    def is_video(self) -> bool:
-        """Return whether the target is a video: the picture of the source with the enhanced sound."""
-        return suffix_of(self.source) in VIDEO and suffix_of(self.target) in VIDEO
+    def is_media(self) -> bool:
+        """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not write."""
+        return suffix_of(self.target) in MEDIA
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,12 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
 
     Without `output`, the target of a file is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may
     name a file; otherwise it is a folder, in which the tree below an input folder is repeated. A sound file that only
-    ffmpeg reads becomes a .wav file, a video stays one.
+    ffmpeg reads becomes a .wav file where ffmpeg does not write its format, a video stays one.
 
     Results of an earlier run among the inputs are skipped, and so is everything in an output folder below an input
     folder, unless it is named itself. Raises UsageError if `output` is a file and there are several inputs, or if an
-    input or `output` is empty, as an unset variable of a shell is: it would mean the current folder.
+    input or `output` is empty, as an unset variable of a shell is: it would mean the current folder. Two files that
+    differ in their suffix alone, and would become one .wav file, both keep theirs: memo.amr becomes memo.amr.wav.
     """
     if "" in (*inputs, output):
         raise UsageError("an input or output without a name: is a variable empty? For this folder write .")
@@ -57,11 +59,13 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     single = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _output_folder(output, single) if output else None
     earlier = _earlier_results(found, folder, inputs)
+    entries = [entry for entry in found.values() if abspath(entry.path) not in earlier]
+    targets = [_target(entry, output, folder) for entry in entries]
+    taken = Counter(map(realpath, targets))
     jobs: dict[str, Job] = {}
-    for entry in found.values():
-        if abspath(entry.path) in earlier:
-            continue
-        target = _target(entry, output, folder)
+    for entry, target in zip(entries, targets, strict=True):
+        if taken[realpath(target)] > 1:
+            target = _with_both_suffixes(target, entry.path)
         first = jobs.setdefault(realpath(target), Job(entry.path, target))
         if first.source != entry.path:
             clash = f"{entry.path} would be written to {target}, as {first} is"
@@ -114,14 +118,16 @@ def _output_folder(output: str, single: bool) -> Path | None:
     """Return the folder that `output` means, None if it means a file."""
     path = Path(output)
     is_folder = path.is_dir() or output.endswith(("/", os.sep)) or not path.suffix
-    if not is_folder and not single and (path.exists() or format_of(path) or suffix_of(path) in VIDEO):
+    if not is_folder and not single and (path.exists() or format_of(path) or suffix_of(path) in MEDIA):
         raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
     return None if single and not is_folder else path
 
 
 def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list[str]) -> set[str]:
     """Return the absolute paths of those inputs that an earlier run has written."""
-    earlier = {abspath(_enhanced(entry.path)) for entry in found.values()}
+    paths = [entry.path for entry in found.values()]
+    earlier = {abspath(_enhanced(path)) for path in paths}
+    earlier |= {abspath(_with_both_suffixes(_enhanced(path), path)) for path in paths}
     if folder is None:
         return earlier
     place = Path(realpath(folder))
@@ -140,7 +146,14 @@ def _enhanced(path: Path) -> Path:
     return _readable(path.with_stem(path.stem + SUFFIX))
 
 
+def _with_both_suffixes(target: Path, source: Path) -> Path:
+    """Return `target` with the suffix of `source` before its own, where these differ."""
+    if target.suffix == source.suffix:
+        return target
+    return target.with_name(f"{target.stem}{source.suffix}{target.suffix}")
+
+
 def _readable(target: Path) -> Path:
     """Return `target`, with the suffix .wav in place of one for sound that can be read and not written."""
     suffix = suffix_of(target)
-    return target.with_suffix(".wav") if suffix in FOREIGN and suffix not in VIDEO else target
+    return target.with_suffix(".wav") if suffix in FOREIGN and suffix not in MEDIA else target

@@ -6,20 +6,10 @@ import struct
 import numpy as np
 import pytest
 import soundfile
-from audio_files import KINDS, make, read, tone
+from audio_files import KINDS, make, ogg_checksum, read, tone
 
 from qse.audio.reader import Source
 from qse.errors import QseError
-
-
-def ogg_checksum(page: bytes) -> int:
-    """RFC 3533, section 6: the polynomial 0x04C11DB7, bit by bit, beginning with 0."""
-    value = 0
-    for byte in page:
-        value ^= byte << 24
-        for _ in range(8):
-            value = (value << 1 ^ 0x04C11DB7 if value >> 31 else value << 1) & 0xFFFFFFFF
-    return value
 
 
 @pytest.mark.parametrize("suffix, subtype", [kind for kind in KINDS if kind[0] != "caf" or os.name == "posix"])

@@ -9,7 +9,7 @@ import soundfile
 from audio_files import make, tone
 
 from qse.audio import ffmpeg
-from qse.audio.ffmpeg import FfmpegSource, duration, write_video
+from qse.audio.ffmpeg import FfmpegSource, duration
 from qse.audio.reader import open_audio
 from qse.errors import QseError
 
@@ -52,17 +52,6 @@ def test_ffmpeg_source_reads_sound_of_phones(tmp_path, wav):
         audio = np.concatenate(list(source.blocks()))
     np.testing.assert_allclose(audio, soundfile.read(wav)[0], atol=1 / 32000)
     assert duration(tmp_path / "a.m4a") == pytest.approx(2.0, abs=0.01)
-
-
-@needs_ffmpeg
-@pytest.mark.parametrize("suffix", ["mp4", "mov", "mkv", "webm"])
-def test_write_video_copies_the_picture(tmp_path, video, wav, suffix):
-    source, target, part = tmp_path / f"b.{suffix}", tmp_path / f"c.{suffix}", tmp_path / "c.part"
-    run("-i", video, *(("-c:v", "libvpx", "-c:a", "libopus") if suffix == "webm" else ("-c", "copy")), source)
-    write_video(source, wav, part, target)
-    part.replace(target)
-    assert picture(target) == picture(source)
-    assert len(sound(target)) == pytest.approx(32000 * (3 if suffix == "webm" else 1), rel=0.05)
 
 
 @needs_ffmpeg

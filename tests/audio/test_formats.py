@@ -16,7 +16,7 @@ from qse.errors import QseError
     "source, subtype, target, expected",
     [
         ("a.wav", "PCM_24", "b.flac", ("FLAC", "PCM_24")),
-        ("a.wav", "FLOAT", "b.flac", ("FLAC", "PCM_16")),
+        ("a.wav", "FLOAT", "b.flac", ("FLAC", "PCM_24")),
         ("a.wav", "FLOAT", "b.WAV", ("WAV", "FLOAT")),
         ("a.flac", "PCM_16", "b.opus", ("OGG", "OPUS")),
         ("a.mp3", "MPEG_LAYER_III", "b.ogg", ("OGG", "VORBIS")),
@@ -27,7 +27,7 @@ from qse.errors import QseError
 def test_layout_to_another_suffix(tmp_path, source, subtype, target, expected):
     path = make(tmp_path / source, tone(1000), subtype)
     with Source(path) as file:
-        layout = file.layout.to(tmp_path / target, path)
+        layout = file.layout.to(tmp_path / target)
         write(tmp_path / target, file.blocks(), layout)
     written = soundfile.info(tmp_path / target)
     assert (layout.format, layout.subtype) == (written.format, written.subtype) == expected
@@ -39,10 +39,10 @@ def test_formats_are_those_of_libsndfile(tmp_path):
     assert set(FORMATS.values()) <= set(soundfile.available_formats())
     assert format_of(tmp_path / "A.FLAC") == "FLAC" and format_of(tmp_path / "a.txt") is None
     with pytest.raises(QseError, match=r"b.mp4: no audio format"):
-        Layout(16000, 1, "WAV", "PCM_16", "FILE", {}).to(tmp_path / "b.mp4", tmp_path / "a.wav")
+        Layout(16000, 1, "WAV", "PCM_16", "FILE", {}).to(tmp_path / "b.mp4")
 
 
 def test_layout_to_writes_mp3_in_wav_as_pcm(tmp_path):
     layout = Layout(16000, 1, "WAV", "MPEG_LAYER_III", "FILE", {})
-    assert layout.to(tmp_path / "b.wav", tmp_path / "a.wav").subtype == "PCM_16"
-    assert replace(layout, format="MP3").to(tmp_path / "b.mp3", tmp_path / "a.mp3").subtype == "MPEG_LAYER_III"
+    assert layout.to(tmp_path / "b.wav").subtype == "PCM_16"
+    assert replace(layout, format="MP3").to(tmp_path / "b.mp3").subtype == "MPEG_LAYER_III"

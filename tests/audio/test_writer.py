@@ -41,7 +41,7 @@ def test_write_copies_format_length_and_samples(tmp_path, suffix, subtype):
     path = make(tmp_path / f"a.{suffix}", tone(BLOCK + 5000, 2), subtype)
     with Source(path) as source:
         assert source.samples == BLOCK + 5000
-        layout = source.layout.to(tmp_path / f"b.{suffix}", path)
+        layout = source.layout.to(tmp_path / f"b.{suffix}")
         assert write(tmp_path / f"b.{suffix}", source.blocks(), layout) == BLOCK + 5000
     before, after = soundfile.info(path), soundfile.info(tmp_path / f"b.{suffix}")
     for aspect in ("format", "subtype", "samplerate", "channels", "frames", "endian"):

@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import soundfile
 from audio_files import KINDS, make, tone
+from tagged_files import with_chunks
 
 from qse.audio.reader import open_audio
 from qse.errors import QseError
@@ -29,6 +30,7 @@ class Audio(Target):
             path = folder / f"{number}.{suffix}"
             kind = None if suffix in ("ogg", "opus", "mp3") else subtype
             make(path, tone(SAMPLES, 1 + number % 2), kind, 48000 if suffix == "opus" else 16000)
+            _add_metadata(path)
             self.intact.append(path)
 
     def run(self, folder: Path, rng: Random) -> None:
@@ -40,6 +42,22 @@ class Audio(Target):
             raise Finding(f"{read[False]} samples can be read, {read[True]} with salvage")
         salvage = rng.random() < 0.5
         _denoise(path, folder, salvage, read[salvage])
+
+
+def _add_metadata(path: Path) -> None:
+    """Give a WAV, AIFF, FLAC, Ogg or MP3 file metadata, with programs that are independent of qse."""
+    if path.suffix in (".wav", ".aiff", ".aifc"):
+        with_chunks(path, [(b"bext", bytes(range(256)) * 3), (b"iXML", b"<BWFXML/>")], [(b"cue ", bytes(28))])
+    if path.suffix in (".flac", ".ogg", ".opus", ".mp3"):
+        try:
+            import mutagen
+        except ModuleNotFoundError:
+            return
+        file = mutagen.File(path, easy=True)
+        if file.tags is None:
+            file.add_tags()
+        file["title"], file["artist"] = "a title", "someone"
+        file.save()
 
 
 class Video(Target):

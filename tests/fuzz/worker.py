@@ -33,7 +33,8 @@ def main() -> None:
     os.dup2(2, 1)  # libraries print too
     with tempfile.TemporaryDirectory(prefix="qse-fuzz-") as place:
         os.environ["QSE_MODELS"] = f"{place}/models"
-        graphs.delay(Path(place) / "models" / "live-base" / "model.onnx")
+        for model in ("live-base", "studio-base"):
+            graphs.delay(Path(place) / "models" / model / "model.onnx")
         target, intact = TARGETS[name](), Path(place) / "intact"
         intact.mkdir()
         target.prepare(intact)

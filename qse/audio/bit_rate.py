@@ -1,0 +1,105 @@
+"""Find the bit rate of lossy files, and the setting with which libsndfile writes another file with the same one."""
+
+import io
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .containers import MP3_RATES, mp3_header
+from .id3 import read_tags
+
+LOSSY = ("MPEG_LAYER_III", "VORBIS", "OPUS")
+MP3_RANGES = ((32000, 32, 320), (16000, 8, 160), (0, 8, 64))  # lowest sample rate; kbit/s of level 1 and level 0
+OPUS_RANGE = (6, 256)  # kbit/s per channel
+LOWEST = 0.999  # libsndfile refuses the level 1 for MP3
+STEPS = 8  # halvings of the range of qualities of Vorbis
+
+
+@dataclass(frozen=True)
+class BitRate:
+    """A bit rate in kbit/s; `is_constant`: whether every frame has it."""
+
+    kbit: float
+    is_constant: bool = False
+
+
+def rate_of(path: Path, subtype: str, seconds: float | None) -> BitRate | None:
+    """Return the bit rate of a lossy file that lasts `seconds`; None for other files, or if it cannot be found.
+
+    Raises OSError.
+    """
+    if subtype == "MPEG_LAYER_III":
+        return _mp3_rate(path, seconds)
+    if subtype == "VORBIS" and (nominal := _vorbis_nominal(path)):
+        return BitRate(nominal)
+    if subtype in LOSSY and seconds:
+        return BitRate(path.stat().st_size / 125 / seconds)
+    return None
+
+
+def settings(subtype: str, sample_rate: int, channels: int, rate: BitRate | None) -> dict[str, Any]:
+    """Return the arguments of SoundFile for the bit rate nearest to `rate`; none where there is nothing to set."""
+    if rate is None or subtype not in LOSSY:
+        return {}
+    if subtype == "MPEG_LAYER_III":
+        low, high = next((low, high) for least, low, high in MP3_RANGES if sample_rate >= least)
+        mode = "CONSTANT" if rate.is_constant else "AVERAGE"
+        return {"compression_level": _level(rate.kbit, low, high), "bitrate_mode": mode}
+    if subtype == "OPUS":
+        return {"compression_level": _level(rate.kbit / channels, *OPUS_RANGE)}
+    return {"compression_level": _vorbis_level(sample_rate, channels, rate.kbit)}
+
+
+def _level(kbit: float, low: float, high: float) -> float:
+    return min(LOWEST, max(0.0, (high - kbit) / (high - low)))
+
+
+def _mp3_rate(path: Path, seconds: float | None) -> BitRate | None:
+    tags = read_tags(path)
+    _, header = mp3_header(path)
+    if header[:4] != b"Xing":
+        with path.open("rb") as file:
+            file.seek(len(tags.front))
+            head = file.read(4)
+        index = head[2] >> 4 if len(head) == 4 else 15
+        if 0 < index < 15:
+            return BitRate(MP3_RATES[head[1] & 0x18 != 0x18][index], is_constant=True)
+    sound = path.stat().st_size - len(tags.front) - len(tags.back)
+    return BitRate(sound / 125 / seconds) if seconds else None
+
+
+def _vorbis_nominal(path: Path) -> float:
+    """Return the nominal bit rate in kbit/s by the first page of an Ogg file, 0 if it does not say."""
+    with path.open("rb") as file:
+        head = file.read(128)
+    return _nominal(head)
+
+
+def _nominal(head: bytes) -> float:
+    at = head.find(b"\x01vorbis")
+    bits = int.from_bytes(head[at + 20 : at + 24], "little", signed=True)
+    return max(0, bits) / 1000 if at >= 0 else 0.0
+
+
+@lru_cache
+def _vorbis_level(sample_rate: int, channels: int, kbit: float) -> float:
+    """Return the level of libsndfile at which the nominal bit rate of Vorbis is nearest to `kbit`."""
+    low, high = 0.0, 1.0  # the bit rate falls with the level
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if _nominal_at(middle, sample_rate, channels) > kbit:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _nominal_at(level: float, sample_rate: int, channels: int) -> float:
+    import numpy as np
+    import soundfile
+
+    file = io.BytesIO()
+    silence = np.zeros((64, channels), np.float32)
+    soundfile.write(file, silence, sample_rate, "VORBIS", format="OGG", compression_level=level)
+    return _nominal(file.getvalue()[:128])

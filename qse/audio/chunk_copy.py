@@ -1,0 +1,152 @@
+"""Copy the chunks that are not audio from a WAV, AIFF or CAF file to its enhanced version, byte by byte."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from .chunks import AIFF, MOST_BYTES, W64, Chunk, Container, Dialect, read_container, write_size
+from .file_edit import replace_bytes
+from .id3 import without_loudness_frames
+from .loudness import without_bext_loudness, without_loudness_xml
+
+AUDIO = {  # what describes the samples or reserves room; the writer of the target makes its own
+    "WAV": (b"fmt ", b"data", b"fact", b"PEAK", b"ds64", b"JUNK", b"junk", b"FLLR", b"PAD ", b"wavl", b"slnt"),
+    "AIFF": (b"COMM", b"SSND", b"FVER", b"PEAK"),
+    "CAF": (b"desc", b"data", b"kuki", b"pakt", b"free"),
+}
+STALE = {b"levl": "levl (peak envelope)", b"MD5 ": "MD5", b"peak": "peak", b"ovvw": "ovvw (overview)"}
+PLAIN = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW", "ALAW")
+
+
+@dataclass
+class Copied:
+    """What happened to the metadata of a file: `lost` and `dropped` are names, the latter of what no longer holds."""
+
+    lost: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+
+
+def copy_chunks(source: Path, part: Path, same_coding: bool, samples: int, leave: tuple[bytes, ...] = ()) -> Copied:
+    """Copy the metadata chunks of `source` to `part`, a file of the same family without metadata.
+
+    `same_coding`: whether the samples are coded alike, so that the format chunk holds for both; it has the channel
+    mask. `samples`: samples per channel, for files whose coding does not say. `leave`: identifiers of chunks that are
+    not copied. Chunks keep their places before or after the samples where libsndfile can read that.
+
+    Raises OSError, and TooLong for a WAV or AIFF file of more than 4 GiB.
+    """
+    read, written = read_container(source), read_container(part)
+    if not (read and written) or read.dialect.name != written.dialect.name:
+        return Copied(lost=["all chunks"])
+    copied = Copied()
+    before, after = _bodies(read, written, copied, leave)
+    data = _data(written)
+    if data is None:
+        return Copied(lost=["all chunks"])
+    with part.open("r+b") as file:
+        _append(file, written, after)
+        replace_bytes(file, data.at - written.dialect.head, data.at - written.dialect.head, before)
+        if same_coding:
+            _replace_format(file, read, written)
+        _set_count(file, part, samples)
+        write_size(file, written)
+    return copied
+
+
+def chunk_names(path: Path) -> list[str]:
+    """Return names for the metadata chunks of a file, each once; nothing for another kind of file."""
+    container = read_container(path)
+    if container is None:
+        return []
+    names = [_title(container, chunk) for chunk in container.chunks if _is_metadata(container.dialect, chunk.name)]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _title(container: Container, chunk: Chunk) -> str:
+    name = chunk.name.decode("latin-1").strip()
+    if chunk.name == b"LIST":
+        name = container.body(chunk)[:4].decode("latin-1")
+    return name if name.isprintable() else "an unknown chunk"
+
+
+def _is_metadata(dialect: Dialect, name: bytes) -> bool:
+    return name not in AUDIO.get(dialect.name, AUDIO["WAV"])
+
+
+def _data(container: Container) -> Chunk | None:
+    return container.find(b"SSND" if container.dialect is AIFF else b"data")
+
+
+def _bodies(read: Container, written: Container, copied: Copied, leave: tuple[bytes, ...]) -> tuple[bytes, bytes]:
+    """Return the chunks before and after the samples as they will be written."""
+    parts = [bytearray(), bytearray()]
+    dialect = written.dialect
+    data = _data(read)
+    for chunk in read.chunks:
+        if chunk.name in leave or not _is_metadata(read.dialect, chunk.name):
+            continue
+        if chunk.name in STALE:
+            copied.dropped.append(STALE[chunk.name])
+            continue
+        if len(parts[0]) + len(parts[1]) + chunk.size > MOST_BYTES:
+            copied.lost.append(_title(read, chunk))
+            continue
+        body = _still_true(chunk.name, read.body(chunk), copied)
+        if len(chunk.name) > dialect.id_bytes:  # an identifier that only W64 has
+            copied.lost.append("an unknown chunk")
+            continue
+        behind = data is not None and chunk.at > data.at
+        parts[_is_behind(written, behind, len(body))] += dialect.write(chunk.name, body)
+    return bytes(parts[0]), bytes(parts[1])
+
+
+def _is_behind(written: Container, behind: bool, size: int) -> bool:
+    """Return whether a chunk goes behind the samples: where libsndfile can read the file.
+
+    In W64 it takes what follows the samples for samples; in RF64 it does not find samples behind an odd chunk.
+    """
+    if written.dialect is W64:
+        return False
+    return behind or (written.is_long and size % 2 == 1)
+
+
+def _still_true(name: bytes, body: bytes, copied: Copied) -> bytes:
+    """Return a body without the loudness that it states."""
+    if name == b"bext":
+        kept = without_bext_loudness(body)
+    elif name in (b"iXML", b"axml"):
+        kept = without_loudness_xml(body)
+    elif name in (b"id3 ", b"ID3 "):
+        kept, dropped = without_loudness_frames(body)
+        copied.dropped += dropped
+        return kept
+    else:
+        return body
+    if kept != body:
+        copied.dropped.append(f"loudness in {name.decode().strip()}")
+    return kept
+
+
+def _append(file: IO[bytes], written: Container, after: bytes) -> None:
+    """Write chunks at the end of the file, behind the padding that the last chunk needs."""
+    end = file.seek(0, 2)
+    file.write(bytes(-end % written.dialect.padding) + after)
+
+
+def _replace_format(file: IO[bytes], read: Container, written: Container) -> None:
+    """Write the format chunk of the source, which comes before all that has moved in the target."""
+    old, new = written.find(b"fmt "), read.find(b"fmt ")
+    if old and new:
+        head = written.dialect.head
+        end = old.at + written.dialect.padded(old.size)
+        replace_bytes(file, old.at - head, end, written.dialect.write(b"fmt ", read.body(new)))
+
+
+def _set_count(file: IO[bytes], part: Path, samples: int) -> None:
+    """Write the number of samples into the fact chunk: the blocks of ADPCM and GSM hold a few more."""
+    file.flush()
+    container = read_container(part)
+    fact = container.find(b"fact") if container else None
+    if fact and fact.size >= 4:
+        file.seek(fact.at)
+        file.write(samples.to_bytes(8, "little")[: min(8, fact.size)])

@@ -1,0 +1,167 @@
+"""Find the chunks of WAV (RIFF, RF64, W64), AIFF and CAF files.
+
+A chunk has an identifier, a size and a body. The four dialects differ in the lengths and the byte order of these.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+MOST = 4096  # chunks that are looked at
+MOST_BYTES = 256 << 20  # bytes of metadata that are copied
+LONGEST = (1 << 32) - 1  # bytes that the size of RIFF and AIFF can count
+W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")  # of the 16 bytes of an identifier, the last 12
+W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")
+W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the chunks of a container are written. `name`: of the family whose chunk bodies mean the same."""
+
+    name: str
+    order: Literal["little", "big"]  # of bytes
+    header: int  # bytes before the first chunk
+    id_bytes: int = 4
+    size_bytes: int = 4
+    padding: int = 2  # bodies end at a multiple of this
+    counts_header: bool = False  # whether a size includes the identifier and itself
+
+    @property
+    def head(self) -> int:
+        """Return the bytes before the body of a chunk."""
+        return self.id_bytes + self.size_bytes
+
+    def padded(self, size: int) -> int:
+        """Return the bytes that a body of `size` bytes takes."""
+        return size + -size % self.padding
+
+    def write(self, name: bytes, body: bytes) -> bytes:
+        """Return a chunk as it stands in a file."""
+        written = name
+        if self.id_bytes == 16 and len(name) == 4:
+            written = W64_LIST if name == b"LIST" else name + W64_TAIL
+        size = len(body) + (self.head if self.counts_header else 0)
+        padding = bytes(self.padded(len(body)) - len(body))
+        return written + size.to_bytes(self.size_bytes, self.order) + body + padding
+
+
+RIFF = Dialect("WAV", "little", 12)
+RIFX = Dialect("RIFX", "big", 12)
+W64 = Dialect("WAV", "little", 40, id_bytes=16, size_bytes=8, padding=8, counts_header=True)
+AIFF = Dialect("AIFF", "big", 12)
+CAF = Dialect("CAF", "big", 8, size_bytes=8, padding=1)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A chunk of a file: its identifier, and offset and size of its body in bytes."""
+
+    name: bytes
+    at: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Container:
+    """The chunks of a file, in their order. `is_long`: RF64, whose sizes are in a chunk ds64."""
+
+    path: Path
+    dialect: Dialect
+    chunks: list[Chunk]
+    is_long: bool = False
+
+    def find(self, name: bytes) -> Chunk | None:
+        """Return the first chunk with this identifier."""
+        return next((chunk for chunk in self.chunks if chunk.name == name), None)
+
+    def body(self, chunk: Chunk) -> bytes:
+        """Return the bytes of a chunk; fewer where the file ends early."""
+        with self.path.open("rb") as file:
+            file.seek(chunk.at)
+            return file.read(min(chunk.size, MOST_BYTES))
+
+
+def dialect_of(head: bytes) -> Dialect | None:
+    """Return the dialect of a file that begins with `head` (at least 40 bytes), None for other files."""
+    if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
+        return RIFF
+    if head[:4] == b"RIFX" and head[8:12] == b"WAVE":
+        return RIFX
+    if head[:4] == b"FORM" and head[8:12] in (b"AIFF", b"AIFC"):
+        return AIFF
+    if head[:16] == W64_RIFF:
+        return W64
+    return CAF if head[:4] == b"caff" else None
+
+
+def read_container(path: Path) -> Container | None:
+    """Return the chunks of a file, None if it is no container of this kind. Raises OSError."""
+    with path.open("rb") as file:
+        head = file.read(40)
+        dialect = dialect_of(head)
+        if dialect is None:
+            return None
+        is_long = head[:4] in (b"RF64", b"BW64")
+        return Container(path, dialect, _scan(file, dialect, is_long), is_long)
+
+
+class TooLong(Exception):
+    """A file with its metadata would be longer than its container can say."""
+
+
+def write_size(file: IO[bytes], container: Container) -> None:
+    """Write the size of an open file (mode r+b) into its header.
+
+    Raises TooLong for a WAV or AIFF file of more than 4 GiB.
+    """
+    size = file.seek(0, 2)
+    dialect = container.dialect
+    if dialect is CAF:
+        return
+    if dialect is W64:
+        file.seek(16)
+        file.write(size.to_bytes(8, "little"))
+    elif container.is_long:
+        file.seek(20)  # the first number of the chunk ds64
+        file.write((size - 8).to_bytes(8, "little"))
+    elif size - 8 > LONGEST:
+        raise TooLong
+    else:
+        file.seek(4)
+        file.write((size - 8).to_bytes(4, dialect.order))
+
+
+def _scan(file: IO[bytes], dialect: Dialect, is_long: bool) -> list[Chunk]:
+    end = file.seek(0, 2)
+    at = dialect.header
+    chunks: list[Chunk] = []
+    long_data = 0
+    while at + dialect.head <= end and len(chunks) < MOST:
+        file.seek(at)
+        head = file.read(dialect.head)
+        name = _name(head[: dialect.id_bytes])
+        size = int.from_bytes(head[dialect.id_bytes :], dialect.order)
+        if dialect.counts_header:
+            size -= dialect.head
+        at += dialect.head
+        if is_long and name == b"ds64":
+            long_data = int.from_bytes(file.read(16)[8:], "little")
+        if is_long and name == b"data" and size == 0xFFFFFFFF:
+            size = long_data
+        if dialect is CAF and name == b"data" and size == (1 << 64) - 1:
+            size = end - at
+        if size < 0 or not name:
+            break
+        chunks.append(Chunk(name, at, size))
+        at += dialect.padded(size)
+    return chunks
+
+
+def _name(identifier: bytes) -> bytes:
+    """Return an identifier of four bytes for one of W64 that has such; nothing for one of zeros."""
+    if identifier == W64_LIST:
+        return b"LIST"
+    if len(identifier) == 16 and identifier[4:] == W64_TAIL:
+        return identifier[:4]
+    return identifier if any(identifier) else b""

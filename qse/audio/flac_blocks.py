@@ -1,0 +1,96 @@
+"""Copy the metadata blocks of FLAC files byte by byte: comments, pictures, cue sheet, application data, padding."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import vorbis_comments
+from .file_edit import replace_bytes
+from .id3 import tag_size
+from .vorbis_comments import Comments
+
+STREAMINFO, APPLICATION, SEEKTABLE, COMMENT, CUESHEET, PICTURE = 0, 2, 3, 4, 5, 6
+NAMES = {APPLICATION: "application data", CUESHEET: "cue sheet", PICTURE: "cover"}
+LAST = 0x80  # marks the last block before the samples
+
+
+@dataclass(frozen=True)
+class Block:
+    """A metadata block: its type and its bytes."""
+
+    kind: int
+    body: bytes
+
+
+def read_blocks(path: Path) -> tuple[int, int, list[Block]]:
+    """Return where the first block of a FLAC file begins, where the samples begin, and the blocks.
+
+    Raises ValueError for a file that is damaged or is no FLAC file, and OSError.
+    """
+    with path.open("rb") as file:
+        start = tag_size(file.read(10))
+        file.seek(start)
+        if file.read(4) != b"fLaC":
+            raise ValueError("no FLAC file")
+        blocks = []
+        while len(head := file.read(4)) == 4:
+            size = int.from_bytes(head[1:], "big")
+            body = file.read(size)
+            if len(body) < size:
+                break
+            blocks.append(Block(head[0] & ~LAST, body))
+            if head[0] & LAST:
+                return start + 4, file.tell(), blocks
+    raise ValueError("the metadata have no end")
+
+
+def copy_blocks(source: Path, part: Path) -> list[str]:
+    """Replace the metadata of the FLAC file `part` by those of `source`; return the names of what no longer holds.
+
+    The vendor string of the comments stays that of the program that wrote `part`. Raises as `read_blocks` does.
+    """
+    _, _, theirs = read_blocks(source)
+    dropped: list[str] = []
+
+    def carried(own: list[Block]) -> list[Block]:
+        vendor = comments_of(own).vendor
+        blocks = [block for block in own if block.kind in (STREAMINFO, SEEKTABLE)]
+        for block in theirs:
+            if block.kind == COMMENT:
+                kept, names = vorbis_comments.parse(block.body).still_true()
+                dropped.extend(names)
+                blocks.append(Block(COMMENT, Comments(vendor, kept.entries).packed()))
+            elif block.kind not in (STREAMINFO, SEEKTABLE):
+                blocks.append(block)
+        return blocks
+
+    edit_blocks(part, carried)
+    return dropped
+
+
+def edit_blocks(part: Path, edit: Callable[[list[Block]], list[Block]]) -> None:
+    """Replace the blocks of the FLAC file `part` by what `edit` returns for them. Raises as `read_blocks` does."""
+    start, end, blocks = read_blocks(part)
+    new = edit(blocks)
+    data = b""
+    for number, block in enumerate(new):
+        mark = LAST if number == len(new) - 1 else 0
+        data += bytes([block.kind | mark]) + len(block.body).to_bytes(3, "big") + block.body
+    with part.open("r+b") as file:
+        replace_bytes(file, start, end, data)
+
+
+def comments_of(blocks: list[Block]) -> Comments:
+    """Return the comments among `blocks`; none if there is no such block. Raises ValueError if it is damaged."""
+    for block in blocks:
+        if block.kind == COMMENT:
+            return vorbis_comments.parse(block.body)
+    return Comments(b"", [])
+
+
+def block_names(path: Path) -> list[str]:
+    """Return names for the metadata of a FLAC file: of its comments, cover, cue sheet. Raises as `read_blocks` does."""
+    _, _, blocks = read_blocks(path)
+    names = [name for name in comments_of(blocks).names() if name != vorbis_comments.MASK]
+    names += [NAMES[block.kind] for block in blocks if block.kind in NAMES]
+    return list(dict.fromkeys(names))

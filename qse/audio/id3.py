@@ -1,0 +1,201 @@
+"""Copy the tags of MP3 files byte by byte: ID3v2 at the beginning, APEv2 and ID3v1 at the end.
+
+Frames that state a loudness, or places in the file, are left out: these no longer hold after enhancement.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .file_edit import replace_bytes
+from .loudness import is_loudness
+
+LOUDNESS = (b"RVA2", b"RVAD", b"RVA", b"RGAD")  # relative volume, ReplayGain
+PLACES = (b"MLLT", b"MLL", b"ASPI")  # tables of offsets into the file
+NAMED = (b"TXXX", b"TXX", b"COMM", b"COM")  # frames with a description, which says what they are
+COVERS = (b"APIC", b"PIC")
+UNSYNCHRONISED, EXTENDED = 0x80, 0x40
+TAIL = 1 << 16  # bytes at the end in which tags are looked for
+
+
+@dataclass(frozen=True)
+class Mp3Tags:
+    """The tags of an MP3 file: bytes at its beginning and at its end."""
+
+    front: bytes
+    back: bytes
+
+
+def tag_size(head: bytes) -> int:
+    """Return the bytes of the ID3v2 tag that begins with `head` (10 bytes or more), 0 if none does."""
+    if len(head) < 10 or head[:3] != b"ID3" or max(head[6:10]) > 0x7F:
+        return 0
+    footer = 10 if head[3] == 4 and head[5] & 0x10 else 0
+    return 10 + _synchsafe(head[6:10]) + footer
+
+
+def read_tags(path: Path) -> Mp3Tags:
+    """Return the tags of an MP3 file. Raises OSError."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        start = 0
+        while (length := _length_at(file, start)) and start + length <= size:
+            start += length
+        file.seek(0)
+        front = file.read(start)
+        file.seek(max(start, size - TAIL))
+        tail = file.read()
+    return Mp3Tags(front, tail[_back_start(tail) :])
+
+
+def copy_tags(source: Path, part: Path) -> list[str]:
+    """Replace the tags of the MP3 file `part` by those of `source`; return the names of what was left out."""
+    tags, own = read_tags(source), read_tags(part)
+    front, dropped = without_loudness_frames(tags.front)
+    back, more = _without_loudness_items(tags.back)
+    with part.open("r+b") as file:
+        end = file.seek(0, 2)
+        replace_bytes(file, end - len(own.back), end, back)
+        replace_bytes(file, 0, len(own.front), front)
+    return dropped + more
+
+
+def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
+    """Return an ID3v2 tag without frames that no longer hold, and their names.
+
+    A tag that has no such frames, or is not understood, is returned as it is.
+    """
+    if len(tag) < 10 or tag_size(tag) != len(tag) or tag[3] not in (2, 3, 4):
+        return tag, []
+    frames = _frames(tag)
+    kept = [frame for frame in frames if not _stale(frame)]
+    if len(kept) == len(frames):
+        return tag, []
+    body = b"".join(kept)
+    header = tag[:5] + bytes([tag[5] & ~(EXTENDED | 0x10 | (UNSYNCHRONISED if tag[3] < 4 else 0))])
+    return header + _as_synchsafe(len(body)) + body, [_stale(frame) for frame in frames if _stale(frame)]
+
+
+def frame_names(path: Path) -> list[str]:
+    """Return names for the tags of an MP3 file: cover, chapters, or the identifier of the frame."""
+    names = []
+    for frame in _frames(read_tags(path).front):
+        name = frame[: _name_bytes(frame)]
+        named = {b"CHAP": "chapters", b"CTOC": "chapters"}.get(name, name.decode("latin-1"))
+        names.append("cover" if name in COVERS else named)
+    return list(dict.fromkeys(names))
+
+
+def _length_at(file, start: int) -> int:  # type: ignore[no-untyped-def]  # any open binary file
+    file.seek(start)
+    return tag_size(file.read(10))
+
+
+def _synchsafe(digits: bytes) -> int:
+    """Return a number of four bytes with seven bits each."""
+    return sum(byte << shift for byte, shift in zip(digits, (21, 14, 7, 0), strict=True))
+
+
+def _as_synchsafe(number: int) -> bytes:
+    return bytes(number >> shift & 0x7F for shift in (21, 14, 7, 0))
+
+
+def _frames(tag: bytes) -> list[bytes]:
+    """Return the frames of an ID3v2 tag, each with its header; the padding behind them is left out."""
+    if len(tag) < 10 or tag[3] not in (2, 3, 4):
+        return []
+    body = tag[10 : tag_size(tag)]
+    if tag[3] < 4 and tag[5] & UNSYNCHRONISED:
+        body = body.replace(b"\xff\x00", b"\xff")
+    if tag[3] > 2 and tag[5] & EXTENDED:
+        size = _synchsafe(body[:4]) if tag[3] == 4 else 4 + int.from_bytes(body[:4], "big")
+        body = body[size:]
+    names, head = (3, 6) if tag[3] == 2 else (4, 10)
+    frames = []
+    at = 0
+    while re.fullmatch(rb"[A-Z0-9]+", body[at : at + names]) and at + head <= len(body):
+        size = int.from_bytes(body[at + names : at + names + (3 if names == 3 else 4)], "big")
+        if tag[3] == 4:
+            size = _size_of_version_4(body, at)
+        if at + head + size > len(body):
+            break
+        frames.append(body[at : at + head + size])
+        at += head + size
+    return frames
+
+
+def _size_of_version_4(body: bytes, at: int) -> int:
+    """Return the size of a frame: seven bits per byte, but eight as some programs write it, where only that fits."""
+    digits = body[at + 4 : at + 8]
+    plain = int.from_bytes(digits, "big")
+    if max(digits) > 0x7F:
+        return plain
+    size = _synchsafe(digits)
+    fits = body[at + 10 + size : at + 14 + size]
+    if size != plain and fits and not re.fullmatch(rb"[A-Z0-9]{4}|\0+", fits):
+        return plain
+    return size
+
+
+def _name_bytes(frame: bytes) -> int:
+    return 4 if re.match(rb"[A-Z0-9]{4}", frame) else 3
+
+
+def _stale(frame: bytes) -> str:
+    """Return the name of a frame that no longer holds, nothing for another one."""
+    count = _name_bytes(frame)
+    name = frame[:count]
+    if name in LOUDNESS or name in PLACES:
+        return name.decode()
+    if name not in NAMED:
+        return ""
+    body = frame[10 if count == 4 else 6 :]
+    start = 4 if name.startswith(b"COM") else 1  # behind the encoding, for comments also the language
+    wide = body[:1] in (b"\x01", b"\x02")
+    text = body[start : start + 128].replace(b"\0", b"") if wide else body[start:].partition(b"\0")[0]
+    described = text.lstrip(b"\xff\xfe").decode("latin-1")
+    if not is_loudness(described):
+        return ""
+    return re.match(r"[\w ]*", described)[0]  # type: ignore[index]  # it matches what is_loudness matched
+
+
+def _back_start(tail: bytes) -> int:
+    """Return where the tags at the end of `tail` begin: APEv2, then ID3v1."""
+    start = len(tail)
+    if tail[-128:-125] == b"TAG":
+        start -= 128
+    footer = tail[start - 32 : start]
+    if footer[:8] == b"APETAGEX":
+        has_header = footer[23] & 0x80
+        size = int.from_bytes(footer[12:16], "little") + (32 if has_header else 0)
+        start = max(0, start - size)
+    return start
+
+
+def _without_loudness_items(back: bytes) -> tuple[bytes, list[str]]:
+    """Return the tags at the end without APEv2 items that no longer hold, and the names of these."""
+    at = back.find(b"APETAGEX")
+    if at < 0 or not back[at + 23] & 0x80:  # there is no header: not written by today's programs
+        return back, []
+    size, count = (int.from_bytes(back[at + n : at + n + 4], "little") for n in (12, 16))
+    items, end = back[at + 32 : at + size], at + 32 + size
+    kept, dropped = b"", []
+    for _ in range(count):
+        length = int.from_bytes(items[:4], "little")
+        stop = items.find(b"\0", 8)
+        if stop < 0 or stop + 1 + length > len(items):
+            return back, []
+        key = items[8:stop].decode("latin-1")
+        if is_loudness(key):
+            dropped.append(key)
+        else:
+            kept += items[: stop + 1 + length]
+        items = items[stop + 1 + length :]
+    if not dropped:
+        return back, []
+    head, foot = bytearray(back[at : at + 32]), bytearray(back[end - 32 : end])
+    for edge in (head, foot):
+        edge[12:16] = (len(kept) + 32).to_bytes(4, "little")
+        edge[16:20] = (count - len(dropped)).to_bytes(4, "little")
+    whole = bytes(head) + kept + bytes(foot) if count > len(dropped) else b""
+    return back[:at] + whole + back[end:], dropped

@@ -1,0 +1,202 @@
+"""Map the metadata of a file to those of another format, with ffmpeg where it is installed.
+
+ffmpeg copies the metadata into a short file of the target's format, from which they are copied byte by byte: so the
+samples of the target are those that libsndfile wrote. Without ffmpeg, the target has the strings of libsndfile.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .chunk_copy import Copied, chunk_names, copy_chunks
+from .content import family_of
+from .flac_blocks import block_names, copy_blocks
+from .formats import Layout, native
+from .id3 import copy_tags, frame_names
+from .loudness import is_loudness
+from .ogg_comments import copy_comments, read_headers, write_entries
+from .probe import Media, probe
+from .short_file import write_short
+from .vorbis_comments import PICTURE
+
+MUXERS = {"WAV": "wav", "AIFF": "aiff", "FLAC": "flac", "MP3": "mp3", "Ogg": "ogg", "CAF": "caf"}
+WITH_COVER = ("FLAC", "MP3", "AIFF")
+TECHNICAL = (
+    *("encoder", "major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "duration"),
+    *("bps", "number_of_frames", "number_of_bytes", "waveformatextensible_channel_mask", "encoded_by", "language"),
+)
+STRINGS = {  # of libsndfile: the names under which formats hold them
+    "title": ("TITLE", "TIT2"),
+    "artist": ("ARTIST", "TPE1"),
+    "album": ("ALBUM", "TALB"),
+    "comment": ("COMMENT", "COMM"),
+    "date": ("DATE", "TDRC", "TYER"),
+    "genre": ("GENRE", "TCON"),
+    "tracknumber": ("TRACKNUMBER", "TRCK"),
+    "copyright": ("COPYRIGHT", "TCOP"),
+    "license": ("LICENSE",),
+    "software": ("SOFTWARE", "ENCODER", "TSSE", "TENC"),
+}
+READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
+FRAMES_WITHOUT_TAG = ("GEOB", "POPM", "PCNT", "SYLT", "UFID", "ETCO", "MCDI", "SYTC", "COMR", "ENCR", "OWNE", "USER")
+
+
+def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
+    """Give `part`, a file with this layout, what its format can hold of the metadata of `source`. Raises OSError."""
+    media = probe(source)
+    program = shutil.which("ffmpeg")
+    if media is None or program is None or needs_strings(layout):
+        return _by_strings(source, part, media)
+    dropped = [name for name in _tags(media) if is_loudness(name)]
+    with TemporaryDirectory(prefix="qse-") as folder:
+        short = Path(folder) / "short"
+        mapped = Path(folder) / "mapped"
+        write_short(short, _mappable(layout))
+        command = [program, "-v", "error", "-nostdin", "-y", "-i", f"file:{short}", "-i", f"file:{source}"]
+        command += _options(media, layout.family, dropped)
+        command += ["-f", MUXERS[layout.family], f"file:{mapped}"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+        if done.returncode:
+            return _by_strings(source, part, media)
+        _take(mapped, part, layout, media)
+        return Copied(lost_names(source, media, probe(mapped)), dropped)
+
+
+def needs_strings(layout: Layout) -> bool:
+    """Return whether libsndfile has to write the tags of a file with this layout, because ffmpeg does not map them."""
+    return layout.family not in MUXERS or not (shutil.which("ffmpeg") and shutil.which("ffprobe"))
+
+
+def mapped_names(path: Path) -> list[str]:
+    """Return names for the metadata of a file, by its own blocks, chunks or frames. Raises OSError."""
+    family = family_of(path)
+    try:
+        if family == "FLAC":
+            return block_names(path)
+        if family == "Ogg":
+            names = read_headers(path).comments.names()
+            named = ["cover" if name == PICTURE else "chapters" if name[:7] == "CHAPTER" else name for name in names]
+            return list(dict.fromkeys(named))
+    except ValueError:
+        return []
+    return frame_names(path) if family == "MP3" else chunk_names(path)
+
+
+def without_technical(tags: dict[str, str]) -> dict[str, str]:
+    """Return the tags that a person wrote: without those in which ffmpeg states properties of the file."""
+    return {
+        name: text
+        for name, text in tags.items()
+        if name.lower().partition("-")[0] not in TECHNICAL and not name.startswith("_STATISTICS")
+    }
+
+
+def _tags(media: Media) -> dict[str, str]:
+    """Return the tags of a file, and of its first track: Ogg files hold theirs there."""
+    track = media.tracks[0].tags if media.tracks else {}
+    return without_technical({**track, **media.tags})
+
+
+def _mappable(layout: Layout) -> Layout:
+    """Return a layout with the same form of metadata that ffmpeg can copy; into Opus alone it writes chapters."""
+    if layout.family == "WAV":
+        return replace(layout, format="WAV", subtype="PCM_16", endian="FILE")
+    if layout.family == "Ogg":
+        return replace(layout, subtype="OPUS", sample_rate=48000, channels=1, settings={})
+    return layout
+
+
+def _options(media: Media, family: str, dropped: list[str]) -> list[str]:
+    """Return what ffmpeg maps from its second input into its first."""
+    options = ["-map", "0:a", "-c", "copy", "-fflags", "+bitexact", "-map_chapters", "1", "-copyts"]
+    options += ["-map_metadata", "1" if media.tags else "1:s:a:0"]
+    options += ["-map_metadata:s:a:0", "-1"] if family != "Ogg" else ["-map_metadata:s:a:0", _tag_place(media)]
+    if family in WITH_COVER and media.covers:
+        options += ["-map", "1:v", "-disposition:v", "attached_pic"]
+    if family == "AIFF":
+        options += ["-write_id3v2", "1"]
+    for name in dropped:
+        options += ["-metadata", f"{name}="]
+    return options
+
+
+def _tag_place(media: Media) -> str:
+    return "1:g" if media.tags else "1:s:a:0"
+
+
+def _take(mapped: Path, part: Path, layout: Layout, media: Media) -> None:
+    """Copy the metadata of the short file."""
+    if layout.family == "FLAC":
+        copy_blocks(mapped, part)
+    elif layout.family == "Ogg":
+        copy_comments(mapped, part)
+        write_entries(part, _with_times(read_headers(part).comments.entries, media.chapters))
+    elif layout.family == "MP3":
+        copy_tags(mapped, part)
+    else:
+        copy_chunks(mapped, part, same_coding=False, samples=0, leave=(b"chan", b"CHAN"))
+
+
+def _with_times(entries: list[bytes], chapters: list[float]) -> list[bytes]:
+    """Return comments with the times of chapters in milliseconds: ffmpeg rounds the seconds of some up."""
+    times = iter(chapters)
+    right = []
+    for entry in entries:
+        name, _, text = entry.partition(b"=")
+        if re.fullmatch(rb"CHAPTER\d{3}", name):
+            minutes, seconds = divmod(round(1000 * next(times, 0.0)), 60_000)
+            text = f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds // 1000:02d}.{seconds % 1000:03d}".encode()
+        right.append(name + b"=" + text)
+    return right
+
+
+def lost_names(source: Path, media: Media, result: Media | None) -> list[str]:
+    """Return the names of what is in `source` and not in `result`: what ffprobe finds in the file made from it."""
+    kept = set(_tags(result).values()) if result else set()
+    covers, marks = (result.covers, len(result.chapters)) if result else (0, 0)
+    return [*_lost_tags(media, kept), *_lost_parts(media, covers, marks), *_without_tag(source)]
+
+
+def _lost_tags(media: Media, kept: Collection[str]) -> list[str]:
+    """Return the names of the tags whose texts are not in `kept`; for those of loudness there is another message."""
+    return [name for name, text in _tags(media).items() if text.strip() not in ("", *kept) and not is_loudness(name)]
+
+
+def _lost_parts(media: Media, covers: int, chapters: int) -> list[str]:
+    parts = {"cover": media.covers and not covers, "chapters": media.chapters and not chapters}
+    return [name for name, is_lost in parts.items() if is_lost]
+
+
+def _without_tag(source: Path) -> list[str]:
+    """Return the names of metadata that ffmpeg does not read as tags, chapters or cover."""
+    names, family = mapped_names(source), family_of(source)
+    if family == "FLAC":
+        return [name for name in names if name in ("cue sheet", "application data")]
+    if family == "MP3":
+        return [name for name in names if name in FRAMES_WITHOUT_TAG]
+    if family == "Ogg":
+        return []
+    return [name for name in names if name not in READ_AS_TAGS]
+
+
+def _by_strings(source: Path, part: Path, media: Media | None) -> Copied:
+    """Name what is lost where libsndfile has written its strings into `part`."""
+    import soundfile
+
+    try:
+        with soundfile.SoundFile(native(part)) as file:
+            held = file.copy_metadata()
+    except soundfile.SoundFileError:
+        held = {}
+    if media:
+        dropped = [name for name in _tags(media) if is_loudness(name)]
+        return Copied([*_lost_tags(media, held.values()), *_lost_parts(media, 0, 0), *_without_tag(source)], dropped)
+    kept = {name for string in held for name in STRINGS.get(string, ())}
+    if held:
+        kept |= {"INFO", "info", "NAME", "AUTH", "ANNO", "(c)"}
+    gone = [name for name in mapped_names(source) if name not in kept]
+    return Copied([name for name in gone if not is_loudness(name)], [name for name in gone if is_loudness(name)])

@@ -1,0 +1,94 @@
+"""Copy the tags of m4a and m4b files byte by byte: the items of the atom ilst, with those that ffmpeg does not read.
+
+An atom is a size of four bytes, a name of four bytes, and a body, which may hold atoms.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from .file_edit import replace_bytes
+from .loudness import is_loudness
+
+WAY = (b"moov", b"udta", b"meta", b"ilst")  # from the whole file to the items
+FREE = b"----"  # an item whose name is a text
+HEAD = 8  # bytes of size and name
+MOST = 64 << 20  # bytes of items
+
+
+@dataclass(frozen=True)
+class Atom:
+    """An atom of a file: its name, the offset of its head, and the offsets of its body."""
+
+    name: bytes
+    at: int
+    start: int
+    end: int
+
+
+def copy_items(source: Path, part: Path) -> list[str]:
+    """Replace the items of `part` by those of `source`; return the names of what was left out because of loudness.
+
+    Nothing is changed where one of the files has no items, or where samples come behind them, whose offsets would
+    change. Raises OSError.
+    """
+    items, _ = _read(source)
+    _, way = _read(part)
+    if not items or not way or way[0].end < part.stat().st_size:
+        return []
+    dropped = [name for item in items if is_loudness(name := _free_name(item))]
+    data = b"".join(item for item in items if not is_loudness(_free_name(item)))
+    inner = way[-1]
+    with part.open("r+b") as file:
+        replace_bytes(file, inner.start, inner.end, data)
+        longer = len(data) - (inner.end - inner.start)
+        for atom in way:
+            file.seek(atom.at)
+            file.write((atom.end - atom.at + longer).to_bytes(4, "big"))
+    return dropped
+
+
+def _read(path: Path) -> tuple[list[bytes], list[Atom]]:
+    """Return the items of a file, and the atoms that lead to them; nothing if there are none."""
+    way: list[Atom] = []
+    with path.open("rb") as file:
+        start, end = 0, file.seek(0, 2)
+        for name in WAY:
+            found = next((atom for atom in _atoms(file, start, end) if atom.name == name), None)
+            if found is None or found.start - found.at != HEAD:
+                return [], []
+            way.append(found)
+            start = found.start + (4 if name == b"meta" else 0)  # behind version and flags
+            end = found.end
+        if end - start > MOST:
+            return [], []
+        file.seek(start)
+        data = file.read(end - start)
+        atoms = list(_atoms(file, start, end))
+    return [data[atom.at - start : atom.end - start] for atom in atoms], way
+
+
+def _atoms(file: IO[bytes], start: int, end: int) -> Iterator[Atom]:
+    """Yield the atoms between two offsets, up to one that is damaged."""
+    while start + HEAD <= end:
+        file.seek(start)
+        head = file.read(16)
+        size, body = int.from_bytes(head[:4], "big"), start + HEAD
+        if size == 1:
+            size, body = int.from_bytes(head[8:16], "big"), start + 16
+        if size == 0:
+            size = end - start
+        if size < body - start or start + size > end:
+            return
+        yield Atom(head[4:8], start, body, start + size)
+        start += size
+
+
+def _free_name(item: bytes) -> str:
+    """Return the name of an item that has one as a text; nothing for others."""
+    if item[4:8] != FREE:
+        return ""
+    at = item.find(b"name", HEAD)
+    size = int.from_bytes(item[at - 4 : at], "big")
+    return item[at + 8 : at - 4 + size].decode("utf-8", "replace") if at > 0 else ""

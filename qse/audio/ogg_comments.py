@@ -1,0 +1,164 @@
+"""Copy the comment header of Ogg Vorbis and Ogg Opus files byte by byte (RFC 3533, RFC 7845).
+
+A comment header of another length changes the number of pages before the samples, so that all pages behind them get
+new numbers and checksums.
+"""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from . import vorbis_comments
+from .file_edit import replace_bytes
+from .vorbis_comments import Comments
+
+HEADERS = {b"\x01vorbis": (b"\x03vorbis", 3), b"OpusHead": (b"OpusTags", 2)}  # how the comments begin; header packets
+FRAMING = b"\x01"  # behind the comments of Vorbis
+CONTINUED = 1  # a page begins with the rest of a packet
+NO_POSITION = b"\xff" * 8  # of a page on which no packet ends
+MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+MOST = 256 << 20  # bytes of header packets
+
+
+@dataclass(frozen=True)
+class Headers:
+    """The header packets of the first stream of a file; `start` and `end`: offsets of the pages behind the first."""
+
+    packets: list[bytes]
+    serial: bytes
+    start: int
+    end: int
+    pages: int
+
+    @property
+    def mark(self) -> bytes:
+        """Return how the packet of the comments begins."""
+        return _kind(self.packets[0])[0]
+
+    @property
+    def comments(self) -> Comments:
+        """Return the comments. Raises ValueError if they are damaged."""
+        return vorbis_comments.parse(self.packets[1][len(self.mark) :])
+
+
+def read_headers(path: Path) -> Headers:
+    """Read the header packets of an Ogg file. Raises ValueError if it is no Vorbis or Opus file, and OSError."""
+    packets: list[bytes] = []
+    rest = bytearray()
+    serial = b""
+    start = pages = size = 0
+    with path.open("rb") as file:
+        for head, body in _pages(file):
+            serial = serial or head[14:18]
+            if head[14:18] != serial:
+                continue
+            pages += 1
+            size += len(body)
+            rest = _packets(head, body, rest, packets)
+            start = start or file.tell()
+            _, wanted = _kind(packets[0] if packets else bytes(rest))
+            if len(packets) >= wanted and not rest:
+                return Headers(packets[:wanted], serial, start, file.tell(), pages)
+            if size > MOST:
+                break
+    raise ValueError("the headers have no end")
+
+
+def copy_comments(source: Path, part: Path) -> list[str]:
+    """Replace the comments of the Ogg file `part` by those of `source`; return the names of what no longer holds.
+
+    The vendor string stays that of the program that wrote `part`. Raises as `read_headers` does.
+    """
+    kept, dropped = read_headers(source).comments.still_true()
+    write_entries(part, kept.entries)
+    return dropped
+
+
+def write_entries(part: Path, entries: list[bytes]) -> None:
+    """Replace the comments of the Ogg file `part`. Raises as `read_headers` does."""
+    own = read_headers(part)
+    packed = own.mark + Comments(own.comments.vendor, entries).packed()
+    if own.mark == b"\x03vorbis":
+        packed += FRAMING
+    pages = _paged([packed, *own.packets[2:]], own.serial)
+    with part.open("r+b") as file:
+        replace_bytes(file, own.start, own.end, b"".join(pages))
+        file.seek(own.start + sum(map(len, pages)))
+        _renumber(file, own.serial, 1 + len(pages) - own.pages)
+
+
+def checksum(page: bytes) -> int:
+    """Return the checksum of a page whose own field for it is zero: CRC-32, the highest bit first, beginning with 0.
+
+    zlib computes the same polynomial, the lowest bit first, beginning and ending with all ones.
+    """
+    mirrored = zlib.crc32(page.translate(MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return int.from_bytes(mirrored.to_bytes(4, "little").translate(MIRRORED), "big")
+
+
+def _kind(first: bytes) -> tuple[bytes, int]:
+    for begin, kind in HEADERS.items():
+        if first.startswith(begin):
+            return kind
+    raise ValueError("neither Vorbis nor Opus")
+
+
+def _pages(file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield header and body of each page from where the file stands."""
+    while len(head := file.read(27)) == 27 and head[:4] == b"OggS":
+        head += file.read(head[26])
+        yield head, file.read(sum(head[27:]))
+
+
+def _packets(head: bytes, body: bytes, rest: bytearray, packets: list[bytes]) -> bytearray:
+    """Add the packets that end on a page, the first of which begins with `rest`; return what goes on."""
+    at = 0
+    for length in head[27:]:
+        rest += body[at : at + length]
+        at += length
+        if length < 255:
+            packets.append(bytes(rest))
+            rest = bytearray()
+    return rest
+
+
+def _paged(packets: list[bytes], serial: bytes) -> list[bytes]:
+    """Return the pages, from number 1, that hold header packets."""
+    lengths, body = [], b"".join(packets)
+    for packet in packets:
+        lengths += [255] * (len(packet) // 255) + [len(packet) % 255]
+    pages: list[bytes] = []
+    at, continued = 0, 0
+    for first in range(0, len(lengths), 255):
+        piece = lengths[first : first + 255]
+        ends = any(length < 255 for length in piece)
+        position = bytes(8) if ends else NO_POSITION
+        head = b"OggS\0" + bytes([continued]) + position + serial + (len(pages) + 1).to_bytes(4, "little")
+        head += bytes(4) + bytes([len(piece), *piece])
+        pages.append(_signed(head + body[at : at + sum(piece)]))
+        at += sum(piece)
+        continued = CONTINUED if piece[-1] == 255 else 0
+    return pages
+
+
+def _signed(page: bytes) -> bytes:
+    """Return a page with its checksum."""
+    blank = page[:22] + bytes(4) + page[26:]
+    return page[:22] + checksum(blank).to_bytes(4, "little") + page[26:]
+
+
+def _renumber(file: IO[bytes], serial: bytes, shift: int) -> None:
+    """Add `shift` to the numbers of the pages from where the file stands to its end."""
+    if not shift:
+        return
+    at = file.tell()
+    for head, body in _pages(file):
+        after = file.tell()
+        if head[14:18] == serial:
+            number = int.from_bytes(head[18:22], "little") + shift
+            file.seek(at)
+            file.write(_signed(head[:18] + number.to_bytes(4, "little") + head[22:] + body)[: len(head)])
+        at = after
+        file.seek(at)

@@ -1,0 +1,179 @@
+"""Write enhanced files with all that their originals hold beside the samples."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from ..audio.bit_rate import LOSSY, BitRate, rate_of, settings
+from ..audio.channel_mask import write_mask
+from ..audio.chunk_copy import Copied
+from ..audio.chunks import TooLong
+from ..audio.clipping import ClipMeter
+from ..audio.content import wrong_suffix
+from ..audio.ffmpeg import program
+from ..audio.formats import VIDEO, Layout, named_format, suffix_of
+from ..audio.mapped_metadata import needs_strings
+from ..audio.media_writer import Sound, clips, write_media
+from ..audio.metadata import carry, is_copied
+from ..audio.probe import probe
+from ..audio.reader import AudioReader, open_audio
+from ..audio.writer import atomic_target, write
+from ..errors import QseError
+from .batch_plan import Job
+
+Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
+LONGEST_NAMES = 500  # characters of names in a message
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How files are written. `bit_rate`: of lossy files, in kbit/s, that of the source if None; `keep_times`: whether
+    they get the times of their source; `track`: the only sound track to enhance, from 1, all if None."""
+
+    overwrite: bool = False
+    salvage: bool = False
+    bit_rate: float | None = None
+    keep_times: bool = False
+    track: int | None = None
+
+
+@dataclass
+class Written:
+    """What was written: samples per channel of the first track, sound tracks that were enhanced, and what to say.
+
+    `warnings`: sentences; `lost`: names of metadata that the file does not hold, among them those that no longer hold.
+    """
+
+    samples: int = 0
+    tracks: int = 1
+    warnings: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+
+
+def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
+    """Write the enhanced version of an open file. Raises QseError if that fails; then nothing is left on the disk."""
+    tracks = len(source.media.tracks) if source.media else 1
+    if not job.is_media or (suffix_of(job.target) in VIDEO and source.media is None):
+        if tracks > 1 and options.track is None:
+            cure = f"--track N chooses one, from 1 to {tracks}; an output that ends in .mka holds all"
+            raise QseError(f"{job} has {tracks} sound tracks, and {job.target} can hold one: {cure}")
+        written = _write_audio(job, source, enhance, options)
+    else:
+        written = _write_media(job, source, enhance, options)
+    kind = None if job.name else wrong_suffix(job.source)
+    if kind:
+        suffix = job.target.suffix
+        written.warnings.insert(0, f"{job} is a file of the kind {kind}, read as such; {job.target} is a {suffix} file")
+    return written
+
+
+def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
+    written, clipping = Written(), ClipMeter()
+    layout = _layout(job, source, options)
+    if (source.samples or 0) > layout.longest:
+        raise QseError(f"{job} is too long for a {layout.format} file: name an output that ends in .rf64")
+
+    def finish(part: Path, samples: int) -> None:
+        try:
+            copied = carry(job.source, source, part, layout, samples)
+        except TooLong:
+            form = f"{job.target}: a {layout.format} file cannot be so long"
+            raise QseError(f"{form} with its metadata; name a .rf64 file") from None
+        _say(written, job, copied)
+        if options.keep_times:
+            _copy_times(job.source, part)
+
+    blocks = enhance(source)
+    counted = clipping.counted(blocks) if layout.clips else blocks
+    written.samples = write(job.target, counted, layout, options.overwrite, finish=finish)
+    _say_clipping(written, job, clipping)
+    return written
+
+
+def _layout(job: Job, source: AudioReader, options: FileOptions) -> Layout:
+    """Return the layout of the target, with the bit rate of the source where both are lossy."""
+    layout = source.layout.to(job.target)
+    seconds = source.samples / layout.sample_rate if source.samples else None
+    rate = BitRate(options.bit_rate, is_constant=True) if options.bit_rate else None
+    if rate is None and layout.subtype in LOSSY:
+        rate = _source_rate(job, source, seconds)
+    copied = is_copied(job.source, layout)
+    tags = {} if copied or not needs_strings(layout) else layout.tags
+    return replace(layout, tags=tags, settings=settings(layout.subtype, layout.sample_rate, layout.channels, rate))
+
+
+def _source_rate(job: Job, source: AudioReader, seconds: float | None) -> BitRate | None:
+    if source.media is None:
+        return rate_of(job.source, source.layout.subtype, seconds)
+    track = source.media.tracks[0] if source.media.tracks else None
+    lossy = track is not None and not track.is_lossless and track.bit_rate
+    return BitRate(track.bit_rate / 1000) if track and lossy else None
+
+
+def _write_media(job: Job, first: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
+    program(str(job.target))
+    media = first.media or probe(job.source)
+    if media is None or not media.tracks:
+        named_format(job.target)
+        raise QseError(f"{job} cannot be read by ffmpeg: name an output that ends in .wav")
+    numbers = range(len(media.tracks)) if options.track is None else [options.track - 1]
+    written = Written(tracks=len(numbers))
+    with atomic_target(job.target, options.overwrite) as part, TemporaryDirectory(prefix="qse-") as folder:
+        sounds = []
+        for place, number in enumerate(numbers):
+            clipping = ClipMeter()
+            sound = Sound(number, Path(folder) / f"{number}.w64")
+            reader = first if place == 0 else open_audio(job.source, job.name, options.salvage, number + 1)
+            with reader:
+                samples = _write_sound(sound.path, reader, clipping.counted(enhance(reader)))
+            written.samples = written.samples or samples
+            written.damage += [reader.damage] if reader.damage and reader is not first else []
+            if clips(media.tracks[number], suffix_of(job.target)):
+                _say_clipping(written, job, clipping)
+            sounds.append(sound)
+        _say(written, job, write_media(job.source, media, sounds, part, job.target, options.bit_rate))
+        if options.keep_times:
+            _copy_times(job.source, part)
+    return written
+
+
+def _write_sound(path: Path, reader: AudioReader, blocks: Iterable[np.ndarray]) -> int:
+    """Write the enhanced samples for ffmpeg; return how many per channel."""
+    layout = Layout(reader.layout.sample_rate, reader.layout.channels, "W64", "FLOAT", "FILE", {})
+    samples = write(path, blocks, layout)
+    if reader.channel_mask:
+        write_mask(path, reader.channel_mask, layout.channels)
+    return samples
+
+
+def _say(written: Written, job: Job, copied: Copied) -> None:
+    """Name what is lost, in one line, and what no longer holds, in another."""
+    if copied.lost:
+        written.warnings.append(f"{job.target} does not hold these metadata of {job}: {_names(copied.lost)}")
+    if copied.dropped:
+        reason = "it no longer holds after enhancement"
+        written.warnings.append(f"{job.target} is without what {job} says of its loudness, because {reason}: "
+                                f"{_names(copied.dropped)}")  # fmt: skip
+    written.lost += [*copied.lost, *copied.dropped]
+
+
+def _names(names: list[str]) -> str:
+    """Return names in one line of limited length: a damaged file may have any."""
+    text = ", ".join("".join(sign if sign.isprintable() else "?" for sign in name) for name in dict.fromkeys(names))
+    return text if len(text) <= LONGEST_NAMES else f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
+
+
+def _say_clipping(written: Written, job: Job, clipping: ClipMeter) -> None:
+    said = clipping.said()
+    if said:
+        written.warnings.append(f"{job.target}: {said}; a .wav file of a float recording holds them")
+
+
+def _copy_times(source: Path, part: Path) -> None:
+    times = source.stat()
+    os.utime(part, ns=(times.st_atime_ns, times.st_mtime_ns))

@@ -1,0 +1,182 @@
+"""Chunks of WAV, RF64, W64, AIFF and CAF files come back byte by byte."""
+
+import struct
+
+import numpy as np
+import pytest
+import soundfile
+from tagged_files import chunks, ffmpeg, needs_ffmpeg, needs_sox, sound, tags, wav, with_chunks
+
+from qse.audio import chunks as chunk_module
+from qse.audio.chunk_copy import chunk_names
+from qse.audio.chunks import W64, read_container
+
+BEXT = (
+    b"a meeting".ljust(256, b"\0")
+    + b"recorder".ljust(32, b"\0")
+    + b"reference".ljust(32, b"\0")
+    + b"2024-03-01"
+    + b"12:34:56"
+    + (4_800_000).to_bytes(8, "little")
+    + (2).to_bytes(2, "little")
+    + bytes(range(64))
+    + struct.pack("<5h", -2300, 700, -100, -1800, -2000)
+    + bytes(180)
+    + b"A=PCM,F=16000,W=16\r\n"
+)
+CUE = struct.pack("<I", 1) + struct.pack("<II4sIII", 1, 8000, b"data", 0, 0, 8000)
+LABELS = b"adtllabl" + struct.pack("<II", 10, 1) + b"label\0"
+INFO = b"INFO" + b"INAM" + struct.pack("<I", 6) + "Tür".encode() + b"\0\0"
+IXML = b"<BWFXML><PROJECT>p</PROJECT><LOUDNESS><LOUDNESS_VALUE>-23</LOUDNESS_VALUE></LOUDNESS></BWFXML>"
+BEFORE = [(b"bext", BEXT), (b"iXML", b"<BWFXML><NOTE>odd</NOTE></BWFXML>"), (b"JUNK", bytes(92))]
+AFTER = [
+    (b"cue ", CUE),
+    (b"LIST", LABELS),
+    (b"LIST", INFO),
+    (b"smpl", bytes(36)),
+    (b"cart", b"c" * 2049),
+    (b"xyz!", b""),
+]
+UNLOUD = BEXT[:412] + 5 * b"\xff\x7f" + BEXT[422:]
+
+
+def kept(path) -> list[tuple[bytes, bytes]]:
+    mine = (b"fmt ", b"fact", b"PEAK", b"COMM", b"FVER")
+    return [each for each in chunks(path.read_bytes()) if each[0] not in mine]
+
+
+@pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT", "PCM_U8", "ULAW", "IMA_ADPCM", "MS_ADPCM"])
+@pytest.mark.parametrize("samples", [16000, 15999])
+def test_wav_chunks_come_back(here, command, subtype, samples):
+    soundfile.write(here / "a.wav", sound()[:samples], 16000, subtype)
+    with_chunks(here / "a.wav", BEFORE, AFTER)
+    status, _, err = command("denoise", "a.wav")
+    assert status == 0
+    found = kept(here / "a-enhanced.wav")
+    names = [name for name, _ in found]
+    assert names == [b"bext", b"iXML", b"data", b"cue ", b"LIST", b"LIST", b"smpl", b"cart", b"xyz!"]
+    assert [each for each in found if each[0] != b"data"] == [(b"bext", UNLOUD), BEFORE[1], *AFTER]
+    assert "loudness in bext" in err and "does not hold" not in err
+    info = soundfile.info(here / "a-enhanced.wav")
+    assert info.subtype == subtype and info.frames == soundfile.info(here / "a.wav").frames
+
+
+def test_wav_in_place_keeps_everything(here, command):
+    wav(here / "a.wav")
+    with_chunks(here / "a.wav", BEFORE[1:2], AFTER)
+    before = chunks((here / "a.wav").read_bytes())
+    assert command("denoise", "a.wav", "-o", "a.wav", "--overwrite")[0] == 0
+    assert chunks((here / "a.wav").read_bytes()) == before
+
+
+def test_wav_without_loudness_is_not_touched(here, command):
+    quiet = BEXT[:346] + b"\1\0" + BEXT[348:412] + bytes(10) + BEXT[422:]
+    with_chunks(wav(here / "a.wav"), [(b"bext", quiet), (b"iXML", IXML)], [(b"levl", bytes(120))])
+    _, out, err = command("denoise", "a.wav", "--json")
+    found = dict(kept(here / "a-enhanced.wav"))
+    assert found[b"bext"] == quiet and b"levl" not in found
+    assert found[b"iXML"] == b"<BWFXML><PROJECT>p</PROJECT></BWFXML>"
+    assert "levl (peak envelope)" in err and "loudness in iXML" in out
+
+
+@pytest.mark.parametrize("suffix, form", [("rf64", "RF64"), ("w64", "W64")])
+def test_long_formats_keep_chunks(here, command, suffix, form):
+    with_chunks(wav(here / "a.wav"), BEFORE[1:], AFTER[:-1])
+    assert command("denoise", "a.wav", "-o", f"b.{suffix}")[0] == 0
+    assert command("denoise", f"b.{suffix}", "-o", f"c.{suffix}")[0] == 0
+    for name in ("b", "c"):
+        container = read_container(here / f"{name}.{suffix}")
+        held = [(chunk.name, container.body(chunk)) for chunk in container.chunks]
+        assert sorted(each for each in held if each in BEFORE + AFTER) == sorted(BEFORE[1:2] + AFTER[:-1])
+        info = soundfile.info(here / f"{name}.{suffix}")
+        assert (info.format, info.frames) == (form, 16000)
+    np.testing.assert_array_equal(soundfile.read(f"c.{suffix}")[0], soundfile.read("a.wav")[0])
+
+
+@pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
+def test_w64_ends_where_its_samples_end(here, command, subtype):
+    """libsndfile takes a chunk behind them for samples."""
+    soundfile.write(here / "a.w64", sound(), 16000, subtype, format="W64")
+    data = bytearray((here / "a.w64").read_bytes())
+    data += W64.write(b"cue ", CUE)
+    data[16:24] = len(data).to_bytes(8, "little")
+    (here / "a.w64").write_bytes(data)
+    assert soundfile.info("a.w64").frames > 16000
+    assert command("denoise", "a.w64")[0] == 0
+    assert soundfile.info("a-enhanced.w64").frames == 16000
+    assert (b"cue ", CUE) in [
+        (chunk.name, each.body(chunk)) for each in [read_container(here / "a-enhanced.w64")] for chunk in each.chunks
+    ]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["rf64", "w64"])
+def test_long_formats_are_read_by_ffmpeg(here, command, suffix):
+    with_chunks(wav(here / "a.wav"), BEFORE, AFTER[:-1])
+    assert command("denoise", "a.wav", "-o", f"b.{suffix}")[0] == 0
+    decoded = np.frombuffer(ffmpeg("-i", f"b.{suffix}", "-f", "s16le", "-"), np.int16)
+    np.testing.assert_array_equal(decoded, soundfile.read("a.wav", dtype="int16")[0])
+
+
+@needs_ffmpeg
+def test_time_reference_is_read_by_ffprobe(here, command):
+    with_chunks(wav(here / "a.wav"), BEFORE, AFTER)
+    command("denoise", "a.wav")
+    found = tags(here / "a-enhanced.wav")
+    assert (found["time_reference"], found["originator_reference"]) == ("4800000", "reference")
+
+
+@pytest.mark.parametrize("suffix", ["aiff", "aifc"])
+def test_aiff_chunks_come_back(here, command, suffix):
+    soundfile.write(here / f"a.{suffix}", sound(), 16000, "PCM_16", format="AIFF")
+    marks = struct.pack(">HHI", 1, 1, 8000) + b"\4mark\0"
+    before = [(b"NAME", b"a name"), (b"MARK", marks)]
+    after = [(b"ANNO", b"odd"), (b"COMT", bytes(10)), (b"APPL", b"stocxyz"), (b"ID3 ", b"not a tag")]
+    with_chunks(here / f"a.{suffix}", before, after)
+    assert command("denoise", f"a.{suffix}")[0] == 0
+    found = [each for each in kept(here / f"a-enhanced.{suffix}") if each[0] != b"SSND"]
+    assert found == before + after
+    np.testing.assert_array_equal(soundfile.read(f"a-enhanced.{suffix}")[0], soundfile.read(f"a.{suffix}")[0])
+
+
+@pytest.mark.parametrize("subtype", ["PCM_16", "ALAC_24"])
+def test_caf_chunks_come_back(here, command, subtype):
+    soundfile.write(here / "a.caf", sound(), 16000, subtype)
+    data = (here / "a.caf").read_bytes()
+    strings = (1).to_bytes(4, "big") + b"title\0a title\0"
+    extra = b"info" + len(strings).to_bytes(8, "big") + strings + b"umid" + (64).to_bytes(8, "big") + bytes(range(64))
+    at = data.index(b"data")
+    (here / "a.caf").write_bytes(data[:at] + extra + data[at:])
+    assert command("denoise", "a.caf")[0] == 0
+    assert extra in (here / "a-enhanced.caf").read_bytes()
+    info = soundfile.info("a-enhanced.caf")
+    assert (info.subtype, info.frames) == (subtype, 16000)
+    np.testing.assert_allclose(soundfile.read("a-enhanced.caf")[0], soundfile.read("a.caf")[0], atol=2**-15)
+
+
+def test_wav_longer_than_its_header_can_say_is_refused(here, command, monkeypatch):
+    with_chunks(wav(here / "a.wav"), [], [(b"cart", bytes(5000))])
+    monkeypatch.setattr(chunk_module, "LONGEST", 35000)
+    status, _, err = command("denoise", "a.wav")
+    assert status == 1 and "a WAV file cannot be so long with its metadata; name a .rf64 file" in err
+    assert sorted(path.name for path in here.iterdir()) == ["a.wav"]
+
+
+@needs_sox
+def test_sox_reads_the_result(here, command):
+    import subprocess
+
+    with_chunks(wav(here / "a.wav"), BEFORE, AFTER)
+    command("denoise", "a.wav")
+    raw = [subprocess.run(["sox", name, "-t", "s16", "-"], check=True, capture_output=True).stdout
+           for name in ("a.wav", "a-enhanced.wav")]  # fmt: skip
+    assert raw[0] == raw[1]
+
+
+def test_chunk_names_are_readable(here):
+    with_chunks(wav(here / "a.wav"), BEFORE, [*AFTER, (b"\1\2\3\4", b"")])
+    assert chunk_names(here / "a.wav") == [
+        *("bext", "iXML", "cue", "adtl", "INFO", "smpl", "cart", "xyz!", "an unknown chunk")
+    ]
+    (here / "b.txt").write_text("words")
+    assert chunk_names(here / "b.txt") == []
