@@ -79,8 +79,7 @@ class PipeWire(Server):
         source = ["module-remap-source", "source_name=desk_mic", "master=desk.monitor"]
         for load in (sink, source):
             self.pactl("load-module", *load)
-        until(lambda: "desk_mic" in self.names("sources"))
-        self.pactl("set-default-source", "desk_mic")
+        until(lambda: self.pactl("set-default-source", "desk_mic", check=False).returncode == 0)
 
     def kill(self):
         os.killpg(self.process.pid, signal.SIGKILL)

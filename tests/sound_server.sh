@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# qse live through a real sound server without hardware, in about two minutes. Installs PulseAudio where it is missing and
-# apt-get may; where that is not possible, says so and leaves the test out.
+# qse live through real sound servers without hardware, in about six minutes. Installs PulseAudio and PipeWire where they
+# are missing and apt-get may; where that is not possible, says so and leaves the test out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=(pulseaudio pulseaudio-utils libasound2-plugins libportaudio2 pipewire pipewire-pulse wireplumber dbus)
