@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,30 @@ class Server:
     @property
     def said(self):
         return (self.home / "live").read_text()
+
+
+PIPEWIRE = ("dbus-run-session", "pipewire", "pipewire-pulse", "wireplumber")
+PIPEWIRE_MISSING = [tool for tool in (*PIPEWIRE, *TOOLS[1:]) if not shutil.which(tool)]
+PIPEWIRE_RUN = "pipewire & sleep 0.5; wireplumber & pipewire-pulse & wait"
+
+
+class PipeWire(Server):
+    """The same devices on PipeWire, with its server for PulseAudio's clients."""
+
+    def start(self):
+        line = ["dbus-run-session", "--", "bash", "-c", PIPEWIRE_RUN]
+        with (self.home / "log").open("a") as log:
+            self.process = subprocess.Popen(line, env=self.environment, stdout=log, stderr=log, start_new_session=True)
+        until(lambda: self.pactl("info", check=False).returncode == 0)
+        sink = ["module-null-sink", "sink_name=desk", "rate=48000", "channels=1"]
+        source = ["module-remap-source", "source_name=desk_mic", "master=desk.monitor"]
+        for load in (sink, source):
+            self.pactl("load-module", *load)
+        until(lambda: self.pactl("set-default-source", "desk_mic", check=False).returncode == 0)
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 def heard_through(server, seconds=5.0):

@@ -117,7 +117,7 @@ class PulseStream:
             if found := re.findall(rb"Latency: (\d+) usec", text):
                 self.latency = int(found[-1]) / 1e6 + self._pipe_delay
             self._underflow |= b"underrun" in text
-            for name in re.findall(rb"(?:Connected|Stream moved) to device (\S+)", text):
+            for name in re.findall(rb"(?:Connected|Stream moved) to device ([^\s(]\S*)", text):
                 self._move(name.decode())
 
     def _move(self, device: str) -> None:

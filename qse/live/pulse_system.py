@@ -52,6 +52,7 @@ class PulseSystem:
                     "max_input_channels": channels if input else 0,
                     "max_output_channels": 0 if input else channels,
                     "pulse": name,
+                    "positions": fields.get("Channel Map", ""),
                     "preferred": name == names.get(kind),
                     "monitor": monitored if monitored != "n/a" else "",  # the sink that it listens to
                 }
@@ -82,10 +83,19 @@ class PulseSystem:
     def InputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.InputStream`."""
         name = self._kept("input", wanted)
-        line = ["parec", "--no-remix", "--no-remap"] if wanted["channels"] > STEREO else ["parec"]
+        line = ["parec", *self._unmixed(wanted)]
         if name is None:
             return PulseStream(line, wanted, self._may_follow)
         return self._staying([*line, "--property=node.dont-reconnect=true"], "sources", name, wanted)  # with PipeWire
+
+    def _unmixed(self, wanted: dict[str, Any]) -> list[str]:
+        """Return the options by which all channels of a source arrive as they are, whatever their positions are."""
+        id = self._defaults[0] if wanted["device"] is None else wanted["device"]
+        positions = self._devices[id]["positions"] if id >= 0 else ""
+        if positions.count(",") + 1 != wanted["channels"]:
+            return []
+        kept = ["--no-remix", "--no-remap"] if wanted["channels"] > STEREO else []
+        return [f"--channel-map={positions}", *kept]
 
     def OutputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.OutputStream`."""

@@ -1,0 +1,115 @@
+"""qse live on PipeWire: no monitor for a microphone, every kind of channels, devices that come back changed."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import graphs
+import numpy as np
+import pytest
+from pulse import PIPEWIRE_MISSING, PipeWire
+from waiting import until
+
+pytestmark = [
+    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"),
+    pytest.mark.skipif(bool(PIPEWIRE_MISSING), reason=f"not installed: {', '.join(PIPEWIRE_MISSING)}"),
+]
+MICROPHONE = ["load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor"]
+POSITIONS = ("front-left", "front-right", "rear-left", "rear-right")
+HEADSET = ["load-module", "module-null-sink", "sink_name=headset"]
+
+
+@pytest.fixture
+def server(tmp_path):
+    server = PipeWire()
+    graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
+    server.environment["QSE_MODELS"] = str(tmp_path / "models")
+    yield server
+    server.kill()
+    shutil.rmtree(server.home, ignore_errors=True)
+
+
+@pytest.fixture
+def live(server):
+    """Yield a function that starts qse live with options; it is ended at the end."""
+    started = []
+
+    def start(*options, virtual=False):
+        started.append(server.live(*options, virtual=virtual))
+        return started[0]
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(30)
+
+
+def unload(server, words):
+    rows = server.pactl("list", "short", "modules").stdout.splitlines()
+    server.pactl("unload-module", next(row.split("\t")[0] for row in rows if words in row))
+
+
+def recorded(server):
+    """Return the sources that qse records from."""
+    names = dict(row.split("\t")[:2] for row in server.pactl("list", "short", "sources").stdout.splitlines())
+    parts = server.pactl("list", "source-outputs").stdout.split("Source Output #")
+    return [names.get(re.search(r"Source: (\d+)", part)[1]) for part in parts if 'application.name = "qse"' in part]
+
+
+@pytest.mark.parametrize("virtual", [True, False])
+def test_pipewire_waits_for_a_microphone(server, live, virtual):
+    unload(server, "source_name=desk_mic")
+    process = live(*([] if virtual else ["--no-monitor"]), virtual=virtual)
+    until(lambda: "waiting for a microphone" in server.said, 60)
+    assert recorded(server) == []
+    server.pactl(*MICROPHONE)
+    until(lambda: server.pactl("set-default-source", "desk_mic", check=False).returncode == 0)
+    until(lambda: "dropouts" in server.said, 60)
+    assert process.poll() is None and recorded(server) == ["desk_mic"]
+
+
+@pytest.mark.parametrize("virtual", [True, False])
+def test_pipewire_does_not_record_a_monitor_when_the_microphone_vanishes(server, live, virtual):
+    process = live(*([] if virtual else ["--no-monitor"]), virtual=virtual)
+    until(lambda: "dropouts" in server.said, 60)
+    unload(server, "source_name=desk_mic")
+    until(lambda: "still waiting: " in server.said and "no microphone" in server.said, 30)
+    assert recorded(server) == []
+    server.pactl(*MICROPHONE)
+    until(lambda: server.pactl("set-default-source", "desk_mic", check=False).returncode == 0)
+    until(lambda: "came back: " in server.said, 30)
+    assert process.poll() is None and recorded(server) == ["desk_mic"]
+
+
+def test_pipewire_devices_come_back_with_another_rate(server, live):
+    server.pactl(*HEADSET, "rate=44100", "channels=2")
+    process = live("--input", "desk_mic", "--output", "headset")
+    until(lambda: "dropouts" in server.said, 60)
+    unload(server, "sink_name=headset")
+    until(lambda: "gone" in server.said, 30)
+    server.pactl(*HEADSET, "rate=16000", "channels=1")
+    until(lambda: "came back: 1" in server.said, 30)
+    assert process.poll() is None
+    assert "float32le 1ch" in server.pactl("list", "sink-inputs").stdout
+
+
+@pytest.mark.parametrize(
+    "gains, options, said",
+    [((1, -1), [], "channels only 1"), ((0, 0, 1, -1), ["--channel", "3"], "channels only 3 of 4")],
+)
+def test_pipewire_hears_every_kind_of_channels(server, live, gains, options, said):
+    count, positions = len(gains), ",".join(POSITIONS[: len(gains)])
+    form = [f"channels={count}", f"channel_map={positions}"]
+    server.pactl("load-module", "module-null-sink", "sink_name=mixer", "rate=48000", *form)
+    live("--input", "mixer.monitor", "--no-monitor", *options)
+    voice = np.random.default_rng(0).uniform(-0.3, 0.3, (15 * 48000, 1))
+    (voice * gains).astype(np.float32).tofile(server.home / "voice.raw")
+    line = ["pacat", "--playback", "--device=mixer", "--rate=48000", "--format=float32le", "--raw"]
+    line += [f"--channels={count}", f"--channel-map={positions}"]
+    player = subprocess.Popen([*line, str(server.home / "voice.raw")], env=server.environment)
+    try:
+        until(lambda: said in server.said and re.search(r"in -(19|20)\.\d dBFS", server.said), 15)
+    finally:
+        player.kill()
+        player.wait()
