@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qse.errors import UsageError
+from qse.errors import QseError, UsageError
 
 from . import bars
+from .options import as_options
 
 if TYPE_CHECKING:
     from qse.data.datasets import Pair, Stages
@@ -64,7 +65,11 @@ def evaluate(
     source = _Source(noisy, clean, dataset, data, sample_rate, lead_in)
     options = {"metrics": metrics, "sample_rate": sample_rate, "jobs": jobs or cores()}
     system = _system(model, threads, lead_in)
-    _evaluate(system, source, out or Path("runs", "evaluate", system.name), options, (groups, by or []), plot)
+    folder = out or Path("runs", "evaluate", system.name)
+    try:
+        _evaluate(system, source, folder, options, (groups, by or []), plot)
+    except QseError as error:
+        raise type(error)(as_options(str(error), "sample_rate")) from error
 
 
 def _system(model: str, threads: int, lead_in: int) -> "System":
@@ -102,7 +107,7 @@ def _evaluate(
     typer.echo(text)
     typer.echo(f"written to {result.folder}", err=True)
     for name, error in result.failed.items():
-        typer.echo(f"qse: {name}: {error}", err=True)
+        typer.echo(f"qse: {name}: {as_options(error, 'sample_rate')}", err=True)
     raise typer.Exit(bool(result.failed))
 
 

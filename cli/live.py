@@ -1,6 +1,5 @@
 """qse live: enhance a microphone's signal and play it on headphones or a virtual device."""
 
-import sys
 from fractions import Fraction
 from os.path import realpath
 from pathlib import Path
@@ -10,14 +9,18 @@ import typer
 
 from qse.errors import UsageError
 
+from .live_devices import (
+    PortOptions,
+    chosen_outputs,
+    opened_ports,
+    print_devices,
+    remove_virtual_microphone,
+    virtual_output,
+)
 from .options import Band, Model, Overwrite, Strength
 from .streams import libraries_silenced, say
 
 if TYPE_CHECKING:
-    from qse.live.file_source import FileSource
-    from qse.live.loudspeaker import Loudspeaker
-    from qse.live.microphone import Microphone
-    from qse.live.protocols import SoundSystem
     from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
@@ -33,6 +36,9 @@ PortAudio = Annotated[
     bool, typer.Option("--portaudio", help="Use PortAudio (ALSA, JACK) although a sound server runs (Linux).")
 ]
 Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor never does.")]
+Channel = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Hear only channel N of the microphone. [default: mix 1 and 2]")
+]
 Blocksize = Annotated[
     int | None,
     typer.Option(min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"),
@@ -45,6 +51,7 @@ Buffer = Annotated[
 def live(
     context: typer.Context,
     input: Annotated[str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")] = None,
+    channel: Channel = None,
     output: Annotated[str | None, typer.Option(metavar="DEVICE", help="Output: id or part of its name.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the devices and exit.")] = False,
     virtual: Virtual = False,
@@ -72,14 +79,14 @@ def live(
     Keys: + and - change the strength, m mutes, b switches to the noisy signal, r records, q quits.
     """
     if list_:
-        _list(portaudio)
+        print_devices(portaudio)
         return
     if remove_virtual:
-        _remove_virtual()
+        remove_virtual_microphone()
         return
-    _check(input, from_, fast, to is None or output is not None or monitor is True)
+    _check(input or channel, from_, fast, to is None or output is not None or monitor is True)
     _check_recording(record, from_, to)
-    system, output = _virtual(context, output, portaudio) if virtual else (None, output)
+    system, output = virtual_output(context, output, portaudio) if virtual else (None, output)
     from qse.live.reconnect import Reconnector
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
@@ -88,10 +95,10 @@ def live(
 
     models = BandModels(model, band, threads, flush_to_zero=True)
     wide = models.at(WIDE_BAND).as_engine()
-    seconds = buffer / 1000
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
-    outputs = _outputs(output, to, monitor)
-    sound, source, speakers = _ports(input, from_, not fast, outputs, block, seconds, system, portaudio)
+    outputs = chosen_outputs(output, to, monitor)
+    options = PortOptions(block, buffer / 1000, channel, waits=reconnect, paced=not fast)
+    sound, source, speakers = opened_ports(input, from_, outputs, options, system, portaudio)
     engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
     session = LiveSession(engine, source, speakers, strength=strength)
     session.bypass = bypass
@@ -107,9 +114,9 @@ def _recorder(session: "LiveSession", path: Path, overwrite: bool = False, paced
     return Recorder(path, session.engine.sample_rate, 2 * session.channels, overwrite, paced)
 
 
-def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> None:
+def _check(input: str | int | None, from_: Path | None, fast: bool, plays: bool) -> None:
     if from_ is not None and input is not None:
-        raise UsageError("--from takes the place of --input: name one of them")
+        raise UsageError("--from takes the place of --input and --channel, which are a microphone's: name one of them")
     if fast and (from_ is None or plays):
         raise UsageError("--as-fast-as-possible works with --from FILE --to FILE only: a device has its own pace")
 
@@ -117,39 +124,6 @@ def _check(input: str | None, from_: Path | None, fast: bool, plays: bool) -> No
 def _check_recording(record: Path | None, from_: Path | None, to: Path | None) -> None:
     if record is not None and realpath(record) in [realpath(path) for path in (from_, to) if path is not None]:
         raise UsageError(f"--record {record} is the file of --from or --to: name another recording")
-
-
-def _outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[str | None]:
-    """Return the devices to play on; None is the default device, if asked for or if nothing was named."""
-    named: list[str | None] = [output] if output is not None else []
-    return [*named, None] if monitor or (monitor is None and not named and to is None) else named
-
-
-def _ports(
-    input: str | None,
-    from_: Path | None,
-    paced: bool,
-    outputs: list[str | None],
-    block: int | Fraction,
-    buffer: float,
-    system: "SoundSystem | None" = None,
-    portaudio: bool = False,
-) -> "tuple[SoundSystem | None, Microphone | FileSource, list[Loudspeaker]]":
-    """Return the sound system (None if only files are used), the source, and the loudspeakers."""
-    from qse.live.devices import refuse_feedback
-    from qse.live.file_source import FileSource
-    from qse.live.loudspeaker import Loudspeaker
-    from qse.live.microphone import Microphone
-    from qse.live.sound_system import sound_system
-
-    file = FileSource(from_, block, paced, buffer) if from_ else None
-    if file and not outputs:
-        return None, file, []
-    needed = system or sound_system(portaudio)
-    source = file or Microphone(needed, input, block, buffer)
-    speakers = [Loudspeaker(needed, wanted, block, buffer) for wanted in outputs]
-    refuse_feedback(needed, source.devices, speakers)
-    return needed, source, speakers
 
 
 def _run(
@@ -172,38 +146,3 @@ def _run(
             follow(session, worker, reconnector, controls, plain)
         finally:
             session.close()
-
-
-def _virtual(context: typer.Context, output: str | None, portaudio: bool) -> "tuple[SoundSystem, str]":
-    """Create the virtual microphone until this command ends; return the sound system and the output to play on."""
-    from qse.live.virtual_device import OUTPUT, virtual_microphone
-
-    if sys.platform != "linux":
-        raise UsageError("--virtual works on Linux; elsewhere install BlackHole or VB-CABLE and name it by --output")
-    if portaudio:
-        raise UsageError("--virtual needs the sound server: leave --portaudio out")
-    if output is not None:
-        raise UsageError("--virtual takes the place of --output: name one of them")
-    return context.with_resource(virtual_microphone()), OUTPUT
-
-
-def _remove_virtual() -> None:
-    from qse.live.virtual_device import remove_abandoned
-
-    say("removed the virtual microphone" if remove_abandoned() else "there is no virtual microphone")
-
-
-def _list(portaudio: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from qse.live.devices import NoDevice, devices
-    from qse.live.sound_system import sound_system
-
-    table = Table("id", "device", "host", "sample rate", "inputs", "outputs", "default", box=None)
-    for device in devices(sound_system(portaudio)):
-        rate, default = f"{device.sample_rate} Hz", " and ".join(device.default_for)
-        table.add_row(str(device.id), device.name, device.host, rate, str(device.inputs), str(device.outputs), default)
-    if not table.row_count:
-        raise NoDevice("sound device")
-    Console(markup=False).print(table)

@@ -40,11 +40,21 @@ COMMANDS = (
     "web",
 )
 
+LONGEST_SENTENCE = 200  # characters
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class _Commands(TyperGroup):
-    """Say what to do with a file that is named in place of a command."""
+    """Show whole sentences in the list of commands; name the command for a file in place of one."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the first sentence of each command, wrapped where it is longer than a line."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.commands[name]
+            rows.append((name, command.get_short_help_str(LONGEST_SENTENCE)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and os.path.exists(args[0]):

@@ -12,6 +12,13 @@ def number(value: float | None) -> float | None:
     return value
 
 
+def as_options(sentence: str, *parameters: str) -> str:
+    """Return a message of the library with `parameters` as options: --sample-rate 48000."""
+    for name in parameters:
+        sentence = sentence.replace(f"{name}=", f"--{name.replace('_', '-')} ")
+    return sentence
+
+
 Model = Annotated[str, typer.Option(metavar="NAME", help="Model, by name (see qse info) or path.")]
 Band = Annotated[
     Literal["wide", "full"] | None,

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from qse.live.session import Latency, LiveSession
 
 WIDTH, BAR = 80, 24
-ALARMS = ("microphone", "dropouts", "mute", "bypass", "driver", "model", "device", "not recorded")  # shown in yellow
+ALARMS = (
+    "input",
+    "microphone",
+    "dropouts",
+    "mute",
+    "bypass",
+    "driver",
+    "model",
+    "device",
+    "not recorded",
+)  # shown in yellow
 
 
 class Plain:
@@ -113,6 +123,11 @@ def summary(session: "LiveSession", reconnector: "Reconnector", controls: Contro
 
 def _state(session: "LiveSession", reconnector: "Reconnector", controls: Controls) -> Iterator[tuple[str, str]]:
     """Yield name and text of each line about a session, other than its levels."""
+    for port in session.source.devices:
+        if port.monitored:
+            yield "input", f"{port.name} is no microphone: it records what is played on {port.monitored}"
+    if session.channels_heard:
+        yield "channels", session.channels_heard
     if session.source.is_live and session.silence.message and not reconnector.message:
         yield "microphone", session.silence.message
     meter, block = session.meter, session.source.blocksize / session.source.sample_rate

@@ -1,9 +1,10 @@
 """qse: real-time speech enhancement with quaternion neural networks.
 
-    qse.available()                                names of the trained models
-    qse.denoise(audio, sample_rate)                noisy array -> enhanced array of the same shape, by studio-base
-    engine = qse.load("live-base")                 a model in memory, ready for any number of streams
-    stream = qse.Stream(engine, blocksize=480)     block by block: stream.process(block), stream.latency
+    qse.available()                           names of the trained models
+    qse.denoise(audio, sample_rate)           noisy array -> enhanced array of the same shape
+    qse.denoise_file("noisy.wav")             noisy file -> path of the enhanced file
+    engine = qse.load("live-base")            a model in memory, ready for any number of streams
+    stream = qse.Stream(engine, 48000)        block by block: stream.process(block), stream.latency
 
 None of these needs PyTorch. The layers, networks and training are in `qse.nn`, `qse.networks` and `qse.train`.
 Nothing is sent over the network: `import qse` sets ORT_DISABLE_TELEMETRY to 1 unless it is set. Import it before
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .errors import QseError
     from .runtime.denoise import denoise
+    from .runtime.denoise_file import denoise_file
     from .runtime.engine import Engine
     from .runtime.stream import Stream
     from .runtime.zoo import available, load
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else ONNX Runtime records and sends every load
 
 __version__ = "0.1.0"
-__all__ = ["Engine", "QseError", "Stream", "__version__", "available", "denoise", "load"]
+__all__ = ["Engine", "QseError", "Stream", "__version__", "available", "denoise", "denoise_file", "load"]
 
 MODULES = {
     "Engine": "runtime.engine",
@@ -32,6 +34,7 @@ MODULES = {
     "Stream": "runtime.stream",
     "available": "runtime.zoo",
     "denoise": "runtime.denoise",
+    "denoise_file": "runtime.denoise_file",
     "load": "runtime.zoo",
 }
 

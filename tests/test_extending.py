@@ -94,8 +94,3 @@ def test_missing_torch_is_one_sentence(line, package):
     code = f"import sys; sys.modules['torch'] = None; {line}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.stderr.splitlines()[-1].endswith(f'{package}: pip install "qse-speech[train]"')
-
-
-def test_extending_links_exist():
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "docs/extending.md").read_text())
-    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []

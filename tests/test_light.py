@@ -50,7 +50,7 @@ import numpy as np, qse
 engine = qse.load({str(zoo / "live-base")!r})
 noisy = np.sin(np.arange(1000)).astype("float32")
 assert (qse.denoise(noisy, 16000, engine) == noisy).all()
-stream = qse.Stream(engine, 100)
+stream = qse.Stream(engine, blocksize=100)
 assert (stream.process(noisy)[stream.latency:] == noisy[:-stream.latency]).all()
 assert isinstance(qse.available(), list)
 print("done", sorted(name for name in sys.modules if name in {ABSENT!r}))

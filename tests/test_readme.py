@@ -1,6 +1,7 @@
 """The README's program runs as it stands, and what it shows is true."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), 
 
 
 @pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
-def test_readme_program_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_readme_program_runs(tmp_path, monkeypatch):
+    (tmp_path / "assets").mkdir()
+    shutil.copy(ROOT / "assets/noisy.wav", tmp_path / "assets")  # the program writes a file beside it
+    monkeypatch.chdir(tmp_path)
     names: dict = {}
     for program in PROGRAMS:
         exec(program, names)
@@ -22,12 +25,37 @@ def test_readme_program_runs(monkeypatch):
     assert names["enhanced"].dtype == names["noisy"].dtype
     assert np.square(names["enhanced"]).mean() < np.square(names["noisy"]).mean()  # noise went
     assert len(names["block"]) == 480
+    assert names["target"].samefile("assets/noisy-enhanced.wav")
 
 
-def test_readme_links_exist():
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text())
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def test_readme_begins_with_two_commands():
+    """Two sentences, then a command that cleans a recording and one that runs the tests, each with its environment."""
+    beginning = (ROOT / "README.md").read_text().partition("## ")[0]
+    commands = re.findall(r"^    (.+)$", beginning, re.MULTILINE)
+    assert all(command.startswith("python3 -m venv .venv && .venv/bin/pip install ") for command in commands)
+    assert [command.rpartition("&& ")[2] for command in commands] == [
+        ".venv/bin/qse denoise assets/noisy.wav",
+        ".venv/bin/pytest",
+    ]
+    assert all(word in beginning for word in ("python3", "python3-venv", "git"))
+
+
+def test_contributing_names_tests_tables_and_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    fast = re.search(r"^    pytest (.+)$", text, re.MULTILINE)
+    assert fast and all((ROOT / path).exists() for path in fast[1].split())
+    for name, file in (
+        ("TIME_MIXERS", "qse/networks/time_mixers.py"),
+        ("NETWORKS", "qse/networks/__init__.py"),
+        ("LossConfig", "qse/losses/composite.py"),
+        ("METRICS", "qse/evaluate/metrics.py"),
+        ("COMMANDS", "cli/main.py"),
+    ):
+        assert f"`{name}`" in text and name in (ROOT / file).read_text()
+
+
+def test_changelog_has_this_version():
+    assert f"## {qse.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_pyproject_packs_every_folder():

@@ -62,7 +62,7 @@ def live(server, tmp_path):
         graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
         server["QSE_MODELS"] = str(tmp_path / "models")
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
-    line += ["--input", "noisy", "--output", "enhanced", "--buffer", str(1000 * BUFFER)]
+    line += ["--input", "noisy.monitor", "--output", "enhanced", "--buffer", str(1000 * BUFFER)]
     with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
         process = subprocess.Popen(line, env=server, stdout=out, stderr=err)
     try:

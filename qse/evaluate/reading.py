@@ -39,7 +39,8 @@ def read_rate(path: Path, sample_rate: int) -> np.ndarray:
     """Return the audio of `path` at `sample_rate`. QseError for a file of a lower rate, if that is above 16 kHz."""
     audio, rate = read_mono(path)
     if SAMPLE_RATE < sample_rate > rate:
-        raise QseError(f"{path} has {rate} Hz: evaluate with --sample-rate {max(rate, SAMPLE_RATE)}, or leave it out")
+        fitting = max(rate, SAMPLE_RATE)
+        raise QseError(f"{path} has {rate} Hz: evaluate with sample_rate={fitting}, or without")
     return resampled(audio, rate, sample_rate)
 
 

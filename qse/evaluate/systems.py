@@ -174,7 +174,7 @@ class CheckpointSystem(_ComputingSystem):
             return network.at(sample_rate)
         except ValueError as error:
             rate = network.config.sample_rate
-            reason = f"works at {rate} Hz, not at {sample_rate}: evaluate with --sample-rate {rate}"
+            reason = f"works at {rate} Hz, not at {sample_rate}: evaluate with sample_rate={rate}"
             raise QseError(f"{self.path} {reason}") from error
 
     @property

@@ -90,6 +90,7 @@ class Reasoning:
                 "arm": arm,
                 "parameters": of_arm(rows, arm, "parameters")[0],
                 "loss, nats per byte": spread(of_arm(rows, arm, "loss"), 4),
+                "overfit ratio": spread(overfit_ratios(curves, arm), 3),
                 **{f"{task} %": spread([100 * exact for exact in of_arm(rows, arm, task)]) for task in self.tasks},
                 **{f"paper: {task} %": PAPER[task].get(arm, "-") for task in known},
             }
@@ -152,6 +153,15 @@ def _progress(run: Row, curves: list[Row]) -> str:
     return f"{run['exact']:.0%}, nine tenths of it by step {first}" if run["exact"] else "0%"
 
 
+def overfit_ratios(curves: list[Row], arm: str) -> list[float]:
+    """Return the last validation loss of every run of an arm, divided by the lowest (Table 5 of section 4.4)."""
+    losses: dict[int, list[float]] = {}
+    for row in curves:
+        if row["arm"] == arm:
+            losses.setdefault(row["seed"], []).append(row["loss"])
+    return [found[-1] / min(found) for found in losses.values()]
+
+
 def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Corpus:
     """Draw `per_task` lines of each task, padded to the longest; a line of more than `length` bytes is drawn again.
 
@@ -198,7 +208,8 @@ def validate(network: nn.Module, valid: Corpus, device: str = "cpu") -> Row:
 
 
 NOTE = (
-    "Exact match of validation lines at the validation with the lowest loss. Tasks: {1}; {0.steps} steps of "
+    "Exact match of validation lines at the validation with the lowest loss; overfit ratio: the last loss divided by "
+    "the lowest. Tasks: {1}; {0.steps} steps of "
     "{0.batch} lines at {0.width} of the paper's width, seeds {2}. The paper trains one network on nine tasks, "
     "2,000 steps, five seeds. B1: A1 with four independent blocks in place of each Hamilton matrix, with as many "
     "parameters; the paper's B1 is 320 wide, where its A1 reaches 70.0 %."

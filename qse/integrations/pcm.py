@@ -1,39 +1,35 @@
 """Enhance live 16-bit PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live adapters."""
 
 from collections.abc import Callable
-from math import ceil
 from pathlib import Path
 
 import numpy as np
 
-from ..live.clock_drift import Converter
 from ..runtime.attenuation import mixed, noisy_share
-from ..runtime.bands import BandModels
 from ..runtime.engine import Engine
 from ..runtime.model import Model
 from ..runtime.stream import Stream
-from ..runtime.zoo import DEFAULT_MODEL, WIDE_BAND, resolve
+from ..runtime.zoo import DEFAULT_MODEL, WIDE_BAND, load, resolve
 
 LOWEST_RATE, HIGHEST_RATE = 8000, 48000  # Hz
 FADE = 0.05  # seconds from the noisy to the enhanced signal when the filter is switched
-SPARE = 2  # samples by which two conversions of the sample rate may fall short of the input
 FULL_SCALE = 32768
 
 
 def engine_at(model: str | Path | Model, *sample_rates: float) -> Callable[[float], Engine]:
-    """Return a function that returns the engine for a sample rate in Hz: of a model's name or path, the graph of the
-    band that fits; of a loaded model, the model itself.
+    """Return a function of a sample rate in Hz that returns the model's engine of the right band.
 
     The graphs for `sample_rates` are loaded at once, others when they are first asked for. Raises QseError for an
     unknown model or one that cannot stream.
     """
-    if not isinstance(model, str | Path):
-        engine = resolve(model).as_engine()
-        return lambda sample_rate: engine
-    models = BandModels(model, flush_to_zero=True)
+    loaded = load(model, flush_to_zero=True) if isinstance(model, str | Path) else model
+
+    def at(sample_rate: float) -> Engine:
+        return resolve(loaded, sample_rate).as_engine()
+
     for sample_rate in (WIDE_BAND, *sample_rates):
-        models.at(sample_rate).as_engine()
-    return lambda sample_rate: models.at(sample_rate).as_engine()
+        at(sample_rate)
+    return at
 
 
 class PcmStream:
@@ -53,7 +49,7 @@ class PcmStream:
         channels: int = 1,
         strength: float | None = None,
     ):
-        """`model` is what `qse.load` returns, or takes; of a name or path, the graph that fits the sample rate is used.
+        """`model` is what `qse.load` returns, or takes; the graph for the sample rate is used.
 
         `strength`: attenuation limit in dB; None: no limit.
 
@@ -67,8 +63,8 @@ class PcmStream:
         engine = engine_at(model)(sample_rate)
         self.sample_rate, self.channels, self.enabled = sample_rate, channels, True
         self.strength = strength
-        self._paths = [_ChannelPath(engine, sample_rate) for _ in range(channels)]
-        self.latency = self._paths[0].latency
+        self._streams = [Stream(engine, sample_rate) for _ in range(channels)]
+        self.latency = self._streams[0].latency
         self._past = np.zeros((self.latency, channels), np.float32)  # noisy samples that are not in the output yet
         self._share = self._wanted
 
@@ -88,7 +84,8 @@ class PcmStream:
         if len(pcm) % (2 * self.channels):
             raise ValueError(f"{len(pcm)} bytes are no whole number of 16-bit samples in {self.channels} channels")
         noisy = np.frombuffer(pcm, np.int16).reshape(-1, self.channels).astype(np.float32) / FULL_SCALE
-        enhanced = np.stack([path.process(noisy[:, c]) for c, path in enumerate(self._paths)], axis=1)
+        channels = zip(self._streams, noisy.T, strict=True)
+        enhanced = np.stack([stream.process(channel) for stream, channel in channels], axis=1)
         line = np.concatenate([self._past, noisy])
         delayed, self._past = line[: len(noisy)], line[len(noisy) :]
         out = np.rint(FULL_SCALE * self._mixed(enhanced, delayed))
@@ -107,36 +104,3 @@ class PcmStream:
         if len(share):
             self._share = wanted if way[-1] >= abs(wanted - self._share) else float(share[-1, 0])
         return enhanced + share * (delayed - enhanced)
-
-
-class _ChannelPath:
-    """One channel: to the model's sample rate, through the model, back; as many samples out as in."""
-
-    def __init__(self, engine: Engine, sample_rate: int):
-        self._stream = Stream(engine)
-        self._inward: Converter | None = None
-        self._outward: Converter | None = None
-        self._ready = np.zeros(0, np.float32)
-        self.latency = self._stream.latency
-        if sample_rate != engine.sample_rate:
-            self._ready = np.zeros(SPARE, np.float32)
-            self._inward = Converter(sample_rate, engine.sample_rate)
-            seconds = self._inward.delay + self._stream.latency / engine.sample_rate
-            self._outward, self.latency = _aligned(engine.sample_rate, sample_rate, seconds)
-            self.latency += SPARE
-
-    def process(self, noisy: np.ndarray) -> np.ndarray:
-        """(samples,) float32 -> enhanced (samples,)."""
-        if self._inward is None or self._outward is None:
-            return self._stream.process(noisy)
-        enhanced = self._outward.process(self._stream.process(self._inward.process(noisy)))
-        ready = np.concatenate([self._ready, enhanced])
-        self._ready = ready[len(noisy) :]
-        return ready[: len(noisy)]
-
-
-def _aligned(source_rate: int, target_rate: int, seconds: float) -> tuple[Converter, int]:
-    """Return a converter to follow a delay of `seconds`, and the delay of both: an integer number of samples."""
-    delay = (seconds + Converter(source_rate, target_rate, 0.0).delay) * target_rate
-    latency = ceil(delay) - 1
-    return Converter(source_rate, target_rate, (delay - latency) * source_rate / target_rate), latency

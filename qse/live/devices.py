@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 from ..errors import UsageError
 from .protocols import DevicePort, SoundSystem
@@ -22,6 +23,10 @@ class NoSound(UsageError):
     """A device or library for live sound is missing, or does not fit the request."""
 
 
+class NoMicrophone(NoSound):
+    """There is no microphone, or only sources that record what is played on an output."""
+
+
 class NoDevice(NoSound):
     """The machine has no device of the kind that is needed."""
 
@@ -31,7 +36,10 @@ class NoDevice(NoSound):
 
 @dataclass(frozen=True)
 class Device:
-    """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds."""
+    """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds.
+
+    `monitored`: the output whose sound an input records; empty for a microphone.
+    """
 
     id: int
     name: str
@@ -40,6 +48,7 @@ class Device:
     inputs: int
     outputs: int
     default_for: tuple[str, ...]
+    monitored: str = ""
 
     def channels(self, kind: str) -> int:
         """Return the number of channels of a kind."""
@@ -69,6 +78,7 @@ def devices(sound: SoundSystem) -> list[Device]:
             entry["max_input_channels"],
             entry["max_output_channels"],
             tuple(kind for kind, default in defaults.items() if default == id),
+            _monitored(entry),
         )
         for id, entry in enumerate(sound.query_devices())
     ]
@@ -78,9 +88,14 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
     """Return the device with the id `wanted`, or whose "name (host)" contains it (any case); for None the default.
 
     An equal name goes before one that contains `wanted`, and a device on the default device's host before others.
-    Raises NoSound, with the candidates, if none or several are left.
+    An input that records what is played is found only by its id, by its whole name, or by a text with "monitor".
+    Raises NoSound, with the candidates, if none or several are left; NoMicrophone if there is no microphone and none
+    was named.
     """
-    usable = [device for device in devices(sound) if device.channels(kind)]
+    present = devices(sound)
+    usable = [device for device in present if device.channels(kind)]
+    if wanted is None and kind == "input" and present:
+        _require_microphone(usable)
     if not usable:
         raise NoDevice({"input": "microphone or other sound input", "output": "sound output"}[kind])
     if wanted is None:
@@ -107,12 +122,32 @@ def refuse_feedback(sound: SoundSystem, inputs: Iterable[DevicePort], outputs: I
             )
 
 
+def _monitored(entry: dict[str, Any]) -> str:
+    """Return the output that an input records: by the sound server's word, else by its name, as PortAudio's have it."""
+    name: str = entry["name"]
+    by_name = name.partition("onitor of ")[2] if name.lower().startswith("monitor of ") else ""
+    return entry.get("monitor") or by_name
+
+
+def _require_microphone(inputs: list[Device]) -> None:
+    """Raise NoMicrophone if no microphone is among the inputs, or if the default one is none."""
+    cure = "plug in or switch on a microphone, or name an input with --input (see qse live --list)"
+    if all(device.monitored for device in inputs):
+        raise NoMicrophone(f"there is no microphone, and what is played on an output is not taken for one: {cure}")
+    for device in inputs:
+        if device.monitored and "input" in device.default_for:
+            what = f"the default input {device} records what is played on {device.monitored}, it is no microphone"
+            raise NoMicrophone(f"{what}: {cure}")
+
+
 def _matches(usable: list[Device], kind: str, wanted: str) -> list[Device]:
     if wanted.isdecimal():
         return [device for device in usable if device.id == int(wanted)]
     text = wanted.lower()
     found = [device for device in usable if device.name.lower() == text]
-    found = found or [device for device in usable if text in f"{device.name} ({device.host})".lower()]
+    if not found:
+        eligible = [device for device in usable if not device.monitored or "monitor" in text]
+        found = [device for device in eligible if text in f"{device.name} ({device.host})".lower()]
     home = [device.host for device in usable if kind in device.default_for]
     near = [device for device in found if device.host in home]
     return near if len(near) == 1 else found

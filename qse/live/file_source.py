@@ -22,7 +22,7 @@ from .protocols import AudioSource, DevicePort
 class FileSource:
     """An AudioSource that reads a file. `dropouts`: blocks that took longer than the clock allows."""
 
-    complaint, is_live, lost = "behind the clock", False, False
+    complaint, is_live, lost, channels_heard = "behind the clock", False, False, ""
 
     def __init__(self, path: Path, block: int | Fraction | None = None, paced: bool = True, buffer: float = 0.01):
         """`block` as in `block_of`. `paced`: deliver each block when a microphone would have; a block that is not done

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .clock_drift import ClockDrift, Converter
+from ..audio.converter import Converter
+from .clock_drift import ClockDrift
 from .jitter_buffer import WIDEST, JitterBuffer
 from .ports import Port
 from .protocols import SoundSystem

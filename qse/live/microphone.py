@@ -1,4 +1,4 @@
-"""The microphone: the stream's callback -> ring buffer -> blocks -> the model's sample rate."""
+"""The microphone: the stream's callback -> ring buffer -> blocks -> one channel -> the model's sample rate."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -7,21 +7,32 @@ from typing import Any
 
 import numpy as np
 
+from ..audio.converter import Converter
 from ..audio.formats import Layout
-from .clock_drift import Converter
+from .devices import Device, NoSound
+from .downmix import Downmix
 from .ports import Port
 from .protocols import SoundSystem
 from .ring_buffer import RingBuffer, WakeSignal
 
 
 class Microphone(Port):
-    """An AudioSource on an input device; its channels, the first two at most, are averaged to one."""
+    """An AudioSource on an input device; of its channels the first two are mixed to one, or one is taken."""
 
     kind, channels, complaint, is_live = "input", 1, "input overrun", True
 
-    def __init__(self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float):
-        """See Port."""
+    def __init__(
+        self,
+        sound: SoundSystem,
+        wanted: str | None,
+        block: int | Fraction | None,
+        buffer: float,
+        channel: int | None = None,
+    ):
+        """See Port; `channel`: the only one that is heard, counted from 1. Raises NoSound if there is none."""
+        self._channel = channel
         super().__init__(sound, wanted, block, buffer)
+        self._downmix = Downmix(self.sample_rate, channel)
         capacity = max(self.sample_rate, 2 * self.blocksize)
         self._ring, self._ready, self._stopped = RingBuffer(capacity, self._channels), WakeSignal(), False
         self._converter: Converter | None = None
@@ -54,11 +65,27 @@ class Microphone(Port):
 
     def convert(self, block: np.ndarray) -> np.ndarray:
         """Return a block as (samples, 1) at the rate given to `start`; samples that are not finite count as 0."""
-        mono = block.mean(axis=1)
-        if not np.isfinite(mono).all():
+        if not np.isfinite(block).all():
             self.bad += 1
-            mono[~np.isfinite(mono)] = 0
+            block = np.where(np.isfinite(block), block, np.float32(0))
+        mono = self._downmix.process(block)
         return (self._converter.process(mono) if self._converter else mono)[:, None]
+
+    @property
+    def channels_heard(self) -> str:
+        """Which channels are heard, where those are not all that the device has; else empty."""
+        if self._downmix.reason:
+            return self._downmix.reason
+        has = self.device.inputs
+        return f"the first {self._channels} of {has}; --channel N takes another" if has > self._channels else ""
+
+    def _channels_of(self, device: Device) -> int:
+        if self._channel is None:
+            return super()._channels_of(device)
+        if self._channel > device.inputs:
+            cure = f"--channel takes 1 to {device.inputs}" if device.inputs > 1 else "leave --channel out"
+            raise NoSound(f"{device} has no channel {self._channel}: {cure}")
+        return device.inputs
 
     def rest(self) -> np.ndarray:
         """Return no samples: the 2 ms that are inside the converter are dropped."""

@@ -29,7 +29,7 @@ class Port(ABC):
         self.device: Device = find(sound, kind=self.kind, wanted=wanted)
         self.sample_rate = self.device.sample_rate
         self.blocksize = block_of(block, self.sample_rate)
-        self._channels = min(2, self.device.channels(self.kind))
+        self._channels = self._channels_of(self.device)
         self._opened, self._called, self._ended = False, 0.0, False
         self._measured: float | None = None
 
@@ -72,6 +72,10 @@ class Port(ABC):
             raise NoSound(f"{device} came back with {now} channels, it had {self._channels}: start again")
         return device
 
+    def _channels_of(self, device: Device) -> int:
+        """Return how many of the channels of a device are opened."""
+        return min(2, device.channels(self.kind))
+
     def close(self) -> None:
         """Stop the device, whatever state it is in."""
         stream, self._stream = self._stream, None
@@ -89,8 +93,23 @@ class Port(ABC):
 
     @property
     def name(self) -> str:
-        """Id, name and host of the device."""
-        return str(self.device)
+        """Id, name and host of the device; of one to which the sound server moved the stream, its name there."""
+        moved = self._moved
+        return moved if moved else str(self.device)
+
+    @property
+    def monitored(self) -> str:
+        """The output whose sound is recorded in place of a microphone's; empty if there is none."""
+        moved = self._moved
+        if not moved:
+            return self.device.monitored
+        return moved.removesuffix(".monitor") if moved.endswith(".monitor") else ""
+
+    @property
+    def _moved(self) -> str:
+        """The sound server's name of the device to which it moved the stream; empty if it did not."""
+        connected = getattr(self._stream, "connected", None) or ""
+        return "" if f"({connected})" in self.device.name else connected
 
     @property
     def lost(self) -> bool:

@@ -47,6 +47,13 @@ class DevicePort(Protocol):
     def device(self) -> "Device": ...
 
     @property
+    def name(self) -> str: ...
+
+    @property
+    def monitored(self) -> str:
+        """The output whose sound is recorded in place of a microphone's; empty if there is none."""
+
+    @property
     def lost(self) -> bool: ...
 
     def open(self) -> None: ...
@@ -92,6 +99,10 @@ class AudioSource(Protocol):
     @property
     def buffered(self) -> float:
         """Seconds that a sample waits between delivery and model."""
+
+    @property
+    def channels_heard(self) -> str:
+        """Which channels are heard, where those are not all; else empty."""
 
     def layout_for(self, target: Path) -> Layout:
         """Return the layout of a file `target` for the enhanced sound."""

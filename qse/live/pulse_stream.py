@@ -28,7 +28,8 @@ class PulseStream:
 
     def __init__(self, line: list[str], wanted: dict[str, Any], may_move: Callable[[str], bool] = lambda _: True):
         """`wanted`: the arguments of a sounddevice stream. If the stream is moved to another device, and `may_move`
-        returns false for the name of that, the stream ends."""
+        returns false for the name of that, the stream ends; so it does for the first device. `connected`: its present
+        device."""
         self._wanted, self._may_move = wanted, may_move
         self._records = line[0] == "parec"
         latency = min(wanted["latency"], FRAGMENT) if self._records else wanted["latency"]
@@ -36,6 +37,7 @@ class PulseStream:
         self._pipe_delay = 0.0 if self._records else PIPE_BYTES / (4 * wanted["channels"] * wanted["samplerate"])
         self.latency = milliseconds / 1000 + self._pipe_delay
         self._underflow = False
+        self.connected: str | None = None
         self._line = [*line, "--raw", f"--rate={wanted['samplerate']}", f"--channels={wanted['channels']}"]
         self._line += ["--format=float32le", f"--latency-msec={milliseconds}", *NAMES, "--verbose"]
         self._process: subprocess.Popen | None = None
@@ -115,10 +117,17 @@ class PulseStream:
             if found := re.findall(rb"Latency: (\d+) usec", text):
                 self.latency = int(found[-1]) / 1e6 + self._pipe_delay
             self._underflow |= b"underrun" in text
-            moved = re.search(rb"Stream moved to device (\S+)", text)
-            with suppress(PulseError):  # the server is gone, and this program with it
-                if moved and not self._may_move(moved[1].decode()):
-                    self._process.kill()
+            for name in re.findall(rb"(?:Connected|Stream moved) to device (\S+)", text):
+                self._move(name.decode())
+
+    def _move(self, device: str) -> None:
+        """Note the device that the stream is on now; end the stream if it may not be there."""
+        assert self._process
+        with suppress(PulseError):  # the server is gone, and this program with it
+            if self._may_move(device):
+                self.connected = device
+            else:
+                self._process.kill()
 
 
 def _bytes(block: np.ndarray) -> memoryview:

@@ -13,6 +13,7 @@ from .pulse_server import PulseError, defaults, listed
 from .pulse_stream import PulseStream
 
 HOST = "PulseAudio"
+STEREO = 2  # channels; the server would mix more of them by their positions
 
 
 class PulseSystem:
@@ -25,12 +26,10 @@ class PulseSystem:
         devices again."""
         self._hidden, self._refresh = hidden, refresh
         self._devices: list[dict[str, Any]] = []
-        self._played: list[str | None] = []  # sinks of the streams since the last look, None for the default one
         self._initialize()
 
     def _initialize(self) -> None:
         self._refresh()
-        self._played = []
         names = defaults()
         self._devices = [*self._listed("source", names), *self._listed("sink", names)]
         self._defaults = [self._default("input"), self._default("output")]
@@ -83,14 +82,14 @@ class PulseSystem:
     def InputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.InputStream`."""
         name = self._kept("input", wanted)
+        line = ["parec", "--no-remix", "--no-remap"] if wanted["channels"] > STEREO else ["parec"]
         if name is None:
-            return PulseStream(["parec"], wanted, self._may_follow)
-        return self._staying(["parec", "--property=node.dont-reconnect=true"], "sources", name, wanted)  # with PipeWire
+            return PulseStream(line, wanted, self._may_follow)
+        return self._staying([*line, "--property=node.dont-reconnect=true"], "sources", name, wanted)  # with PipeWire
 
     def OutputStream(self, **wanted: Any) -> PulseStream:
         """As `sounddevice.OutputStream`."""
         name = self._kept("output", wanted)
-        self._played.append(name)
         line = ["pacat", "--playback"]
         return PulseStream(line, wanted) if name is None else self._staying(line, "sinks", name, wanted)
 
@@ -104,13 +103,14 @@ class PulseSystem:
     def _staying(self, line: list[str], kind: str, name: str, wanted: dict[str, Any]) -> PulseStream:
         def may_move(new: str) -> bool:
             """Return whether a user moved the stream; the server moves it when its device vanishes."""
+            if new == name:
+                return True
             return new not in self._hidden and name in [fields["Name"] for fields in listed(kind)]
 
         return PulseStream([*line, f"--device={name}"], wanted, may_move)
 
     def _may_follow(self, new: str) -> bool:
-        """Return whether the source `new` does not record what is played here. The server may move a recording to the
-        monitor of an output when the last microphone vanishes."""
-        names = defaults()
-        monitored = [entry["monitor"] for entry in self._listed("source", names) if entry["pulse"] == new]
-        return not any((name or names.get("sink")) in monitored for name in self._played)
+        """Return whether the source `new` is a microphone. The server may move a recording to the monitor of an output
+        when the last microphone vanishes."""
+        known = {entry["pulse"]: entry["monitor"] for entry in self._listed("source", {})}
+        return not known.get(new, "")

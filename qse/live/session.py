@@ -18,6 +18,7 @@ from ..runtime.engine import Engine
 from ..runtime.meter import Level, Meter
 from ..runtime.stream import HopStream
 from .activity import SilenceCheck, SpeechIndicator
+from .downmix import Downmix
 from .protocols import AudioOutput, AudioSource
 from .recorder import Recorder
 
@@ -68,6 +69,7 @@ class LiveSession:
         self.channels = 1 if speakers else source.channels
         self.strength = strength
         self._gain = 1.0
+        self._downmix = Downmix(engine.sample_rate)
         self._streams = [HopStream(engine, self._share, GLIDE) for _ in range(self.channels)]
         self.pauses, self.paused, self._settled = 0, 0.0, 0.0
         self._counted: Counter[str] = Counter()
@@ -194,8 +196,13 @@ class LiveSession:
         return float(block + hop - together) / self.engine.sample_rate
 
     def _mixed_down(self, noisy: np.ndarray) -> np.ndarray:
-        """Average the channels of a file where a device plays them."""
-        return noisy if noisy.shape[1] == self.channels else noisy.mean(axis=1, keepdims=True)
+        """Mix the channels of a file where a device plays them."""
+        return noisy if noisy.shape[1] == self.channels else self._downmix.process(noisy)[:, None]
+
+    @property
+    def channels_heard(self) -> str:
+        """Which channels of the source are heard, where those are not all; else empty."""
+        return self._downmix.reason or self.source.channels_heard
 
     def _process(self, noisy: np.ndarray) -> np.ndarray:
         """Enhance (samples, channels) and deliver every hop at once; return the hops that are complete."""

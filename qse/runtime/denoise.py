@@ -29,10 +29,16 @@ def denoise(
 ) -> np.ndarray:
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape and dtype.
 
-    `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, of which each call loads the graph
-    that fits `sample_rate`, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal nothing.
-    `strength` limits the attenuation in dB (None: no limit; 0: output = input). Each channel is enhanced by itself.
-    Frequencies above half the model's sample rate are removed, as noise is.
+    `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, which each
+    call loads, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal
+    nothing. `strength` limits the attenuation in dB (None: no limit; 0: output = input). Each
+    channel is enhanced by itself.
+
+    The graph that fits `sample_rate` is used: above 16 kHz the model's graph for 48 kHz. So a
+    loaded model gives the same output as its name; its sister graph is loaded when it is first
+    needed, and kept. A model that has one graph only, or was loaded from the path of an .onnx file,
+    is used as it is, and the audio is converted to its sample rate and back. Frequencies above half
+    the model's sample rate are removed, as noise is.
 
     Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for another shape, no
     channels or more than 64, a sample rate or strength out of range, samples that are not finite or above 1000.

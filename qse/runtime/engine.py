@@ -15,6 +15,7 @@ from ..errors import QseError
 from .graph_check import Unfit, check_graph, memory_limit
 
 if TYPE_CHECKING:
+    from .model import Model
     from .stream import Stream
 
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
@@ -37,6 +38,8 @@ class Engine:
     """
 
     streams = True
+    folder: Path | None = None  # see Model
+    sister: "Model | None" = None
 
     def __init__(self, path: str | Path, threads: int = 1, flush_to_zero: bool = False):
         """Load `path`, an exported .onnx file; `threads` is per step, and 1 is the fastest for models of this size.
@@ -48,8 +51,8 @@ class Engine:
         Raises QseError if the file is missing, damaged, or not a model exported by this library.
         """
         self.path = Path(path)
-        self._loaded = self.path, threads, flush_to_zero
-        self._session = open_session(*self._loaded)
+        self.options: dict[str, Any] = {"threads": threads, "flush_to_zero": flush_to_zero}
+        self._session = open_session(self.path, threads, flush_to_zero)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         inputs = self._session.get_inputs()
         self._shapes = {node.name: tuple(node.shape) for node in inputs[1:]}
@@ -82,7 +85,8 @@ class Engine:
             raise QseError(f"{self.path} cannot be run: {reason}; export it again, `qse export`") from error
 
     def __reduce__(self) -> tuple:
-        return Engine, self._loaded  # another process loads the file for itself
+        """Pickle the path and the options: another process loads the file for itself."""
+        return Engine, (self.path, *self.options.values()), {"folder": self.folder}
 
     def initial_state(self) -> State:
         """Return the state before the first sample: zeros."""

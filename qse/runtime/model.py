@@ -1,7 +1,7 @@
 """Define the interface of a loaded model, which Engine (streaming) and OfflineModel (complete recordings) fulfil."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -25,7 +25,12 @@ class Channel(Protocol):
 
 class Model(Protocol):
     """A loaded model, as `load` returns it. `streams`: it works hop by hop; if not, it needs complete recordings and
-    much memory."""
+    much memory. `options`: with which it was loaded.
+
+    `folder`: of a model that was loaded by name or folder; None where it was by the path of a
+    graph.
+    `sister`: the other graph of that folder, once it was needed.
+    """
 
     path: Path
     name: str
@@ -33,6 +38,9 @@ class Model(Protocol):
     sample_rate: int
     metadata: dict[str, str]
     streams: bool
+    options: dict[str, Any]
+    folder: Path | None
+    sister: "Model | None"
 
     def open_channel(self) -> Channel:
         """Return a fresh channel, for one signal at `sample_rate`."""

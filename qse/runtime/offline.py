@@ -6,11 +6,15 @@ with it.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import QseError
 from .engine import Engine, described, open_session
+
+if TYPE_CHECKING:
+    from .model import Model
 
 METADATA = ("name", "version", "sample_rate", "hop_length")
 
@@ -19,12 +23,14 @@ class OfflineModel:
     """A loaded offline model. Attributes: name, version, sample_rate in Hz, hop_length, metadata (strings)."""
 
     streams = False
+    folder: Path | None = None  # see Model
+    sister: "Model | None" = None
 
     def __init__(self, path: str | Path, threads: int = 1):
         """Load `path`, an .onnx file. Raises QseError if it is missing, damaged, or not an exported offline model."""
         self.path = Path(path)
-        self._loaded = self.path, threads
-        self._session = open_session(*self._loaded, reuse=True)
+        self.options: dict[str, Any] = {"threads": threads}
+        self._session = open_session(self.path, threads, reuse=True)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         inputs = [node.name for node in self._session.get_inputs()]
         if inputs == ["spec"]:
@@ -35,7 +41,8 @@ class OfflineModel:
         self.sample_rate, self.hop_length = (int(self.metadata[key]) for key in METADATA[2:])
 
     def __reduce__(self) -> tuple:
-        return OfflineModel, self._loaded  # another process loads the file for itself
+        """Pickle the path and the options: another process loads the file for itself."""
+        return OfflineModel, (self.path, *self.options.values()), {"folder": self.folder}
 
     def open_channel(self) -> "Segments":
         """Return a fresh channel; see Model."""

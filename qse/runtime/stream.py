@@ -4,15 +4,17 @@ HopStream returns hops as soon as they are complete; Stream returns as many samp
 """
 
 from collections.abc import Iterator
-from math import gcd
-from numbers import Integral
+from math import gcd, inf
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
 
+from ..audio.reader import LOWEST_RATE
 from .attenuation import mixed, noisy_share
 from .engine import Engine
 from .model import Model
+from .rate_conversion import RateConversion
 from .zoo import resolve
 
 
@@ -73,31 +75,53 @@ class HopStream:
 class Stream:
     """Enhance one channel block by block: as many samples out as in, `latency` samples later.
 
+    Attributes: `sample_rate` of the blocks in Hz; `latency` in samples at that rate; `engine`.
+
     Use a stream in one thread at a time: it is not locked. Any number of streams may share an engine, each in a thread
     of its own. A hop in which the model's output is not finite is silent, and the model restarts.
     """
 
-    def __init__(self, engine: str | Path | Model, blocksize: int | None = None, strength: float | None = None):
-        """`engine` is what `load` returns, or takes.
+    def __init__(
+        self,
+        model: str | Path | Model,
+        sample_rate: float | None = None,
+        blocksize: int | None = None,
+        strength: float | None = None,
+    ):
+        """Open a stream for blocks at `sample_rate`, with `model`: what `load` returns, or takes.
 
-        blocksize: without it, blocks may have any length. With it, every block must be a multiple of
-        gcd(blocksize, hop_length) samples long, and the latency is the least that this allows: that of the engine for
-        a multiple of the hop.
-        strength: attenuation limit in dB from 0 (output = delayed input) up; None: no limit.
+        sample_rate: in Hz, at least 1000. Above 16 kHz the model's graph for 48 kHz is used, if
+        there is one. Blocks at another rate than the graph's are converted to it and back, which
+        adds 1.5 to 8 ms of latency from 8 kHz up. None: the rate of the loaded model; with a name
+        or folder, 16 kHz.
+        blocksize: without it, blocks may have any length. With it, every block must be a multiple
+        of gcd(blocksize, hop_length) samples long, and the latency is the least that this allows:
+        that of the engine for a multiple of the hop. Where the sample rate is converted, blocks of
+        any length are taken and `blocksize` does not change the latency.
+        strength: attenuation limit in dB from 0 (output = delayed input) up; None: no limit. The
+        noisy share has the full band of the blocks.
         Raises TypeError or ValueError for an argument of another type or range, QseError for a model that cannot
         stream.
         """
-        if blocksize is not None and not isinstance(blocksize, Integral):
-            raise TypeError(f"blocksize must be a number of samples (int) or None, not {type(blocksize).__name__}")
-        if blocksize is not None and blocksize < 1:
-            raise ValueError(f"blocksize must be at least 1 sample, not {blocksize}")
-        self.engine = resolve(engine).as_engine()
+        _check(sample_rate, blocksize)
+        self.engine = resolve(model, sample_rate).as_engine()
         hop = self.engine.hop_length
-        self._blocksize, self._grain = blocksize, gcd(blocksize, hop) if blocksize else 1
+        self.sample_rate = sample_rate or self.engine.sample_rate
+        converted = self.sample_rate != self.engine.sample_rate
+
+        self._blocksize = blocksize
+        self._grain = gcd(blocksize, hop) if blocksize and not converted else 1
         self._hops = HopStream(self.engine)
-        self.strength = strength
+        self._waiting = hop - self._grain  # samples of `_ready` in use
+        self._ready = np.zeros(2 * hop, np.float32)  # enhanced, not yet returned
         self.latency = self.engine.latency + hop - self._grain
-        self._ready, self._waiting = np.zeros(2 * hop, np.float32), hop - self._grain  # enhanced, not yet returned
+
+        self._conversion: RateConversion | None = None
+        if converted:
+            conversion = RateConversion(self.sample_rate, self.engine.sample_rate, self.latency)
+            self._conversion = conversion
+            self.latency = conversion.latency
+        self.strength = strength
 
     @property
     def strength(self) -> float | None:
@@ -106,7 +130,9 @@ class Stream:
 
     @strength.setter
     def strength(self, strength: float | None) -> None:
-        self._hops.noisy_share, self._strength = noisy_share(strength), strength
+        self._share = noisy_share(strength)
+        self._strength = strength
+        self._hops.noisy_share = 0.0 if self._conversion else self._share
 
     @property
     def resets(self) -> int:
@@ -114,7 +140,7 @@ class Stream:
         return self._hops.resets
 
     def process(self, block: np.ndarray) -> np.ndarray:
-        """Enhance `block` (samples,), floats in [-1, 1] at the engine's sample rate: return as many float32 samples.
+        """Enhance `block` (samples,), floats in [-1, 1] at `sample_rate`: return as many, float32.
 
         Samples that are not finite count as 0. Raises ValueError for another shape or a length that `blocksize` rules
         out, TypeError for samples that are not floats.
@@ -122,6 +148,16 @@ class Stream:
         block = float_array("block", block)
         if block.ndim != 1 or len(block) % self._grain:
             raise ValueError(self._refusal(block.shape))
+        if self._conversion is None:
+            return self._enhanced(block)
+
+        noisy = block.astype(np.float32)
+        noisy[~np.isfinite(noisy)] = 0
+        enhanced, delayed = self._conversion.process(noisy, self._enhanced)
+        return mixed(enhanced, delayed, self._share)
+
+    def _enhanced(self, block: np.ndarray) -> np.ndarray:
+        """Enhance (samples,) at the model's sample rate."""
         enhanced, start = np.empty(len(block), np.float32), 0
         while start < len(block):
             stop = min(len(block), start + self._hops.missing)
@@ -151,6 +187,18 @@ class Stream:
             f" samples, every block must be a multiple of {self._grain} (their greatest common divisor);"
             " leave blocksize out for blocks of any length"
         )
+
+
+def _check(sample_rate: float | None, blocksize: int | None) -> None:
+    if not isinstance(sample_rate, Real | None):
+        raise TypeError(f"sample_rate must be a number in Hz or None, not {type(sample_rate).__name__}")
+    if sample_rate is not None and not LOWEST_RATE <= sample_rate < inf:
+        cure = "a block's length is given by name, Stream(model, blocksize=480)"
+        raise ValueError(f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}; {cure}")
+    if not isinstance(blocksize, Integral | None):
+        raise TypeError(f"blocksize must be a number of samples (int) or None, not {type(blocksize).__name__}")
+    if blocksize is not None and blocksize < 1:
+        raise ValueError(f"blocksize must be at least 1 sample, not {blocksize}")
 
 
 def float_array(name: str, audio: np.ndarray) -> np.ndarray:

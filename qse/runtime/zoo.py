@@ -49,20 +49,42 @@ def load(
     if threads < 1 or not (sample_rate is None or sample_rate > 0):
         raise ValueError(f"threads and sample_rate must be above 0, not {threads} and {sample_rate}")
     path = find(model, sample_rate)
+    loaded = _open(path, threads, flush_to_zero)
+    if path != Path(model):
+        loaded.folder = path.parent.absolute()
+    return loaded
+
+
+def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Model:
+    """Return the graph of `model` for audio at `sample_rate` in Hz, loaded.
+
+    `model`: a name, a path, or what `load` returned. Of what `load` returned for a name or a
+    folder, the other graph of that folder is taken where it is the one for `sample_rate`: it is
+    loaded once, with the same options, and kept. Without `sample_rate`, or without such a graph,
+    the model is returned as it is. Raises TypeError for anything else, QseError as `load` does.
+    """
+    if isinstance(model, str | Path):
+        return load(model, sample_rate=sample_rate)
+    if not hasattr(model, "open_channel"):
+        raise TypeError(f"model must be a name, a path or what qse.load returns, not {type(model).__name__}")
+    folder = getattr(model, "folder", None)  # a model of one's own need not have one
+    if sample_rate is None or folder is None:
+        return model
+
+    wanted = _graph(folder, sample_rate)
+    if wanted.name == model.path.name or not wanted.is_file():
+        return model
+    if model.sister is None:
+        model.sister = _open(wanted, **model.options)
+    return model.sister
+
+
+def _open(path: Path, threads: int = 1, flush_to_zero: bool = False) -> Model:
     _verify(path)
     try:
         return Engine(path, threads, flush_to_zero)
     except NotStreaming:
         return OfflineModel(path, threads)
-
-
-def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Model:
-    """Load `model` if it is a name or a path; return what `load` returned as it is. TypeError for anything else."""
-    if isinstance(model, str | Path):
-        return load(model, sample_rate=sample_rate)
-    if not hasattr(model, "open_channel"):
-        raise TypeError(f"model must be a name, a path or what qse.load returns, not {type(model).__name__}")
-    return model
 
 
 def find(model: str | Path, sample_rate: float | None = None) -> Path:

@@ -5,7 +5,7 @@ import { LiveView } from "./live/view.js";
 import { modelsOf } from "./model/bands.js";
 
 const LARGEST_LIMIT = 41; // of the slider: its last step means no limit
-const DEFAULT_MODEL = "live-base";
+const DEFAULT_MODELS = { files: "studio-base", live: "live-base" }; // recordings may look ahead
 const $ = (id) => document.getElementById(id);
 
 /** Return a sentence for a browser that lacks something, or null. */
@@ -30,16 +30,26 @@ class Settings extends EventTarget {
     const rank = (i) => (i === 0 ? "fastest" : i === models.length - 1 ? "best quality" : "balanced");
     const text = ({ name }, i) => (models.length > 1 ? `${name} · ${rank(i)}` : name);
     $("model").replaceChildren(...this.models.map((model, i) => new Option(text(model, i), model.name)));
-    $("model").value = this.models.some(({ name }) => name === DEFAULT_MODEL) ? DEFAULT_MODEL : this.models[0].name;
+    this.chosen = null; // by the user, for both modes
+    this.showModel("files");
     $("model").disabled = false;
-    $("model").addEventListener("change", () => this.announce("model"));
+    $("model").addEventListener("change", () => {
+      this.chosen = $("model").value;
+      this.announce("model");
+    });
     $("band").addEventListener("change", () => this.announce("band"));
     $("strength").addEventListener("input", () => this.announce("strength"));
     this.showStrength();
   }
 
-  get model() {
-    return this.models.find(({ name }) => name === $("model").value);
+  /** The model that the user chose, or the default of `mode`: "files" or "live". */
+  modelFor(mode) {
+    const wanted = this.chosen ?? DEFAULT_MODELS[mode];
+    return this.models.find(({ name }) => name === wanted) ?? this.models[0];
+  }
+
+  showModel(mode) {
+    $("model").value = this.modelFor(mode).name;
   }
 
   /** "wide", or null: by the sample rate of the sound. */
@@ -65,7 +75,8 @@ class Settings extends EventTarget {
   }
 }
 
-function connectTabs() {
+/** Show a panel at a time; `onSelect(mode)` is called with "files" or "live". */
+function connectTabs(onSelect) {
   const tabs = [$("tab-files"), $("tab-live")];
   const select = (chosen) => {
     for (const tab of tabs) {
@@ -73,6 +84,7 @@ function connectTabs() {
       tab.tabIndex = tab === chosen ? 0 : -1;
       $(tab.getAttribute("aria-controls")).hidden = tab !== chosen;
     }
+    onSelect(chosen.id.replace("tab-", ""));
   };
   tabs.forEach((tab, i) => {
     tab.addEventListener("click", () => select(tab));
@@ -93,7 +105,12 @@ async function readManifest() {
 }
 
 async function start() {
-  connectTabs();
+  let settings = null;
+  let mode = "files";
+  connectTabs((selected) => {
+    mode = selected;
+    settings?.showModel(mode);
+  });
   const lacking = missing();
   if (lacking) return show(lacking);
   let manifest;
@@ -102,7 +119,8 @@ async function start() {
   } catch {
     return show("The list of models cannot be read: start the page with `qse web`, or export it again.");
   }
-  const settings = new Settings(modelsOf(manifest, document.baseURI));
+  settings = new Settings(modelsOf(manifest, document.baseURI));
+  settings.showModel(mode);
   new FilesView(settings);
   new LiveView(settings);
   $("about").textContent = `qse ${manifest.version}, Apache-2.0. It contains ONNX Runtime (MIT) and Mediabunny (MPL-2.0).`;

@@ -7,6 +7,8 @@ from qse_cli.evaluate import evaluate as command
 from speech import hiss, voice
 from typer.testing import CliRunner
 
+from qse.errors import UsageError
+
 
 @pytest.fixture
 def run():
@@ -33,3 +35,19 @@ def test_evaluate_exit_status(corpus, run):
     write(corpus / "noisy" / "u2.wav", voice(1.0) + 0.1 * hiss(16000))
     fine = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1)
     assert fine.exit_code == 0 and fine.stdout.startswith("| system | SI-SDR dB |")
+
+
+def test_evaluate_names_options_in_errors(corpus, run):
+    folders = "--clean", corpus / "clean", "--noisy", corpus / "noisy", "--out", corpus / "out"
+    done = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1, "--sample-rate", 48000)
+    assert done.exit_code == 1 and "has 16000 Hz: evaluate with --sample-rate 16000, or without" in done.stderr
+
+
+def test_evaluate_names_options_in_errors_of_a_system(corpus, run, monkeypatch):
+    def refuse(*arguments):
+        raise UsageError("works at 16000 Hz: evaluate with sample_rate=16000")
+
+    monkeypatch.setattr("qse_cli.evaluate._evaluate", refuse)
+    done = run("noisy", "--noisy", corpus / "noisy")
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception) == "works at 16000 Hz: evaluate with --sample-rate 16000"

@@ -3,10 +3,13 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
+from qse_cli.main import COMMANDS
 
 import qse
+from qse.experiments import EXPERIMENTS
 
 
 def test_main_version(command):
@@ -21,16 +24,39 @@ def test_main_short_help_fits_80_columns(command, monkeypatch, name):
     assert command(name, "--help")[1] == out
 
 
+def test_main_help_lists_commands_in_whole_sentences(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = command("-h")
+    assert status == 0 and max(map(len, out.splitlines())) <= 80
+    listed = " ".join(out.partition("Commands:")[2].split())
+    for name in COMMANDS:
+        sentence = getattr(import_module(f"qse_cli.{name}"), name).__doc__.partition("\n\n")[0].strip()
+        assert sentence.endswith(".")
+        assert f"{name} {' '.join(sentence.split())}" in listed
+
+
+def test_main_help_of_experiment_lists_their_names(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = command("experiment", "-h")
+    assert f"The experiments: {', '.join(EXPERIMENTS)} " in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_main_offers_shell_completion(command):
     _, out, _ = command("-h")
     assert "--install-completion" in out and "--show-completion" in out
 
 
 @pytest.mark.skipif(os.name != "posix", reason="removes its working directory")
-def test_main_without_a_working_directory(tmp_path):
+def test_main_without_a_working_directory(tmp_path, models):
     (tmp_path / "gone").mkdir()
     code = "import os; os.rmdir(os.getcwd()); from qse_cli.main import main; main()"
     line = [sys.executable, "-c", code, "denoise", "a.wav"]
     done = subprocess.run(line, cwd=tmp_path / "gone", capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "working directory no longer exists" in done.stderr
+
+
+def test_main_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "qse", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"qse {qse.__version__}\n", "")

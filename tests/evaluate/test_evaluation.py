@@ -221,7 +221,7 @@ def test_evaluation_refuses_rates_above_the_files(full_band, monkeypatch):
     mixed = evaluated("noisy", data, "si_sdr", full_band / "mixed")
     assert not mixed.failed and "read at" not in mixed.text()  # rates differ: 16 kHz
     result = evaluated("noisy", data, "si_sdr", full_band / "out", sample_rate=48000)
-    assert list(result.failed) == ["u0"] and "has 16000 Hz: evaluate with --sample-rate 16000" in result.failed["u0"]
+    assert list(result.failed) == ["u0"] and "has 16000 Hz: evaluate with sample_rate=16000" in result.failed["u0"]
 
 
 def test_evaluation_reads_voicebank_originals_on_request(tmp_path):

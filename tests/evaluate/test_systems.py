@@ -46,7 +46,7 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
     np.testing.assert_allclose(enhanced, expected, atol=1e-6)
     assert np.abs(expected).max() > 0.01 and seconds > 0 and type(system) is CheckpointSystem
     assert system.supports(SAMPLE_RATE) and not system.supports(48000)
-    with pytest.raises(QseError, match="works at 16000 Hz, not at 48000"):
+    with pytest.raises(QseError, match="works at 16000 Hz, not at 48000: evaluate with sample_rate=16000"):
         system.open(48000)
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 
 from qse.errors import QseError
 from qse.experiments import experiment
-from qse.experiments.reasoning import Reasoning, corpus, loss_of, validate
+from qse.experiments.reasoning import Reasoning, corpus, loss_of, overfit_ratios, validate
 
 
 def rows_of(path):
@@ -34,6 +34,12 @@ def test_exact_match_requires_every_byte():
     found = corpus(("logic", "arithmetic"), 20, 32, seed=0)
     row = validate(Oracle(found), found)
     assert (row["logic"], row["arithmetic"], row["exact"]) == (0.0, 1.0, 0.5)
+
+
+def test_overfit_ratio_is_the_last_loss_over_the_lowest():
+    runs = (("A1", 0, (2.0, 1.0, 1.5)), ("A1", 1, (2.0, 1.0)), ("A2", 0, (1.0, 9.0)))
+    curves = [{"arm": arm, "seed": seed, "loss": loss} for arm, seed, losses in runs for loss in losses]
+    assert overfit_ratios(curves, "A1") == [1.5, 1.0]
 
 
 def test_loss_of_leaves_padding_out():

@@ -6,7 +6,12 @@ from types import SimpleNamespace
 import pytest
 from sound import CABLE, HEADSET, MICROPHONE, Sound
 
-from qse.live.devices import NoSound, devices, find, refuse_feedback
+from qse.live import microphone_wait
+from qse.live.devices import NoMicrophone, NoSound, devices, find, refuse_feedback
+from qse.live.microphone import Microphone
+from qse.live.microphone_wait import awaited_microphone
+
+CABLE_OUT = {**CABLE, "max_input_channels": 0}
 
 
 def test_find_by_id_name_and_default():
@@ -30,6 +35,42 @@ def test_find_prefers_equal_names_and_the_default_host():
     sound = Sound(MICROPHONE, HEADSET, double, elsewhere)
     assert find(sound, "input", "headset").id == 1
     assert find(sound, "input", "desk").id == 0
+
+
+MONITOR = {**MICROPHONE, "name": "Monitor of Desk (desk.monitor)", "monitor": "desk"}
+BY_NAME = {**MICROPHONE, "name": "Monitor of Desk"}  # as PortAudio lists one
+
+
+@pytest.mark.parametrize("monitor", [MONITOR, BY_NAME])
+def test_find_takes_a_monitor_only_by_name(monitor):
+    sound = Sound(monitor, HEADSET)
+    with pytest.raises(NoMicrophone, match=r"Monitor of Desk .*is no microphone: plug in.*--input"):
+        find(sound, "input")
+    for wanted in ("0", "monitor of desk", monitor["name"]):
+        assert find(sound, "input", wanted).monitored.lower().startswith("desk")
+    with pytest.raises(NoSound, match="'desk' matches no input device"):
+        find(sound, "input", "desk")
+    with pytest.raises(NoMicrophone, match="there is no microphone"):
+        find(Sound(monitor, CABLE_OUT, defaults=(-1, 1)), "input")
+
+
+def test_find_prefers_the_microphone_to_the_monitor_of_the_same_device():
+    sound = Sound(MONITOR, {**MICROPHONE, "name": "Desk (desk_mic)"}, HEADSET)
+    assert find(sound, "input", "desk").id == 1
+
+
+def test_microphone_is_awaited(monkeypatch):
+    monkeypatch.setattr(microphone_wait, "RETRY", 0.001)
+    sound, said = Sound(MONITOR, HEADSET), []
+
+    def initialize():
+        if sound.scans == 3:
+            sound.entries[0] = MICROPHONE
+
+    sound._initialize = initialize
+    found = awaited_microphone(sound, lambda: Microphone(sound, None, None, 0.01), said.append)
+    assert found.name == "0 Desk Microphone (ALSA)" and sound.scans == 3
+    assert len(said) == 1 and said[0].startswith("waiting for a microphone: the default input 0 Monitor of Desk")
 
 
 def test_find_without_devices_says_what_to_install():

@@ -63,7 +63,7 @@ def test_full_band_live_equals_denoise(server, tmp_path):
     noisy, enhanced = both.T
     assert matching_share(played, noisy) > 0.5
     late = qse.load("live-base", sample_rate=RATE).latency  # the recording begins with so many zeros
-    expected = qse.denoise(noisy[late:].astype(np.float32) / 32768, RATE, strength=12)
+    expected = qse.denoise(noisy[late:].astype(np.float32) / 32768, RATE, "live-base", strength=12)
     whole = slice(0, len(expected) - late)  # the end of a live session is not flushed to the same sample
     np.testing.assert_allclose(enhanced[late:][whole] / 32768, expected[whole], atol=1.5 / 32768)
     low = (soxr.resample(audio, RATE, 8000) for audio in (expected, heard))  # clocks shift higher frequencies too much

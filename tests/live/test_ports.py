@@ -14,6 +14,7 @@ from qse.live.file_source import FileSource
 from qse.live.loudspeaker import Loudspeaker
 from qse.live.microphone import Microphone
 from qse.live.reconnect import Reconnector
+from qse.live.session import LiveSession
 
 
 @pytest.mark.parametrize("rate, samples", [(16000, 200), (48000, 600), (44100, 441), (1000, 10)])
@@ -72,6 +73,50 @@ def test_port_refuses_a_changed_device(change, words):
     sound.entries = [{**HEADSET, **change}]
     with pytest.raises(QseError, match=f"Headset .* came back {words}: start again"):
         port.open()
+
+
+MIXER = {**HEADSET, "name": "Mixer", "max_input_channels": 4}
+
+
+def heard_by(delay, gains, **options):
+    """Return the level of a voice after the session, in dB of its own, and the session."""
+    sound = Sound({**MIXER, "max_input_channels": len(gains)}, HEADSET)
+    source = Microphone(sound, None, None, 0.01, **options)
+    session = LiveSession(delay, source)
+    session.start()
+    [microphone] = sound.streams
+    voice = noise(16000)
+    blocks = [block[:, : microphone.wanted["channels"]] for block in np.split(voice * np.float32(gains), 100)]
+    heard = feed(session.run(), microphone, blocks)
+    return 20 * np.log10(np.std(heard[1600:]) / np.std(voice)), session
+
+
+@pytest.mark.parametrize("gains, said", [((1, -1), "would cancel"), ((0, 1), "without 1"), ((1, 1), "")])
+def test_microphone_keeps_its_level_whatever_its_channels_are(delay, gains, said):
+    level, session = heard_by(delay, gains)
+    assert level == pytest.approx(0, abs=0.1)
+    assert said in session.channels_heard and bool(said) == bool(session.channels_heard)
+
+
+def test_microphone_hears_the_channel_that_is_named(delay):
+    level, session = heard_by(delay, (0, 0, 1, 0), channel=3)
+    assert level == pytest.approx(0, abs=0.1) and "only 3 of 4" in session.channels_heard
+    level, session = heard_by(delay, (0.1, 0.1, 1, 0))
+    assert level == pytest.approx(-20, abs=0.1) and "first 2 of 4" in session.channels_heard
+    with pytest.raises(QseError, match=r"Mixer \(ALSA\) has no channel 5: --channel takes 1 to 4"):
+        Microphone(Sound(MIXER), None, None, 0.01, channel=5)
+
+
+def test_session_keeps_the_level_of_a_file_in_antiphase_that_a_device_plays(delay, tmp_path):
+    voice = noise(16000)
+    soundfile.write(tmp_path / "noisy.wav", voice * np.float32([1, -1]), 16000)
+    sound = Sound(MICROPHONE, HEADSET)
+    session = LiveSession(
+        delay, FileSource(tmp_path / "noisy.wav", paced=False), [Loudspeaker(sound, None, None, 0.01)]
+    )
+    session.start()
+    assert np.std(np.concatenate(list(session.run()))) > 0.9 * np.std(voice)
+    assert "would cancel" in session.channels_heard
 
 
 def test_port_reports_a_device_that_does_not_start(delay):

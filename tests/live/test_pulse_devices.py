@@ -1,6 +1,7 @@
 """The devices of a PulseAudio server of the test's own: named ones, the default ones, and where they go to."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import graphs
+import numpy as np
 import pytest
 from pulse import MISSING, Server
 from waiting import until
@@ -88,12 +90,61 @@ def test_live_list_shows_the_defaults_of_the_environment(server):
     assert "headset.monitor" in rows[3] and "(headset)" in rows[5]
 
 
-@pytest.mark.parametrize("options", [[], ["--input", "desk.monitor", "--output", "(desk)"]])
-def test_live_refuses_an_input_that_hears_its_output(server, options):
-    """Make the monitor of the default sink the default source, as a server does that has no microphone."""
-    server.pactl("set-default-source", "desk.monitor")
-    assert server.live(*options, virtual=False).wait(60) == 2
+def test_live_refuses_an_input_that_hears_its_output(server):
+    assert server.live("--input", "desk.monitor", "--output", "(desk)", virtual=False).wait(60) == 2
     assert "records what is played on" in server.said and "--input" in server.said
+
+
+@pytest.mark.parametrize("options", [["--output", "headset"], ["--virtual"], ["--no-monitor"]])
+def test_live_waits_for_a_microphone(server, options):
+    """Take the only microphone away: the server makes the monitor of an output the default source."""
+    module = index_of(server, "source_name=desk_mic")
+    server.pactl("unload-module", module)
+    process = server.live(*options, virtual=False)
+    try:
+        until(lambda: "waiting for a microphone" in server.said, 60)
+        assert "--input" in server.said and records_from(server) == []
+        server.pactl("load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor")
+        server.pactl("set-default-source", "desk_mic")
+        until(lambda: "dropouts" in server.said, 60)
+        assert process.poll() is None and "desk_mic" in records_from(server)
+    finally:
+        process.terminate()
+        process.wait(30)
+    assert server.said.count("waiting for a microphone") == 1
+
+
+def test_live_without_reconnect_does_not_wait_for_a_microphone(server):
+    server.pactl("set-default-source", "headset.monitor")
+    assert server.live("--no-reconnect", virtual=False).wait(60) == 2
+    assert "is no microphone" in server.said
+
+
+def test_live_takes_a_monitor_that_is_named_and_says_so(server, live):
+    live("--input", "headset.monitor")
+    assert records_from(server) == ["headset.monitor"]
+    assert "is no microphone: it records what is played on headset" in server.said
+
+
+def test_live_names_the_device_to_which_a_user_moves_it(server, live):
+    live("--input", "desk_mic", "--output", "headset")
+    [stream] = [
+        row.split("\t")[0]
+        for row in server.pactl("list", "short", "source-outputs").stdout.splitlines()
+        if "native" in row
+    ]
+    server.pactl("move-source-output", stream, "headset.monitor")
+    until(lambda: "headset.monitor is no microphone" in server.said, 30)
+
+
+def test_live_does_not_move_to_the_monitor_of_another_output(server, live):
+    """Play on the headset only, so that the monitor of the desk would return nothing."""
+    process = live("--output", "headset")
+    server.pactl("set-default-source", "desk.monitor")
+    until(lambda: "is no microphone" in server.said and records_from(server) == [], 30)
+    server.pactl("set-default-source", "desk_mic")
+    until(lambda: "came back: 1" in server.said, 30)
+    assert process.poll() is None and records_from(server) == ["desk_mic"]
 
 
 def test_live_stops_while_the_default_input_hears_its_output(server, live):
@@ -136,6 +187,35 @@ def test_live_without_names_follows_the_default_output(server, live):
     until(lambda: plays_on(server) == ["headset"], 30)
     server.pactl("unload-module", index_of(server, "sink_name=headset"))
     until(lambda: plays_on(server) == ["desk"], 30)
+
+
+FOUR = "channels=4 channel_map=aux0,aux1,aux2,aux3"
+
+
+@pytest.mark.parametrize(
+    "gains, options, said",
+    [
+        ((1, -1), [], "channels only 1"),
+        ((0, 1), [], "channels without 1"),
+        ((0, 0, 1, 0), ["--channel", "3"], "channels only 3 of 4"),
+        ((0, 0, 1, -1), ["--channel", "3"], "channels only 3 of 4"),
+    ],
+)
+def test_live_hears_every_kind_of_channels(server, live, gains, options, said):
+    """Check that none of the sound is lost on its way through the server, which may mix channels itself."""
+    form = FOUR if len(gains) == 4 else "channels=2"
+    server.pactl("load-module", "module-null-sink", "sink_name=mixer", "rate=48000", *form.split())
+    live("--input", "mixer.monitor", "--output", "headset", *options)
+    voice = np.random.default_rng(0).uniform(-0.3, 0.3, (12 * 48000, 1))
+    (voice * gains).astype(np.float32).tofile(server.home / "voice.raw")
+    line = ["pacat", "--playback", "--device=mixer", "--rate=48000", "--format=float32le", "--raw"]
+    line += [f"--{form}".replace(" channel_map", " --channel-map"), str(server.home / "voice.raw")]
+    player = subprocess.Popen(" ".join(line).split(), env=server.environment)
+    try:
+        until(lambda: said in server.said and re.search(r"in -(19|20)\.\d dBFS", server.said), 12)
+    finally:
+        player.kill()
+        player.wait()
 
 
 def programs(server) -> list[int]:

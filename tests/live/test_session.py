@@ -42,11 +42,16 @@ def test_session_latency_is_as_measured(delay):
 
 
 def test_session_plays_on_two_outputs(delay):
-    from qse_cli.live import _outputs
+    from qse_cli.live_devices import chosen_outputs
 
-    assert _outputs(None, None, None) == _outputs(None, None, True) == _outputs(None, "a.wav", True) == [None]
-    assert _outputs("cable", None, None) == ["cable"] and _outputs("cable", None, True) == ["cable", None]
-    assert _outputs(None, "a.wav", None) == _outputs(None, None, False) == []
+    assert (
+        chosen_outputs(None, None, None)
+        == chosen_outputs(None, None, True)
+        == chosen_outputs(None, "a.wav", True)
+        == [None]
+    )
+    assert chosen_outputs("cable", None, None) == ["cable"] and chosen_outputs("cable", None, True) == ["cable", None]
+    assert chosen_outputs(None, "a.wav", None) == chosen_outputs(None, None, False) == []
     sound = Sound(MICROPHONE, HEADSET, CABLE)
     speakers = [Loudspeaker(sound, wanted, None, 0.01) for wanted in ("cable", None)]
     session = LiveSession(delay, Microphone(sound, None, None, 0.01), speakers)

@@ -58,6 +58,23 @@ def test_conjugate_product_is_squared_modulus():  # Eq. 3
     close(hamilton_product(q, conjugate(q)), modulus(q)[:, None] ** 2 * ONE)
 
 
+def inner_product(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """Main paper, Eqs. 33 and 36: (..., d, 4) twice -> (...)."""
+    return hamilton_product(q, conjugate(k))[..., 0].sum(-1)
+
+
+def test_inner_product_is_proposition_b1():
+    q, k, other = draw(3, 5, 4), draw(3, 5, 4), draw(3, 5, 4)
+    close(inner_product(q, k), (q * k).sum((-1, -2)))  # Eq. 38: that of 4 d real numbers, hence bilinear
+    close(inner_product(q, k), inner_product(k, q))
+    close(inner_product(2 * q - 3 * other, k), 2 * inner_product(q, k) - 3 * inner_product(other, k))
+    assert (inner_product(q, q) > 0).all() and not inner_product(0 * q, 0 * q).any()
+
+
+def test_real_part_without_the_conjugate_is_negative():  # appendix B.2
+    assert hamilton_product(I, I)[0] == -1
+
+
 @pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
 def test_algebra_on_any_component_axis(dim):
     p, q = draw(3, 5, 4, seed=1), draw(3, 5, 4, seed=2)

@@ -37,7 +37,7 @@ SIZES = (1, 64, 100, 160, 441, 480, 512)
 @pytest.mark.parametrize("size, told", [*((size, True) for size in SIZES), *((size, False) for size in (*SIZES, 0))])
 def test_stream_equal_at_every_block_size(recurrent, size, told):
     audio = signal(160 * 441 // 7)
-    stream = Stream(recurrent, size if told else None)
+    stream = Stream(recurrent, blocksize=size if told else None)
     heard = audio[: len(audio) // size * size] if told else audio
     out = np.concatenate([stream.process(block) for block in blocks(heard, size)])
     np.testing.assert_array_equal(out[: stream.latency], 0)
@@ -46,7 +46,7 @@ def test_stream_equal_at_every_block_size(recurrent, size, told):
 
 @pytest.mark.parametrize("size, added", [(None, 159), (1, 159), (64, 128), (100, 140), (160, 0), (480, 0), (512, 128)])
 def test_stream_latency_is_the_least_possible(delay, size, added):
-    stream = Stream(delay, size)
+    stream = Stream(delay, blocksize=size)
     assert stream.latency == delay.latency + added
     audio = signal(160 * 64)
     cut = size or 77
@@ -58,14 +58,14 @@ def test_stream_latency_is_the_least_possible(delay, size, added):
 @pytest.mark.parametrize("latency", [0, 120, 200])
 def test_stream_finish_returns_the_rest(tmp_path, blocksize, latency):
     engine = load(graphs.delay(tmp_path / "x" / "model.onnx", latency, hop_length=200))
-    stream, audio = Stream(engine, blocksize), signal(2000)
+    stream, audio = Stream(engine, blocksize=blocksize), signal(2000)
     heard = np.concatenate([*(stream.process(block) for block in blocks(audio, blocksize or 123)), stream.finish()])
     np.testing.assert_array_equal(heard[stream.latency :], audio)
 
 
 def test_stream_refuses_wrong_blocks(delay):
     with pytest.raises(ValueError, match="multiple of 160"):
-        Stream(delay, 160).process(np.zeros(100, np.float32))
+        Stream(delay, blocksize=160).process(np.zeros(100, np.float32))
     with pytest.raises(ValueError, match=r"\(160, 2\)"):
         Stream(delay).process(np.zeros((160, 2), np.float32))
     with pytest.raises(TypeError, match="int16"):
@@ -74,7 +74,7 @@ def test_stream_refuses_wrong_blocks(delay):
 
 def test_streams_of_one_engine_are_independent(recurrent):
     one, other = signal(1600, 1), signal(1600, 2)
-    a, b = Stream(recurrent, 160), Stream(recurrent, 160)
+    a, b = Stream(recurrent, blocksize=160), Stream(recurrent, blocksize=160)
     out = [(a.process(x), b.process(y)) for x, y in zip(blocks(one, 160), blocks(other, 160), strict=True)]
     np.testing.assert_array_equal(np.concatenate([x for x, _ in out]), whole(recurrent, one))
     np.testing.assert_array_equal(np.concatenate([y for _, y in out]), whole(recurrent, other))
@@ -83,11 +83,11 @@ def test_streams_of_one_engine_are_independent(recurrent):
 def test_stream_strength_mixes_the_delayed_input(recurrent, delay):
     audio = signal(1600)
     enhanced = whole(recurrent, audio)
-    half = Stream(recurrent, 160, strength=20 * np.log10(2)).process(audio)
+    half = Stream(recurrent, blocksize=160, strength=20 * np.log10(2)).process(audio)
     np.testing.assert_allclose(half, (enhanced + audio) / 2, atol=1e-7)
-    np.testing.assert_array_equal(Stream(recurrent, 160, strength=0).process(audio), audio)
-    np.testing.assert_array_equal(Stream(recurrent, 160, strength=float("inf")).process(audio), enhanced)
-    np.testing.assert_array_equal(Stream(delay, 160, strength=6).process(audio)[160:], audio[:-160])
+    np.testing.assert_array_equal(Stream(recurrent, blocksize=160, strength=0).process(audio), audio)
+    np.testing.assert_array_equal(Stream(recurrent, blocksize=160, strength=float("inf")).process(audio), enhanced)
+    np.testing.assert_array_equal(Stream(delay, blocksize=160, strength=6).process(audio)[160:], audio[:-160])
     with pytest.raises(ValueError, match="from 0 up"):
         Stream(delay, strength=-1)
 
@@ -101,7 +101,7 @@ def test_denoise_strength_above_the_band_of_the_model(recurrent):
 
 def test_stream_strength_may_change(recurrent):
     audio = signal(480)
-    stream = Stream(recurrent, 160)
+    stream = Stream(recurrent, blocksize=160)
     first = stream.process(audio[:160])
     stream.strength = 0
     second = stream.process(audio[160:320])
@@ -116,12 +116,12 @@ def test_stream_counts_nan_as_silence(recurrent):
     audio = signal(1600)
     broken, mended = audio.copy(), audio.copy()
     broken[[3, 700, 701]], mended[[3, 700, 701]] = [np.nan, np.inf, -np.inf], 0
-    np.testing.assert_array_equal(Stream(recurrent, 160).process(broken), whole(recurrent, mended))
+    np.testing.assert_array_equal(Stream(recurrent, blocksize=160).process(broken), whole(recurrent, mended))
 
 
 def test_stream_resets_a_model_that_breaks(fragile):
     audio = np.full(160 * 5, 0.4, np.float32)  # the sum passes 1 in the third hop
-    stream = Stream(fragile, 160)
+    stream = Stream(fragile, blocksize=160)
     out = stream.process(audio).reshape(5, 160)
     np.testing.assert_array_equal(out[:, 0], np.float32([0.4, 0.4, 0, 0.4, 0.4]))
     assert np.isfinite(out).all() and stream.resets == 1
@@ -212,7 +212,7 @@ def test_stream_takes_a_name(models, recurrent):
     audio = signal(1000)
     np.testing.assert_array_equal(Stream("recurrent").process(audio), Stream(recurrent).process(audio))
     with pytest.raises(ValueError, match="blocksize must be at least 1 sample"):
-        Stream(recurrent, 0)
+        Stream(recurrent, blocksize=0)
 
 
 @pytest.mark.parametrize("sizes", [(1, 159, 160, 7, 313), (640,), (160, 160, 160, 160)])
@@ -245,8 +245,8 @@ def test_hop_stream_glides_to_a_new_noisy_share(recurrent):
         (lambda x, e: denoise("a.wav", 16000, e), "audio must hold floats"),
         (lambda x, e: denoise(x, 16000, e, strength="12"), "strength must be a number of dB or None, not str"),
         (lambda x, e: denoise(x, 16000, 5), "model must be a name, a path or what qse.load returns, not int"),
-        (lambda x, e: Stream(e, "480"), "blocksize must be a number of samples"),
-        (lambda x, e: Stream(e, 480.0), "blocksize must be a number of samples"),
+        (lambda x, e: Stream(e, blocksize="480"), "blocksize must be a number of samples"),
+        (lambda x, e: Stream(e, blocksize=480.0), "blocksize must be a number of samples"),
         (lambda x, e: Stream(e).process(x.astype(np.int16)), "block must hold floats in .* not int16"),
     ],
 )
@@ -257,7 +257,7 @@ def test_type_errors_name_the_argument(delay, call, words):
 
 def test_stream_explains_the_lengths_that_blocksize_allows(delay):
     with pytest.raises(ValueError, match=r"479 samples .*blocksize=480 .*hop of 160 .*multiple of 160 .*divisor"):
-        Stream(delay, 480).process(np.zeros(479, np.float32))
+        Stream(delay, blocksize=480).process(np.zeros(479, np.float32))
     assert "one thread at a time" in Stream.__doc__
 
 

@@ -57,7 +57,7 @@ class Live:
             "live",
             "--plain",
         ]
-        line += ["--input", "noisy", "--output", "enhanced", *options]
+        line += ["--input", "noisy.monitor", "--output", "enhanced", *options]
         self.path = folder / "out"
         with self.path.open("w") as out, (folder / "err").open("w") as err:
             self.process = subprocess.Popen(line, env=environment, stdout=out, stderr=err)

@@ -11,7 +11,7 @@ import qse
 
 FULL_BAND = 48000
 STEREO = np.stack([noisy_voice(), 0.5 * noisy_voice()[::-1]], axis=1)
-MODELS = ("live-tiny", "live-base", "live-large")
+MODELS = ("live-tiny", "live-base", "studio-base", "live-large")
 
 
 def snr(found: np.ndarray, wanted: np.ndarray) -> float:
@@ -94,7 +94,7 @@ def test_page_enhances_dropped_files(page, tmp_path):
     found = soundfile.read(download.value.path(), dtype="float32")[0]
     assert soundfile.info(download.value.path()).subtype == "PCM_16"
     noisy = soundfile.read(tmp_path / "voice 1.wav", dtype="float32")[0]
-    np.testing.assert_allclose(found, qse.denoise(noisy, SAMPLE_RATE, "live-base", 12), rtol=0, atol=0.51 / 32768)
+    np.testing.assert_allclose(found, qse.denoise(noisy, SAMPLE_RATE, "studio-base", 12), rtol=0, atol=0.51 / 32768)
 
 
 def test_page_enhances_again_with_another_model(page, tmp_path):

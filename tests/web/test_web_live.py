@@ -67,7 +67,7 @@ def test_live_output_equals_python(shared_page, transport, name, rate, strength)
     engine = qse.load(name, sample_rate=rate)
     noisy = result["input"][: len(result["input"]) // engine.hop_length * engine.hop_length]
     assert np.abs(noisy).max() > 0.01
-    wanted = qse.Stream(engine, engine.hop_length, strength).process(noisy)
+    wanted = qse.Stream(engine, blocksize=engine.hop_length, strength=strength).process(noisy)
     stretches = list(played(result, wanted))
     assert sum(len(found) for found, _ in stretches) > rate / 2
     for found, expected in (pair for pair in stretches if len(pair[0])):

@@ -64,7 +64,7 @@ def test_page_spectrograms_show_what_was_removed(done):
 
 
 def test_page_loads_the_model_while_a_recording_is_chosen(page):
-    with page.expect_request("**/models/live-base-48k.onnx.gz"):
+    with page.expect_request("**/models/studio-base-48k.onnx.gz"):
         page.hover("#choose")
     assert page.locator("#results").is_hidden()
 
@@ -87,3 +87,16 @@ def test_page_fits_its_width(chromium, address, width):
         page.click(tab)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
+
+
+def test_page_offers_a_model_that_looks_ahead_for_recordings_alone(page):
+    """A model that the user chose serves both modes."""
+    chosen = page.locator("#model")
+    assert chosen.input_value() == "studio-base"
+    page.click("#tab-live")
+    assert chosen.input_value() == "live-base"
+    page.click("#tab-files")
+    assert chosen.input_value() == "studio-base"
+    page.select_option("#model", "live-tiny")
+    page.click("#tab-live")
+    assert chosen.input_value() == "live-tiny"

@@ -88,7 +88,8 @@ export class FilesView {
     this.prepared = true;
     const worker = new RemoteWorker(WORKER);
     this.idle.push(worker);
-    const { model, band } = this.settings;
+    const { band } = this.settings;
+    const model = this.settings.modelFor("files");
     try {
       await worker.call("prepare", { model, band });
     } catch {
@@ -167,7 +168,8 @@ export class FilesView {
   }
 
   async run(row, worker) {
-    const { model, band } = this.settings;
+    const { band } = this.settings;
+    const model = this.settings.modelFor("files");
     const { blob, frames, sampleRate } = row.recording;
     row.graph = graphFor(model, sampleRate, band);
     row.progress.removeAttribute("value");
@@ -224,7 +226,8 @@ export class FilesView {
 
   /** Enhance again all recordings for which the settings now ask for another graph. */
   enhanceAgain() {
-    const { model, band } = this.settings;
+    const { band } = this.settings;
+    const model = this.settings.modelFor("files");
     for (const row of this.rows) {
       if (!row.graph || row.graph.url === graphFor(model, row.recording.sampleRate, band).url) continue;
       row.worker?.close();

@@ -53,7 +53,7 @@ export class LiveView {
   options() {
     const sink = $("output-device").value;
     return {
-      model: this.settings.model,
+      model: this.settings.modelFor("live"),
       band: this.settings.band,
       settings: { strength: this.settings.strength, bypass: this.bypass },
       deviceId: $("input-device").value,
@@ -65,7 +65,7 @@ export class LiveView {
   }
 
   async start() {
-    this.status(`Starting ${this.settings.model.name}: allow the microphone if the browser asks.`);
+    this.status(`Starting ${this.settings.modelFor("live").name}: allow the microphone if the browser asks.`);
     $("live-start").disabled = true;
     const session = new LiveSession(this.options(), (changes) => session === this.session && this.update(changes));
     this.session = session;

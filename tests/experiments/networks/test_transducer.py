@@ -59,3 +59,11 @@ def test_transducer_parameters_of_machine_translation(arm, n, count):
     with torch.device("meta"):
         network = Transducer(TextConfig(arm, n, dim=512, feed=2048, heads=8, layers=6), 10)
     assert matrix_parameters(network.encoder) + matrix_parameters(network.decoder) == count
+
+
+@pytest.mark.parametrize("n, count", [(4, 44_179_584), (8, 22_189_056), (16, 11_415_552)])
+def test_transducer_parameters_of_twice_the_width(n, count):
+    """44M, 22M, 11M: the last three rows of Zhang et al., Table 2."""
+    with torch.device("meta"):
+        network = Transducer(TextConfig("phm", n, dim=1024, feed=4096, heads=8, layers=6), 10)
+    assert matrix_parameters(network.encoder) + matrix_parameters(network.decoder) == count

