@@ -148,7 +148,8 @@ def _state(session: "LiveSession", reconnector: "Reconnector", controls: Control
         yield "model", f"was reset {session.resets} times, because its output was not finite"
     if reconnector.losses:
         now = reconnector.message or f"vanished and came back: {reconnector.losses}"
-        yield "device", f"{now}, {reconnector.away:.0f} s in all"
+        heard = "" if reconnector.message else f"; heard now: {session.source.name}"
+        yield "device", f"{now}, {reconnector.away:.0f} s in all{heard}"
 
 
 def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:

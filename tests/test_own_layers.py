@@ -75,8 +75,8 @@ def test_dual_path_block_aligns_what_runs_beside_a_mixer_that_looks_ahead():
 def test_look_ahead_of_layers_adds_up():
     block = DualPathBlock(3, 4, 2, time_mixer="own_layers:Ahead")
     assert (Ahead(3).look_ahead, Leaky(3).look_ahead, block.look_ahead) == (2, 0, 2)
-    both = enhancer(Ahead, look_ahead=3, look_ahead_blocks=(0,))
-    assert both.look_ahead == 5 and both.at(16000, 0).look_ahead == 2
+    both = enhancer(Ahead, look_ahead=4, look_ahead_blocks=(0,))
+    assert both.look_ahead == 6 and both.at(16000, 0).look_ahead == 2
     assert both.at(16000, 0).latency == 32 + 2 * 32
 
 

@@ -27,6 +27,10 @@ class NoMicrophone(NoSound):
     """There is no microphone, or only sources that record what is played on an output."""
 
 
+class Unusable(NoSound):
+    """A device does not fit the session, and waiting changes nothing: the process must end."""
+
+
 class NoDevice(NoSound):
     """The machine has no device of the kind that is needed."""
 

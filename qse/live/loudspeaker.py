@@ -1,5 +1,6 @@
 """The loudspeaker: the model's sample rate -> the device's rate and clock -> jitter buffer -> the stream's callback."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,16 @@ from .protocols import SoundSystem
 TOLERATED = 3  # underruns of the sound card after which it gets a larger buffer
 
 
+@dataclass(frozen=True)
+class _Queue:
+    """What belongs to the device as it is open: the buffer before it, the conversion to its rate and clock."""
+
+    buffer: JitterBuffer
+    converter: Converter
+    drift: ClockDrift
+    out: np.ndarray
+
+
 class Loudspeaker(Port):
     """An AudioOutput on a device: headphones, or a virtual device. It plays one channel on the first two.
 
@@ -25,16 +36,33 @@ class Loudspeaker(Port):
     def __init__(self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float):
         """See Port; `buffer` is also the least target of the jitter buffer."""
         super().__init__(sound, wanted, block, buffer)
-        self.buffer = JitterBuffer(self.sample_rate, buffer, self.blocksize)
-        self._out, self._drift = np.zeros((self.blocksize, 1), np.float32), ClockDrift()
+        self._model_rate = self.sample_rate
+        self._queue = self._made_queue(buffer)
         self.starved, self._starving, self._tolerated = 0, False, TOLERATED
-        self._converter: Converter
 
     def start(self, sample_rate: int, burst: float) -> None:
         """Open the device for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
-        self.buffer = JitterBuffer(self.sample_rate, self._buffer + burst, self.blocksize)
-        self._converter = Converter(sample_rate, self.sample_rate)
+        self._model_rate = sample_rate
+        self._queue = self._made_queue(self._buffer + burst)
         self.open()
+
+    @property
+    def buffer(self) -> JitterBuffer:
+        """The jitter buffer, at the rate of the device."""
+        return self._queue.buffer
+
+    def _made_queue(self, target: float) -> "_Queue":
+        buffer = JitterBuffer(self.rate, target, self.block)
+        out = np.zeros((self.block, 1), np.float32)
+        return _Queue(buffer, Converter(self._model_rate, self.rate), ClockDrift(), out)
+
+    def _changed(self) -> None:
+        former = self.buffer
+        queue = self._made_queue(former.target / former.sample_rate)
+        queue.buffer.underruns = former.underruns
+        queue.buffer.skips = former.skips
+        queue.buffer.draining = former.draining
+        self._queue = queue
 
     def open(self) -> None:
         """Start the device, with nothing to play yet."""
@@ -43,10 +71,12 @@ class Loudspeaker(Port):
 
     def write(self, enhanced: np.ndarray, seconds: float) -> None:
         """Play (samples, channels), which last `seconds`, after what was written before."""
-        if self.buffer.playing:
-            self._converter.stretch = self._drift.update(self.buffer.excess / self.sample_rate, seconds)
-        samples = self._converter.process(enhanced.mean(axis=1))
-        self.buffer.ring.write(np.clip(samples, -1, 1)[:, None])
+        queue = self._queue  # the device may be opened at another rate meanwhile
+        buffer = queue.buffer
+        if buffer.playing:
+            queue.converter.stretch = queue.drift.update(buffer.excess / buffer.sample_rate, seconds)
+        samples = queue.converter.process(enhanced.mean(axis=1))
+        buffer.ring.write(np.clip(samples, -1, 1)[:, None])
 
     def relieve(self) -> None:
         """Open a device that has starved a few times again with twice the buffer. Raises NoSound if that fails."""
@@ -78,17 +108,20 @@ class Loudspeaker(Port):
     @property
     def drift(self) -> float:
         """Clock drift: by which fraction this device's clock runs faster than the source's, as far as known."""
-        return self._drift.learned
+        return self._queue.drift.learned
 
     @property
     def buffered(self) -> float:
         """Seconds that a sample waits between model and callback, on average."""
-        held = (self.buffer.target + self.buffer.excess + self.blocksize / 2) / self.sample_rate
-        return held + (self._converter.delay if self._opened else 0.0)
+        queue = self._queue
+        buffer = queue.buffer
+        held = (buffer.target + buffer.excess + len(queue.out) / 2) / buffer.sample_rate
+        return held + (queue.converter.delay if self._opened else 0.0)
 
     def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
         self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
         before, self._starving = self._starving, bool(flags.output_underflow)
         self.starved += self._starving and not before and self.buffer.playing
-        self.buffer.read(self._out[:count])
-        samples[:] = self._out[:count]
+        queue = self._queue
+        queue.buffer.read(queue.out[:count])
+        samples[:] = queue.out[:count]

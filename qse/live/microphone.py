@@ -1,6 +1,7 @@
 """The microphone: the stream's callback -> ring buffer -> blocks -> one channel -> the model's sample rate."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,27 @@ import numpy as np
 
 from ..audio.converter import Converter
 from ..audio.formats import Layout
-from .devices import Device, NoSound
+from .devices import Device, Unusable
 from .downmix import Downmix
 from .ports import Port
 from .protocols import SoundSystem
 from .ring_buffer import RingBuffer, WakeSignal
+
+
+@dataclass
+class _Capture:
+    """What belongs to the device as it is open: its rate, buffers and conversion.
+
+    `before`: samples of the microphone until then, at the rate of the session; `samples`: since then, at `rate`.
+    """
+
+    rate: int
+    ring: RingBuffer
+    block: np.ndarray
+    downmix: Downmix
+    converter: Converter | None
+    before: int = 0
+    samples: int = 0
 
 
 class Microphone(Port):
@@ -29,13 +46,13 @@ class Microphone(Port):
         buffer: float,
         channel: int | None = None,
     ):
-        """See Port; `channel`: the only one that is heard, counted from 1. Raises NoSound if there is none."""
+        """See Port; `channel`: the only one that is heard, counted from 1. Raises Unusable if there is none."""
         self._channel = channel
         super().__init__(sound, wanted, block, buffer)
-        self._downmix = Downmix(self.sample_rate, channel)
-        capacity = max(self.sample_rate, 2 * self.blocksize)
-        self._ring, self._ready, self._stopped = RingBuffer(capacity, self._channels), WakeSignal(), False
-        self._converter: Converter | None = None
+        self._ready, self._stopped = WakeSignal(), False
+        self._model_rate = self.sample_rate
+        self._capture = self._made_capture()  # of the stream
+        self._current = self._capture  # of the worker, which changes to that of the stream between two blocks
         self.samples = self.dropouts = self.bad = 0
 
     @property
@@ -49,33 +66,47 @@ class Microphone(Port):
 
     def start(self, sample_rate: int) -> None:
         """Open the device; blocks will be converted to `sample_rate`."""
-        if sample_rate != self.sample_rate:
-            self._converter = Converter(self.sample_rate, sample_rate)
+        self._model_rate = sample_rate
+        self._changed()
         self.open()
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield blocks (samples, channels) as the device delivers them, until `stop`; the array is used again."""
-        block = np.zeros((self.blocksize, self._channels), np.float32)
         while not self._stopped:
             self._ready.wait(0.1)
-            while self._ring.waiting and not self._stopped:
-                got = self._ring.read(block)
-                self.samples += got
-                yield block[:got]
+            capture = self._capture
+            if capture is not self._current:
+                capture.before = self.samples
+                self._current = capture
+            while capture.ring.waiting and not self._stopped:
+                got = capture.ring.read(capture.block)
+                capture.samples += got
+                self.samples = capture.before + capture.samples * self.sample_rate // capture.rate
+                yield capture.block[:got]
 
     def convert(self, block: np.ndarray) -> np.ndarray:
         """Return a block as (samples, 1) at the rate given to `start`; samples that are not finite count as 0."""
         if not np.isfinite(block).all():
             self.bad += 1
             block = np.where(np.isfinite(block), block, np.float32(0))
-        mono = self._downmix.process(block)
-        return (self._converter.process(mono) if self._converter else mono)[:, None]
+        mono = self._current.downmix.process(block)
+        converter = self._current.converter
+        return (converter.process(mono) if converter else mono)[:, None]
+
+    def _changed(self) -> None:
+        self._capture = self._made_capture()
+
+    def _made_capture(self) -> "_Capture":
+        converter = None if self.rate == self._model_rate else Converter(self.rate, self._model_rate)
+        ring = RingBuffer(max(self.rate, 2 * self.block), self._channels)
+        block = np.zeros((self.block, self._channels), np.float32)
+        return _Capture(self.rate, ring, block, Downmix(self.rate, self._channel), converter)
 
     @property
     def channels_heard(self) -> str:
         """Which channels are heard, where those are not all that the device has; else empty."""
-        if self._downmix.reason:
-            return self._downmix.reason
+        if self._current.downmix.reason:
+            return self._current.downmix.reason
         has = self.device.inputs
         return f"the first {self._channels} of {has}; --channel N takes another" if has > self._channels else ""
 
@@ -84,7 +115,7 @@ class Microphone(Port):
             return super()._channels_of(device)
         if self._channel > device.inputs:
             cure = f"--channel takes 1 to {device.inputs}" if device.inputs > 1 else "leave --channel out"
-            raise NoSound(f"{device} has no channel {self._channel}: {cure}")
+            raise Unusable(f"{device} has no channel {self._channel}: {cure}")
         return device.inputs
 
     def rest(self) -> np.ndarray:
@@ -99,10 +130,11 @@ class Microphone(Port):
     @property
     def buffered(self) -> float:
         """Seconds that a sample waits between callback and model."""
-        return self.blocksize / self.sample_rate + (self._converter.delay if self._converter else 0.0)
+        converter = self._current.converter
+        return self.blocksize / self.sample_rate + (converter.delay if converter else 0.0)
 
     def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
-        self._note(time.inputBufferAdcTime, time.currentTime - time.inputBufferAdcTime - count / self.sample_rate)
-        complete = self._ring.write(samples) == count
+        self._note(time.inputBufferAdcTime, time.currentTime - time.inputBufferAdcTime - count / self.rate)
+        complete = self._capture.ring.write(samples) == count
         self.dropouts += (bool(flags.input_overflow) or not complete) and not self._stopped
         self._ready.set()

@@ -1,16 +1,20 @@
 """The common base of microphone and loudspeaker: a stream whose callback only copies samples.
 
+A device may come back with another sample rate or number of channels, and another device may become the default one.
+The port opens it as it is; `sample_rate` and `blocksize` stay those of the beginning, for the session counts in them.
+
 An open port is `lost` when the sound system has ended its stream or has not called back for PATIENCE seconds.
 """
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from fractions import Fraction
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from .devices import Device, NoSound, block_of, devices, find
+from .devices import Device, NoSound, Unusable, block_of, devices, find
 from .protocols import SoundSystem
 
 PATIENCE = 5.0
@@ -18,7 +22,10 @@ FAR = 1.0  # seconds; a latency beyond it, as a driver reports it, is ignored
 
 
 class Port(ABC):
-    """Find a device, open it, and notice that it is gone."""
+    """Find a device, open it, and notice that it is gone.
+
+    `sample_rate`, `blocksize`: of the device when the port was made. `rate`, `block`: of the device as it is open now.
+    """
 
     kind = ""
 
@@ -29,20 +36,22 @@ class Port(ABC):
         self.device: Device = find(sound, kind=self.kind, wanted=wanted)
         self.sample_rate = self.device.sample_rate
         self.blocksize = block_of(block, self.sample_rate)
+        self.rate, self.block = self.sample_rate, self.blocksize
         self._channels = self._channels_of(self.device)
         self._opened, self._called, self._ended = False, 0.0, False
         self._measured: float | None = None
 
     def open(self) -> None:
-        """Start the device. Raises NoSound if it is not there, or does not start."""
+        """Start the device. Raises NoSound if it is not there or does not start, Unusable if it does not fit."""
         device = self._found_again() if self._opened else self.device
+        self._adapt(device)
         self._opened = True
         self._called, self._ended = monotonic(), False
         opener = {"input": self._sound.InputStream, "output": self._sound.OutputStream}[self.kind]
         try:
             self._stream = opener(
-                samplerate=self.sample_rate,
-                blocksize=self.blocksize,
+                samplerate=self.rate,
+                blocksize=self.block,
                 device=None if self._wanted is None else device.id,  # None may follow the default device
                 channels=self._channels,
                 dtype="float32",
@@ -57,20 +66,34 @@ class Port(ABC):
         self.device = device
 
     def _found_again(self) -> Device:
-        """Return the device from a new list, in which its id may differ: by its name, or the default one."""
+        """Return the device from a new list, in which its id may differ: by its name, or the default one.
+
+        A headset has a name for each of its profiles; it is found by the text that named it at the start.
+        """
         if self._wanted is None:
-            device = find(self._sound, self.kind)
-        else:
-            known = (self.device.name, self.device.host)
-            found = [d for d in devices(self._sound) if (d.name, d.host) == known and d.channels(self.kind)]
-            if not found:
-                raise NoSound(f"{self.device} is not there")
-            device = next((d for d in found if d.id == self.device.id), found[0])
-        if device.sample_rate != self.sample_rate:
-            raise NoSound(f"{device} came back at {device.sample_rate} Hz, it was {self.sample_rate} Hz: start again")
-        if (now := device.channels(self.kind)) < self._channels:
-            raise NoSound(f"{device} came back with {now} channels, it had {self._channels}: start again")
-        return device
+            return find(self._sound, self.kind)
+        known = (self.device.name, self.device.host)
+        found = [d for d in devices(self._sound) if (d.name, d.host) == known and d.channels(self.kind)]
+        if found:
+            return next((d for d in found if d.id == self.device.id), found[0])
+        if not self._wanted.isdecimal():
+            with suppress(NoSound):
+                return find(self._sound, self.kind, self._wanted)
+        raise NoSound(f"{self.device} is not there")
+
+    def _adapt(self, device: Device) -> None:
+        """Take over the sample rate and the channels of a device that is about to be opened."""
+        channels = self._channels_of(device)
+        if (device.sample_rate, channels) == (self.rate, self._channels):
+            return
+        if device.sample_rate <= 0:
+            raise Unusable(f"{device} reports a sample rate of {device.sample_rate} Hz: name another device")
+        self.rate, self._channels = device.sample_rate, channels
+        self.block = max(1, round(self.blocksize * self.rate / self.sample_rate))
+        self._changed()
+
+    def _changed(self) -> None:  # noqa: B027
+        """Do what a change of `rate`, `block` or channels needs; the stream is closed."""
 
     def _channels_of(self, device: Device) -> int:
         """Return how many of the channels of a device are opened."""

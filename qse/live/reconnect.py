@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from ..errors import QseError
-from .devices import NoDevice, NoSound, refuse_feedback
+from .devices import NoDevice, NoSound, Unusable, refuse_feedback
 from .ports import PATIENCE
 from .protocols import DevicePort, SoundSystem
 from .session import LiveSession
@@ -32,6 +32,7 @@ class Reconnector:
         self.message: str | None = None
         self.losses, self._before, self._since = 0, 0.0, 0.0
         self._waiting: Thread | None = None
+        self._failure: QseError | None = None
         self._begun: float | None = None  # when the present attempt began
 
     @property
@@ -42,8 +43,11 @@ class Reconnector:
     def look(self) -> None:
         """Check the devices; call this several times a second.
 
-        Raises QseError if one vanished, without `reconnect`, or if an attempt to find it again does not end.
+        Raises QseError if one vanished, without `reconnect`, if an attempt to find it again does not end, or if it came
+        back in a way that the session cannot continue with.
         """
+        if self._failure:
+            raise self._failure
         self._session.update()
         begun = self._begun
         if begun is not None and monotonic() - begun > LONGEST:
@@ -89,13 +93,25 @@ class Reconnector:
                     self._sound._terminate()
                 self._sound._initialize()  # the only way to a new list of devices
                 self._open_ports()
+            except Unusable as error:
+                self._fail(error)
+                return
             except (NoSound, self._sound.PortAudioError) as error:
                 if not isinstance(error, NoDevice):
                     self.message = f"gone, still waiting: {error}"
                 self._close_ports()
                 continue
+            except Exception as error:  # or this thread would end and the session wait for ever
+                self._fail(QseError(f"{self.message}, but it cannot be opened ({error!r}): start qse live again"))
+                return
             self._before, self.message, self._begun = self.away, None, None
             return
+
+    def _fail(self, error: QseError) -> None:
+        """Let the next look end the session."""
+        self._begun = None
+        self._failure = error
+        self._close_ports()
 
     def _pause(self) -> bool:
         """Wait RETRY seconds for the next attempt; return whether there is none."""

@@ -109,7 +109,7 @@ class LiveSession:
             received += len(noisy)
             enhanced = self._process(noisy)
             returned += len(enhanced)
-            self.meter.add(len(block), perf_counter() - began)
+            self.meter.add(self.source.samples - self.meter.samples, perf_counter() - began)
             yield enhanced
         rest = self._mixed_down(self.source.rest())
         left = received + len(rest) + self.engine.latency - returned

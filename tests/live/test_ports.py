@@ -59,22 +59,6 @@ def test_port_finds_its_device_under_another_id():
         port.open()
 
 
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        ({"default_samplerate": 8000.0}, "at 8000 Hz, it was 16000 Hz"),
-        ({"max_input_channels": 1}, "with 1 channels, it had 2"),
-    ],
-)
-def test_port_refuses_a_changed_device(change, words):
-    sound = Sound(HEADSET, defaults=(0, 0))
-    port = Microphone(sound, None, None, 0.01)
-    port.open()
-    sound.entries = [{**HEADSET, **change}]
-    with pytest.raises(QseError, match=f"Headset .* came back {words}: start again"):
-        port.open()
-
-
 MIXER = {**HEADSET, "name": "Mixer", "max_input_channels": 4}
 
 

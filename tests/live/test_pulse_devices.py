@@ -171,6 +171,32 @@ def test_live_waits_for_a_named_output_that_vanished(server, live):
     assert process.poll() is None
 
 
+def test_live_goes_on_when_devices_come_back_with_another_rate(server, live):
+    process = live("--input", "desk_mic", "--output", "headset")
+    server.pactl("unload-module", index_of(server, "sink_name=headset"))
+    server.pactl("unload-module", index_of(server, "source_name=desk_mic"))
+    until(lambda: "gone" in server.said, 30)
+    server.pactl("load-module", "module-null-sink", "sink_name=headset", "rate=16000", "channels=1")
+    microphone = ["source_name=desk_mic", "master=desk.monitor", "rate=24000", "channels=2"]
+    server.pactl("load-module", "module-remap-source", *microphone)
+    until(lambda: "came back: 1" in server.said and "(desk_mic)" in server.said, 30)
+    assert process.poll() is None and records_from(server) == ["desk_mic"] and plays_on(server) == ["headset"]
+    assert "float32le 1ch 16000Hz" in server.pactl("list", "sink-inputs").stdout
+    assert "float32le 2ch 24000Hz" in server.pactl("list", "source-outputs").stdout
+
+
+def test_live_ends_with_a_status_when_it_cannot_continue(server, live):
+    """Let a microphone come back without the channel that was named, so that a service starts again and says why."""
+    source = ["load-module", "module-null-sink", "sink_name=mixer", "rate=48000"]
+    server.pactl(*source, "channels=2")
+    process = live("--input", "mixer.monitor", "--output", "headset", "--channel", "2")
+    server.pactl("unload-module", index_of(server, "sink_name=mixer"))
+    until(lambda: "gone" in server.said, 30)
+    server.pactl(*source, "channels=1")
+    assert process.wait(30) == 2
+    assert "has no channel 2: leave --channel out" in server.said
+
+
 def test_live_stays_where_a_user_moves_it(server, live):
     live("--output", "headset")
     [stream] = [row.split("\t")[0] for row in server.pactl("list", "short", "sink-inputs").stdout.splitlines()]
