@@ -128,7 +128,12 @@ def _still_true(name: bytes, body: bytes, copied: Copied) -> bytes:
 
 
 def _append(file: IO[bytes], written: Container, after: bytes) -> None:
-    """Write chunks at the end of the file, behind the padding that the last chunk needs."""
+    """Write chunks at the end of the file, behind the padding that the last chunk needs.
+
+    The samples of W64, which are the last chunk, stay without: libsndfile takes padding for samples.
+    """
+    if written.dialect is W64:
+        return
     end = file.seek(0, 2)
     file.write(bytes(-end % written.dialect.padding) + after)
 

@@ -78,8 +78,9 @@ class Container:
     def body(self, chunk: Chunk) -> bytes:
         """Return the bytes of a chunk; fewer where the file ends early."""
         with self.path.open("rb") as file:
+            there = max(0, file.seek(0, 2) - chunk.at)
             file.seek(chunk.at)
-            return file.read(min(chunk.size, MOST_BYTES))
+            return file.read(min(chunk.size, there, MOST_BYTES))  # memory for all of it is taken at once
 
 
 def dialect_of(head: bytes) -> Dialect | None:

@@ -18,7 +18,7 @@ from .chunks import read_container
 from .content import kind_of
 from .formats import Layout
 from .probe import SURE, Media, Track, probe
-from .reader import BLOCK, SALVAGE, check_file, checked
+from .reader import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
 
 HARMLESS = (b"Header missing", b"Error while decoding stream")  # printed at a tag between joined MP3 files
 SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}  # by codec; others by the bits of a sample
@@ -67,6 +67,9 @@ class FfmpegSource:
             if not reason or b"matches no streams" in printed:
                 raise QseError(f"{self.name} has no sound track: name another file") from None
             raise QseError(f"{self.name} is not an audio file that ffmpeg reads: {reason}") from None
+        if rate < LOWEST_RATE:
+            self._close()
+            raise QseError(f"{self.name} claims {rate} samples per second: export it again")
         found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
         self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
 

@@ -78,8 +78,9 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
 
 def frame_names(path: Path) -> list[str]:
     """Return names for the tags of an MP3 file: cover, chapters, or the identifier of the frame."""
-    names = []
-    for frame in _frames(read_tags(path).front):
+    tags = read_tags(path)
+    names = ["tags at the end"] if tags.back else []
+    for frame in _frames(tags.front):
         name = frame[: _name_bytes(frame)]
         named = {b"CHAP": "chapters", b"CTOC": "chapters"}.get(name, name.decode("latin-1"))
         names.append("cover" if name in COVERS else named)

@@ -47,6 +47,8 @@ FRAMES_WITHOUT_TAG = ("GEOB", "POPM", "PCNT", "SYLT", "UFID", "ETCO", "MCDI", "S
 
 def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
     """Give `part`, a file with this layout, what its format can hold of the metadata of `source`. Raises OSError."""
+    if _has_none(source):
+        return Copied()
     media = probe(source)
     program = shutil.which("ffmpeg")
     if media is None or program is None or needs_strings(layout):
@@ -64,6 +66,13 @@ def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
             return _by_strings(source, part, media)
         _take(mapped, part, layout, media)
         return Copied(lost_names(source, media, probe(mapped)), dropped)
+
+
+def _has_none(source: Path) -> bool:
+    """Return whether a file certainly has no metadata, which is cheaper to find out than what ffprobe says."""
+    if family_of(source) not in MUXERS:
+        return False
+    return all(name.lower() in TECHNICAL for name in mapped_names(source))
 
 
 def needs_strings(layout: Layout) -> bool:

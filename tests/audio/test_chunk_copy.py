@@ -93,6 +93,13 @@ def test_long_formats_keep_chunks(here, command, suffix, form):
     np.testing.assert_array_equal(soundfile.read(f"c.{suffix}")[0], soundfile.read("a.wav")[0])
 
 
+@pytest.mark.parametrize("samples", [153, 154, 155, 156])
+def test_w64_has_no_padding_behind_its_samples(here, command, samples):
+    soundfile.write(here / "a.w64", sound()[:samples], 16000, format="W64")
+    assert command("denoise", "a.w64")[0] == 0
+    assert soundfile.info("a-enhanced.w64").frames == soundfile.info("a.w64").frames == samples
+
+
 @pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
 def test_w64_ends_where_its_samples_end(here, command, subtype):
     """libsndfile takes a chunk behind them for samples."""

@@ -121,3 +121,14 @@ def test_text_is_no_sound_for_ffmpeg_either(here):
         (here / name).write_text("these are words, not sound\n" * 50)
         with pytest.raises(QseError, match=name):
             open_audio(here / name)
+
+
+@needs_ffmpeg
+def test_a_damaged_sample_rate_is_refused_for_ffmpeg_too(here):
+    """libsndfile does not open this file, ffmpeg does: it would be resampled from 1 Hz."""
+    make(here / "a.sph", sound(), "PCM_16")
+    data = (here / "a.sph").read_bytes()
+    at = data.index(b"sample_rate -i 16000")
+    (here / "a.sph").write_bytes(data[:at] + b"sample_rate -i 1\0\0\0\0" + data[at + 20 :])
+    with pytest.raises(QseError, match=r"a\.sph (claims 1 samples per second|is not an audio file)"):
+        open_audio(here / "a.sph")

@@ -17,7 +17,8 @@ needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs 
 
 
 def run(*arguments) -> bytes:
-    return subprocess.run(["ffmpeg", "-v", "error", *map(str, arguments)], check=True, capture_output=True).stdout
+    line = ["ffmpeg", "-v", "error", *map(str, arguments)]  # which would take what is on standard input for keys
+    return subprocess.run(line, check=True, stdin=subprocess.DEVNULL, capture_output=True).stdout
 
 
 @pytest.fixture
