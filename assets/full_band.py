@@ -31,7 +31,9 @@ SNR = 8.0  # dB
 
 def band(noise: np.ndarray, low: float, high: float, order: int = 2) -> np.ndarray:
     """Return (samples,) band-limited to `low` to `high` Hz."""
-    return signal.sosfilt(signal.butter(order, (low, high), "bandpass", fs=RATE, output="sos"), noise)
+    return signal.sosfilt(
+        signal.butter(order, (low, high), "bandpass", fs=RATE, output="sos"), noise
+    )
 
 
 def envelope(audio: np.ndarray, seconds: float = 0.008) -> np.ndarray:
@@ -70,7 +72,12 @@ def noise(samples: int, rng: np.random.Generator) -> np.ndarray:
     time = np.arange(samples) / RATE
     fan = signal.lfilter([1], [1, -0.97], rng.standard_normal(samples))
     hum = sum(np.sin(2 * np.pi * 50 * k * time) / k for k in range(1, 13))
-    sources = ((fan, 0.0), (rng.standard_normal(samples), -9.0), (hum, -6.0), (clatter(samples, rng), -9.0))
+    sources = (
+        (fan, 0.0),
+        (rng.standard_normal(samples), -9.0),
+        (hum, -6.0),
+        (clatter(samples, rng), -9.0),
+    )
     return sum(source / source.std() * 10 ** (level / 20) for source, level in sources)
 
 

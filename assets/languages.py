@@ -45,7 +45,14 @@ def main(folder: Path) -> None:
             place = folder / language / voice
             place.mkdir(parents=True, exist_ok=True)
             for number, text in enumerate(sentences):
-                line = ["espeak-ng", "-v", f"{language}+{voice}", "-w", str(place / f"{number}.wav"), text]
+                line = [
+                    "espeak-ng",
+                    "-v",
+                    f"{language}+{voice}",
+                    "-w",
+                    str(place / f"{number}.wav"),
+                    text,
+                ]
                 subprocess.run(line, check=True)
 
 

@@ -26,9 +26,15 @@ TEXT = (
     "The train to the harbour leaves at half past nine."
 )
 BEHIND = (
-    "Two coffees and a glass of water, please. We could take the other road, along the river, before the rain begins."
+    "Two coffees and a glass of water, please. "
+    "We could take the other road, along the river, before the rain begins."
 )
-BABBLE = ("rms", "awb", "kal16", "kal")  # four voices at once, each starting at another position of the text
+BABBLE = (
+    "rms",
+    "awb",
+    "kal16",
+    "kal",
+)  # four voices at once, each starting at another position of the text
 
 
 def synthesise(text: str, voice: str) -> np.ndarray:
@@ -44,12 +50,29 @@ def main() -> None:
     torch.manual_seed(0)
     speech = torch.from_numpy(synthesise(TEXT, "slt"))[None]
     samples = speech.shape[1]
-    behind = [np.roll(np.resize(synthesise(BEHIND, voice), samples), 20000 * n) for n, voice in enumerate(BABBLE)]
+    behind = [
+        np.roll(np.resize(synthesise(BEHIND, voice), samples), 20000 * n)
+        for n, voice in enumerate(BABBLE)
+    ]
     sources = [
         (torch.from_numpy(np.sum(behind, 0, dtype=np.float32))[None], -6.0),
         (coloured(torch.randn(1, samples), torch.tensor([-4.0])), 0.0),
-        (hum(torch.tensor([50.0]), 1 / torch.arange(1.0, 13.0)[None], torch.zeros(1, 12), samples, RATE), -12.0),
-        (clicks(torch.randint(samples, (1, 12)), torch.ones(1, 12), torch.randn(1, 12, 128), samples), -12.0),
+        (
+            hum(
+                torch.tensor([50.0]),
+                1 / torch.arange(1.0, 13.0)[None],
+                torch.zeros(1, 12),
+                samples,
+                RATE,
+            ),
+            -12.0,
+        ),
+        (
+            clicks(
+                torch.randint(samples, (1, 12)), torch.ones(1, 12), torch.randn(1, 12, 128), samples
+            ),
+            -12.0,
+        ),
     ]
     noise = sum(at_level(source, decibels(torch.tensor([level]))) for source, level in sources)
     noise = at_snr(noise, speech, torch.tensor([4.0]))

@@ -21,20 +21,29 @@ TIME = np.arange(SECONDS * RATE) / RATE
 
 def vowel(pitch: float) -> np.ndarray:
     phase = np.cumsum(pitch * (1 + 0.02 * np.sin(2 * np.pi * 5.5 * TIME))) / RATE
-    harmonics = [np.sin(2 * np.pi * k * phase) * _loudness(k * pitch) / k for k in range(1, int(7500 / pitch))]
+    harmonics = [
+        np.sin(2 * np.pi * k * phase) * _loudness(k * pitch) / k
+        for k in range(1, int(7500 / pitch))
+    ]
     return np.sum(harmonics, axis=0)
 
 
 def _loudness(frequency: float) -> float:
-    return float(np.prod([f**2 / abs(f**2 - frequency**2 + 1j * width * frequency) for f, width in FORMANTS]))
+    return float(
+        np.prod([f**2 / abs(f**2 - frequency**2 + 1j * width * frequency) for f, width in FORMANTS])
+    )
 
 
 SOUNDS = {
     **{f"vowel, {pitch} Hz": vowel(pitch) for pitch in (120, 200, 300, 350, 400, 450, 500)},
     "tone, 1000 Hz": np.sin(2 * np.pi * 1000 * TIME),
     "dial tone, 425 Hz": np.sin(2 * np.pi * 425 * TIME),
-    "alarm, 800 and 1000 Hz": np.sin(2 * np.pi * np.cumsum(np.where(TIME % 0.5 < 0.25, 800, 1000)) / RATE),
-    "siren, 500 to 1500 Hz": np.sin(2 * np.pi * np.cumsum(1000 + 500 * np.sin(2 * np.pi * 0.4 * TIME)) / RATE),
+    "alarm, 800 and 1000 Hz": np.sin(
+        2 * np.pi * np.cumsum(np.where(TIME % 0.5 < 0.25, 800, 1000)) / RATE
+    ),
+    "siren, 500 to 1500 Hz": np.sin(
+        2 * np.pi * np.cumsum(1000 + 500 * np.sin(2 * np.pi * 0.4 * TIME)) / RATE
+    ),
 }
 
 
@@ -47,7 +56,10 @@ def main(models: list[str]) -> None:
         for name, sound in SOUNDS.items():
             sound = fade * sound * 10 ** (LEVEL / 20) / np.sqrt(np.mean(sound**2))
             sound = np.pad(sound, RATE // 2)
-            gains = [_gains(sound, qse.denoise(sound + noise, RATE, engine)) for noise in (0 * white, white)]
+            gains = [
+                _gains(sound, qse.denoise(sound + noise, RATE, engine))
+                for noise in (0 * white, white)
+            ]
             print(f"| {model} | {name} | {gains[0]} | {gains[1]} |")
     print("\n| model | noise | level |\n|---|---|---|")
     for model, engine in engines.items():
@@ -63,12 +75,18 @@ def noises() -> dict[str, np.ndarray]:
     spectrum = np.fft.rfft(other)
     pink = np.fft.irfft(spectrum / np.sqrt(np.maximum(np.arange(len(spectrum)), 1)), len(other))
     alone = {"white noise at -50 dBFS": white, "pink noise at -50 dBFS": pink}
-    return {name: 10 ** (-50 / 20) * noise / np.sqrt(np.mean(noise**2)) for name, noise in alone.items()}
+    return {
+        name: 10 ** (-50 / 20) * noise / np.sqrt(np.mean(noise**2)) for name, noise in alone.items()
+    }
 
 
 def _gains(before: np.ndarray, after: np.ndarray) -> str:
-    first, last = (slice(RATE // 2 + RATE * k, RATE // 2 + RATE * (k + 1)) for k in (0, SECONDS - 1))
-    levels = (10 * np.log10(np.mean(after[s] ** 2) / np.mean(before[s] ** 2)) for s in (first, last))
+    first, last = (
+        slice(RATE // 2 + RATE * k, RATE // 2 + RATE * (k + 1)) for k in (0, SECONDS - 1)
+    )
+    levels = (
+        10 * np.log10(np.mean(after[s] ** 2) / np.mean(before[s] ** 2)) for s in (first, last)
+    )
     return ", ".join(f"{level:z.1f}" for level in levels)
 
 

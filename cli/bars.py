@@ -8,9 +8,20 @@ from contextlib import contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function of (description, number done, total) that shows a bar on standard error, one bar at a time."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     bar, tasks = Progress(*columns, console=Console(stderr=True)), {}
 
     def advance(what: str, done: int, total: int) -> None:

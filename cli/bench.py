@@ -16,14 +16,18 @@ WIDE = 200  # characters, more than any table needs
 
 
 def bench(
-    topic: Annotated[str, typer.Argument(help="stream, graphs, precision, attention, layers, offline or train.")],
+    topic: Annotated[
+        str, typer.Argument(help="stream, graphs, precision, attention, layers, offline or train.")
+    ],
     models: Annotated[
         list[str] | None,
         typer.Argument(metavar="MODEL...", help="Models or recipes; for train, offline: networks."),
     ] = None,
     seconds: Annotated[float, typer.Option(help="Measuring time of every row in seconds.")] = 3.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads of one computation.")] = 1,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the numbers to this file as well.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the numbers to this file as well.")
+    ] = None,
 ) -> None:
     """Measure the speed of streaming, attention, quaternion layers, offline networks or training."""
     from qse.bench import Request, topics

@@ -21,27 +21,42 @@ if TYPE_CHECKING:
 
 def clean(
     manifest: Annotated[
-        Path, typer.Argument(metavar="MANIFEST", help="NeMo manifest: JSON Lines with audio_filepath.")
+        Path,
+        typer.Argument(metavar="MANIFEST", help="NeMo manifest: JSON Lines with audio_filepath."),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the enhanced files.")],
-    out: Annotated[Path, typer.Option("--manifest", metavar="OUT", help="Manifest of the enhanced files to write.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the enhanced files.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--manifest", metavar="OUT", help="Manifest of the enhanced files to write."),
+    ],
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Only part I of N; all may run at the same time.")
+        str | None,
+        typer.Option(metavar="I/N", help="Only part I of N; all may run at the same time."),
     ] = None,
     root: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder whose tree is repeated in -o. [default: that of MANIFEST]"),
+        typer.Option(
+            metavar="DIR", help="Folder whose tree is repeated in -o. [default: that of MANIFEST]"
+        ),
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", metavar="SUFFIX", help="Write wav, flac, ... [default: as the source]")
+        str | None,
+        typer.Option(
+            "--format", metavar="SUFFIX", help="Write wav, flac, ... [default: as the source]"
+        ),
     ] = None,
     model: Model = "studio-base",
     band: Band = None,
     strength: Strength = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]"),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files in DIR at the first run.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files in DIR at the first run.")
+    ] = False,
 ) -> None:
     """Enhance all recordings of a manifest; a second run continues where the first one ended.
 
@@ -65,7 +80,9 @@ def clean(
     if not path.exists() and not overwrite:
         check_free(chosen)
     models = BandModels(model, band, flush_to_zero=True)
-    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1  # an offline model takes gigabytes per file
+    at_once = (
+        (threads or cores()) if models.at(WIDE_BAND).streams else 1
+    )  # an offline model takes gigabytes per file
     with Journal(path, Settings.of(models, strength, format_)) as journal:
         _run(chosen, models, journal, at_once)
 
@@ -91,16 +108,27 @@ def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", th
                 print(f"qse: {outcome.error}", file=sys.stderr)
             if sys.stderr.isatty():
                 advance("recordings", len(outcomes), len(left))
-    print(_summary(journal, outcomes, len(chosen) - len(left), perf_counter() - begin, threads), file=sys.stderr)
+    print(
+        _summary(journal, outcomes, len(chosen) - len(left), perf_counter() - begin, threads),
+        file=sys.stderr,
+    )
     if signals:
-        print(f"qse: interrupted, {len(left) - len(outcomes)} recordings left: run it again", file=sys.stderr)
+        print(
+            f"qse: interrupted, {len(left) - len(outcomes)} recordings left: run it again",
+            file=sys.stderr,
+        )
         raise typer.Exit(128 + signals[0])
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(1)
 
 
-def _summary(journal: "Journal", outcomes: "list[Outcome]", before: int, spent: float, threads: int) -> str:
-    audio, failed = sum(outcome.seconds for outcome in outcomes), sum(bool(outcome.error) for outcome in outcomes)
+def _summary(
+    journal: "Journal", outcomes: "list[Outcome]", before: int, spent: float, threads: int
+) -> str:
+    audio, failed = (
+        sum(outcome.seconds for outcome in outcomes),
+        sum(bool(outcome.error) for outcome in outcomes),
+    )
     said = f"{journal.path}: {len(outcomes) - failed} enhanced, {failed} failed, {before} finished before"
     if audio:
         said += f"; {audio / 3600:.2f} h of audio in {spent:.0f} s: {audio / spent / threads:.1f} h per hour and thread"

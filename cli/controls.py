@@ -26,7 +26,13 @@ class Controls:
 
     def press(self, keys: str) -> None:
         """Handle keys, one after another; keys other than those of HELP, and the space bar for b, do nothing."""
-        actions = {"+": self._stronger, "=": self._stronger, "-": self._weaker, "m": self._mute, "b": self._bypass}
+        actions = {
+            "+": self._stronger,
+            "=": self._stronger,
+            "-": self._weaker,
+            "m": self._mute,
+            "b": self._bypass,
+        }
         actions |= {" ": self._bypass, "r": self._record, "q": self._session.stop}
         for key in keys.lower():
             if key in actions:
@@ -61,5 +67,8 @@ class Controls:
 
 def _free(now: datetime) -> Path:
     """Return a path in the current folder, named by the time, at which there is no file."""
-    names = (f"qse-{now:%Y%m%d-%H%M%S}{ending}.wav" for ending in chain([""], map("-{}".format, count(2))))
+    names = (
+        f"qse-{now:%Y%m%d-%H%M%S}{ending}.wav"
+        for ending in chain([""], map("-{}".format, count(2)))
+    )
     return next(path for path in map(Path, names) if not path.exists())

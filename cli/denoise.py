@@ -21,33 +21,47 @@ if TYPE_CHECKING:
 
 
 def denoise(
-    inputs: Annotated[list[str], typer.Argument(metavar="IN", help="Files, folders or patterns; - is stdin.")],
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="IN", help="Files, folders or patterns; - is stdin.")
+    ],
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="PATH", help="Output file or folder; - is stdout.")
+        str | None,
+        typer.Option("-o", "--output", metavar="PATH", help="Output file or folder; - is stdout."),
     ] = None,
     model: Model = "studio-base",
     band: Band = None,
     strength: Strength = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]"),
     ] = None,
     overwrite: Overwrite = False,
     skip_existing: Annotated[
         bool, typer.Option("--skip-existing", help="Leave out files whose output exists.")
     ] = False,
     salvage: Annotated[
-        bool, typer.Option("--salvage", help="Read damaged files as far as they go, with a warning.")
+        bool,
+        typer.Option("--salvage", help="Read damaged files as far as they go, with a warning."),
     ] = False,
     track: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Enhance only this sound track. [default: all]")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Enhance only this sound track. [default: all]"),
     ] = None,
     bit_rate: Annotated[
         float | None,
-        typer.Option(min=6, max=1000, metavar="KBIT", help="kbit/s of lossy outputs. [default: as the input]"),
+        typer.Option(
+            min=6, max=1000, metavar="KBIT", help="kbit/s of lossy outputs. [default: as the input]"
+        ),
     ] = None,
-    keep_times: Annotated[bool, typer.Option("--keep-times", help="Give outputs the file times of inputs.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per file to stdout.")] = False,
+    keep_times: Annotated[
+        bool, typer.Option("--keep-times", help="Give outputs the file times of inputs.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per file to stdout.")
+    ] = False,
 ) -> None:
     """Remove noise from audio files and from the sound of videos.
 
@@ -69,20 +83,30 @@ def denoise(
     if json and piped and output not in (None, os.devnull):
         raise UsageError("--json writes to standard output: name an output file with -o")
     models = BandModels(model, band, flush_to_zero=True)
-    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1  # an offline model takes gigabytes per file
+    at_once = (
+        (threads or cores()) if models.at(WIDE_BAND).streams else 1
+    )  # an offline model takes gigabytes per file
     with scratch_folder(wanted=piped) as scratch:
-        jobs, errors = ([pipe_job(inputs, output, scratch, overwrite)], []) if scratch else plan(inputs, output)
+        jobs, errors = (
+            ([pipe_job(inputs, output, scratch, overwrite)], [])
+            if scratch
+            else plan(inputs, output)
+        )
         report = Report(quiet, json, lambda result: deliver(result, output, scratch))
         report.refused(errors)
         if not scratch and not overwrite:
             jobs = report.without_existing(jobs, skip_existing)
-        options = Options(strength, overwrite, salvage, bit_rate=bit_rate, keep_times=keep_times, track=track)
+        options = Options(
+            strength, overwrite, salvage, bit_rate=bit_rate, keep_times=keep_times, track=track
+        )
         _run(jobs, models, options, at_once, report)
     if report.failed:
         raise typer.Exit(1)
 
 
-def _run(jobs: "list[Job]", models: "BandModels", options: "Options", at_once: int, report: Report) -> None:
+def _run(
+    jobs: "list[Job]", models: "BandModels", options: "Options", at_once: int, report: Report
+) -> None:
     """Run the jobs and report each; a stop signal abandons the unfinished ones and sets the exit status."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.runtime.batch import run
@@ -93,7 +117,9 @@ def _run(jobs: "list[Job]", models: "BandModels", options: "Options", at_once: i
         os._exit(128 + number)  # a regular exit would abort while threads run the model
 
     begin = perf_counter()
-    decoder_prints = any(job.source.suffix.lower() == ".mp3" for job in jobs)  # to standard error, without a file name
+    decoder_prints = any(
+        job.source.suffix.lower() == ".mp3" for job in jobs
+    )  # to standard error, without a file name
     silenced = libraries_silenced() if decoder_prints else nullcontext()
     with collected(give_up) as signals, silenced, report.progress(jobs) as progress:
         report.all(run(jobs, models.at, options, at_once, progress, lambda: bool(signals)))

@@ -45,9 +45,15 @@ class Report:
         else:
             self.failed = True
             cure = "--overwrite replaces them, --skip-existing leaves these files out"
-            say(f"qse: {len(existing)} outputs exist already, the first is {existing[0].target}: {cure}")
+            say(
+                f"qse: {len(existing)} outputs exist already, the first is {existing[0].target}: {cure}"
+            )
         for job in existing:
-            self._object(status="skipped" if skip else "failed", **_paths(job), error=None if skip else "output exists")
+            self._object(
+                status="skipped" if skip else "failed",
+                **_paths(job),
+                error=None if skip else "output exists",
+            )
         left_out = set(existing)
         return [job for job in jobs if job not in left_out]
 
@@ -141,4 +147,6 @@ def _bandwidth(outcome: "Outcome") -> str | None:
     if outcome.sample_rate / 2 <= outcome.bandwidth:
         return None
     band = f"{outcome.bandwidth / 1000:g} kHz bandwidth"
-    return f"output is limited to {band}: {outcome.job} has a sample rate of {outcome.sample_rate} Hz"
+    return (
+        f"output is limited to {band}: {outcome.job} has a sample rate of {outcome.sample_rate} Hz"
+    )

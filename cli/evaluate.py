@@ -26,31 +26,55 @@ def evaluate(
         ),
     ],
     noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None,
-    clean: Annotated[Path | None, typer.Option(metavar="DIR", help="Clean files of the same names.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Test set of a corpus, not --noisy: voicebank or dns3.")] = None,
+    clean: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Clean files of the same names.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Test set of a corpus, not --noisy: voicebank or dns3.")
+    ] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of that corpus.")] = None,
-    metrics: Annotated[str, typer.Option(help="Comma-separated names; all: those that the data allow.")] = "all",
+    metrics: Annotated[
+        str, typer.Option(help="Comma-separated names; all: those that the data allow.")
+    ] = "all",
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the results; else runs/evaluate/MODEL.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for the results; else runs/evaluate/MODEL."),
     ] = None,
     sample_rate: Annotated[
         int | None,
-        typer.Option(min=16000, metavar="HZ", help="Rate of reading and of SI-SDR; else that of the files, or 16000."),
+        typer.Option(
+            min=16000,
+            metavar="HZ",
+            help="Rate of reading and of SI-SDR; else that of the files, or 16000.",
+        ),
     ] = None,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Draw histograms and spectrograms, also of the worst utterances.")
+        bool,
+        typer.Option(
+            "--plot", help="Draw histograms and spectrograms, also of the worst utterances."
+        ),
     ] = False,
     groups: Annotated[
-        Path | None, typer.Option(metavar="TSV", help="Tab-separated table: utterance, then columns to group by.")
+        Path | None,
+        typer.Option(
+            metavar="TSV", help="Tab-separated table: utterance, then columns to group by."
+        ),
     ] = None,
     by: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column of that table; may be given several times.")
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column of that table; may be given several times."),
     ] = None,
     lead_in: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Number of recordings that the model processes before each one."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of recordings that the model processes before each one.",
+        ),
     ] = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
+    ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
 ) -> None:
     """Score a model against clean references, or with DNSMOS if there are none.
@@ -100,7 +124,9 @@ def _evaluate(
         pairs = source.pairs(progress)
         of_columns = read_groups(table, columns, pairs) if table else {}
         advance = partial(progress, system.name)
-        result = evaluate(system, pairs, out, settings=source.settings(), progress=advance, **options)
+        result = evaluate(
+            system, pairs, out, settings=source.settings(), progress=advance, **options
+        )
         text = result.write(of_columns)
         if plot:
             result.plot()
@@ -134,7 +160,9 @@ class _Source:
 
         if self.dataset is None:
             if self.noisy is None or self.data:
-                raise UsageError("give the test data: --noisy DIR with or without --clean DIR, or --dataset and --data")
+                raise UsageError(
+                    "give the test data: --noisy DIR with or without --clean DIR, or --dataset and --data"
+                )
             return pair_folders(self.noisy, self.clean)
         if self.noisy or self.clean:
             raise UsageError(f"--dataset {self.dataset} takes no --noisy and no --clean")
@@ -144,5 +172,10 @@ class _Source:
 
     def settings(self) -> dict[str, str]:
         """Return the options that are set, as text."""
-        folders = {"noisy": self.noisy, "clean": self.clean, "dataset": self.dataset, "data": self.data}
+        folders = {
+            "noisy": self.noisy,
+            "clean": self.clean,
+            "dataset": self.dataset,
+            "data": self.data,
+        }
         return {key: str(value) for key, value in folders.items() if value}

@@ -14,20 +14,34 @@ def export(
     licence: Annotated[str, typer.Option(help="Licence of the weights.")] = "Apache-2.0",
     others: Annotated[
         list[Path] | None,
-        typer.Option("--mean-with", help="Another run from the same first weights: export the mean; may be repeated."),
+        typer.Option(
+            "--mean-with",
+            help="Another run from the same first weights: export the mean; may be repeated.",
+        ),
     ] = None,
-    valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")] = None,
+    valid: Annotated[
+        Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")
+    ] = None,
     look_ahead: Annotated[
-        int | None, typer.Option(min=0, metavar="FRAMES", help="Look less far ahead than the run; 0: not at all.")
+        int | None,
+        typer.Option(
+            min=0, metavar="FRAMES", help="Look less far ahead than the run; 0: not at all."
+        ),
     ] = None,
-    hops: Annotated[int, typer.Option(min=1, metavar="N", help="Hops of the network per step of the graph.")] = 1,
+    hops: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Hops of the network per step of the graph.")
+    ] = 1,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
     from qse.export.card import CardOptions
     from qse.export.release import release
     from qse.networks.weights import weights_step
 
-    costs = release(run, folder, CardOptions(data, faults, licence), others or (), valid, look_ahead, hops)
+    costs = release(
+        run, folder, CardOptions(data, faults, licence), others or (), valid, look_ahead, hops
+    )
     for sample_rate, cost in costs.items():
         size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
-        typer.echo(f"{folder}: step {weights_step(run)}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}")
+        typer.echo(
+            f"{folder}: step {weights_step(run)}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}"
+        )

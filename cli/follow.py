@@ -22,7 +22,11 @@ TICK = 0.1
 
 
 def follow(
-    session: "LiveSession", worker: "Worker", reconnector: "Reconnector", controls: Controls, plain: bool = False
+    session: "LiveSession",
+    worker: "Worker",
+    reconnector: "Reconnector",
+    controls: Controls,
+    plain: bool = False,
 ) -> None:
     """Start `session` and `worker`, show their state and obey keys until they end or Ctrl-C comes; let them finish.
 

@@ -9,7 +9,10 @@ from qse.errors import QseError, UsageError
 
 def info(
     topic: Annotated[
-        str, typer.Argument(metavar="TOPIC", help="zoo: trained models; models, language: networks of the papers.")
+        str,
+        typer.Argument(
+            metavar="TOPIC", help="zoo: trained models; models, language: networks of the papers."
+        ),
     ] = "zoo",
 ) -> None:
     """List the installed models, or the papers' networks.
@@ -29,7 +32,9 @@ def _zoo() -> None:
     from qse.runtime.bands import FULL_BAND
     from qse.runtime.zoo import available, load
 
-    table = Table("model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None)
+    table = Table(
+        "model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None
+    )
     damaged = []
     for name in available():
         try:
@@ -44,7 +49,8 @@ def _zoo() -> None:
         table.add_row(
             name,
             model.version,
-            ", ".join(f"{rate / 1000:g}" for rate in sorted({model.sample_rate, full.sample_rate})) + " kHz",
+            ", ".join(f"{rate / 1000:g}" for rate in sorted({model.sample_rate, full.sample_rate}))
+            + " kHz",
             latency,
             full.metadata.get("params", ""),
             f"{sum(path.stat().st_size for path in {model.path, full.path}) / 1024:.0f} KiB",
@@ -84,7 +90,14 @@ def _language() -> None:
 
     table = Table("arm", "layers", "algebra", "d", "params", "paper", box=None)
     for arm, config in ARMS.items():
-        table.add_row(arm, config.pattern, config.algebra, str(config.dim), f"{count(arm):,}", f"{TABLE_4[arm]:,}")
+        table.add_row(
+            arm,
+            config.pattern,
+            config.algebra,
+            str(config.dim),
+            f"{count(arm):,}",
+            f"{TABLE_4[arm]:,}",
+        )
     Console().print(table)
     typer.echo("A: attention, M: state space; the paper is Q-Jamba, Table 4.")
 

@@ -27,51 +27,86 @@ if TYPE_CHECKING:
     from qse.live.worker import Worker
 
 Virtual = Annotated[
-    bool, typer.Option("--virtual", help="Create a virtual microphone for other programs while this runs (Linux).")
+    bool,
+    typer.Option(
+        "--virtual", help="Create a virtual microphone for other programs while this runs (Linux)."
+    ),
 ]
 RemoveVirtual = Annotated[
-    bool, typer.Option("--remove-virtual", help="Remove the virtual microphone that a crashed run left, and exit.")
+    bool,
+    typer.Option(
+        "--remove-virtual", help="Remove the virtual microphone that a crashed run left, and exit."
+    ),
 ]
 PortAudio = Annotated[
-    bool, typer.Option("--portaudio", help="Use PortAudio (ALSA, JACK) although a sound server runs (Linux).")
+    bool,
+    typer.Option(
+        "--portaudio", help="Use PortAudio (ALSA, JACK) although a sound server runs (Linux)."
+    ),
 ]
-Monitor = Annotated[bool | None, typer.Option(help="Also play on the default output; --no-monitor never does.")]
+Monitor = Annotated[
+    bool | None, typer.Option(help="Also play on the default output; --no-monitor never does.")
+]
 Channel = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Hear only channel N of the microphone. [default: mix 1 and 2]")
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Hear only channel N of the microphone. [default: mix 1 and 2]"
+    ),
 ]
 Blocksize = Annotated[
     int | None,
-    typer.Option(min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"),
+    typer.Option(
+        min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"
+    ),
 ]
 Buffer = Annotated[
-    float, typer.Option(min=1, max=500, metavar="MS", help="Output buffer: larger = fewer dropouts, more latency.")
+    float,
+    typer.Option(
+        min=1, max=500, metavar="MS", help="Output buffer: larger = fewer dropouts, more latency."
+    ),
 ]
 
 
 def live(
     context: typer.Context,
-    input: Annotated[str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")] = None,
+    input: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")
+    ] = None,
     channel: Channel = None,
-    output: Annotated[str | None, typer.Option(metavar="DEVICE", help="Output: id or part of its name.")] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="Output: id or part of its name.")
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the devices and exit.")] = False,
     virtual: Virtual = False,
     remove_virtual: RemoveVirtual = False,
     portaudio: PortAudio = False,
-    from_: Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a file, not a microphone.")] = None,
-    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file instead of playing.")] = None,
-    fast: Annotated[bool, typer.Option("--as-fast-as-possible", help="File to file, not in real time.")] = False,
+    from_: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="Read a file, not a microphone.")
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write a file instead of playing.")
+    ] = None,
+    fast: Annotated[
+        bool, typer.Option("--as-fast-as-possible", help="File to file, not in real time.")
+    ] = False,
     model: Model = "live-base",
     band: Band = None,
     strength: Strength = None,
     bypass: Annotated[bool, typer.Option("--bypass", help="Begin with the noisy signal.")] = False,
     monitor: Monitor = None,
-    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Record noisy (left), enhanced (right).")] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Record noisy (left), enhanced (right).")
+    ] = None,
     overwrite: Overwrite = False,
     blocksize: Blocksize = None,
     buffer: Buffer = 20.0,
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of the model.")] = 1,
-    reconnect: Annotated[bool, typer.Option(help="Wait for a device that vanishes, and open it again.")] = True,
-    plain: Annotated[bool, typer.Option("--plain", help="Print one line a second instead of a screen.")] = False,
+    reconnect: Annotated[
+        bool, typer.Option(help="Wait for a device that vanishes, and open it again.")
+    ] = True,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Print one line a second instead of a screen.")
+    ] = False,
 ) -> None:
     """Remove noise from a live microphone signal, until Ctrl-C.
 
@@ -108,7 +143,9 @@ def live(
     _run(session, worker, reconnector, threads, plain, paced=not fast)
 
 
-def _recorder(session: "LiveSession", path: Path, overwrite: bool = False, paced: bool = True) -> "Recorder":
+def _recorder(
+    session: "LiveSession", path: Path, overwrite: bool = False, paced: bool = True
+) -> "Recorder":
     from qse.live.recorder import Recorder
 
     return Recorder(path, session.engine.sample_rate, 2 * session.channels, overwrite, paced)
@@ -116,18 +153,29 @@ def _recorder(session: "LiveSession", path: Path, overwrite: bool = False, paced
 
 def _check(input: str | int | None, from_: Path | None, fast: bool, plays: bool) -> None:
     if from_ is not None and input is not None:
-        raise UsageError("--from takes the place of --input and --channel, which are a microphone's: name one of them")
+        raise UsageError(
+            "--from takes the place of --input and --channel, which are a microphone's: name one of them"
+        )
     if fast and (from_ is None or plays):
-        raise UsageError("--as-fast-as-possible works with --from FILE --to FILE only: a device has its own pace")
+        raise UsageError(
+            "--as-fast-as-possible works with --from FILE --to FILE only: a device has its own pace"
+        )
 
 
 def _check_recording(record: Path | None, from_: Path | None, to: Path | None) -> None:
-    if record is not None and realpath(record) in [realpath(path) for path in (from_, to) if path is not None]:
+    if record is not None and realpath(record) in [
+        realpath(path) for path in (from_, to) if path is not None
+    ]:
         raise UsageError(f"--record {record} is the file of --from or --to: name another recording")
 
 
 def _run(
-    session: "LiveSession", worker: "Worker", reconnector: "Reconnector", threads: int, plain: bool, paced: bool
+    session: "LiveSession",
+    worker: "Worker",
+    reconnector: "Reconnector",
+    threads: int,
+    plain: bool,
+    paced: bool,
 ) -> None:
     """Run the session to its end, with a high priority where it has to keep pace and the machine is fast enough."""
     from qse.live.priority import steady
@@ -137,7 +185,9 @@ def _run(
     from .follow import follow
 
     controls = Controls(session, lambda path: _recorder(session, path, paced=paced))
-    with steady(urgent=paced):  # measure at the priority of the session, or a busy machine counts as a slow one
+    with steady(
+        urgent=paced
+    ):  # measure at the priority of the session, or a busy machine counts as a slow one
         warning = advice(session.engine, threads) if paced else None
     with libraries_silenced(), steady(urgent=paced and warning is None):
         if warning:

@@ -71,15 +71,23 @@ def _microphone(sound: "SoundSystem", wanted: str | None, options: PortOptions) 
     def make() -> Microphone:
         return Microphone(sound, wanted, options.block, options.buffer, options.channel)
 
-    return awaited_microphone(sound, make, lambda text: say(f"qse: {text}")) if options.waits else make()
+    return (
+        awaited_microphone(sound, make, lambda text: say(f"qse: {text}"))
+        if options.waits
+        else make()
+    )
 
 
-def virtual_output(context: typer.Context, output: str | None, portaudio: bool) -> "tuple[SoundSystem, str]":
+def virtual_output(
+    context: typer.Context, output: str | None, portaudio: bool
+) -> "tuple[SoundSystem, str]":
     """Create the virtual microphone until this command ends; return the sound system and the output to play on."""
     from qse.live.virtual_device import OUTPUT, virtual_microphone
 
     if sys.platform != "linux":
-        raise UsageError("--virtual works on Linux; elsewhere install BlackHole or VB-CABLE and name it by --output")
+        raise UsageError(
+            "--virtual works on Linux; elsewhere install BlackHole or VB-CABLE and name it by --output"
+        )
     if portaudio:
         raise UsageError("--virtual needs the sound server: leave --portaudio out")
     if output is not None:
@@ -91,7 +99,9 @@ def remove_virtual_microphone() -> None:
     """Remove the virtual microphone that a crashed run left, and say whether there was one."""
     from qse.live.virtual_device import remove_abandoned
 
-    say("removed the virtual microphone" if remove_abandoned() else "there is no virtual microphone")
+    say(
+        "removed the virtual microphone" if remove_abandoned() else "there is no virtual microphone"
+    )
 
 
 def print_devices(portaudio: bool) -> None:
@@ -105,7 +115,15 @@ def print_devices(portaudio: bool) -> None:
     table = Table("id", "device", "host", "sample rate", "inputs", "outputs", "default", box=None)
     for device in devices(sound_system(portaudio)):
         rate, default = f"{device.sample_rate} Hz", " and ".join(device.default_for)
-        table.add_row(str(device.id), device.name, device.host, rate, str(device.inputs), str(device.outputs), default)
+        table.add_row(
+            str(device.id),
+            device.name,
+            device.host,
+            rate,
+            str(device.inputs),
+            str(device.outputs),
+            default,
+        )
     if not table.row_count:
         raise NoDevice("sound device")
     Console(markup=False).print(table)

@@ -65,7 +65,11 @@ class _Commands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings=HELP,
 )
 for name in COMMANDS:
     app.command(name, context_settings=HELP)(getattr(import_module(f".{name}", __package__), name))
@@ -91,7 +95,9 @@ def _end(number: int, frame: FrameType | None) -> None:
 
     Where the program is waiting for its threads after its end, nothing is left to clean up.
     """
-    callers = [(caller.f_code.co_filename, caller.f_code.co_name) for caller, _ in walk_stack(frame)]
+    callers = [
+        (caller.f_code.co_filename, caller.f_code.co_name) for caller, _ in walk_stack(frame)
+    ]
     if (threading.__file__, "_shutdown") in callers:
         os._exit(128 + number)
     if any(file.startswith("<frozen importlib") for file, _ in callers):
@@ -127,8 +133,15 @@ def main() -> None:
         print(f"qse: {error}", file=sys.stderr)
         sys.exit(error.status)
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and not error.filename and not _working_folder_exists():
-            print("qse: the working directory no longer exists: change to another one", file=sys.stderr)
+        if (
+            isinstance(error, FileNotFoundError)
+            and not error.filename
+            and not _working_folder_exists()
+        ):
+            print(
+                "qse: the working directory no longer exists: change to another one",
+                file=sys.stderr,
+            )
             sys.exit(1)
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
         if not full and not error.filename:
@@ -140,6 +153,8 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if not error.name or error.name.startswith("qse"):
             raise
-        hint = f'this command needs the package {error.name}: pip install "qse-speech[train,evaluate]"'
+        hint = (
+            f'this command needs the package {error.name}: pip install "qse-speech[train,evaluate]"'
+        )
         print(f"qse: {hint}", file=sys.stderr)
         sys.exit(1)

@@ -13,9 +13,13 @@ from .options import NOISE, RECIPE, SPEECH, Change
 def mix(
     speech: Annotated[Path, SPEECH],
     noise: Annotated[Path, NOISE],
-    out: Annotated[Path, typer.Option(help="Folder to write: clean/ and noisy/, with files of equal names.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder to write: clean/ and noisy/, with files of equal names.")
+    ],
     count: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 120,
-    seconds: Annotated[float, typer.Option(min=0.5, max=30, help="Length of each pair in seconds.")] = 4.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.5, max=30, help="Length of each pair in seconds.")
+    ] = 4.0,
     recipe: Annotated[str, RECIPE] = "live-base",
     change: Change = None,
 ) -> None:
@@ -28,5 +32,7 @@ def mix(
     config = read_config(find_recipe(recipe), change or [])
     with bars.progress() as progress:
         mixed = replace(config.mix, segment=seconds)
-        write_pairs(mixed, speech, noise, out, count, config.train.seed, partial(progress, "mixing"))
+        write_pairs(
+            mixed, speech, noise, out, count, config.train.seed, partial(progress, "mixing")
+        )
     typer.echo(f"{count} pairs of {seconds:g} s written to {out}", err=True)

@@ -27,12 +27,15 @@ Band = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 Strength = Annotated[
     float | None,
-    typer.Option(min=0, metavar="DB", callback=number, help="Lower noise by DB at most. [default: no limit]"),
+    typer.Option(
+        min=0, metavar="DB", callback=number, help="Lower noise by DB at most. [default: no limit]"
+    ),
 ]
 
 RECIPE = typer.Option("--recipe", help="Recipe: its name, or a TOML file.")
 SPEECH = typer.Option(help="Folder of clean speech, one sub-folder per speaker.")
 NOISE = typer.Option(help="Folder of noise, one sub-folder per class.")
 Change = Annotated[
-    list[str] | None, typer.Option("--set", help="Set a key of the recipe: table.key=value; repeatable.")
+    list[str] | None,
+    typer.Option("--set", help="Set a key of the recipe: table.key=value; repeatable."),
 ]

@@ -35,7 +35,9 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
     try:
         folder = TemporaryDirectory(prefix="qse-")
     except OSError as error:
-        raise QseError("a pipe needs a folder for temporary files, and there is none: name one by TMPDIR") from error
+        raise QseError(
+            "a pipe needs a folder for temporary files, and there is none: name one by TMPDIR"
+        ) from error
     with folder as name:
         yield Path(name)
 
@@ -51,9 +53,13 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     to_stream = output is None or output in STDOUT or _is_device(output)
     target = scratch / "out.wav" if to_stream else Path(output or "")
     if target.is_dir() or (output or "").endswith(("/", os.sep)):
-        raise UsageError(f"-o {output}: standard input has no name to be given in a folder; name a file")
+        raise UsageError(
+            f"-o {output}: standard input has no name to be given in a folder; name a file"
+        )
     if to_stream and not _is_device(output) and sys.stdout.isatty():
-        raise UsageError("standard output is a terminal: send it to a file or a program, or use -o FILE")
+        raise UsageError(
+            "standard output is a terminal: send it to a file or a program, or use -o FILE"
+        )
     if inputs[0] not in STDIN:
         return Job(Path(inputs[0]), target)
     check_target(target, overwrite)  # before reading: the input of a pipe cannot be sent again
@@ -64,7 +70,9 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
             copyfileobj(sys.stdin.buffer, file)
     except OSError as error:
         cure = "name a folder with more room by TMPDIR"
-        raise QseError(f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}") from error
+        raise QseError(
+            f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}"
+        ) from error
     return Job(scratch / "in", target, "standard input")
 
 
@@ -84,7 +92,9 @@ def deliver(result: Path, output: str | None, scratch: Path | None) -> str:
     except OSError as error:
         if not device:
             abandon_stdout()
-        raise QseError(f"{device or 'standard output'} cannot be written: {error.strerror}") from error
+        raise QseError(
+            f"{device or 'standard output'} cannot be written: {error.strerror}"
+        ) from error
     return device or "standard output"
 
 

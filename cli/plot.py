@@ -10,13 +10,17 @@ from .options import Overwrite
 
 def plot(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Audio files, from top to bottom, one panel per channel.")
+        list[Path],
+        typer.Argument(
+            metavar="FILE", help="Audio files, from top to bottom, one panel per channel."
+        ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="PNG", help="The picture.")] = Path(
-        "spectrograms.png"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="PNG", help="The picture.")
+    ] = Path("spectrograms.png"),
     titles: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Comma-separated titles. [default: file names]")
+        str | None,
+        typer.Option(metavar="LIST", help="Comma-separated titles. [default: file names]"),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:

@@ -103,14 +103,20 @@ class Screen:
         for name in [speaker.name for speaker in now.speakers] or [""]:
             table.add_row("output", _bar(now.enhanced.dbfs, name))
         table.add_row("removed", f"{_removed(now):.1f} dB")
-        table.add_row("speech", "● heard" if now.speech.heard else "·", style="" if now.speech.heard else "dim")
+        table.add_row(
+            "speech",
+            "● heard" if now.speech.heard else "·",
+            style="" if now.speech.heard else "dim",
+        )
         for name, text in _state(*self._sources):
             table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
         title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
         return Panel(table, title=title, subtitle=HELP, width=min(WIDTH, self._console.width))
 
 
-def summary(session: "LiveSession", reconnector: "Reconnector", controls: Controls, seconds: float) -> str:
+def summary(
+    session: "LiveSession", reconnector: "Reconnector", controls: Controls, seconds: float
+) -> str:
     """Return the report at the end of a session that took `seconds`."""
     meter = session.meter
     audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}"
@@ -121,11 +127,16 @@ def summary(session: "LiveSession", reconnector: "Reconnector", controls: Contro
     return "\n".join(lines)
 
 
-def _state(session: "LiveSession", reconnector: "Reconnector", controls: Controls) -> Iterator[tuple[str, str]]:
+def _state(
+    session: "LiveSession", reconnector: "Reconnector", controls: Controls
+) -> Iterator[tuple[str, str]]:
     """Yield name and text of each line about a session, other than its levels."""
     for port in session.source.devices:
         if port.monitored:
-            yield "input", f"{port.name} is no microphone: it records what is played on {port.monitored}"
+            yield (
+                "input",
+                f"{port.name} is no microphone: it records what is played on {port.monitored}",
+            )
     if session.channels_heard:
         yield "channels", session.channels_heard
     if session.source.is_live and session.silence.message and not reconnector.message:
@@ -143,7 +154,10 @@ def _state(session: "LiveSession", reconnector: "Reconnector", controls: Control
     yield from _recordings(session, reconnector, controls)
     yield from _settings(session)
     if session.source.bad:
-        yield "driver", f"{session.source.bad} blocks held samples that were not finite; they are silent"
+        yield (
+            "driver",
+            f"{session.source.bad} blocks held samples that were not finite; they are silent",
+        )
     if session.resets:
         yield "model", f"was reset {session.resets} times, because its output was not finite"
     if reconnector.losses:
@@ -162,7 +176,9 @@ def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:
         yield "bypass", "on: this is the noisy signal"
 
 
-def _recordings(session: "LiveSession", reconnector: "Reconnector", controls: Controls) -> Iterator[tuple[str, str]]:
+def _recordings(
+    session: "LiveSession", reconnector: "Reconnector", controls: Controls
+) -> Iterator[tuple[str, str]]:
     """Yield a line for each recording that has ended, for the present one, and for one that could not begin."""
     for ended in session.recorded:
         yield _recording(ended, session.engine.sample_rate, "recorded")
@@ -179,7 +195,10 @@ def _recording(recorder: "Recorder", sample_rate: int, state: str) -> tuple[str,
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
-        return "not recorded", f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}"
+        return (
+            "not recorded",
+            f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}",
+        )
     return state, str(recorder.path)
 
 

@@ -10,9 +10,12 @@ Action = Literal["install", "uninstall", "status", "show"]
 
 
 def service(
-    action: Annotated[Action, typer.Argument(help="install and start, uninstall, status, or show the unit.")],
+    action: Annotated[
+        Action, typer.Argument(help="install and start, uninstall, status, or show the unit.")
+    ],
     options: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="Options of qse live. [default: --virtual]")
+        list[str] | None,
+        typer.Argument(metavar="[-- OPTIONS]", help="Options of qse live. [default: --virtual]"),
     ] = None,
 ) -> None:
     """Run qse live in the background from login to logout (Linux with systemd).
@@ -22,7 +25,9 @@ def service(
     from qse.live.service import install, status, uninstall, unit_text
 
     if options and action in ("uninstall", "status"):
-        raise UsageError(f"qse service {action} takes no options of qse live: leave out {' '.join(options)}")
+        raise UsageError(
+            f"qse service {action} takes no options of qse live: leave out {' '.join(options)}"
+        )
     wanted = options or ["--virtual"]
     if action == "install":
         typer.echo(f"installed and started: {install(wanted)}")

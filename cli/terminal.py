@@ -59,7 +59,9 @@ class Keys:
             return pressed
         from select import select
 
-        ready = self._before is not None and self._foreground() and select([self._number], [], [], 0)[0]
+        ready = (
+            self._before is not None and self._foreground() and select([self._number], [], [], 0)[0]
+        )
         pressed = os.read(self._number, 64).decode(errors="ignore") if ready else ""
         return SEQUENCE.sub(lambda found: ARROWS.get(found[0], ""), pressed)
 
@@ -88,7 +90,11 @@ class Pauses:
     def watched(self) -> Iterator["Pauses"]:
         """Install the signal handlers, where the system has these signals."""
         handlers = {"SIGTSTP": self._ask, "SIGCONT": self._continue}
-        numbers = {getattr(signal, name): handler for name, handler in handlers.items() if hasattr(signal, name)}
+        numbers = {
+            getattr(signal, name): handler
+            for name, handler in handlers.items()
+            if hasattr(signal, name)
+        }
         before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
         try:
             yield self

@@ -18,26 +18,47 @@ def train(
     recipe: Annotated[str | None, RECIPE] = None,
     speech: Annotated[Path | None, SPEECH] = None,
     noise: Annotated[Path | None, NOISE] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the recipe's corpus, not --speech and --noise.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the run: checkpoints, curves, configuration. [default: runs/RECIPE]")
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the recipe's corpus, not --speech and --noise.")
     ] = None,
-    valid: Annotated[Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the run: checkpoints, curves, configuration. [default: runs/RECIPE]"
+        ),
+    ] = None,
+    valid: Annotated[
+        Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")
+    ] = None,
     unknown: Annotated[
         Path | None,
-        typer.Option(help="Further pairs, of sources that are in no training data; they choose the best weights."),
+        typer.Option(
+            help="Further pairs, of sources that are in no training data; they choose the best weights."
+        ),
     ] = None,
-    hours: Annotated[float | None, typer.Option(min=0, callback=number, help="Stop after this many hours.")] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Processes that train together, at most one per core.")] = 1,
+    hours: Annotated[
+        float | None, typer.Option(min=0, callback=number, help="Stop after this many hours.")
+    ] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that train together, at most one per core.")
+    ] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     start: Annotated[
         str | None,
-        typer.Option("--from", metavar="MODEL", help="Start from the weights of a model, or of the run in a folder."),
+        typer.Option(
+            "--from",
+            metavar="MODEL",
+            help="Start from the weights of a model, or of the run in a folder.",
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")
+    ] = False,
     cache: Annotated[
         Path | None,
-        typer.Option(help="Folder for decoded copies of the recordings, mapped from there and not read into memory."),
+        typer.Option(
+            help="Folder for decoded copies of the recordings, mapped from there and not read into memory."
+        ),
     ] = None,
     change: Change = None,
 ) -> None:
@@ -58,14 +79,17 @@ def train(
     out = out or Path("runs") / name
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
-    job = Job(speech, noise, out, valid, hours, processes, device, resume, data, start, cache, unknown)
+    job = Job(
+        speech, noise, out, valid, hours, processes, device, resume, data, start, cache, unknown
+    )
     with bars.progress() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
     header = weights.load_header(out / "checkpoint.safetensors")
     done, steps = int(header["step"]), int(header.get("steps", 0))
     rest = f", or continue to step {steps} with --resume" if done < steps else ""
     typer.echo(
-        f"{out}: step {weights.weights_step(out)}; export it as a model: qse export {out} models/NAME{rest}", err=True
+        f"{out}: step {weights.weights_step(out)}; export it as a model: qse export {out} models/NAME{rest}",
+        err=True,
     )
 
 
@@ -89,7 +113,13 @@ class _Steps:
 
 def _started(steps: int) -> "Progress":
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True))

@@ -57,10 +57,15 @@ Site = dict[str, bytes]  # path below the root -> content
 
 
 def web(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any that is free.")] = 8021,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any that is free.")
+    ] = 8021,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
     export: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the page to a folder for a static host, and exit.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the page to a folder for a static host, and exit."),
     ] = None,
 ) -> None:
     """Clean recordings and a microphone in the browser; sound never leaves this machine."""
@@ -68,7 +73,9 @@ def web(
         site = build_site(offline=True)
         write_site(site, export)
         size = sum(map(len, site.values())) / 1e6
-        typer.echo(f"wrote {len(site)} files ({size:.1f} MB) to {export}: copy the folder to any web server with HTTPS")
+        typer.echo(
+            f"wrote {len(site)} files ({size:.1f} MB) to {export}: copy the folder to any web server with HTTPS"
+        )
         return
     with make_server(build_site(), port) as server:
         address = f"http://{HOST}:{server.server_port}/"
@@ -93,9 +100,14 @@ def build_site(offline: bool = False) -> Site:
     if not {"index.html", "sw.js"} <= site.keys():
         raise QseError(f"{root} does not hold the page: install qse-speech again")
     models = _models()
-    graphs = {_url(name, band): graph for name, bands in models.items() for band, graph in bands.items()}
+    graphs = {
+        _url(name, band): graph for name, bands in models.items() for band, graph in bands.items()
+    }
     site |= {url: gzip.compress(graph, mtime=0) for url, graph in graphs.items()}
-    entries = [{"name": name, **{band: _entry(name, band, bands) for band in BANDS}} for name, bands in models.items()]
+    entries = [
+        {"name": name, **{band: _entry(name, band, bands) for band in BANDS}}
+        for name, bands in models.items()
+    ]
     manifest = {"version": qse.__version__, "offline": offline, "models": entries}
     site["manifest.json"] = json.dumps(manifest, indent=1).encode()
     build = _sha256(json.dumps({name: _sha256(content) for name, content in site.items()}).encode())
@@ -114,7 +126,9 @@ def _models() -> dict[str, dict[str, bytes]]:
 
     models = {}
     for name in available():
-        paths = {band: find(name, rate) for band, rate in zip(BANDS, (WIDE_BAND, FULL_BAND), strict=True)}
+        paths = {
+            band: find(name, rate) for band, rate in zip(BANDS, (WIDE_BAND, FULL_BAND), strict=True)
+        }
         if paths["wide"] == paths["full"]:
             del paths["full"]
         if all(load(path).streams for path in paths.values()):
@@ -145,7 +159,10 @@ def write_site(site: Site, folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "sw.js").is_file():
         raise QseError(f"{folder} holds other files: name an empty or a new folder")
     lines = ["/*", *(f"  {name}: {value}" for name, value in HEADERS.items())]
-    texts = {"_headers": "\n".join(lines) + "\n", ".nojekyll": ""}  # of Netlify and Cloudflare; of GitHub Pages
+    texts = {
+        "_headers": "\n".join(lines) + "\n",
+        ".nojekyll": "",
+    }  # of Netlify and Cloudflare; of GitHub Pages
     for name, content in {**site, **{name: text.encode() for name, text in texts.items()}}.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +174,9 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
     try:
         return ThreadingHTTPServer((HOST, port), partial(_Handler, site))
     except OSError as error:
-        raise QseError(f"port {port} cannot be opened ({error.strerror}): choose another with --port") from error
+        raise QseError(
+            f"port {port} cannot be opened ({error.strerror}): choose another with --port"
+        ) from error
 
 
 class _Handler(BaseHTTPRequestHandler):

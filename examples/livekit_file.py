@@ -23,14 +23,20 @@ async def enhanced(pcm, rate):
     track = rtc.LocalAudioTrack.create_audio_track("recording", source)
     processor = QseProcessor(strength=20)
     stream = rtc.AudioStream.from_track(
-        track=track, sample_rate=rate, num_channels=1, frame_size_ms=10, noise_cancellation=processor
+        track=track,
+        sample_rate=rate,
+        num_channels=1,
+        frame_size_ms=10,
+        noise_cancellation=processor,
     )
     capturing = asyncio.create_task(capture(source, pcm, rate))
     async for event in stream:
         yield np.array(event.frame.data)
         if capturing.done():
             break
-    print(f"{len(pcm) / rate:.1f} s of sound; the processor delays it by {1000 * processor.latency / rate:.1f} ms")
+    print(
+        f"{len(pcm) / rate:.1f} s of sound; the processor delays it by {1000 * processor.latency / rate:.1f} ms"
+    )
     await stream.aclose()
     await source.aclose()
 
@@ -40,7 +46,9 @@ async def capture(source, pcm, rate):
     pcm = np.pad(pcm, (0, rate // 2))
     size = rate // 100
     for start in range(0, len(pcm) - size + 1, size):
-        await source.capture_frame(rtc.AudioFrame(pcm[start : start + size].tobytes(), rate, 1, size))
+        await source.capture_frame(
+            rtc.AudioFrame(pcm[start : start + size].tobytes(), rate, 1, size)
+        )
     await source.wait_for_playout()
 
 

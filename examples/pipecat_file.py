@@ -35,7 +35,9 @@ class FileInput(BaseInputTransport):
         size = self.sample_rate // 50
         for start in range(0, len(self._pcm), size):
             audio = self._pcm[start : start + size].tobytes()
-            await self.push_audio_frame(InputAudioRawFrame(audio, sample_rate=self.sample_rate, num_channels=1))
+            await self.push_audio_frame(
+                InputAudioRawFrame(audio, sample_rate=self.sample_rate, num_channels=1)
+            )
 
 
 class Collector(FrameProcessor):
@@ -65,7 +67,9 @@ async def main(source, target):
     await runner.add_workers(worker)
     running = asyncio.create_task(runner.run())
     await collector.complete.wait()
-    print(f"{len(pcm) / rate:.1f} s of sound, {1000 * qse.latency / rate:.1f} ms later than the input")
+    print(
+        f"{len(pcm) / rate:.1f} s of sound, {1000 * qse.latency / rate:.1f} ms later than the input"
+    )
     await worker.queue_frame(EndFrame())
     await running
     soundfile.write(target, np.frombuffer(collector.audio, np.int16), rate)

@@ -23,10 +23,21 @@ if TYPE_CHECKING:
     from .runtime.stream import Stream
     from .runtime.zoo import available, load
 
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else ONNX Runtime records and sends every load
+os.environ.setdefault(
+    "ORT_DISABLE_TELEMETRY", "1"
+)  # else ONNX Runtime records and sends every load
 
 __version__ = "0.1.0"
-__all__ = ["Engine", "QseError", "Stream", "__version__", "available", "denoise", "denoise_file", "load"]
+__all__ = [
+    "Engine",
+    "QseError",
+    "Stream",
+    "__version__",
+    "available",
+    "denoise",
+    "denoise_file",
+    "load",
+]
 
 MODULES = {
     "Engine": "runtime.engine",

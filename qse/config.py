@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 
-KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list"}
+KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    tuple: "a list",
+}
 
 
 def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
@@ -29,7 +35,9 @@ def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
     names = {field.name: field for field in dataclasses.fields(cls)}
     unknown = sorted(set(values) - set(names))
     if unknown:
-        raise QseError(f"{where}unknown key {unknown[0]!r} for {cls.__name__}; known keys: {', '.join(names)}")
+        raise QseError(
+            f"{where}unknown key {unknown[0]!r} for {cls.__name__}; known keys: {', '.join(names)}"
+        )
     arguments = {}
     for key, value in values.items():
         inner = names[key].default_factory
@@ -114,7 +122,11 @@ def _fitted(value: Any, default: Any, where: str) -> Any:
         return value
     if type(value) is not type(default):
         raise QseError(f"{where} = {value!r}: expected {KINDS[type(default)]}")
-    return tuple(_fitted(item, default[0], where) for item in value) if default and type(value) is tuple else value
+    return (
+        tuple(_fitted(item, default[0], where) for item in value)
+        if default and type(value) is tuple
+        else value
+    )
 
 
 def _tuples(value: Any) -> Any:

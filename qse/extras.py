@@ -16,4 +16,6 @@ def need(module: str, extra: str = "evaluate") -> Any:
         return import_module(module)
     except ImportError as reason:
         name = module.partition(".")[0]
-        raise MissingExtra(f'this needs the package {name}: pip install "qse-speech[{extra}]"') from reason
+        raise MissingExtra(
+            f'this needs the package {name}: pip install "qse-speech[{extra}]"'
+        ) from reason

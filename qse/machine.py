@@ -30,7 +30,9 @@ def machine(threads: int) -> Machine:
     """Return a description of this machine; `threads` is the number that the measurement uses."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     packages = {name: found for name in PACKAGES if (found := _version(name))}
-    return Machine(processor(), os.cpu_count() or 1, threads, load, platform.python_version(), packages)
+    return Machine(
+        processor(), os.cpu_count() or 1, threads, load, platform.python_version(), packages
+    )
 
 
 def cores() -> int:

@@ -3,11 +3,15 @@
 from pathlib import Path
 
 GRAPH, CHECKSUMS, CONFIG = "model.onnx", "SHA256SUMS", "config.toml"
-FULL_BAND_GRAPH = "model-48k.onnx"  # the same weights and the bands above 8 kHz; not every model has one
+FULL_BAND_GRAPH = (
+    "model-48k.onnx"  # the same weights and the bands above 8 kHz; not every model has one
+)
 CHECKPOINT = "checkpoint.safetensors"  # of the last step, optimisers included
 WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of preference
 
 
 def weights_of(folder: Path) -> Path:
     """Return the preferred weights file in `folder`; if there is none, the path of the least preferred one."""
-    return next((folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[-1])
+    return next(
+        (folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[-1]
+    )

@@ -15,7 +15,9 @@ def find_named(name: str, known: Mapping[str, Any], what: str) -> Any:
     module, colon, attribute = str(name).partition(":")
     if not colon:
         names = ", ".join(known)
-        raise ValueError(f"unknown {what} {name!r}; there are {names}, and your own as package.module:Class")
+        raise ValueError(
+            f"unknown {what} {name!r}; there are {names}, and your own as package.module:Class"
+        )
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):

@@ -10,7 +10,9 @@ PATIENCE = 3  # signals after which a program that is still ending is ended at o
 
 def active_signals() -> list[int]:
     """Return those of them that this system has and that this process does not ignore (nohup and a shell's & do)."""
-    known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    known = [
+        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    ]
     return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 

@@ -61,7 +61,9 @@ def assert_same(function, other, *tensors):
     torch.testing.assert_close(y, z, rtol=1e-10, atol=1e-12)
     direction = torch.randn_like(y)
     for one, two in zip(
-        torch.autograd.grad(y, tensors, direction), torch.autograd.grad(z, tensors, direction), strict=True
+        torch.autograd.grad(y, tensors, direction),
+        torch.autograd.grad(z, tensors, direction),
+        strict=True,
     ):
         torch.testing.assert_close(one, two, rtol=1e-9, atol=1e-11)
 

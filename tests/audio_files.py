@@ -9,9 +9,24 @@ from qse.audio.formats import Layout
 from qse.audio.reader import Source
 
 KINDS = [
-    *(("wav", subtype) for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")),
-    *(("flac", "PCM_16"), ("flac", "PCM_24"), ("aiff", "PCM_16"), ("au", "PCM_16"), ("caf", "PCM_24")),
-    *(("w64", "PCM_16"), ("rf64", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS"), ("mp3", "MPEG_LAYER_III")),
+    *(
+        ("wav", subtype)
+        for subtype in ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")
+    ),
+    *(
+        ("flac", "PCM_16"),
+        ("flac", "PCM_24"),
+        ("aiff", "PCM_16"),
+        ("au", "PCM_16"),
+        ("caf", "PCM_24"),
+    ),
+    *(
+        ("w64", "PCM_16"),
+        ("rf64", "PCM_16"),
+        ("ogg", "VORBIS"),
+        ("opus", "OPUS"),
+        ("mp3", "MPEG_LAYER_III"),
+    ),
     *(("voc", "PCM_16"), ("sph", "PCM_16"), ("snd", "PCM_16"), ("aifc", "PCM_16")),
 ]
 CONTAINER = {"opus": "OGG", "rf64": "RF64", "sph": "NIST", "snd": "AU", "aifc": "AIFF"}
@@ -23,7 +38,9 @@ def tone(samples: int, channels: int = 1) -> np.ndarray:
     return (0.4 * np.sin(phase)).astype(np.float32)
 
 
-def make(path: Path, audio: np.ndarray, subtype: str | None = None, sample_rate: int = 16000) -> Path:
+def make(
+    path: Path, audio: np.ndarray, subtype: str | None = None, sample_rate: int = 16000
+) -> Path:
     soundfile.write(path, audio, sample_rate, subtype, format=CONTAINER.get(path.suffix[1:]))
     return path
 

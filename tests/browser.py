@@ -36,7 +36,9 @@ def full_band_voice(seconds: float = 2.0) -> np.ndarray:
     return (clean + 0.02 * hiss(len(clean), 7)).astype(np.float32)
 
 
-def to_wav(audio: np.ndarray, sample_rate: int, subtype: str = "PCM_16", form: str = "WAV") -> bytes:
+def to_wav(
+    audio: np.ndarray, sample_rate: int, subtype: str = "PCM_16", form: str = "WAV"
+) -> bytes:
     """The bytes of an audio file."""
     file = io.BytesIO()
     soundfile.write(file, audio, sample_rate, subtype=subtype, format=form)

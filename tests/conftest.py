@@ -8,7 +8,9 @@ import pytest
 
 import qse
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's &; the programs under test shall hear it
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # of a shell's &; the programs under test shall hear it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -89,11 +91,16 @@ def training_audio(tmp_path_factory):
     from qse.export.streaming import speech_like
 
     folder, rng = tmp_path_factory.mktemp("audio"), np.random.default_rng(0)
-    clean = {name: speech_like(20000, 16000, seed) for seed, name in enumerate(("a/1", "b/1", "p", "q"))}
+    clean = {
+        name: speech_like(20000, 16000, seed) for seed, name in enumerate(("a/1", "b/1", "p", "q"))
+    }
     files = {f"speech/{name}": clean[name] for name in ("a/1", "b/1")}
     files |= {"noise/hiss/1": 0.1 * rng.standard_normal(20000)}
     files |= {f"valid/clean/{name}": clean[name] for name in ("p", "q")}
-    files |= {f"valid/noisy/{name}": 0.5 * clean[name] + 0.02 * rng.standard_normal(20000) for name in ("p", "q")}
+    files |= {
+        f"valid/noisy/{name}": 0.5 * clean[name] + 0.02 * rng.standard_normal(20000)
+        for name in ("p", "q")
+    }
     for name, samples in files.items():
         path = folder / f"{name}.wav"
         path.parent.mkdir(parents=True, exist_ok=True)

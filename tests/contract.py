@@ -40,16 +40,23 @@ class Case:
         ragged, sizes = [3, 1, 5, 2, 8, 1, 1, 4], []
         while sum(sizes) < self.steps:
             sizes.append(min(ragged[len(sizes) % len(ragged)], self.steps - sum(sizes)))
-        even = [[size] * (self.steps // size) + [self.steps % size] * (self.steps % size > 0) for size in (1, 2, 7)]
+        even = [
+            [size] * (self.steps // size) + [self.steps % size] * (self.steps % size > 0)
+            for size in (1, 2, 7)
+        ]
         return [*even, sizes, [1, self.steps - 1], [self.steps - 1, 1], [self.steps]]
 
 
 @torch.no_grad()
-def verify_stream(layer: nn.Module, x: Tensor, *, dim: int, unit: int = 1, out_dim: int | None = None) -> None:
+def verify_stream(
+    layer: nn.Module, x: Tensor, *, dim: int, unit: int = 1, out_dim: int | None = None
+) -> None:
     """Raise AssertionError, naming the check, when `layer` breaks the streaming contract on `x`."""
     layer = copy.deepcopy(layer).double().eval()
     case = Case(layer, x.double(), dim, unit, dim if out_dim is None else out_dim)
-    assert case.steps >= 9 and x.shape[dim] % unit == 0, "the check needs nine complete steps or more"
+    assert case.steps >= 9 and x.shape[dim] % unit == 0, (
+        "the check needs nine complete steps or more"
+    )
     for check in CHECKS:
         check(case)
 
@@ -78,14 +85,20 @@ def check_future(case: Case) -> None:
     for steps in (1, case.steps // 2, case.steps - 1):
         past, future = case.cut(case.x, [steps, case.steps - steps])
         y, _ = case.layer(torch.cat([past, 10 * torch.randn_like(future)], case.dim))
-        _close(case.first(y, steps), case.first(case.expected, steps), f"the first {steps} steps under another future")
+        _close(
+            case.first(y, steps),
+            case.first(case.expected, steps),
+            f"the first {steps} steps under another future",
+        )
 
 
 def check_independence(case: Case) -> None:
     """Check that two streams through one layer, a step of each in turn, are independent, and states not modified."""
     other, outputs = 3 * torch.randn_like(case.x), []
     state = other_state = None
-    for piece, other_piece in zip(case.cut(case.x, [1] * case.steps), case.cut(other, [1] * case.steps), strict=True):
+    for piece, other_piece in zip(
+        case.cut(case.x, [1] * case.steps), case.cut(other, [1] * case.steps), strict=True
+    ):
         before = copy.deepcopy(state)
         _, other_state = case.layer(other_piece, other_state)
         y, after = case.layer(piece, state)
@@ -100,16 +113,24 @@ CHECKS = (check_split, check_beginning, check_future, check_independence)
 
 
 def _zeros(state):
-    return torch.zeros_like(state) if isinstance(state, Tensor) else {key: _zeros(leaf) for key, leaf in state.items()}
+    return (
+        torch.zeros_like(state)
+        if isinstance(state, Tensor)
+        else {key: _zeros(leaf) for key, leaf in state.items()}
+    )
 
 
 def _like(state, expected, what: str) -> None:
-    found, wanted = ({key: leaf.shape for key, leaf in flatten_state(tree).items()} for tree in (state, expected))
+    found, wanted = (
+        {key: leaf.shape for key, leaf in flatten_state(tree).items()} for tree in (state, expected)
+    )
     assert found == wanted, f"{what}: {found} instead of {wanted}"
 
 
 def _close(found: Tensor, expected: Tensor, what: str) -> None:
-    assert found.shape == expected.shape, f"{what}: shape {tuple(found.shape)} instead of {tuple(expected.shape)}"
+    assert found.shape == expected.shape, (
+        f"{what}: shape {tuple(found.shape)} instead of {tuple(expected.shape)}"
+    )
     assert torch.isfinite(expected).all(), f"{what}: not finite"
     if expected.numel():
         error = (found - expected).abs().max() / expected.abs().max().clamp_min(1)

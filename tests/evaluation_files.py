@@ -22,4 +22,6 @@ def write(path: Path, audio: np.ndarray, sample_rate: int = SAMPLE_RATE) -> Path
 
 def rows_of(corpus: Path, system: System = NOISY, **options) -> list[dict]:
     pairs = datasets.pair_folders(corpus / "noisy", corpus / "clean")
-    return runner.score_pairs(system, pairs, corpus / "out", **{"metrics": FAST, "jobs": 0, **options})
+    return runner.score_pairs(
+        system, pairs, corpus / "out", **{"metrics": FAST, "jobs": 0, **options}
+    )

@@ -16,12 +16,25 @@ def save(path: Path, nodes: list, constants: dict, state: dict[str, list[int]], 
     def value(name, shape):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
-    inputs = [value("audio", [1, hop]), *(value(f"state.{name}", shape) for name, shape in state.items())]
-    outputs = [value("enhanced", [1, hop]), *(value(f"next.{name}", shape) for name, shape in state.items())]
-    weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
+    inputs = [
+        value("audio", [1, hop]),
+        *(value(f"state.{name}", shape) for name, shape in state.items()),
+    ]
+    outputs = [
+        value("enhanced", [1, hop]),
+        *(value(f"next.{name}", shape) for name, shape in state.items()),
+    ]
+    weights = [
+        numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()
+    ]
     graph = helper.make_graph(nodes, "step", inputs, outputs, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    defaults = {"name": path.parent.name, "version": "1", "sample_rate": SAMPLE_RATE, "hop_length": hop}
+    defaults = {
+        "name": path.parent.name,
+        "version": "1",
+        "sample_rate": SAMPLE_RATE,
+        "hop_length": hop,
+    }
     metadata = {**defaults, "latency": LATENCY, "params": 0, "licence": "CC0-1.0", **metadata}
     helper.set_model_props(model, {key: str(text) for key, text in metadata.items()})
     onnx.checker.check_model(model)
@@ -33,7 +46,12 @@ def save(path: Path, nodes: list, constants: dict, state: dict[str, list[int]], 
 def delay(path: Path, latency: int = LATENCY, **metadata) -> Path:
     """The perfect enhancer of clean speech: `enhanced` is `audio`, `latency` samples later."""
     hop = int(metadata.get("hop_length", HOP))
-    constants = {"zero": np.array([0]), "hop": np.array([hop]), "end": np.array([hop + latency]), "axis": np.array([1])}
+    constants = {
+        "zero": np.array([0]),
+        "hop": np.array([hop]),
+        "end": np.array([hop + latency]),
+        "axis": np.array([1]),
+    }
     nodes = [
         helper.make_node("Concat", ["state.past", "audio"], ["line"], axis=1),
         helper.make_node("Slice", ["line", "zero", "hop", "axis"], ["enhanced"]),

@@ -9,7 +9,9 @@ from qse.live.session import LiveSession
 
 
 def noise(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
-    return (0.1 * np.random.default_rng(seed).standard_normal((samples, channels))).astype(np.float32)
+    return (0.1 * np.random.default_rng(seed).standard_normal((samples, channels))).astype(
+        np.float32
+    )
 
 
 def start(engine, rate: int = 16000, blocksize: int | None = None, buffer: float = 0.01, **options):

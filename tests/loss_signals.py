@@ -28,15 +28,26 @@ def speech_like(seed: int, seconds: float = 2.0) -> np.ndarray:
     while sum(map(len, parts)) < seconds * 16000:
         length = int(rng.integers(1600, 4000))
         time = np.arange(length) / 16000
-        pitch = 2 * np.pi * np.cumsum(voice * (1 + 0.1 * np.sin(2 * np.pi * 3 * time + rng.uniform(0, 6)))) / 16000
+        pitch = (
+            2
+            * np.pi
+            * np.cumsum(voice * (1 + 0.1 * np.sin(2 * np.pi * 3 * time + rng.uniform(0, 6))))
+            / 16000
+        )
         formants = rng.uniform((300, 900, 2300), (800, 2200, 3500))
         syllable = np.zeros(length)
         for k in range(1, int(7500 / voice)):
             gain = sum(1 / (1 + ((k * voice - formant) / 120) ** 2) for formant in formants) + 0.01
             syllable += gain / k**0.5 * np.cos(k * pitch + k)
         hiss = np.diff(rng.standard_normal(length // 3 + 1)) * 0.3
-        parts += [syllable * np.hanning(length), hiss * np.hanning(len(hiss)), np.zeros(int(rng.integers(0, 2400)))]
-    audio = np.concatenate(parts)[: int(seconds * 16000)] + 1e-4 * rng.standard_normal(int(seconds * 16000))
+        parts += [
+            syllable * np.hanning(length),
+            hiss * np.hanning(len(hiss)),
+            np.zeros(int(rng.integers(0, 2400))),
+        ]
+    audio = np.concatenate(parts)[: int(seconds * 16000)] + 1e-4 * rng.standard_normal(
+        int(seconds * 16000)
+    )
     return 0.05 * audio / np.sqrt(np.mean(audio**2))
 
 

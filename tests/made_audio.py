@@ -14,7 +14,9 @@ def white(rows: int, samples: int = N, seed: int = 0) -> torch.Tensor:
 
 
 def tone(*hertz: float, samples: int = N) -> torch.Tensor:
-    return 0.5 * torch.sin(2 * math.pi * torch.tensor(hertz)[:, None] * torch.arange(samples) / RATE)
+    return 0.5 * torch.sin(
+        2 * math.pi * torch.tensor(hertz)[:, None] * torch.arange(samples) / RATE
+    )
 
 
 def band_power(audio: torch.Tensor, low: float, high: float) -> float:
@@ -27,4 +29,6 @@ def band_power(audio: torch.Tensor, low: float, high: float) -> float:
 def pulses(hertz: float, samples: int = N) -> np.ndarray:
     """A buzz with a period that need not be a whole number of samples."""
     time = np.arange(samples) / RATE
-    return sum(np.cos(2 * np.pi * n * hertz * time) / n for n in range(1, int(4000 / hertz) + 1)) * 0.1
+    return (
+        sum(np.cos(2 * np.pi * n * hertz * time) / n for n in range(1, int(4000 / hertz) + 1)) * 0.1
+    )

@@ -15,7 +15,9 @@ PLAIN = MixConfig(segment=1.0, rooms=2, **dict.fromkeys(CHANCES, 0.0))
 
 
 def sine(hertz: float, seconds: float, amplitude: float = 0.3) -> np.ndarray:
-    return np.rint(32767 * amplitude * np.sin(2 * np.pi * hertz * np.arange(round(seconds * RATE)) / RATE)).astype("i2")
+    return np.rint(
+        32767 * amplitude * np.sin(2 * np.pi * hertz * np.arange(round(seconds * RATE)) / RATE)
+    ).astype("i2")
 
 
 def white(seconds: float, seed: int) -> np.ndarray:
@@ -47,4 +49,6 @@ def snr(noisy: torch.Tensor, clean: torch.Tensor) -> np.ndarray:
         power = (audio.double().numpy().reshape(-1, 320) ** 2).mean(1)
         return power[power >= power.max() * 1e-4].mean()
 
-    return np.array([10 * np.log10(level(c) / level(n - c)) for n, c in zip(noisy, clean, strict=True)])
+    return np.array(
+        [10 * np.log10(level(c) / level(n - c)) for n, c in zip(noisy, clean, strict=True)]
+    )

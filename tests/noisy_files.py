@@ -7,10 +7,14 @@ import soundfile
 
 
 def speech(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
-    return (0.2 * np.random.default_rng(seed).standard_normal((samples, channels))).astype(np.float32)
+    return (0.2 * np.random.default_rng(seed).standard_normal((samples, channels))).astype(
+        np.float32
+    )
 
 
-def make(path: Path, samples: int = 4000, channels: int = 1, sample_rate: int = 16000, **how) -> Path:
+def make(
+    path: Path, samples: int = 4000, channels: int = 1, sample_rate: int = 16000, **how
+) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     soundfile.write(path, speech(samples, channels), sample_rate, **how)
     return path

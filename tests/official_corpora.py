@@ -23,7 +23,11 @@ def voicebank(folder, sample_rate):
             clean = speech_like(16000 + 800 * seed, 16000, seed)
             noisy = 0.5 * clean + 0.02 * rng.standard_normal(len(clean))
             for side, audio in (("clean", 0.5 * clean), ("noisy", noisy)):
-                write(folder / f"{side}_{part}_wav/{name}.wav", soxr.resample(audio, 16000, sample_rate), sample_rate)
+                write(
+                    folder / f"{side}_{part}_wav/{name}.wav",
+                    soxr.resample(audio, 16000, sample_rate),
+                    sample_rate,
+                )
     return folder
 
 
@@ -37,7 +41,11 @@ def dns3(folder, sample_rate):
     for name in ("fan", "street"):
         write(root / f"noise/{name}.wav", 0.1 * rng.standard_normal(sample_rate), sample_rate)
     for name in ("SLR26/simulated_rirs/smallroom/r1", "SLR28/RIRS_NOISES/real/r2"):
-        response = 0.1 * rng.standard_normal((sample_rate // 4, 2)) * np.linspace(1, 0, sample_rate // 4)[:, None]
+        response = (
+            0.1
+            * rng.standard_normal((sample_rate // 4, 2))
+            * np.linspace(1, 0, sample_rate // 4)[:, None]
+        )
         response[50] = 0.8
         write(root / f"impulse_responses/{name}.wav", response, sample_rate)
     return folder

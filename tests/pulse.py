@@ -34,9 +34,13 @@ class Server:
         sink = "module-null-sink sink_name=desk rate=48000 channels=1"
         line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1"]
         source = "module-remap-source source_name=desk_mic master=desk.monitor"
-        loads = [word for load in ("module-native-protocol-unix", sink, source) for word in ("-L", load)]
+        loads = [
+            word for load in ("module-native-protocol-unix", sink, source) for word in ("-L", load)
+        ]
         with (self.home / "log").open("a") as log:
-            self.process = subprocess.Popen([*line, *loads], env=self.environment, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [*line, *loads], env=self.environment, stdout=log, stderr=log
+            )
         until(lambda: self.pactl("set-default-source", "desk_mic", check=False).returncode == 0)
 
     def kill(self):
@@ -45,7 +49,9 @@ class Server:
 
     def pactl(self, *arguments, check=True):
         environment = {**self.environment, "LC_ALL": "C"}
-        return subprocess.run(["pactl", *arguments], env=environment, capture_output=True, text=True, check=check)
+        return subprocess.run(
+            ["pactl", *arguments], env=environment, capture_output=True, text=True, check=check
+        )
 
     def names(self, kind):
         rows = self.pactl("list", "short", kind, check=False).stdout.splitlines()
@@ -55,7 +61,9 @@ class Server:
         line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
         line += ["--virtual"] if virtual else []
         log = (self.home / "live").open("w")
-        return subprocess.Popen([*line, "--buffer", "200", *options], env=self.environment, stdout=log, stderr=log)
+        return subprocess.Popen(
+            [*line, "--buffer", "200", *options], env=self.environment, stdout=log, stderr=log
+        )
 
     @property
     def said(self):
@@ -73,7 +81,9 @@ class PipeWire(Server):
     def start(self):
         line = ["dbus-run-session", "--", "bash", "-c", PIPEWIRE_RUN]
         with (self.home / "log").open("a") as log:
-            self.process = subprocess.Popen(line, env=self.environment, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                line, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
         until(lambda: self.pactl("info", check=False).returncode == 0)
         sink = ["module-null-sink", "sink_name=desk", "rate=48000", "channels=1"]
         source = ["module-remap-source", "source_name=desk_mic", "master=desk.monitor"]
@@ -118,6 +128,8 @@ def likeness(noisy, heard, rate=RATE):
     size = 1 << (len(heard) + length).bit_length()
     for start in range(length, len(noisy) - length, length):
         part = noisy[start : start + length]
-        match = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(part, size).conj())[: len(power)]
+        match = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(part, size).conj())[
+            : len(power)
+        ]
         found.append((match / np.sqrt(power * np.sum(part**2) + 1e-6)).max())
     return float(np.percentile(found, 90))

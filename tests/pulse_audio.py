@@ -15,22 +15,44 @@ import numpy as np
 
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
 RATE, CARD_RATE = 16000, 44100
-FIRST = ["chrt", "--rr", "5"]  # a busy machine must not keep clients waiting, where that may be asked for
-FIRST = FIRST if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode else []
+FIRST = [
+    "chrt",
+    "--rr",
+    "5",
+]  # a busy machine must not keep clients waiting, where that may be asked for
+FIRST = (
+    FIRST
+    if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode
+    else []
+)
 
 
 @contextmanager
 def pulse_audio() -> Iterator[dict[str, str]]:
     """Start the server; yield the environment in which it is the only one there is."""
     home = Path(tempfile.mkdtemp(prefix="qse-"))  # a socket's path must be short
-    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(home),
+        "OMP_NUM_THREADS": "1",
+    }
     environment.pop("PULSE_SERVER", None)
-    loads = [word for load in ("module-native-protocol-unix", card("noisy"), card("enhanced")) for word in ("-L", load)]
+    loads = [
+        word
+        for load in ("module-native-protocol-unix", card("noisy"), card("enhanced"))
+        for word in ("-L", load)
+    ]
     line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--realtime=yes", *loads]
     with (home / "log").open("w") as log:
         process = subprocess.Popen(line, env=environment, stdout=log, stderr=log)
     try:
-        until(lambda: subprocess.run(["pactl", "info"], env=environment, capture_output=True).returncode == 0)
+        until(
+            lambda: (
+                subprocess.run(["pactl", "info"], env=environment, capture_output=True).returncode
+                == 0
+            )
+        )
         if FIRST:
             subprocess.run(["chrt", "--rr", "--pid", "5", str(process.pid)], check=True)
         yield environment
@@ -57,7 +79,14 @@ class Ear(Thread):
 
     def __init__(self, sink: str, environment: dict, rate: int = RATE):
         super().__init__(daemon=True)
-        line = [*FIRST, "parec", f"--device={sink}.monitor", f"--rate={rate}", "--channels=1", "--format=float32le"]
+        line = [
+            *FIRST,
+            "parec",
+            f"--device={sink}.monitor",
+            f"--rate={rate}",
+            "--channels=1",
+            "--format=float32le",
+        ]
         self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=PIPE)
         self.begin, self.rate = np.inf, rate
         self._parts: list[bytes] = []
@@ -68,7 +97,9 @@ class Ear(Thread):
         while part := os.read(self.process.stdout.fileno(), 1 << 16):
             self._parts.append(part)
             self._heard += len(part) // 4
-            self.begin = min(self.begin, time.monotonic() - self._heard / self.rate)  # what was late counts for nothing
+            self.begin = min(
+                self.begin, time.monotonic() - self._heard / self.rate
+            )  # what was late counts for nothing
 
     def stop(self) -> np.ndarray:
         self.process.kill()

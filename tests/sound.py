@@ -6,7 +6,12 @@ import numpy as np
 
 CLOCK = SimpleNamespace(currentTime=10.0, inputBufferAdcTime=9.97, outputBufferDacTime=10.02)
 FLAGS = SimpleNamespace(input_overflow=False, output_underflow=False)
-MICROPHONE = {"name": "Desk Microphone", "hostapi": 0, "max_input_channels": 1, "max_output_channels": 0}
+MICROPHONE = {
+    "name": "Desk Microphone",
+    "hostapi": 0,
+    "max_input_channels": 1,
+    "max_output_channels": 0,
+}
 HEADSET = {"name": "Headset", "hostapi": 0, "max_input_channels": 2, "max_output_channels": 2}
 CABLE = {"name": "Virtual Cable", "hostapi": 1, "max_input_channels": 8, "max_output_channels": 8}
 

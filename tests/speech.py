@@ -21,7 +21,9 @@ def voice(seconds: float = 2.0, pitch: float = 120.0, start: int = 1) -> np.ndar
     tone = np.zeros_like(time)
     for harmonic in range(1, 40):
         centre = harmonic * pitch
-        gain = 1 / (1 + ((centre - 600) / 150) ** 2) + 0.5 / (1 + ((centre - 1800) / 200) ** 2) + 0.02
+        gain = (
+            1 / (1 + ((centre - 600) / 150) ** 2) + 0.5 / (1 + ((centre - 1800) / 200) ** 2) + 0.02
+        )
         tone += gain * np.sin(harmonic * phase)
     syllables = np.clip(np.sin(2 * np.pi * 2.1 * time), 0, 1) ** 0.5
     return 0.1 * tone * syllables + 1e-3 * hiss(len(time), start)

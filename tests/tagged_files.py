@@ -10,7 +10,8 @@ import pytest
 import soundfile
 
 needs_ffmpeg = pytest.mark.skipif(
-    shutil.which("ffmpeg") is None or shutil.which("ffprobe") is None, reason="needs ffmpeg and ffprobe"
+    shutil.which("ffmpeg") is None or shutil.which("ffprobe") is None,
+    reason="needs ffmpeg and ffprobe",
 )
 needs_sox = pytest.mark.skipif(shutil.which("sox") is None, reason="needs sox")
 TAGS = {
@@ -34,15 +35,21 @@ title=Zwei
 """
 
 
-def sound(seconds: float = 1.0, channels: int = 1, sample_rate: int = 16000, seed: int = 0) -> np.ndarray:
+def sound(
+    seconds: float = 1.0, channels: int = 1, sample_rate: int = 16000, seed: int = 0
+) -> np.ndarray:
     """Noise of shape (samples, channels)."""
     size = (round(seconds * sample_rate), channels)
     return (0.1 * np.random.default_rng(seed).standard_normal(size)).astype(np.float32)
 
 
-def wav(path: Path, channels: int = 1, sample_rate: int = 16000, subtype: str = "PCM_16", seed: int = 0) -> Path:
+def wav(
+    path: Path, channels: int = 1, sample_rate: int = 16000, subtype: str = "PCM_16", seed: int = 0
+) -> Path:
     """Write a second of noise."""
-    soundfile.write(path, sound(1.0, channels, sample_rate, seed), sample_rate, subtype, format="WAV")
+    soundfile.write(
+        path, sound(1.0, channels, sample_rate, seed), sample_rate, subtype, format="WAV"
+    )
     return path
 
 
@@ -96,7 +103,9 @@ def chunks(data: bytes) -> list[tuple[bytes, bytes]]:
     return found
 
 
-def with_chunks(path: Path, before: list[tuple[bytes, bytes]], after: list[tuple[bytes, bytes]] = ()) -> Path:
+def with_chunks(
+    path: Path, before: list[tuple[bytes, bytes]], after: list[tuple[bytes, bytes]] = ()
+) -> Path:
     """Put chunks before and after the samples of a WAV or AIFF file."""
     data = path.read_bytes()
     order = "big" if data[:4] == b"FORM" else "little"

@@ -17,12 +17,20 @@ COMMANDS = [path.relative_to(ROOT) for path in sorted(ROOT.glob("cli/*.py"))]
 def imported(path: Path) -> Iterator[Path]:
     """Yield the files of the package that a file imports, inside functions as well."""
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("qse.")):
+        if isinstance(node, ast.ImportFrom) and (
+            node.level or (node.module or "").startswith("qse.")
+        ):
             parts = path.parts[: -node.level] if node.level else ()
             base = Path(*parts, *(node.module or "").split(".")) if node.module else Path(*parts)
             for name in node.names:
-                candidates = (base / f"{name.name}.py", base / name.name / "__init__.py", base.with_suffix(".py"))
-                yield from [each for each in (*candidates, base / "__init__.py") if (ROOT / each).is_file()][:1]
+                candidates = (
+                    base / f"{name.name}.py",
+                    base / name.name / "__init__.py",
+                    base.with_suffix(".py"),
+                )
+                yield from [
+                    each for each in (*candidates, base / "__init__.py") if (ROOT / each).is_file()
+                ][:1]
 
 
 def folder_graph(files: list[Path]) -> dict[str, set[str]]:
@@ -55,7 +63,9 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     tree = ast.parse((ROOT / path).read_text())
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    yield from (
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def test_folders_have_no_cycle():
@@ -64,7 +74,12 @@ def test_folders_have_no_cycle():
 
 def test_base_modules_import_no_folder():
     base = [path for path in PACKAGE if path.parent == Path("qse") and str(path) != FACADE]
-    assert {str(path): str(other) for path in base for other in imported(path) if other.parent != Path("qse")} == {}
+    assert {
+        str(path): str(other)
+        for path in base
+        for other in imported(path)
+        if other.parent != Path("qse")
+    } == {}
 
 
 def test_cycle_is_found():
@@ -82,7 +97,14 @@ def test_file_has_at_most_250_lines(path):
 
 
 def test_median_file_has_at_most_100_lines():
-    assert median(len((ROOT / path).read_text().splitlines()) for path in PACKAGE if path.name != "__init__.py") <= 100
+    assert (
+        median(
+            len((ROOT / path).read_text().splitlines())
+            for path in PACKAGE
+            if path.name != "__init__.py"
+        )
+        <= 100
+    )
 
 
 def test_function_lengths():
@@ -100,7 +122,9 @@ def test_functions_have_at_most_8_parameters():
     for path in PACKAGE:
         for node in functions(path):
             arguments = node.args
-            names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+            names = [
+                a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            ]
             if len([name for name in names if name not in ("self", "cls")]) > 8:
                 many[f"{path}:{node.name}"] = len(names)
     assert many == {}

@@ -28,7 +28,9 @@ class Outer:
 
 
 def test_build_makes_dataclasses_and_tuples():
-    found = build(Outer, {"name": "y", "ranges": [[3, 4], [5, 6]], "span": [-5, 2.5], "inner": {"rate": 2}})
+    found = build(
+        Outer, {"name": "y", "ranges": [[3, 4], [5, 6]], "span": [-5, 2.5], "inner": {"rate": 2}}
+    )
     assert found == Outer("y", False, ((3, 4), (5, 6)), (-5.0, 2.5), Inner(2.0, 3))
     assert isinstance(found.inner.rate, float) and isinstance(found.span[0], float)
 
@@ -40,8 +42,14 @@ def test_build_of_nothing_is_the_defaults():
 @pytest.mark.parametrize(
     "values, sentence",
     [
-        ({"nmae": "y"}, "^r.toml: unknown key 'nmae' for Outer; known keys: name, fast, ranges, span, inner$"),
-        ({"inner": {"rtae": 1.0}}, "^r.toml: inner: unknown key 'rtae' for Inner; known keys: rate, count$"),
+        (
+            {"nmae": "y"},
+            "^r.toml: unknown key 'nmae' for Outer; known keys: name, fast, ranges, span, inner$",
+        ),
+        (
+            {"inner": {"rtae": 1.0}},
+            "^r.toml: inner: unknown key 'rtae' for Inner; known keys: rate, count$",
+        ),
         ({"name": "bad"}, "^r.toml: no such name$"),
         ({"name": 3}, "^r.toml: name = 3: expected text$"),
         ({"fast": 1}, "^r.toml: fast = 1: expected true or false$"),

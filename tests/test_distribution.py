@@ -24,5 +24,7 @@ def test_sbom_lists_every_vendored_file_with_its_checksum():
     listed = [part for library in vendored() for part in library["components"]]
     code = {path.name for path in VENDOR.iterdir()} - {"README.md", "SHA256SUMS"}
     code = {name for name in code if not name.startswith("LICENSE")}
-    assert sorted(part["name"] for part in listed) == sorted(f"qse/web/vendor/{name}" for name in code)
+    assert sorted(part["name"] for part in listed) == sorted(
+        f"qse/web/vendor/{name}" for name in code
+    )
     assert all(len(part["hashes"][0]["content"]) == 64 for part in listed)

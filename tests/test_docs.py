@@ -13,8 +13,12 @@ ROOT = Path(__file__).parent.parent
 TESTS = ROOT / "tests"
 PAPERS = ROOT / "docs/papers/README.md"
 
-LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|^\[[^\]]+\]:\s*(\S+)|(?:href|src)=\"([^\"]+)\"", re.MULTILINE)
-TEST = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)*test_\w+(?:\.py)?(?:::\w+)?|(?:[\w.-]+/)*\w+\.test\.mjs)")
+LINK = re.compile(
+    r"\]\(\s*<?([^)\s>]+)|^\[[^\]]+\]:\s*(\S+)|(?:href|src)=\"([^\"]+)\"", re.MULTILINE
+)
+TEST = re.compile(
+    r"(?<![\w/.-])((?:[\w.-]+/)*test_\w+(?:\.py)?(?:::\w+)?|(?:[\w.-]+/)*\w+\.test\.mjs)"
+)
 TEST_PATH = re.compile(r"(?<![\w/.-])tests/[\w/.-]*\w")
 STATES = ("rebuilt", "not rebuilt", "trainable")
 
@@ -68,7 +72,10 @@ def dead_links(document: Path, text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def functions() -> dict[Path, set[str]]:
     """Return the test functions of every test file."""
-    return {path: set(re.findall(r"^ *def (test_\w+)", path.read_text(), re.MULTILINE)) for path in TESTS.rglob("*.py")}
+    return {
+        path: set(re.findall(r"^ *def (test_\w+)", path.read_text(), re.MULTILINE))
+        for path in TESTS.rglob("*.py")
+    }
 
 
 def missing_tests(document: Path, text: str, functions: dict[Path, set[str]]) -> list[str]:
@@ -82,7 +89,9 @@ def missing_tests(document: Path, text: str, functions: dict[Path, set[str]]) ->
     for name in TEST.findall(text):
         file, _, function = name.partition("::")
         ending = "" if file.endswith((".py", ".mjs")) else ".py"
-        places = [(folder / f"{file}{ending}").resolve() for folder in (ROOT, TESTS, document.parent)]
+        places = [
+            (folder / f"{file}{ending}").resolve() for folder in (ROOT, TESTS, document.parent)
+        ]
         found = [place for place in places if place.is_file()]
         if found and (not function or function in functions[found[0]]):
             continue
@@ -104,7 +113,14 @@ def test_documents_name_what_exists(document, functions):
 
 
 @pytest.mark.parametrize(
-    "link", ["shared-scores.md#accuracy-in-one-task", "no-such.md", "#no-such", "../nowhere/", "../README.md#nothing"]
+    "link",
+    [
+        "shared-scores.md#accuracy-in-one-task",
+        "no-such.md",
+        "#no-such",
+        "../nowhere/",
+        "../README.md#nothing",
+    ],
 )
 def test_dead_links_are_found(link):
     assert dead_links(PAPERS, f"# Papers\n\n[a wrapped\ntext]({link})") == [link]
@@ -114,7 +130,10 @@ def test_dead_links_are_found(link):
     "link", ["#a-b-c", "#a-b-c-1", "phm.md#parameter-counts", "../../tests/", "https://nowhere/#x"]
 )
 def test_live_links_are_not_found(link):
-    assert dead_links(PAPERS, f"# `A` b, [C](phm.md)\n# A b c\n\n    # indented\n\n[text]({link})") == []
+    assert (
+        dead_links(PAPERS, f"# `A` b, [C](phm.md)\n# A b c\n\n    # indented\n\n[text]({link})")
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,7 +172,11 @@ def test_existing_tests_are_not_found(name, functions):
 
 def numbered(**last: int) -> list[str]:
     """Return "Table 1", "Table 2" and so on up to the last number of each kind; "_" stands for a space."""
-    return [f"{kind.replace('_', ' ')} {number}" for kind, count in last.items() for number in range(1, count + 1)]
+    return [
+        f"{kind.replace('_', ' ')} {number}"
+        for kind, count in last.items()
+        for number in range(1, count + 1)
+    ]
 
 
 ITEMS = {
@@ -168,8 +191,24 @@ ITEMS = {
 }
 SYSTEMS = {
     "Quaternion Self-Attention with Shared Scores": [
-        *("Noisy", "SEGAN", "TSTNN", "MetricGAN+", "SE-Conformer", "CMGAN", "DCCRN", "NSE-CATNet", "DeepFilterNet3"),
-        *("UNIVERSE++", "Real-valued Conformer", "QDenseNet", "QTN (Yang et al.)", "QTransformer (Tay et al.)"),
+        *(
+            "Noisy",
+            "SEGAN",
+            "TSTNN",
+            "MetricGAN+",
+            "SE-Conformer",
+            "CMGAN",
+            "DCCRN",
+            "NSE-CATNet",
+            "DeepFilterNet3",
+        ),
+        *(
+            "UNIVERSE++",
+            "Real-valued Conformer",
+            "QDenseNet",
+            "QTN (Yang et al.)",
+            "QTransformer (Tay et al.)",
+        ),
         *("QTransformer (Ours)", "QConformer (Tay et al.)", "QConformer (Ours)"),
     ],
     "Lightweight and Efficient Neural NLP with Quaternion Networks": [
@@ -179,11 +218,23 @@ SYSTEMS = {
     ],
     "Quaternion Recurrent Neural Networks": ["QRNN", "RNN"],
     "Q-Jamba": [
-        *("A0 Standard Transformer", "A1 Q-Linear", "A2 Q-Jamba 4:2", "A3 Q-Mamba", "A4 Q-Jamba 5:1"),
+        *(
+            "A0 Standard Transformer",
+            "A1 Q-Linear",
+            "A2 Q-Jamba 4:2",
+            "A3 Q-Mamba",
+            "A4 Q-Jamba 5:1",
+        ),
         *("A5 Standard, matched", "block-diagonal network", "Standard ViT", "Quaternion ViT"),
     ],
     "Beyond Fully-Connected Layers with Quaternions": [
-        *("LSTM", "Quaternion LSTM", "PHM-LSTM, n = 2, 5, 10", "Transformer", "Quaternion Transformer"),
+        *(
+            "LSTM",
+            "Quaternion LSTM",
+            "PHM-LSTM, n = 2, 5, 10",
+            "Transformer",
+            "Quaternion Transformer",
+        ),
         *("PHM-Transformer, n = 2, 4, 8, 16", "PHM-Transformer of twice the width, n = 4, 8, 16"),
     ],
 }
@@ -192,9 +243,15 @@ SYSTEMS = {
 @pytest.mark.parametrize("paper", ITEMS)
 def test_papers_list_every_item_once(paper):
     section = PAPERS.read_text().split(f"\n## {paper}\n")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in line.split(" | ")] for line in section.splitlines() if line.startswith("| ")]
+    rows = [
+        [cell.strip() for cell in line.split(" | ")]
+        for line in section.splitlines()
+        if line.startswith("| ")
+    ]
     names = Counter(row[0].removeprefix("| ") for row in rows)
-    items = Counter({re.sub(r" \(.*", "", name): count for name, count in names.items() if "Figure" in name})
+    items = Counter(
+        {re.sub(r" \(.*", "", name): count for name, count in names.items() if "Figure" in name}
+    )
     assert {name: (names | items)[name] for name in ITEMS[paper]} == dict.fromkeys(ITEMS[paper], 1)
     assert {name: names[name] for name in SYSTEMS[paper]} == dict.fromkeys(SYSTEMS[paper], 1)
     for row in rows:

@@ -57,13 +57,18 @@ def test_program_streams(notebook):
 
 def test_program_denoises_with_the_exported_graph(notebook):
     assert notebook.engine.name == "small" and notebook.denoised.shape == (8000,)
-    found = score_pair(clean=notebook.clean[0].numpy(), enhanced=notebook.denoised, metrics=["si_sdr"])
+    found = score_pair(
+        clean=notebook.clean[0].numpy(), enhanced=notebook.denoised, metrics=["si_sdr"]
+    )
     assert found["si_sdr"] == pytest.approx(notebook.scores.means["si_sdr"], abs=0.05)
     assert len(notebook.block) == 480
 
 
 def test_program_names_the_layer_without_a_real_form(notebook):
-    assert "layer gated (Unknown) has quaternion weights (value, gate) and no real form" in notebook.printed
+    assert (
+        "layer gated (Unknown) has quaternion weights (value, gate) and no real form"
+        in notebook.printed
+    )
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -72,10 +77,14 @@ def test_public_names_exist(name):
     package = import_module(f"qse.{name}")
     assert sorted(package.__all__) == sorted(set(package.__all__))
     for public in package.__all__:
-        assert not isinstance(getattr(package, public), ModuleType), f"qse.{name}.{public} is a module"
+        assert not isinstance(getattr(package, public), ModuleType), (
+            f"qse.{name}.{public} is a module"
+        )
     places = getattr(package, "MODULES", None)
     if places and name != "networks":
-        assert sorted(place for names in places.values() for place in names) == sorted(package.__all__)
+        assert sorted(place for names in places.values() for place in names) == sorted(
+            package.__all__
+        )
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         getattr(package, "Nothing")  # noqa: B009
 
@@ -92,5 +101,7 @@ def test_packages_import_nothing_heavy(name):
 )
 def test_missing_torch_is_one_sentence(line, package):
     code = f"import sys; sys.modules['torch'] = None; {line}"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert ended.stderr.splitlines()[-1].endswith(f'{package}: pip install "qse-speech[train]"')

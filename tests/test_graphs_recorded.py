@@ -22,7 +22,9 @@ RELEASED = sorted(str(path.parent) for path in (HERE.parent / "models").glob("*/
 def found(*models: str) -> dict[str, dict]:
     """The counts of models by the names of their folders."""
     rows = bench.topics()["graphs"](bench.Request(models)).rows if models else []
-    return {Path(row["model"]).name: {key: row[key] for key in row if key != "model"} for row in rows}
+    return {
+        Path(row["model"]).name: {key: row[key] for key in row if key != "model"} for row in rows
+    }
 
 
 def recorded() -> dict[str, dict]:
@@ -36,7 +38,10 @@ def test_released_graphs_are_as_recorded():
 
 @pytest.mark.parametrize("change", ["a memory more", "an operator more", "more to store"])
 def test_a_graph_that_grew_is_noticed(tmp_path, change):
-    paths = graphs.recurrent(tmp_path / "a" / "model.onnx"), graphs.recurrent(tmp_path / "b" / "model.onnx")
+    paths = (
+        graphs.recurrent(tmp_path / "a" / "model.onnx"),
+        graphs.recurrent(tmp_path / "b" / "model.onnx"),
+    )
     (before, after) = found(*map(str, (path.parent for path in paths))).values()
     assert before == after
     if change == "more to store":

@@ -21,11 +21,23 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 """
 
-EXTRAS = {"torch", "torchaudio", "safetensors", "onnx", "onnxscript", "matplotlib", "pesq", "pystoi", "librosa"}
+EXTRAS = {
+    "torch",
+    "torchaudio",
+    "safetensors",
+    "onnx",
+    "onnxscript",
+    "matplotlib",
+    "pesq",
+    "pystoi",
+    "librosa",
+}
 
 FRAMEWORKS = {"pipecat", "livekit", "ray", "pyarrow"}
 
-ABSENT = EXTRAS | FRAMEWORKS | {"tomli_w", "requests", "scipy", "speechmos", "pytest", "sounddevice"}
+ABSENT = (
+    EXTRAS | FRAMEWORKS | {"tomli_w", "requests", "scipy", "speechmos", "pytest", "sounddevice"}
+)
 
 
 def fresh(code: str, *arguments: str, blocked=frozenset(ABSENT)) -> subprocess.CompletedProcess:
@@ -39,7 +51,8 @@ def test_blocker_blocks():
 
 def test_import_qse_loads_nothing():
     loaded = (
-        "import qse; print(sorted({name.split('.')[0] for name in sys.modules} & {'numpy', 'onnxruntime', 'rich'}))"
+        "import qse; names = {name.split('.')[0] for name in sys.modules}; "
+        "print(sorted(names & {'numpy', 'onnxruntime', 'rich'}))"
     )
     assert fresh(loaded).stdout == "[]\n"
 
@@ -75,9 +88,15 @@ with steady():
 
 
 def test_load_sends_no_telemetry(zoo, tmp_path):
-    home = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY" and "XDG" not in name}
+    home = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "ORT_DISABLE_TELEMETRY" and "XDG" not in name
+    }
     code = f"import qse; qse.load({str(zoo / 'live-base')!r}); print('done')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env={**home, "HOME": str(tmp_path)})
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env={**home, "HOME": str(tmp_path)}
+    )
     assert done.stdout.split() == [b"done"]
     assert list(tmp_path.iterdir()) == []
 

@@ -49,7 +49,9 @@ def test_own_time_mixer_streams_and_exports(tmp_path):
 
 def test_own_time_mixer_starts_as_an_identity_when_a_network_grows():
     small = streaming()
-    deep = StreamingEnhancer(StreamingConfig(**{**STREAMING, "blocks": 2, "time_mixer": ("gru", "own_layers:Leaky")}))
+    deep = StreamingEnhancer(
+        StreamingConfig(**{**STREAMING, "blocks": 2, "time_mixer": ("gru", "own_layers:Leaky")})
+    )
     grow(deep, small.state_dict())
     x = 0.3 * torch.randn(1, 320)
     torch.testing.assert_close(deep.eval()(x)[0], small(x)[0])
@@ -64,7 +66,9 @@ def test_own_time_mixer_with_look_ahead_adds_latency(tmp_path):
 
 @torch.no_grad()
 def test_dual_path_block_aligns_what_runs_beside_a_mixer_that_looks_ahead():
-    block = DualPathBlock(3, 4, 2, time_mixer="own_layers:Ahead", pruned=("attention", "feed")).eval()
+    block = DualPathBlock(
+        3, 4, 2, time_mixer="own_layers:Ahead", pruned=("attention", "feed")
+    ).eval()
     torch.nn.init.zeros_(block.time_out.weight)
     x = torch.randn(1, 12, 3, 4, 4)
     y, _ = block(x)
@@ -102,14 +106,19 @@ def test_own_network_is_denoised_with(tmp_path):
 
 def test_lower_refuses_a_layer_without_a_real_form_by_name():
     with pytest.raises(
-        QseError, match=r"layer layer \(Undeclared\) has quaternion weights \(weight\) and no real form"
+        QseError,
+        match=r"layer layer \(Undeclared\) has quaternion weights \(weight\) and no real form",
     ):
         lower(Small(SmallConfig(layer="undeclared")))
     inner = streaming()
     inner.bottleneck.blocks["block0"].attention = own_layers.Undeclared(4)
-    with pytest.raises(QseError, match=r"layer bottleneck.blocks.block0.attention \(Undeclared\) has quaternion"):
+    with pytest.raises(
+        QseError, match=r"layer bottleneck.blocks.block0.attention \(Undeclared\) has quaternion"
+    ):
         lower(inner)
-    with pytest.raises(QseError, match=r"layer layer \(Flip\) cannot be exported.*declare quaternion_axis"):
+    with pytest.raises(
+        QseError, match=r"layer layer \(Flip\) cannot be exported.*declare quaternion_axis"
+    ):
         lower(Small(SmallConfig(layer="flip")))
 
 
@@ -144,7 +153,10 @@ def test_declared_weights_refuse_what_a_layer_lacks():
         list(declared_weights(Wrong(3, 3)))
     layer = own_layers.Undeclared(3)
     layer.weight = torch.nn.Parameter(torch.randn(3, 3))
-    with pytest.raises(QseError, match=r"layer 0 \(Undeclared\).* shape \(3, 3\), expected \(4, out, in, \*kernel\)"):
+    with pytest.raises(
+        QseError,
+        match=r"layer 0 \(Undeclared\).* shape \(3, 3\), expected \(4, out, in, \*kernel\)",
+    ):
         list(declared_weights(torch.nn.Sequential(layer)))
 
 
@@ -172,5 +184,7 @@ def test_build_network_refuses_references(name, sentence):
 
 
 def test_time_mixer_of_another_class_is_refused():
-    with pytest.raises(QseError, match=r"time_mixer 'own_layers:NoBase': derive it from qse.nn.TimeMixer"):
+    with pytest.raises(
+        QseError, match=r"time_mixer 'own_layers:NoBase': derive it from qse.nn.TimeMixer"
+    ):
         build_network({"network": "streaming", "time_mixer": ["own_layers:NoBase"]})

@@ -12,9 +12,14 @@ ROOT = Path(__file__).parents[1]
 
 def test_hook_folder_is_an_entry_point():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    module, _, name = project["project"]["entry-points"]["pyinstaller40"]["hook-dirs"].partition(":")
+    module, _, name = project["project"]["entry-points"]["pyinstaller40"]["hook-dirs"].partition(
+        ":"
+    )
     (folder,) = getattr(import_module(module), name)()
-    assert {path.name for path in Path(folder).glob("hook-*.py")} == {"hook-qse.py", "hook-qse_cli.py"}
+    assert {path.name for path in Path(folder).glob("hook-*.py")} == {
+        "hook-qse.py",
+        "hook-qse_cli.py",
+    }
     assert module in project["tool"]["setuptools"]["packages"]
 
 

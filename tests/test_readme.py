@@ -16,7 +16,9 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), 
 @pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
 def test_readme_program_runs(tmp_path, monkeypatch):
     (tmp_path / "assets").mkdir()
-    shutil.copy(ROOT / "assets/noisy.wav", tmp_path / "assets")  # the program writes a file beside it
+    shutil.copy(
+        ROOT / "assets/noisy.wav", tmp_path / "assets"
+    )  # the program writes a file beside it
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     for program in PROGRAMS:
@@ -32,7 +34,10 @@ def test_readme_begins_with_two_commands():
     """Two sentences, then a command that cleans a recording and one that runs the tests, each with its environment."""
     beginning = (ROOT / "README.md").read_text().partition("## ")[0]
     commands = re.findall(r"^    (.+)$", beginning, re.MULTILINE)
-    assert all(command.startswith("python3 -m venv .venv && .venv/bin/pip install ") for command in commands)
+    assert all(
+        command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
+        for command in commands
+    )
     assert [command.rpartition("&& ")[2] for command in commands] == [
         ".venv/bin/qse denoise assets/noisy.wav",
         ".venv/bin/pytest",
@@ -62,5 +67,8 @@ def test_pyproject_packs_every_folder():
     import tomllib
 
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    folders = {str(path.parent.relative_to(ROOT)).replace("/", ".") for path in (ROOT / "qse").rglob("__init__.py")}
+    folders = {
+        str(path.parent.relative_to(ROOT)).replace("/", ".")
+        for path in (ROOT / "qse").rglob("__init__.py")
+    }
     assert folders == set(packed) - {"qse_cli", "qse_models", "qse_recipes"}

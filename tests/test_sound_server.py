@@ -33,7 +33,9 @@ ASSETS = Path(__file__).parent.parent / "assets"
 MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
 
 pytestmark = [
-    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="takes over a minute: tests/sound_server.sh"),
+    pytest.mark.skipif(
+        "QSE_SOUND_SERVER" not in os.environ, reason="takes over a minute: tests/sound_server.sh"
+    ),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
@@ -76,13 +78,17 @@ def live(server, tmp_path):
 def test_a_minute_through_a_sound_server(server, live, tmp_path):
     process, out, trained = live
     line = [*FIRST, sys.executable, "-c", WITNESS]
-    witnesses = [subprocess.Popen(line, stdin=PIPE, stdout=PIPE, text=True) for _ in range(os.cpu_count())]
+    witnesses = [
+        subprocess.Popen(line, stdin=PIPE, stdout=PIPE, text=True) for _ in range(os.cpu_count())
+    ]
     noisy, _ = soundfile.read(ASSETS / "noisy.wav", dtype="float32")
     clean, _ = soundfile.read(ASSETS / "clean.wav", dtype="float32")
     rounds = SECONDS * RATE // len(noisy)
     time.sleep(SETTLE)
     ears = Ear("noisy", server), Ear("enhanced", server)
-    until(lambda: all(ear.begin < np.inf for ear in ears))  # or one of them would miss the beginning
+    until(
+        lambda: all(ear.begin < np.inf for ear in ears)
+    )  # or one of them would miss the beginning
     play(np.tile(noisy, rounds), tmp_path / "noisy.raw", server)
     time.sleep(2)
     before, after = (ear.stop() for ear in ears)
@@ -92,23 +98,45 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
     said = out.read_text()
     print(said[said.rindex("live-base: ") :])
 
-    once = len(noisy)  # no more, or where the second round begins may match better than a first one that drifts
-    starts = [ear.begin + last(noisy, heard) / RATE for ear, heard in zip(ears, (before, after), strict=True)]
+    once = len(
+        noisy
+    )  # no more, or where the second round begins may match better than a first one that drifts
+    starts = [
+        ear.begin + last(noisy, heard) / RATE
+        for ear, heard in zip(ears, (before, after), strict=True)
+    ]
     delay = starts[1] - starts[0]
     print(f"end-to-end delay, measured from monitor to monitor: {1000 * delay:.0f} ms")
     print(f"longest that the machine kept somebody waiting who only slept: {1000 * stall:.0f} ms")
-    seconds, shown, dropouts = (float(re.search(rf"^{text}", said, re.MULTILINE)[1]) for text in SAID)
+    seconds, shown, dropouts = (
+        float(re.search(rf"^{text}", said, re.MULTILINE)[1]) for text in SAID
+    )
     if dropouts and stall > BUFFER / 2:
-        pytest.skip(f"{dropouts:.0f} dropouts, where the machine stood still for {1000 * stall:.0f} ms")
+        pytest.skip(
+            f"{dropouts:.0f} dropouts, where the machine stood still for {1000 * stall:.0f} ms"
+        )
     assert dropouts == 0
     assert seconds >= SECONDS
     assert shown / 1000 == pytest.approx(delay, abs=0.1 + stall)
 
-    assert jump(*(heard[round(lag(noisy, heard[:once])) :][: rounds * len(noisy)] for heard in (before, after))) < 0.008
+    assert (
+        jump(
+            *(
+                heard[round(lag(noisy, heard[:once])) :][: rounds * len(noisy)]
+                for heard in (before, after)
+            )
+        )
+        < 0.008
+    )
     pairs = list(zip(pieces(noisy, before, rounds), pieces(noisy, after, rounds), strict=True))
-    rows = [(quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced)) for heard, enhanced in pairs]
+    rows = [
+        (quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced))
+        for heard, enhanced in pairs
+    ]
     (si_sdr, pesq), (si_sdr_after, pesq_after), (si_sdr_kept, pesq_kept) = np.median(rows, axis=0)
-    print(f"against clean: SI-SDR {si_sdr:.2f} -> {si_sdr_after:.2f} dB, PESQ-WB {pesq:.2f} -> {pesq_after:.2f}")
+    print(
+        f"against clean: SI-SDR {si_sdr:.2f} -> {si_sdr_after:.2f} dB, PESQ-WB {pesq:.2f} -> {pesq_after:.2f}"
+    )
     print(f"against noisy: SI-SDR {si_sdr_kept:.2f} dB, PESQ-WB {pesq_kept:.2f}")
     if trained:
         assert pesq_after > pesq or si_sdr_after > si_sdr
@@ -119,15 +147,36 @@ def test_a_minute_through_a_sound_server(server, live, tmp_path):
 def test_portaudio_reaches_the_sound_server_too(server, tmp_path):
     """Go through ALSA's device `pulse`, whose source and sink two variables name."""
     graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
-    names = {"QSE_MODELS": str(tmp_path / "models"), "PULSE_SOURCE": "noisy.monitor", "PULSE_SINK": "enhanced"}
-    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain", "--portaudio"]
+    names = {
+        "QSE_MODELS": str(tmp_path / "models"),
+        "PULSE_SOURCE": "noisy.monitor",
+        "PULSE_SINK": "enhanced",
+    }
+    line = [
+        sys.executable,
+        "-c",
+        "from qse_cli.main import main; main()",
+        "live",
+        "--plain",
+        "--portaudio",
+    ]
     line += ["--input", "pulse", "--output", "pulse", "--buffer", "200"]
     with (tmp_path / "out").open("w") as out:
         process = subprocess.Popen(line, env={**server, **names}, stdout=out, stderr=out)
     try:
         until(lambda: process.poll() is not None or "dropouts" in (tmp_path / "out").read_text())
-        play(np.random.default_rng(0).uniform(-0.1, 0.1, 4 * RATE).astype(np.float32), tmp_path / "noisy.raw", server)
-        until(lambda: process.poll() is not None or re.search(r"out -[1-4]", (tmp_path / "out").read_text()), 30)
+        play(
+            np.random.default_rng(0).uniform(-0.1, 0.1, 4 * RATE).astype(np.float32),
+            tmp_path / "noisy.raw",
+            server,
+        )
+        until(
+            lambda: (
+                process.poll() is not None
+                or re.search(r"out -[1-4]", (tmp_path / "out").read_text())
+            ),
+            30,
+        )
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     finally:
@@ -136,7 +185,15 @@ def test_portaudio_reaches_the_sound_server_too(server, tmp_path):
 
 def play(audio: np.ndarray, path: Path, environment: dict) -> None:
     audio.tofile(path)
-    line = [*FIRST, "pacat", "--playback", "--device=noisy", f"--rate={RATE}", "--channels=1", "--format=float32le"]
+    line = [
+        *FIRST,
+        "pacat",
+        "--playback",
+        "--device=noisy",
+        f"--rate={RATE}",
+        "--channels=1",
+        "--format=float32le",
+    ]
     subprocess.run([*line, "--latency-msec=500", "--raw", str(path)], env=environment, check=True)
 
 
@@ -163,8 +220,12 @@ def jump(before: np.ndarray, after: np.ndarray) -> float:
     half, reach, late = RATE // 2, RATE // 20, [0.0]
     for start in range(RATE, len(before) - 2 * RATE, half // 2):
         near = start - reach + round(np.median(late[-8:]))
-        late.append(near - start + lag(before[start : start + half], after[near : near + half + 2 * reach]))
-    middle = np.median(np.lib.stride_tricks.sliding_window_view(late[1:], 8), axis=1)  # drift blurs single half seconds
+        late.append(
+            near - start + lag(before[start : start + half], after[near : near + half + 2 * reach])
+        )
+    middle = np.median(
+        np.lib.stride_tricks.sliding_window_view(late[1:], 8), axis=1
+    )  # drift blurs single half seconds
     return np.abs(middle[8:] - middle[:-8]).max() / RATE
 
 

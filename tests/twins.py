@@ -25,7 +25,9 @@ TINY = {
     "network": "streaming", "n_fft": 64, "hop_length": 32, "ranges": ((32, 2),), "channels": (2, 2, 4), "growth": 2,
     "dilations": (1, 2), "blocks": 1, "heads": 2,
 }  # fmt: skip
-PLAN = TrainConfig(batch=2, steps=7, warmup_steps=2, checkpoint_every=3, valid_every=4, ema_decay=0.9)
+PLAN = TrainConfig(
+    batch=2, steps=7, warmup_steps=2, checkpoint_every=3, valid_every=4, ema_decay=0.9
+)
 LOSS = LossConfig(mrstft=0, si_sdr=1, rms=1, complex_l1=0, pesq=0)
 CONFIG = RunConfig(TINY, MixConfig(segment=0.25, rooms=2), LOSS, PLAN)
 CPU = torch.device("cpu")
@@ -90,7 +92,9 @@ def live(plan: TrainConfig, rank: int = 0) -> Trainer:
     torch.manual_seed(0)
 
     def source(step):
-        noisy = 0.1 * torch.randn(2, 640, generator=torch.Generator().manual_seed(100 * step + rank))
+        noisy = 0.1 * torch.randn(
+            2, 640, generator=torch.Generator().manual_seed(100 * step + rank)
+        )
         return Batch(noisy, 0.5 * noisy, 16000)
 
     def loss(network, batch, carried):
@@ -105,12 +109,16 @@ def carrying(rank: int = 0, done: int = 0, plan: TrainConfig | None = None) -> T
     plan = plan or replace(PLAN, carry_state_probability=0.5)
 
     def source(step):
-        noisy = 0.1 * torch.randn(4, 640, generator=torch.Generator().manual_seed(100 * step + rank))
+        noisy = 0.1 * torch.randn(
+            4, 640, generator=torch.Generator().manual_seed(100 * step + rank)
+        )
         return Batch(noisy, 0.5 * noisy, 16000)
 
     network = build_network(TINY)
     nn.init.normal_(network.decoder.head.weight, std=0.3)  # so that states matter
-    run = Trainer(network, training_loss(LOSS, plan.carry_state_probability), source, plan, CPU, rank)
+    run = Trainer(
+        network, training_loss(LOSS, plan.carry_state_probability), source, plan, CPU, rank
+    )
     for _ in range(done):
         run.step()
     return run
@@ -138,7 +146,9 @@ def resume(rank: int, folder: Path) -> None:
     rest.restore(*load(folder / "checkpoint.safetensors"))
     for run, name in ((on, "on"), (rest, "rest")):
         terms = [run.step()[0]["loss"] for _ in range(2)]
-        checkpoint.save(folder / f"{name}{rank}.safetensors", run.tensors(), {"terms": json.dumps(terms)})
+        checkpoint.save(
+            folder / f"{name}{rank}.safetensors", run.tensors(), {"terms": json.dumps(terms)}
+        )
 
 
 def work(rank: int, processes: int, folder: Path) -> None:

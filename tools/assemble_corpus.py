@@ -36,14 +36,26 @@ SPOKEN = re.compile(  # words of a path that tell of speech
     "|vox|says?|said|words?|phrases?|sing(s|ing|er)?|sung|rap|ack|scanner"
 )
 LISTS = {
-    "index.tsv": ["kind", "id", "group", "repository", "path", "licence", "seconds", "sample_rate", "cutoff_hz"],
+    "index.tsv": [
+        "kind",
+        "id",
+        "group",
+        "repository",
+        "path",
+        "licence",
+        "seconds",
+        "sample_rate",
+        "cutoff_hz",
+    ],
     "dropped.tsv": ["kind", "repository", "path", "reason"],
 }
 
 
 def read_table(path):
     """Return the rows of a tab-separated file as dictionaries."""
-    return list(csv.DictReader(path.read_text().split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE))
+    return list(
+        csv.DictReader(path.read_text().split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE)
+    )
 
 
 def open_repository(repository, folder):
@@ -53,9 +65,13 @@ def open_repository(repository, folder):
         source = ["--bare", "--depth", "1", f"https://github.com/{repository}", clone]
         subprocess.run(["git", "clone", "--quiet", *source], check=True)
     git = ["git", f"--git-dir={clone / '.git' if (clone / '.git').exists() else clone}"]
-    listing = subprocess.run([*git, "ls-tree", "-r", "-z", "HEAD"], check=True, capture_output=True).stdout
+    listing = subprocess.run(
+        [*git, "ls-tree", "-r", "-z", "HEAD"], check=True, capture_output=True
+    ).stdout
     entries = (line.split("\t", 1) for line in listing.decode(errors="replace").split("\0") if line)
-    return git, {path: meta.split()[2] for meta, path in entries if meta.startswith("100")}  # files, no links
+    return git, {
+        path: meta.split()[2] for meta, path in entries if meta.startswith("100")
+    }  # files, no links
 
 
 def contents(git, names):
@@ -63,7 +79,9 @@ def contents(git, names):
     with tempfile.TemporaryFile() as wanted:
         wanted.write("".join(f"{name}\n" for name in names).encode())
         wanted.seek(0)
-        with subprocess.Popen([*git, "cat-file", "--batch"], stdin=wanted, stdout=subprocess.PIPE) as reader:
+        with subprocess.Popen(
+            [*git, "cat-file", "--batch"], stdin=wanted, stdout=subprocess.PIPE
+        ) as reader:
             for _ in names:
                 size = reader.stdout.readline().split()[2:]
                 yield reader.stdout.read(int(size[0]) + 1)[:-1] if size else None
@@ -87,9 +105,13 @@ def name_of(path, row):
     """Return the group and the id of a file."""
     group, part, number = re.fullmatch("(.*?)(?:(folder|name):(.*))?", row["group"]).groups()
     if part:
-        group += path.split("/")[int(number) - 1] if part == "folder" else Path(path).name[: int(number)]
+        group += (
+            path.split("/")[int(number) - 1] if part == "folder" else Path(path).name[: int(number)]
+        )
     digest = hashlib.sha1(f"{row['repository']}/{path}".encode()).hexdigest()[:8]
-    group, stem = (re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") for text in (group, Path(path).stem[:40]))
+    group, stem = (
+        re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") for text in (group, Path(path).stem[:40])
+    )
     return group, f"{stem or 'x'}-{digest}"
 
 
@@ -106,7 +128,11 @@ def decode(content, highest_rate):
     if rate > highest_rate:
         audio, rate = soxr.resample(audio, rate, highest_rate, quality="VHQ"), highest_rate
     sounding = np.flatnonzero(frame_power(audio, rate) > 1e-8)
-    audio = audio[sounding[0] * rate // 50 : (sounding[-1] + 1) * rate // 50] if len(sounding) else audio[:0]
+    audio = (
+        audio[sounding[0] * rate // 50 : (sounding[-1] + 1) * rate // 50]
+        if len(sounding)
+        else audio[:0]
+    )
     return audio - audio.sum() / max(1, len(audio)), rate
 
 
@@ -143,7 +169,9 @@ class Corpus:
             self.seen |= {(row["repository"], row["path"]) for row in read_table(out / name)}
         if (out / "prints.npz").exists():
             saved = np.load(out / "prints.npz")
-            self.objects, self.prints, self.seconds = (list(saved[key]) for key in ("objects", "prints", "seconds"))
+            self.objects, self.prints, self.seconds = (
+                list(saved[key]) for key in ("objects", "prints", "seconds")
+            )
 
     def append(self, name, fields):
         """Append a line to one of the lists."""
@@ -163,7 +191,11 @@ class Corpus:
         mel = log_mel(audio, rate)
         windows = sliding_window_view(mel, PATCH, axis=0)
         blocks = (directions(windows[i : i + 1000])[0] for i in range(0, len(windows), 1000))
-        like = max((block @ self.forbidden[row["kind"]].T).max() for block in blocks) if self.forbidden else 0
+        like = (
+            max((block @ self.forbidden[row["kind"]].T).max() for block in blocks)
+            if self.forbidden
+            else 0
+        )
         if like > ALIKE:
             return f"forbidden ({like:.2f})"
         audio = audio[max(0, len(audio) - 60 * rate) // 2 :][: 60 * rate]  # the middle minute
@@ -178,21 +210,36 @@ class Corpus:
         target = self.out / row["kind"] / group / f"{id_}.flac"
         target.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(target, audio * min(1, 0.99 / np.abs(audio).max()), rate, subtype="PCM_16")
-        fields = [row["kind"], id_, group, row["repository"], path, row["licence"], f"{seconds:.3f}", rate]
+        fields = [
+            row["kind"],
+            id_,
+            group,
+            row["repository"],
+            path,
+            row["licence"],
+            f"{seconds:.3f}",
+            rate,
+        ]
         self.append("index.tsv", [*fields, cutoff(audio, rate)])
         return None
 
     def take(self, row, folder):
         """Bring the files of one row of the table into the corpus; returns {kept or why not: count}."""
         git, files = open_repository(row["repository"], folder)
-        new = {p: n for p, n in files.items() if wanted(p, row) and (row["repository"], p) not in self.seen}
+        new = {
+            p: n
+            for p, n in files.items()
+            if wanted(p, row) and (row["repository"], p) not in self.seen
+        }
         counts = collections.Counter()
         for (path, name), content in zip(new.items(), contents(git, new.values()), strict=True):
             reason = "missing" if content is None else self.add(row, path, name, content)
             counts[reason.split(" (")[0] if reason else "kept"] += 1
             if reason:
                 self.append("dropped.tsv", [row["kind"], row["repository"], path, reason])
-        np.savez(self.out / "prints.npz", objects=self.objects, prints=self.prints, seconds=self.seconds)
+        np.savez(
+            self.out / "prints.npz", objects=self.objects, prints=self.prints, seconds=self.seconds
+        )
         return counts
 
 
@@ -200,15 +247,27 @@ def main():
     """Read the command line and go through the table, one line of output per row."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sources", type=Path, required=True, help="table of repositories")
-    parser.add_argument("--repositories", type=Path, required=True, help="folder of clones named owner+name")
+    parser.add_argument(
+        "--repositories", type=Path, required=True, help="folder of clones named owner+name"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the corpus")
-    parser.add_argument("--sample-rate", type=int, default=48000, help="highest sampling rate stored, in Hz")
-    parser.add_argument("--exclude-like", type=Path, action="append", default=[], help="recordings that must not occur")
+    parser.add_argument(
+        "--sample-rate", type=int, default=48000, help="highest sampling rate stored, in Hz"
+    )
+    parser.add_argument(
+        "--exclude-like",
+        type=Path,
+        action="append",
+        default=[],
+        help="recordings that must not occur",
+    )
     options = parser.parse_args()
     corpus = Corpus(options.out, references(options.exclude_like), options.sample_rate)
     for row in read_table(options.sources):
         try:
-            outcome = ", ".join(f"{n} {what}" for what, n in corpus.take(row, options.repositories).most_common())
+            outcome = ", ".join(
+                f"{n} {what}" for what, n in corpus.take(row, options.repositories).most_common()
+            )
         except subprocess.CalledProcessError:
             outcome = "cannot be read or cloned"
         print(f"{row['repository']}: {outcome}", flush=True)

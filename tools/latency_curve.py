@@ -16,7 +16,12 @@ from qse.model_folder import CONFIG, weights_of
 from qse.networks.weights import load_network
 from qse.train.validation import find_pairs, read_pairs
 
-METRICS = {"pesq_wb": "WB-PESQ", "stoi": "STOI", "si_sdr": "SI-SDR dB", "pause_attenuation": "pauses dB"}
+METRICS = {
+    "pesq_wb": "WB-PESQ",
+    "stoi": "STOI",
+    "si_sdr": "SI-SDR dB",
+    "pause_attenuation": "pauses dB",
+}
 OTHERS = {"DPCRN, FastEnhancer": 32, "DeepFilterNet 3": 40}  # algorithmic latency in ms
 
 
@@ -49,7 +54,9 @@ def draw(latencies, columns, path):
         panel.plot(latencies, columns[name], "o-", color="tab:blue")
         for other, latency in OTHERS.items():
             panel.axvline(latency, color="tab:gray", linestyle=":")
-            panel.annotate(other, (latency, 0.55), xycoords=("data", "axes fraction"), rotation=90, fontsize=7)
+            panel.annotate(
+                other, (latency, 0.55), xycoords=("data", "axes fraction"), rotation=90, fontsize=7
+            )
         panel.set_xscale("log")
         panel.set_xticks(latencies, [f"{latency:g}" for latency in latencies], fontsize=7)
         panel.minorticks_off()

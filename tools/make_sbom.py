@@ -15,15 +15,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "qse/web/vendor"
-ROW = re.compile(r"^\| `(?P<file>[^`]+)` \| (?:(?P<name>\S+) (?P<version>\S+), (?P<licence>[\w.-]+)|the same)", re.M)
+ROW = re.compile(
+    r"^\| `(?P<file>[^`]+)` \| (?:(?P<name>\S+) (?P<version>\S+), (?P<licence>[\w.-]+)|the same)",
+    re.M,
+)
 
 
 def main(python: str, target: str) -> None:
-    line = ["cyclonedx-py", "environment", "--pyproject", str(ROOT / "pyproject.toml"), "--mc-type", "library"]
+    line = [
+        "cyclonedx-py",
+        "environment",
+        "--pyproject",
+        str(ROOT / "pyproject.toml"),
+        "--mc-type",
+        "library",
+    ]
     line += ["--output-reproducible", "--spec-version", "1.6", python]
     bill = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
     if "onnxruntime" not in {component["name"] for component in bill["components"]}:
-        raise SystemExit(f"{python} has no qse with its dependencies: install the wheel there first")
+        raise SystemExit(
+            f"{python} has no qse with its dependencies: install the wheel there first"
+        )
     bill["components"] += vendored()
     Path(target).write_text(json.dumps(bill, indent=2) + "\n", encoding="utf-8")
     print(f"{target}: {len(bill['components'])} components")
@@ -31,7 +43,10 @@ def main(python: str, target: str) -> None:
 
 def vendored() -> list[dict]:
     """Return a component for each library in VENDOR, as its README lists them, with the checksums of its files."""
-    sums = dict(reversed(line.split()) for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines())
+    sums = dict(
+        reversed(line.split())
+        for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    )
     found: list[dict] = []
     for row in ROW.finditer((VENDOR / "README.md").read_text(encoding="utf-8")):
         if row["name"]:
@@ -47,7 +62,9 @@ def vendored() -> list[dict]:
                 }
             )
         hashes = [{"alg": "SHA-256", "content": sums[row["file"]]}]
-        found[-1]["components"].append({"type": "file", "name": f"qse/web/vendor/{row['file']}", "hashes": hashes})
+        found[-1]["components"].append(
+            {"type": "file", "name": f"qse/web/vendor/{row['file']}", "hashes": hashes}
+        )
     return found
 
 

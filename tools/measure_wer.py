@@ -59,7 +59,9 @@ def utterances(manifest: Path, noises: Path, count: int):
     classes = sorted(path for path in noises.iterdir() if path.is_dir())
     for number in rng.permutation(len(entries))[:count]:
         speech = read(manifest.parent / entries[number]["audio_filepath"])
-        files = sorted(path for path in classes[rng.integers(len(classes))].rglob("*") if path.is_file())
+        files = sorted(
+            path for path in classes[rng.integers(len(classes))].rglob("*") if path.is_file()
+        )
         noise = read(files[rng.integers(len(files))])
         noise = np.resize(noise[noise.nonzero()[0][0] if noise.any() else 0 :], len(speech))
         yield speech, noise, words_of(entries[number]["text"])
@@ -88,11 +90,15 @@ def words_of(text: str) -> list[str]:
 def pocketsphinx() -> Recogniser:
     from pocketsphinx import Config, Decoder
 
-    decoder = Decoder(Config(loglevel="FATAL", maxhmmpf=3000, maxwpf=5, topn=2))  # three times as fast
+    decoder = Decoder(
+        Config(loglevel="FATAL", maxhmmpf=3000, maxwpf=5, topn=2)
+    )  # three times as fast
 
     def recognise(audio: np.ndarray) -> str:
         decoder.start_utt()
-        decoder.process_raw((32767 * audio).clip(-32768, 32767).astype(np.int16).tobytes(), full_utt=True)
+        decoder.process_raw(
+            (32767 * audio).clip(-32768, 32767).astype(np.int16).tobytes(), full_utt=True
+        )
         decoder.end_utt()
         return re.sub(r"\(\d+\)", "", decoder.hyp().hypstr if decoder.hyp() else "")
 
@@ -104,9 +110,17 @@ def whisper(name: str) -> Recogniser:
     from faster_whisper import WhisperModel
 
     model = WhisperModel(name, device="cpu", compute_type="int8", cpu_threads=1)
-    vocabulary, end = model.hf_tokenizer.get_vocab(), model.hf_tokenizer.token_to_id("<|endoftext|>")
+    vocabulary, end = (
+        model.hf_tokenizer.get_vocab(),
+        model.hf_tokenizer.token_to_id("<|endoftext|>"),
+    )
     digits = [token for text, token in vocabulary.items() if token < end and re.search(r"\d", text)]
-    greedy = {"temperature": 0, "beam_size": 1, "no_repeat_ngram_size": 3, "without_timestamps": True}
+    greedy = {
+        "temperature": 0,
+        "beam_size": 1,
+        "no_repeat_ngram_size": 3,
+        "without_timestamps": True,
+    }
 
     def recognise(audio: np.ndarray) -> str:
         parts, _ = model.transcribe(audio, language="en", suppress_tokens=[-1, *digits], **greedy)
@@ -132,7 +146,9 @@ def distance(words: list[str], heard: list[str]) -> int:
 
 def report(counts: dict[tuple[str, str], list[tuple[int, int]]], names: list[str]) -> None:
     clean = np.array(counts["clean", "speech"])
-    print(f"\n{len(clean)} utterances, {clean[:, 1].sum()} words; clean speech: {rate(clean):.1f}\n")
+    print(
+        f"\n{len(clean)} utterances, {clean[:, 1].sum()} words; clean speech: {rate(clean):.1f}\n"
+    )
     print("| SNR | noisy |", " | ".join(names), "|\n|---|---|" + "---|" * len(names))
     for row in dict.fromkeys(row for row, name in counts if name == "noisy"):
         noisy = np.array(counts[row, "noisy"])

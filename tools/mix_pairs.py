@@ -36,10 +36,14 @@ COLUMNS = ("id", "speaker", "speech_source", "noise", "noise_source", "snr_db")
 class Recordings:
     """The recordings of one source: groups take turns in random order, and so do the recordings of a group."""
 
-    def __init__(self, corpus: Path, rows: list[dict[str, str]], rate: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, corpus: Path, rows: list[dict[str, str]], rate: int, rng: np.random.Generator
+    ) -> None:
         self.corpus, self.rate, self.rng = corpus, rate, rng
         groups = sorted({row["group"] for row in rows})
-        self.rows = {group: self._turns([row for row in rows if row["group"] == group]) for group in groups}
+        self.rows = {
+            group: self._turns([row for row in rows if row["group"] == group]) for group in groups
+        }
         self.groups = self._turns(groups)
 
     def _turns(self, items: list[Any]) -> Iterator[Any]:
@@ -73,7 +77,9 @@ class Recordings:
         return f"{row['group']}/{row['id']}", audio[start : start + samples]
 
 
-def mixed(speech: np.ndarray, noise: np.ndarray, snr: float, peak: float, rate: int) -> tuple[np.ndarray, np.ndarray]:
+def mixed(
+    speech: np.ndarray, noise: np.ndarray, snr: float, peak: float, rate: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return (noisy, clean) at `snr` dB, the louder side with a peak of `peak` dBFS."""
     levels = active_level(torch.from_numpy(np.stack([speech, noise])), frame=rate // 50).numpy()
     noise = noise * levels[0] / levels[1] * 10 ** (-snr / 20)
@@ -84,11 +90,17 @@ def mixed(speech: np.ndarray, noise: np.ndarray, snr: float, peak: float, rate: 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--corpus", type=Path, required=True, help="folder written by assemble_corpus.py")
+    parser.add_argument(
+        "--corpus", type=Path, required=True, help="folder written by assemble_corpus.py"
+    )
     parser.add_argument("--out", type=Path, required=True, help="new folder for the pairs")
     parser.add_argument("--sample-rate", type=int, default=16000, help="of the pairs, in Hz")
-    parser.add_argument("--least-cutoff", type=int, default=0, help="leave out recordings that end below it, in Hz")
-    parser.add_argument("--count", type=int, default=1, help="pairs of every speech source, noise source and SNR")
+    parser.add_argument(
+        "--least-cutoff", type=int, default=0, help="leave out recordings that end below it, in Hz"
+    )
+    parser.add_argument(
+        "--count", type=int, default=1, help="pairs of every speech source, noise source and SNR"
+    )
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     rng, rate = np.random.default_rng(given.seed), given.sample_rate
@@ -97,13 +109,17 @@ def main() -> None:
         if int(row["cutoff_hz"]) >= given.least_cutoff:
             sources[row["kind"]].setdefault(row["group"].partition("-")[0], []).append(row)
     drawn = {
-        kind: {name: Recordings(given.corpus, rows, rate, rng) for name, rows in sorted(found.items())}
+        kind: {
+            name: Recordings(given.corpus, rows, rate, rng) for name, rows in sorted(found.items())
+        }
         for kind, found in sources.items()
     }
     for side in ("clean", "noisy"):
         (given.out / side).mkdir(parents=True)
     lines = ["\t".join(COLUMNS)]
-    cells = itertools.product(drawn["speech"].items(), drawn["noise"].items(), SNRS, range(given.count))
+    cells = itertools.product(
+        drawn["speech"].items(), drawn["noise"].items(), SNRS, range(given.count)
+    )
     for number, ((voice, speech), (kind, noise), snr, _) in enumerate(cells):
         speaker, spoken = speech.speech(round(SECONDS * rate))
         recording, disturbance = noise.noise(round(SECONDS * rate))

@@ -26,7 +26,14 @@ from pathlib import Path
 import soundfile
 import soxr
 
-DEPENDENCIES = ("soundfile", "soxr", "safetensors", "tomli_w", "typer", "rich")  # of qse train, besides torch and numpy
+DEPENDENCIES = (
+    "soundfile",
+    "soxr",
+    "safetensors",
+    "tomli_w",
+    "typer",
+    "rich",
+)  # of qse train, besides torch and numpy
 OPUS_RATES = (8000, 12000, 16000, 24000, 48000)  # Hz
 AUDIO = (".wav", ".flac", ".ogg", ".opus")
 TRAIN = """#!/usr/bin/env bash
@@ -60,7 +67,9 @@ def code_folder(folder: Path, target: Path) -> None:
     """Write every recording below `folder` to the same place below `target`, as .opus."""
     sources = sorted(path for path in folder.rglob("*") if path.suffix.lower() in AUDIO)
     if not sources:
-        raise SystemExit(f"{folder}: no audio files in this folder; name one that holds {', '.join(AUDIO)}")
+        raise SystemExit(
+            f"{folder}: no audio files in this folder; name one that holds {', '.join(AUDIO)}"
+        )
     targets = [target / path.relative_to(folder).with_suffix(".opus") for path in sources]
     with ThreadPoolExecutor() as pool:
         list(pool.map(code, sources, targets))
@@ -71,9 +80,21 @@ def collect_wheels(target: Path, python_version: str) -> None:
     pip = [sys.executable, "-m", "pip"]
     checkout = Path(__file__).resolve().parents[1]
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "--wheel-dir", target, checkout], check=True)
-    download = [*pip, "download", "-q", "--dest", target, "--only-binary", ":all:", "--python-version", python_version]
+    download = [
+        *pip,
+        "download",
+        "-q",
+        "--dest",
+        target,
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        python_version,
+    ]
     subprocess.run([*download, *DEPENDENCIES], check=True)
-    for unwanted in target.glob("numpy-*.whl"):  # the other machine has the one that fits its PyTorch
+    for unwanted in target.glob(
+        "numpy-*.whl"
+    ):  # the other machine has the one that fits its PyTorch
         unwanted.unlink()
 
 
@@ -90,11 +111,15 @@ def parts(files: list[Path], limit: int) -> Iterator[list[Path]]:
     yield part
 
 
-def pack(run: Path, speech: Path, noise: Path, out: Path, limit: int, python_version: str = "") -> list[Path]:
+def pack(
+    run: Path, speech: Path, noise: Path, out: Path, limit: int, python_version: str = ""
+) -> list[Path]:
     """Write the parts, of at most `limit` bytes each, and return them; without wheels where no version is given."""
     for name in ("checkpoint.safetensors", "config.toml"):
         if not (run / name).is_file():
-            raise SystemExit(f"{run}: has no {name}; name the folder of a run that was begun with qse train")
+            raise SystemExit(
+                f"{run}: has no {name}; name the folder of a run that was begun with qse train"
+            )
     if any(out.glob("part-*.tar")):  # more of them than now would be unpacked with the new ones
         raise SystemExit(f"{out}: holds parts already; name another folder")
     out.mkdir(parents=True, exist_ok=True)
@@ -126,11 +151,17 @@ def main() -> None:
     parser.add_argument("--speech", type=Path, required=True, help="folder of clean speech")
     parser.add_argument("--noise", type=Path, required=True, help="folder of noise")
     parser.add_argument("--out", type=Path, required=True, help="folder for the parts")
-    parser.add_argument("--part-size", type=float, default=60.0, help="MB per part at most (default: 60)")
-    parser.add_argument("--python-version", default="3.12", help="of the other machine (default: 3.12)")
+    parser.add_argument(
+        "--part-size", type=float, default=60.0, help="MB per part at most (default: 60)"
+    )
+    parser.add_argument(
+        "--python-version", default="3.12", help="of the other machine (default: 3.12)"
+    )
     options = parser.parse_args()
     limit = int(1e6 * options.part_size)
-    for part in pack(options.run, options.speech, options.noise, options.out, limit, options.python_version):
+    for part in pack(
+        options.run, options.speech, options.noise, options.out, limit, options.python_version
+    ):
         print(f"{part}: {part.stat().st_size / 1e6:.1f} MB")
 
 

@@ -36,18 +36,26 @@ class Tables:
 
     def enhancers(self) -> list[list[str]]:
         return [
-            [model, "48 kHz", *(_mean(n, means, "+" if n == "band_snr" else "") for n in (*MAIN, "band_snr"))]
+            [
+                model,
+                "48 kHz",
+                *(_mean(n, means, "+" if n == "band_snr" else "") for n in (*MAIN, "band_snr")),
+            ]
             for model, means in ((model, summary(self._rows(model, "valid48"))) for model in MODELS)
         ]
 
     def wide_band(self) -> list[list[str]]:
-        return [[m, *_means(summary(self._rows(m, "valid48-wide")), (*MAIN, BINS[0]))] for m in MODELS]
+        return [
+            [m, *_means(summary(self._rows(m, "valid48-wide")), (*MAIN, BINS[0]))] for m in MODELS
+        ]
 
     def unseen(self) -> list[list[str]]:
         return [[m, *_cells(summary(self._rows(m, "unseen")), (*MAIN, *BINS))] for m in MODELS]
 
     def unseen_full_band(self) -> list[list[str]]:
-        return [[m, *_cells(summary(self._rows(m, "unseen48")), (*MAIN, "band_snr"))] for m in MODELS]
+        return [
+            [m, *_cells(summary(self._rows(m, "unseen48")), (*MAIN, "band_snr"))] for m in MODELS
+        ]
 
     def snr(self) -> list[list[str]]:
         wide, full = (self._groups("live-base", name, "snr_db") for name in ("valid", "valid48"))
@@ -57,7 +65,10 @@ class Tables:
         wide, full = (self._groups("live-base", name, "noise") for name in ("valid", "valid48"))
         kinds = {kind: [wide.get(kind, []), full.get(kind, [])] for kind in sorted({*wide, *full})}
         kinds["all"] = [self._rows("live-base", name) for name in ("valid", "valid48")]
-        return [[kind, *(text for rows in both for text in _noise_cells(rows))] for kind, both in kinds.items()]
+        return [
+            [kind, *(text for rows in both for text in _noise_cells(rows))]
+            for kind, both in kinds.items()
+        ]
 
     def sources(self) -> list[list[str]]:
         table = []
@@ -65,7 +76,9 @@ class Tables:
             for column, kind in (("speech_source", "speech"), ("noise_source", "noise")):
                 for source, rows in self._groups("live-base", evaluation, column).items():
                     better = _means(gains(rows), MAIN, "+")
-                    change = cell(MAIN[0], self._changes("live-base", evaluation, MAIN[0], rows), "+")
+                    change = cell(
+                        MAIN[0], self._changes("live-base", evaluation, MAIN[0], rows), "+"
+                    )
                     table.append([pairs, f"{kind} of {source}", str(len(rows)), *better, change])
         return table
 
@@ -73,8 +86,14 @@ class Tables:
         speakers, table = read_groups(self._data / "valid" / "groups.tsv", "speaker"), []
         found = [self._groups(model, "valid", "voice") for model in MODELS]
         for voice, rows in found[0].items():
-            better = [mean for parts in found for mean in _means(gains(parts[voice]), (MAIN[0], MAIN[2]), "+")]
-            table.append([voice, str(len({speakers[row["name"]] for row in rows})), str(len(rows)), *better])
+            better = [
+                mean
+                for parts in found
+                for mean in _means(gains(parts[voice]), (MAIN[0], MAIN[2]), "+")
+            ]
+            table.append(
+                [voice, str(len({speakers[row["name"]] for row in rows})), str(len(rows)), *better]
+            )
         return table
 
     def language(self) -> list[list[str]]:
@@ -84,7 +103,10 @@ class Tables:
 
     def synthetic(self) -> list[list[str]]:
         return _by_model(
-            lambda model, language: [language.title(), *_cells(gains(self._rows(model, language)), MAIN, "+")],
+            lambda model, language: [
+                language.title(),
+                *_cells(gains(self._rows(model, language)), MAIN, "+"),
+            ],
             ("german", "english"),
         )
 
@@ -93,13 +115,21 @@ class Tables:
         noise = [dict(self._steady(model, 2)) for model in MODELS]
         return [
             [f"clean speech of VALID, {_title(MAIN[0])}", *(cell(MAIN[0], mean) for mean in means)],
-            *([f"clean speech of VALID, {_title(n)}", *(_mean(n, mean) for mean in means)] for n in MAIN[1:]),
-            *([f"{name}, level of the output in dBFS", *(levels[name] for levels in noise)] for name in noise[0]),
+            *(
+                [f"clean speech of VALID, {_title(n)}", *(_mean(n, mean) for mean in means)]
+                for n in MAIN[1:]
+            ),
+            *(
+                [f"{name}, level of the output in dBFS", *(levels[name] for levels in noise)]
+                for name in noise[0]
+            ),
         ]
 
     def streams(self) -> list[list[str]]:
         label = {"valid": "each pair alone", "stream": "after three others"}
-        return _by_model(lambda m, n: [label[n], *_means(summary(self._rows(m, n)), MAIN)], tuple(label))
+        return _by_model(
+            lambda m, n: [label[n], *_means(summary(self._rows(m, n)), MAIN)], tuple(label)
+        )
 
     def steady(self) -> list[list[str]]:
         found = [dict(self._steady(model, 3)) for model in MODELS]
@@ -118,18 +148,27 @@ class Tables:
             "valid": "VALID",
         }
         names = (*MAIN, "noise_reduction", "band_snr")
-        return _by_model(lambda m, pairs: [label[pairs], *(self._change(m, pairs, n) for n in names)], tuple(label))
+        return _by_model(
+            lambda m, pairs: [label[pairs], *(self._change(m, pairs, n) for n in names)],
+            tuple(label),
+        )
 
     def _change(self, model: str, evaluation: str, name: str) -> str:
         change = self._changes(model, evaluation, name, self._rows(model, evaluation))
         if not change:
             return ""
-        before = [row[name] for row in read_rows(self._before / model / evaluation / "scores.csv") if name in row]
+        before = [
+            row[name]
+            for row in read_rows(self._before / model / evaluation / "scores.csv")
+            if name in row
+        ]
         return f"{_mean(name, {name: interval(before)})}, {cell(name, change, '+')}"
 
     def _changes(self, model: str, evaluation: str, name: str, rows: list[Row]) -> dict[str, Mean]:
         """Return the mean and interval of a metric minus that of the earlier release, utterance by utterance."""
-        before = {row["name"]: row for row in read_rows(self._before / model / evaluation / "scores.csv")}
+        before = {
+            row["name"]: row for row in read_rows(self._before / model / evaluation / "scores.csv")
+        }
         found = [row[name] - before[row["name"]][name] for row in rows if name in row]
         return {name: interval(found)} if found else {}
 
@@ -150,7 +189,11 @@ class Tables:
 
 def _by_model(cells: Callable[[str, str], list[str]], parts: tuple[str, ...]) -> list[list[str]]:
     """Return a row per model and part, with the model's name in its first row."""
-    return [[model if part == parts[0] else "", *cells(model, part)] for model in MODELS for part in parts]
+    return [
+        [model if part == parts[0] else "", *cells(model, part)]
+        for model in MODELS
+        for part in parts
+    ]
 
 
 def _title(name: str) -> str:

@@ -50,7 +50,9 @@ def main() -> None:
     for model in MODELS:
         measure(given.models / model, given.data, given.results / model)
     tables = Tables(given.results, given.before, given.data)
-    given.document.write_text(rewritten(given.document.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    given.document.write_text(
+        rewritten(given.document.read_text(encoding="utf-8"), tables), encoding="utf-8"
+    )
 
 
 def measure(model: Path, data: Path, results: Path) -> None:
@@ -58,8 +60,20 @@ def measure(model: Path, data: Path, results: Path) -> None:
     for name, (folder, metrics, options) in EVALUATIONS.items():
         if (results / name / "summary.json").exists():
             continue
-        clean, noisy = (data / folder / side for side in ("clean", "clean" if name == "clean" else "noisy"))
-        line = ["evaluate", model, "--clean", clean, "--noisy", noisy, "--metrics", ",".join(metrics), *options]
+        clean, noisy = (
+            data / folder / side for side in ("clean", "clean" if name == "clean" else "noisy")
+        )
+        line = [
+            "evaluate",
+            model,
+            "--clean",
+            clean,
+            "--noisy",
+            noisy,
+            "--metrics",
+            ",".join(metrics),
+            *options,
+        ]
         _run(["-c", QSE, *line, "--out", results / name])
     if not (results / "steady.md").exists():
         (results / "steady.md").write_text(_run([STEADY, model]), encoding="utf-8")
@@ -71,7 +85,10 @@ def rewritten(document: str, tables: Tables) -> str:
     def replaced(match: re.Match[str]) -> str:
         name, kept, table = match.groups()
         old = table.splitlines(keepends=True)[: 2 + int(kept)]
-        new = [f"|{'|'.join(f' {text} ' if text else ' ' for text in row)}|\n" for row in tables.rows(name)]
+        new = [
+            f"|{'|'.join(f' {text} ' if text else ' ' for text in row)}|\n"
+            for row in tables.rows(name)
+        ]
         return f"<!-- release_tables: {name}, {kept} rows kept -->\n{''.join([*old, *new])}"
 
     return MARK.sub(replaced, document)

@@ -8,9 +8,20 @@ from .flac_blocks import COMMENT, Block, comments_of, edit_blocks, read_blocks
 from .vorbis_comments import MASK, Comments
 
 EXTENSIBLE = 0xFFFE
-EXTENSION = bytes.fromhex("000000001000800000aa00389b71")  # of the subformat, behind the two bytes of the coding
+EXTENSION = bytes.fromhex(
+    "000000001000800000aa00389b71"
+)  # of the subformat, behind the two bytes of the coding
 PLAIN_TAGS = (1, 3)  # PCM, float
-FLAC_MASKS = {1: 0x4, 2: 0x3, 3: 0x7, 4: 0x33, 5: 0x37, 6: 0x3F, 7: 0x70F, 8: 0x63F}  # where FLAC says nothing
+FLAC_MASKS = {
+    1: 0x4,
+    2: 0x3,
+    3: 0x7,
+    4: 0x33,
+    5: 0x37,
+    6: 0x3F,
+    7: 0x70F,
+    8: 0x63F,
+}  # where FLAC says nothing
 BITMAP, DESCRIPTIONS = 0x10000, 0  # kinds of channel layout in CAF and AIFF
 CAF_MASKS = {  # by the other kinds, where the order of the channels is that of the bits
     **{100 << 16 | 1: 0x4, 101 << 16 | 2: 0x3, 113 << 16 | 3: 0x7, 108 << 16 | 4: 0x33},
@@ -67,7 +78,10 @@ def _layout_mask(body: bytes) -> int | None:
         return bits
     if kind != DESCRIPTIONS:
         return CAF_MASKS.get(kind)
-    labels = [int.from_bytes(body[at : at + 4], "big") for at in range(12, min(len(body), 12 + 20 * count), 20)]
+    labels = [
+        int.from_bytes(body[at : at + 4], "big")
+        for at in range(12, min(len(body), 12 + 20 * count), 20)
+    ]
     positions = bool(labels) and max(labels) <= 18 and min(labels) > 0
     if not positions or labels != sorted(set(labels)):
         return None

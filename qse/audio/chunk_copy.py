@@ -10,11 +10,28 @@ from .id3 import without_loudness_frames
 from .loudness import without_bext_loudness, without_loudness_xml
 
 AUDIO = {  # what describes the samples or reserves room; the writer of the target makes its own
-    "WAV": (b"fmt ", b"data", b"fact", b"PEAK", b"ds64", b"JUNK", b"junk", b"FLLR", b"PAD ", b"wavl", b"slnt"),
+    "WAV": (
+        b"fmt ",
+        b"data",
+        b"fact",
+        b"PEAK",
+        b"ds64",
+        b"JUNK",
+        b"junk",
+        b"FLLR",
+        b"PAD ",
+        b"wavl",
+        b"slnt",
+    ),
     "AIFF": (b"COMM", b"SSND", b"FVER", b"PEAK"),
     "CAF": (b"desc", b"data", b"kuki", b"pakt", b"free"),
 }
-STALE = {b"levl": "levl (peak envelope)", b"MD5 ": "MD5", b"peak": "peak", b"ovvw": "ovvw (overview)"}
+STALE = {
+    b"levl": "levl (peak envelope)",
+    b"MD5 ": "MD5",
+    b"peak": "peak",
+    b"ovvw": "ovvw (overview)",
+}
 PLAIN = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW", "ALAW")
 
 
@@ -26,7 +43,9 @@ class Copied:
     dropped: list[str] = field(default_factory=list)
 
 
-def copy_chunks(source: Path, part: Path, same_coding: bool, samples: int, leave: tuple[bytes, ...] = ()) -> Copied:
+def copy_chunks(
+    source: Path, part: Path, same_coding: bool, samples: int, leave: tuple[bytes, ...] = ()
+) -> Copied:
     """Copy the metadata chunks of `source` to `part`, a file of the same family without metadata.
 
     `same_coding`: whether the samples are coded alike, so that the format chunk holds for both; it has the channel
@@ -58,7 +77,11 @@ def chunk_names(path: Path) -> list[str]:
     container = read_container(path)
     if container is None:
         return []
-    names = [_title(container, chunk) for chunk in container.chunks if _is_metadata(container.dialect, chunk.name)]
+    names = [
+        _title(container, chunk)
+        for chunk in container.chunks
+        if _is_metadata(container.dialect, chunk.name)
+    ]
     return list(dict.fromkeys(name for name in names if name))
 
 
@@ -77,7 +100,9 @@ def _data(container: Container) -> Chunk | None:
     return container.find(b"SSND" if container.dialect is AIFF else b"data")
 
 
-def _bodies(read: Container, written: Container, copied: Copied, leave: tuple[bytes, ...]) -> tuple[bytes, bytes]:
+def _bodies(
+    read: Container, written: Container, copied: Copied, leave: tuple[bytes, ...]
+) -> tuple[bytes, bytes]:
     """Return the chunks before and after the samples as they will be written."""
     parts = [bytearray(), bytearray()]
     dialect = written.dialect

@@ -10,7 +10,9 @@ from typing import IO, Literal
 MOST = 4096  # chunks that are looked at
 MOST_BYTES = 256 << 20  # bytes of metadata that are copied
 LONGEST = (1 << 32) - 1  # bytes that the size of RIFF and AIFF can count
-W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")  # of the 16 bytes of an identifier, the last 12
+W64_TAIL = bytes.fromhex(
+    "f3acd3118cd100c04f8edb8a"
+)  # of the 16 bytes of an identifier, the last 12
 W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")
 W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
 
@@ -80,7 +82,9 @@ class Container:
         with self.path.open("rb") as file:
             there = max(0, file.seek(0, 2) - chunk.at)
             file.seek(chunk.at)
-            return file.read(min(chunk.size, there, MOST_BYTES))  # memory for all of it is taken at once
+            return file.read(
+                min(chunk.size, there, MOST_BYTES)
+            )  # memory for all of it is taken at once
 
 
 def dialect_of(head: bytes) -> Dialect | None:

@@ -17,7 +17,10 @@ from .formats import BYTES, frame_bytes
 if TYPE_CHECKING:
     import soundfile
 
-EDGES = (1 << 31, 1 << 32)  # WAV headers written into a pipe announce a length at one of them or up to NEAR below
+EDGES = (
+    1 << 31,
+    1 << 32,
+)  # WAV headers written into a pipe announce a length at one of them or up to NEAR below
 NEAR = 1 << 12
 STREAMED = EDGES[0] - NEAR
 MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPEG 2 and 2.5
@@ -54,7 +57,9 @@ def exact_frames(path: Path, file: soundfile.SoundFile) -> int:
     if file.format not in ("WAV", "W64") or not (blockwise or file.format == "W64"):
         return file.frames
     container = read_container(path)
-    data, fact = (container.find(name) for name in (b"data", b"fact")) if container else (None, None)
+    data, fact = (
+        (container.find(name) for name in (b"data", b"fact")) if container else (None, None)
+    )
     if container and data and not blockwise and file.subtype in BYTES:
         return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
     stated = int.from_bytes(container.body(fact)[:4], "little") if container and fact else 0
@@ -67,7 +72,10 @@ def announced_frames(path: Path, file: soundfile.SoundFile) -> int | None:
         return None
     if file.format == "NIST":
         return _nist_samples(path)
-    ratios = [int(announced) / max(1, int(there)) for announced, there in re.findall(SIZES, file.extra_info)]
+    ratios = [
+        int(announced) / max(1, int(there))
+        for announced, there in re.findall(SIZES, file.extra_info)
+    ]
     return round(file.frames * max(ratios, default=1.0))
 
 
@@ -85,7 +93,10 @@ def has_more(path: Path, file: soundfile.SoundFile) -> bool:
         unfinished = riff is not None and size - int(riff[1]) > TAGS
         announced = any(edge - NEAR <= held <= edge for edge in EDGES)
         return size - held >= 1 << 32 or ((announced or unfinished) and size - held > TAGS)
-    return file.subtype == "MPEG_LAYER_III" and _mp3_samples(path, file.samplerate) > 1.02 * file.frames + 8 * 1152
+    return (
+        file.subtype == "MPEG_LAYER_III"
+        and _mp3_samples(path, file.samplerate) > 1.02 * file.frames + 8 * 1152
+    )
 
 
 def says_length(path: Path, file: soundfile.SoundFile) -> bool:
@@ -131,7 +142,9 @@ def _mp3_samples(path: Path, sample_rate: int) -> int:
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         while (at := data.find(b"\xff", at)) >= 0:
             size, length = _mp3_frame(data[at : at + 4], sample_rate)
-            follows = at == end and samples  # directly after a frame; elsewhere another one has to follow
+            follows = (
+                at == end and samples
+            )  # directly after a frame; elsewhere another one has to follow
             if size and (follows or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
                 at = end = at + size
                 samples += length
@@ -165,8 +178,12 @@ def mp3_header(path: Path) -> tuple[int, bytes]:
     with path.open("rb") as file:
         head = file.read(10)
         start = 0
-        if head[:3] == b"ID3":  # four bytes of seven bits each, without the ten of this header itself
-            start = 10 + sum(byte << shift for byte, shift in zip(head[6:10], (21, 14, 7, 0), strict=True))
+        if (
+            head[:3] == b"ID3"
+        ):  # four bytes of seven bits each, without the ten of this header itself
+            start = 10 + sum(
+                byte << shift for byte, shift in zip(head[6:10], (21, 14, 7, 0), strict=True)
+            )
         file.seek(start)
         head = file.read(256)
     at = max(head.find(b"Xing"), head.find(b"Info"))

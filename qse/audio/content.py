@@ -16,7 +16,13 @@ MAGIC = {  # how files begin -> kind
     b"#!AMR": "AMR",
     b"\x0b\x77": "AC-3",
 }
-ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"pnot")  # MP4 and QuickTime: behind the size of the first atom
+ATOMS = (
+    b"ftyp",
+    b"moov",
+    b"mdat",
+    b"wide",
+    b"pnot",
+)  # MP4 and QuickTime: behind the size of the first atom
 OGG_SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads in Ogg
 OF_FFMPEG = ("MP4", "Matroska", "WMA", "AMR", "AC-3", "AAC", "other Ogg")
 SUFFIXES = {
@@ -97,4 +103,6 @@ def _is_adts(head: bytes) -> bool:
 
 def _is_mp3(head: bytes) -> bool:
     """Return whether a frame of layer III begins here."""
-    return len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2 and head[2] >> 4 not in (0, 15)
+    return (
+        len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2 and head[2] >> 4 not in (0, 15)
+    )

@@ -27,9 +27,13 @@ class Converter:
         self.stretch = 0.0
         self._step = source_rate / target_rate
         self._half = ceil(CROSSINGS * max(1.0, self._step))
-        self._table = _table(self._half, min(1.0, 1 / self._step), ceil(PHASES / max(1.0, self._step)))
+        self._table = _table(
+            self._half, min(1.0, 1 / self._step), ceil(PHASES / max(1.0, self._step))
+        )
         self._slope = np.diff(self._table, axis=0)
-        self._line = np.zeros(2 * self._half, np.float32)  # the samples that are still needed, oldest first
+        self._line = np.zeros(
+            2 * self._half, np.float32
+        )  # the samples that are still needed, oldest first
         self._at = self._half + phase  # position of the next output sample in `_line`
         self.delay = (self._half - phase) / source_rate
 

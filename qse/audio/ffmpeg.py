@@ -20,9 +20,25 @@ from .formats import Layout
 from .probe import SURE, Media, Track, probe
 from .reader import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
 
-HARMLESS = (b"Header missing", b"Error while decoding stream")  # printed at a tag between joined MP3 files
-SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}  # by codec; others by the bits of a sample
-STRINGS = ("title", "artist", "album", "comment", "date", "genre", "tracknumber", "copyright")  # of libsndfile
+HARMLESS = (
+    b"Header missing",
+    b"Error while decoding stream",
+)  # printed at a tag between joined MP3 files
+SUBTYPES = {
+    "pcm_f32": "FLOAT",
+    "pcm_f64": "DOUBLE",
+    "pcm_u8": "PCM_U8",
+}  # by codec; others by the bits of a sample
+STRINGS = (
+    "title",
+    "artist",
+    "album",
+    "comment",
+    "date",
+    "genre",
+    "tracknumber",
+    "copyright",
+)  # of libsndfile
 INPUT = ("-hide_banner", "-nostdin", "-v", "error")
 
 
@@ -51,7 +67,18 @@ class FfmpegSource:
         # to WAV; a sound track that begins later than the picture is padded at the front
         wanted = ("-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0")
         self._messages = TemporaryFile()  # noqa: SIM115  # closed by _close
-        command = [executable, *INPUT, "-i", f"file:{path}", *wanted, "-c:a", "pcm_f32le", "-f", "wav", "-"]
+        command = [
+            executable,
+            *INPUT,
+            "-i",
+            f"file:{path}",
+            *wanted,
+            "-c:a",
+            "pcm_f32le",
+            "-f",
+            "wav",
+            "-",
+        ]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._messages
         )
@@ -66,7 +93,9 @@ class FfmpegSource:
             reason = last_message(printed)
             if not reason or b"matches no streams" in printed:
                 raise QseError(f"{self.name} has no sound track: name another file") from None
-            raise QseError(f"{self.name} is not an audio file that ffmpeg reads: {reason}") from None
+            raise QseError(
+                f"{self.name} is not an audio file that ffmpeg reads: {reason}"
+            ) from None
         if rate < LOWEST_RATE:
             self._close()
             raise QseError(f"{self.name} claims {rate} samples per second: export it again")
@@ -140,7 +169,9 @@ def reads(path: Path, name: str, salvage: bool) -> bool:
     if media is None or not media.tracks or media.score <= SURE:
         return False
     if _ends_early(path) and not salvage:
-        raise QseError(f"{name} is cut short: its end is missing; record or copy it again; {SALVAGE}")
+        raise QseError(
+            f"{name} is cut short: its end is missing; record or copy it again; {SALVAGE}"
+        )
     return True
 
 
@@ -203,6 +234,9 @@ def _read_header(pipe: IO[bytes]) -> tuple[int, int, int | None]:
             return channels, rate, mask
         body = pipe.read(int.from_bytes(chunk[4:], "little"))
         if chunk[:4] == b"fmt ":
-            channels, rate = int.from_bytes(body[2:4], "little"), int.from_bytes(body[4:8], "little")
+            channels, rate = (
+                int.from_bytes(body[2:4], "little"),
+                int.from_bytes(body[4:8], "little"),
+            )
             mask = int.from_bytes(body[20:24], "little") if len(body) >= 40 else None
     raise EOFError

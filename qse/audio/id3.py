@@ -73,7 +73,9 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
         return tag, []
     body = b"".join(kept)
     header = tag[:5] + bytes([tag[5] & ~(EXTENDED | 0x10 | (UNSYNCHRONISED if tag[3] < 4 else 0))])
-    return header + _as_synchsafe(len(body)) + body, [_stale(frame) for frame in frames if _stale(frame)]
+    return header + _as_synchsafe(len(body)) + body, [
+        _stale(frame) for frame in frames if _stale(frame)
+    ]
 
 
 def frame_names(path: Path) -> list[str]:
@@ -151,9 +153,13 @@ def _stale(frame: bytes) -> str:
     if name not in NAMED:
         return ""
     body = frame[10 if count == 4 else 6 :]
-    start = 4 if name.startswith(b"COM") else 1  # behind the encoding, for comments also the language
+    start = (
+        4 if name.startswith(b"COM") else 1
+    )  # behind the encoding, for comments also the language
     wide = body[:1] in (b"\x01", b"\x02")
-    text = body[start : start + 128].replace(b"\0", b"") if wide else body[start:].partition(b"\0")[0]
+    text = (
+        body[start : start + 128].replace(b"\0", b"") if wide else body[start:].partition(b"\0")[0]
+    )
     described = text.lstrip(b"\xff\xfe").decode("latin-1")
     if not is_loudness(described):
         return ""

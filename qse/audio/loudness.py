@@ -3,9 +3,12 @@
 import re
 
 NAMES = re.compile(
-    r"(replaygain_|r128_(track|album)_gain|mp3gain_|itunnorm|loudness|dynamic range|album dynamic range)", re.IGNORECASE
+    r"(replaygain_|r128_(track|album)_gain|mp3gain_|itunnorm|loudness|dynamic range|album dynamic range)",
+    re.IGNORECASE,
 )
-XML = re.compile(rb"\s*<(LOUDNESS|loudnessMetadata)\b[^>]*(?:/>|>.*?</\1>)", re.DOTALL)  # in iXML, in axml
+XML = re.compile(
+    rb"\s*<(LOUDNESS|loudnessMetadata)\b[^>]*(?:/>|>.*?</\1>)", re.DOTALL
+)  # in iXML, in axml
 BEXT_VERSION = slice(346, 348)  # EBU Tech 3285, version 2
 BEXT_LOUDNESS = slice(412, 422)  # five numbers of 16 bits
 UNSET = b"\xff\x7f"  # 0x7FFF: the number is not used

@@ -26,8 +26,23 @@ from .vorbis_comments import PICTURE
 MUXERS = {"WAV": "wav", "AIFF": "aiff", "FLAC": "flac", "MP3": "mp3", "Ogg": "ogg", "CAF": "caf"}
 WITH_COVER = ("FLAC", "MP3", "AIFF")
 TECHNICAL = (
-    *("encoder", "major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "duration"),
-    *("bps", "number_of_frames", "number_of_bytes", "waveformatextensible_channel_mask", "encoded_by", "language"),
+    *(
+        "encoder",
+        "major_brand",
+        "minor_version",
+        "compatible_brands",
+        "handler_name",
+        "vendor_id",
+        "duration",
+    ),
+    *(
+        "bps",
+        "number_of_frames",
+        "number_of_bytes",
+        "waveformatextensible_channel_mask",
+        "encoded_by",
+        "language",
+    ),
 )
 STRINGS = {  # of libsndfile: the names under which formats hold them
     "title": ("TITLE", "TIT2"),
@@ -42,7 +57,20 @@ STRINGS = {  # of libsndfile: the names under which formats hold them
     "software": ("SOFTWARE", "ENCODER", "TSSE", "TENC"),
 }
 READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
-FRAMES_WITHOUT_TAG = ("GEOB", "POPM", "PCNT", "SYLT", "UFID", "ETCO", "MCDI", "SYTC", "COMR", "ENCR", "OWNE", "USER")
+FRAMES_WITHOUT_TAG = (
+    "GEOB",
+    "POPM",
+    "PCNT",
+    "SYLT",
+    "UFID",
+    "ETCO",
+    "MCDI",
+    "SYTC",
+    "COMR",
+    "ENCR",
+    "OWNE",
+    "USER",
+)
 
 
 def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
@@ -58,7 +86,17 @@ def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
         short = Path(folder) / "short"
         mapped = Path(folder) / "mapped"
         write_short(short, _mappable(layout))
-        command = [program, "-v", "error", "-nostdin", "-y", "-i", f"file:{short}", "-i", f"file:{source}"]
+        command = [
+            program,
+            "-v",
+            "error",
+            "-nostdin",
+            "-y",
+            "-i",
+            f"file:{short}",
+            "-i",
+            f"file:{source}",
+        ]
         command += _options(media, layout.family, dropped)
         command += ["-f", MUXERS[layout.family], f"file:{mapped}"]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
@@ -88,7 +126,10 @@ def mapped_names(path: Path) -> list[str]:
             return block_names(path)
         if family == "Ogg":
             names = read_headers(path).comments.names()
-            named = ["cover" if name == PICTURE else "chapters" if name[:7] == "CHAPTER" else name for name in names]
+            named = [
+                "cover" if name == PICTURE else "chapters" if name[:7] == "CHAPTER" else name
+                for name in names
+            ]
             return list(dict.fromkeys(named))
     except ValueError:
         return []
@@ -123,7 +164,11 @@ def _options(media: Media, family: str, dropped: list[str]) -> list[str]:
     """Return what ffmpeg maps from its second input into its first."""
     options = ["-map", "0:a", "-c", "copy", "-fflags", "+bitexact", "-map_chapters", "1", "-copyts"]
     options += ["-map_metadata", "1" if media.tags else "1:s:a:0"]
-    options += ["-map_metadata:s:a:0", "-1"] if family != "Ogg" else ["-map_metadata:s:a:0", _tag_place(media)]
+    options += (
+        ["-map_metadata:s:a:0", "-1"]
+        if family != "Ogg"
+        else ["-map_metadata:s:a:0", _tag_place(media)]
+    )
     if family in WITH_COVER and media.covers:
         options += ["-map", "1:v", "-disposition:v", "attached_pic"]
     if family == "AIFF":
@@ -172,7 +217,11 @@ def lost_names(source: Path, media: Media, result: Media | None) -> list[str]:
 
 def _lost_tags(media: Media, kept: Collection[str]) -> list[str]:
     """Return the names of the tags whose texts are not in `kept`; for those of loudness there is another message."""
-    return [name for name, text in _tags(media).items() if text.strip() not in ("", *kept) and not is_loudness(name)]
+    return [
+        name
+        for name, text in _tags(media).items()
+        if text.strip() not in ("", *kept) and not is_loudness(name)
+    ]
 
 
 def _lost_parts(media: Media, covers: int, chapters: int) -> list[str]:
@@ -203,9 +252,15 @@ def _by_strings(source: Path, part: Path, media: Media | None) -> Copied:
         held = {}
     if media:
         dropped = [name for name in _tags(media) if is_loudness(name)]
-        return Copied([*_lost_tags(media, held.values()), *_lost_parts(media, 0, 0), *_without_tag(source)], dropped)
+        return Copied(
+            [*_lost_tags(media, held.values()), *_lost_parts(media, 0, 0), *_without_tag(source)],
+            dropped,
+        )
     kept = {name for string in held for name in STRINGS.get(string, ())}
     if held:
         kept |= {"INFO", "info", "NAME", "AUTH", "ANNO", "(c)"}
     gone = [name for name in mapped_names(source) if name not in kept]
-    return Copied([name for name in gone if not is_loudness(name)], [name for name in gone if is_loudness(name)])
+    return Copied(
+        [name for name in gone if not is_loudness(name)],
+        [name for name in gone if is_loudness(name)],
+    )

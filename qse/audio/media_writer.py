@@ -18,8 +18,19 @@ from .mapped_metadata import lost_names
 from .mp4_items import copy_items
 from .probe import Media, Track, probe
 
-ENCODERS = {"webm": "libopus", "weba": "libopus", "mkv": "flac", "mka": "flac"}  # AAC for other suffixes
-LOSSLESS = {"mov": ("alac", "pcm_"), "mp4": ("alac",), "m4v": ("alac",), "m4a": ("alac",), "m4b": ("alac",)}
+ENCODERS = {
+    "webm": "libopus",
+    "weba": "libopus",
+    "mkv": "flac",
+    "mka": "flac",
+}  # AAC for other suffixes
+LOSSLESS = {
+    "mov": ("alac", "pcm_"),
+    "mp4": ("alac",),
+    "m4v": ("alac",),
+    "m4a": ("alac",),
+    "m4b": ("alac",),
+}
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 ITEMS = ("m4a", "m4b")  # files whose tags are copied byte by byte between each other
 WITH_SUBTITLES = (*VIDEO, "mka")
@@ -34,7 +45,12 @@ class Sound:
 
 
 def write_media(
-    source: Path, media: Media, sounds: list[Sound], part: Path, target: Path, kbit: float | None = None
+    source: Path,
+    media: Media,
+    sounds: list[Sound],
+    part: Path,
+    target: Path,
+    kbit: float | None = None,
 ) -> Copied:
     """Write `part`: what `source` holds, with `sounds` in place of their tracks. Other tracks are copied.
 
@@ -55,11 +71,15 @@ def write_media(
     dropped = [name for name in {**_first(media), **media.tags} if is_loudness(name)]
     command += ["-c:v", "copy", "-c:s", "copy", *_metadata(media, dropped)]
     done = subprocess.run(
-        [*command, "-f", MEDIA[suffix], f"file:{part}"], stdin=subprocess.DEVNULL, capture_output=True
+        [*command, "-f", MEDIA[suffix], f"file:{part}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
     )
     if done.returncode:
         reason = last_message(done.stderr) or f"status {done.returncode}"
-        raise QseError(f"{target} could not be written by ffmpeg ({reason}): name an output that ends in .wav")
+        raise QseError(
+            f"{target} could not be written by ffmpeg ({reason}): name an output that ends in .wav"
+        )
     if suffix in ITEMS and kind_of(source) == "MP4":
         dropped += copy_items(source, part)
     return Copied(lost_names(source, media, probe(part)), dropped)
@@ -67,7 +87,9 @@ def write_media(
 
 def clips(track: Track, suffix: str) -> bool:
     """Return whether the enhanced track cannot store samples beyond full scale."""
-    return encoder(track, suffix) in ("alac", "flac") or encoder(track, suffix).startswith(("pcm_s", "pcm_u"))
+    return encoder(track, suffix) in ("alac", "flac") or encoder(track, suffix).startswith(
+        ("pcm_s", "pcm_u")
+    )
 
 
 def encoder(track: Track, suffix: str) -> str:
@@ -77,7 +99,9 @@ def encoder(track: Track, suffix: str) -> str:
     return ENCODERS.get(suffix, "aac")
 
 
-def _track(number: int, track: Track, place: int | None, suffix: str, kbit: float | None) -> list[str]:
+def _track(
+    number: int, track: Track, place: int | None, suffix: str, kbit: float | None
+) -> list[str]:
     """Return the options for the sound track `number` of the output: input `place`, or the source if None."""
     described = [f"-map_metadata:s:a:{number}", f"0:s:a:{number}"]
     described += [f"-disposition:a:{number}", "+".join(track.marks) or "0"]
@@ -104,8 +128,15 @@ def _sample_format(coding: str, fine: bool) -> str:
 
 
 def _metadata(media: Media, dropped: list[str]) -> list[str]:
-    options = ["-map_chapters", "0", "-map_metadata", "0" if media.tags or not media.tracks else "0:s:a:0"]
-    if not media.pictures:  # of a sound file, whose chapters would be moved by the delay of its encoder
+    options = [
+        "-map_chapters",
+        "0",
+        "-map_metadata",
+        "0" if media.tags or not media.tracks else "0:s:a:0",
+    ]
+    if (
+        not media.pictures
+    ):  # of a sound file, whose chapters would be moved by the delay of its encoder
         options.append("-copyts")
     for name in dropped:
         options += ["-metadata", f"{name}="]

@@ -18,7 +18,14 @@ from .ogg_comments import copy_comments
 from .reader import AudioReader
 from .short_file import SHORT, readable_frames, write_short
 
-COPIED = ("WAV", "AIFF", "CAF", "FLAC", "Ogg", "MP3")  # families whose metadata are copied byte by byte
+COPIED = (
+    "WAV",
+    "AIFF",
+    "CAF",
+    "FLAC",
+    "Ogg",
+    "MP3",
+)  # families whose metadata are copied byte by byte
 
 
 def is_copied(source: Path, layout: Layout) -> bool:
@@ -82,5 +89,7 @@ def _carry_positions(mask: int | None, part: Path, layout: Layout, copied: Copie
     if mask is None or read_mask(part) == mask:
         return
     holds = read_container(part) is not None or layout.format == "FLAC"
-    if not (holds and write_mask(part, mask, layout.channels)) and not is_usual(mask, layout.channels):
+    if not (holds and write_mask(part, mask, layout.channels)) and not is_usual(
+        mask, layout.channels
+    ):
         copied.lost.append("channel positions")

@@ -14,7 +14,10 @@ from . import vorbis_comments
 from .file_edit import replace_bytes
 from .vorbis_comments import Comments
 
-HEADERS = {b"\x01vorbis": (b"\x03vorbis", 3), b"OpusHead": (b"OpusTags", 2)}  # how the comments begin; header packets
+HEADERS = {
+    b"\x01vorbis": (b"\x03vorbis", 3),
+    b"OpusHead": (b"OpusTags", 2),
+}  # how the comments begin; header packets
 FRAMING = b"\x01"  # behind the comments of Vorbis
 CONTINUED = 1  # a page begins with the rest of a packet
 NO_POSITION = b"\xff" * 8  # of a page on which no packet ends
@@ -135,7 +138,13 @@ def _paged(packets: list[bytes], serial: bytes) -> list[bytes]:
         piece = lengths[first : first + 255]
         ends = any(length < 255 for length in piece)
         position = bytes(8) if ends else NO_POSITION
-        head = b"OggS\0" + bytes([continued]) + position + serial + (len(pages) + 1).to_bytes(4, "little")
+        head = (
+            b"OggS\0"
+            + bytes([continued])
+            + position
+            + serial
+            + (len(pages) + 1).to_bytes(4, "little")
+        )
         head += bytes(4) + bytes([len(piece), *piece])
         pages.append(_signed(head + body[at : at + sum(piece)]))
         at += sum(piece)
@@ -159,6 +168,8 @@ def _renumber(file: IO[bytes], serial: bytes, shift: int) -> None:
         if head[14:18] == serial:
             number = int.from_bytes(head[18:22], "little") + shift
             file.seek(at)
-            file.write(_signed(head[:18] + number.to_bytes(4, "little") + head[22:] + body)[: len(head)])
+            file.write(
+                _signed(head[:18] + number.to_bytes(4, "little") + head[22:] + body)[: len(head)]
+            )
         at = after
         file.seek(at)

@@ -25,7 +25,9 @@ class Track:
     @property
     def is_lossless(self) -> bool:
         """Return whether the coding keeps every sample."""
-        return self.codec in ("alac", "flac", "wavpack", "tta", "ape") or self.codec.startswith("pcm_")
+        return self.codec in ("alac", "flac", "wavpack", "tta", "ape") or self.codec.startswith(
+            "pcm_"
+        )
 
 
 @dataclass(frozen=True)

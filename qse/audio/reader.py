@@ -26,7 +26,9 @@ BLOCK = 1 << 16
 LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full scale
 LOWEST_RATE = 1000  # Hz; a lower rate is one in kHz, or a damaged header, and resampling from it would grow endlessly
 UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
-MORE = "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
+MORE = (
+    "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
+)
 SALVAGE = "--salvage enhances what is there"
 
 
@@ -56,7 +58,9 @@ class NotRead(QseError):
     """libsndfile cannot read a file, or reads only a part of it."""
 
 
-def open_audio(path: Path, name: str | None = None, salvage: bool = False, track: int = 1) -> AudioReader:
+def open_audio(
+    path: Path, name: str | None = None, salvage: bool = False, track: int = 1
+) -> AudioReader:
     """Open `path`, called `name` in messages. Raises QseError if it is not a complete, non-empty audio file.
 
     The content decides whether libsndfile or ffmpeg reads it. salvage: read a damaged file as far as it goes and set
@@ -99,7 +103,12 @@ class Source:
         file, self._damaged = _open(path, self.name, salvage)
         self._file = file
         self.layout = Layout(
-            file.samplerate, file.channels, file.format, file.subtype, file.endian, file.copy_metadata()
+            file.samplerate,
+            file.channels,
+            file.format,
+            file.subtype,
+            file.endian,
+            file.copy_metadata(),
         )
         known = file.frames < UNKNOWN_LENGTH and says_length(path, file)
         self.samples = exact_frames(path, file) if known else None
@@ -136,7 +145,9 @@ class Source:
     def _read(self) -> Iterator[np.ndarray]:
         import soundfile
 
-        frames = max(1024, BLOCK // self.layout.channels)  # a request to stop is obeyed between two blocks
+        frames = max(
+            1024, BLOCK // self.layout.channels
+        )  # a request to stop is obeyed between two blocks
         try:
             rest = math.inf if self.samples is None else self.samples
             size = 1024 if self._salvage else frames
@@ -159,9 +170,13 @@ def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterat
             sample, channel = np.argwhere(~np.isfinite(block))[0]
             count = bad_samples(block) + sum(bad_samples(other) for other in rest)
             where = f"{count} in all, the first at {(read + sample) / sample_rate:.3f} s in channel {channel + 1}"
-            raise QseError(f"{name} holds samples that are NaN or infinite, {where}: repair or export it again")
+            raise QseError(
+                f"{name} holds samples that are NaN or infinite, {where}: repair or export it again"
+            )
         if (loudest := np.abs(block).max(initial=0)) > LOUDEST:
-            raise QseError(f"{name} has samples of {loudest:.0f}, where full scale is 1: export it again")
+            raise QseError(
+                f"{name} has samples of {loudest:.0f}, where full scale is 1: export it again"
+            )
         read += len(block)
         yield block
 
@@ -172,7 +187,9 @@ def check_file(path: Path, name: str) -> None:
     if stat.S_ISDIR(mode):
         raise QseError(f"{name} is a folder, not an audio file")
     if not stat.S_ISREG(mode):
-        raise QseError(f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE")
+        raise QseError(
+            f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE"
+        )
     with path.open("rb") as file:  # the decoders do not say why they cannot open a file
         if not file.read(1):
             raise QseError(f"{name} is empty (0 bytes): record or copy it again")
@@ -204,7 +221,9 @@ def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
     except (soundfile.SoundFileError, TypeError) as error:
         reason = "is not an audio file that libsndfile reads, or its beginning is damaged"
         raise NotRead(f"{name} {reason}: try ffmpeg -i IN OUT.wav first") from error
-    file.seekable = lambda: False  # soundfile would seek after every block, which causes clicks in MP3
+    file.seekable = lambda: (
+        False
+    )  # soundfile would seek after every block, which causes clicks in MP3
     return file, damage is not None
 
 
@@ -225,7 +244,11 @@ def _fault(path: Path, file: "SoundFile") -> str | None:
         return MORE
     if not file.frames:
         return "holds no samples"
-    return f"claims {file.samplerate} samples per second: export it again" if file.samplerate < LOWEST_RATE else None
+    return (
+        f"claims {file.samplerate} samples per second: export it again"
+        if file.samplerate < LOWEST_RATE
+        else None
+    )
 
 
 def read_array(path: Path) -> tuple[np.ndarray, int]:

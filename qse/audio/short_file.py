@@ -14,7 +14,12 @@ def write_short(path: Path, layout: Layout) -> None:
     """Write a tenth of a second or more of silence in a file with this layout. Raises OSError."""
     import soundfile
 
-    form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format, **layout.settings}
+    form = {
+        "subtype": layout.subtype,
+        "endian": layout.endian,
+        "format": layout.format,
+        **layout.settings,
+    }
     silence = np.zeros((SHORT, layout.channels), np.float32)
     soundfile.write(native(path), silence, layout.sample_rate, **form)
 

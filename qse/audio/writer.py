@@ -21,11 +21,15 @@ from .reader import UNKNOWN_LENGTH
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
-SYSTEM_ERROR = 2  # libsndfile's code for an error of the system: at the first write most likely a full disk
+SYSTEM_ERROR = (
+    2  # libsndfile's code for an error of the system: at the first write most likely a full disk
+)
 FLAC_FINE, FLAC_MOST = 65535, 655350  # Hz: above the first, only multiples of 10 Hz; highest rate
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
 CLIPPED = "PCM"  # by libsndfile itself
-TOP = 1 - 2**-15  # largest sample of other subtypes (mu-law, ADPCM, ...): larger ones would change their sign
+TOP = (
+    1 - 2**-15
+)  # largest sample of other subtypes (mu-law, ADPCM, ...): larger ones would change their sign
 
 
 def write(
@@ -56,7 +60,9 @@ def write(
                 for block in blocks:
                     written += len(block)
                     if written > layout.longest:
-                        raise QseError(f"{target}: a {layout.format} file cannot be so long; name a .rf64 file")
+                        raise QseError(
+                            f"{target}: a {layout.format} file cannot be so long; name a .rf64 file"
+                        )
                     file.write(block.clip(-1, TOP) if limited else block)
         except (soundfile.SoundFileError, AssertionError) as error:
             fault = error
@@ -67,7 +73,9 @@ def write(
         if full and not (keep_partial and held):
             raise QseError(_full(target)) from fault
     if full:
-        raise QseError(f"{target} ends early: is the disk full? What was written so far is kept") from fault
+        raise QseError(
+            f"{target} ends early: is the disk full? What was written so far is kept"
+        ) from fault
     return written
 
 
@@ -86,7 +94,9 @@ def update_header(file: "SoundFile") -> None:
     """
     import soundfile
 
-    if file.subtype == "VORBIS":  # libsndfile restarts the encoder at every update: the file would hold only headers
+    if (
+        file.subtype == "VORBIS"
+    ):  # libsndfile restarts the encoder at every update: the file would hold only headers
         return
     with suppress(AttributeError):  # soundfile has no public name for this command
         soundfile._snd.sf_command(file._file, UPDATE_HEADER_AUTO, soundfile._ffi.NULL, 1)
@@ -98,14 +108,21 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
     rate = layout.sample_rate
     if layout.format == "FLAC" and (rate > FLAC_MOST or (rate > FLAC_FINE and rate % 10)):
         raise QseError(f"{target}: FLAC cannot hold {rate} Hz; name an output that ends in .wav")
-    form = {"subtype": layout.subtype, "endian": layout.endian, "format": layout.format, **layout.settings}
+    form = {
+        "subtype": layout.subtype,
+        "endian": layout.endian,
+        "format": layout.format,
+        **layout.settings,
+    }
     try:
         file = soundfile.SoundFile(native(part), "w", layout.sample_rate, layout.channels, **form)
     except (soundfile.SoundFileError, ValueError) as error:
         if getattr(error, "code", 0) == SYSTEM_ERROR:
             raise QseError(_full(target)) from error
         what = f"{layout.format} ({layout.subtype}) at {layout.sample_rate} Hz with {layout.channels} channels"
-        raise QseError(f"{target}: libsndfile does not write {what}; name an output that ends in .wav") from error
+        raise QseError(
+            f"{target}: libsndfile does not write {what}; name an output that ends in .wav"
+        ) from error
     for tag, text in layout.tags.items():
         if text:
             with suppress(soundfile.SoundFileError):  # not every format stores every tag
@@ -138,10 +155,14 @@ def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
         raise QseError(f"{target} is being written by another process: {cure}") from error
     except FileExistsError as error:
         if not target.is_file():  # the error concerns a folder of the path
-            raise QseError(f"{target} cannot be written: {error.filename} is no folder; name another output") from error
+            raise QseError(
+                f"{target} cannot be written: {error.filename} is no folder; name another output"
+            ) from error
         raise QseError(_taken(target)) from error
     except OSError as error:
-        raise QseError(f"{target} cannot be written: {error.strerror}; name another output") from error
+        raise QseError(
+            f"{target} cannot be written: {error.strerror}; name another output"
+        ) from error
 
 
 def _taken(target: Path) -> str:
@@ -150,5 +171,6 @@ def _taken(target: Path) -> str:
 
 def _full(target: Path) -> str:
     return (
-        f"{target} could not be written to its end: is the disk full? Make room and try again; no partial file was left"
+        f"{target} could not be written to its end: is the disk full? "
+        "Make room and try again; no partial file was left"
     )

@@ -51,7 +51,10 @@ def bench(request: Request, tokens: tuple[int, ...] = TOKENS) -> Table:
 
 
 def _rows(tokens: int, request: Request) -> list[dict]:
-    runners = {"torch": _torch_calls(tokens, "cpu"), "ONNX Runtime": _onnx_calls(tokens, request.threads)}
+    runners = {
+        "torch": _torch_calls(tokens, "cpu"),
+        "ONNX Runtime": _onnx_calls(tokens, request.threads),
+    }
     if torch.cuda.is_available():
         runners["torch, CUDA"] = _torch_calls(tokens, "cuda")
     rows = []
@@ -60,7 +63,10 @@ def _rows(tokens: int, request: Request) -> list[dict]:
             times = race(calls, request.seconds)
             peaks = {form: _peak_memory(call, engine) for form, call in calls.items()}
         best = times["shared, fused"].median
-        rows += [_row(tokens, engine, form, times[form], best) | {"memory_bytes": peaks[form]} for form in calls]
+        rows += [
+            _row(tokens, engine, form, times[form], best) | {"memory_bytes": peaks[form]}
+            for form in calls
+        ]
     return rows
 
 
@@ -104,7 +110,10 @@ def _onnx_calls(tokens: int, threads: int) -> dict:
         graph = onnx_graph(form, HEADS, tokens, CHANNELS)
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         rng = np.random.default_rng(0)
-        feed = {node.name: rng.standard_normal(node.shape).astype(np.float32) for node in session.get_inputs()}
+        feed = {
+            node.name: rng.standard_normal(node.shape).astype(np.float32)
+            for node in session.get_inputs()
+        }
         calls[form] = lambda session=session, feed=feed: session.run(None, feed)
     return calls
 
@@ -131,13 +140,21 @@ class PeakMemory(TorchDispatchMode):
         self.peak = 0
         self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
 
-    def __torch_dispatch__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         out = func(*args, **(kwargs or {}))
-        given = {leaf.untyped_storage()._cdata for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)}
+        given = {
+            leaf.untyped_storage()._cdata
+            for leaf in tree_leaves(args)
+            if isinstance(leaf, torch.Tensor)
+        }
         for leaf in tree_leaves(out):
             if isinstance(leaf, torch.Tensor) and leaf.untyped_storage()._cdata not in given:
                 storage = leaf.untyped_storage()
                 self._storages[storage._cdata] = (StorageWeakRef(storage), storage.nbytes())
-        self._storages = {key: entry for key, entry in self._storages.items() if not entry[0].expired()}
+        self._storages = {
+            key: entry for key, entry in self._storages.items() if not entry[0].expired()
+        }
         self.peak = max(self.peak, sum(size for _, size in self._storages.values()))
         return out

@@ -18,13 +18,17 @@ from ..nn.hamilton import component_attention, folded_attention
 from ..nn.quaternion import PART, SIGN
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-Op = Callable[..., str]  # adds a node to a graph: its kind, inputs, attributes -> the name of its output
+Op = Callable[
+    ..., str
+]  # adds a node to a graph: its kind, inputs, attributes -> the name of its output
 Constant = Callable[[ArrayLike], str]
 
 
 def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Compute shared scores as in nn.attention: one call of scaled dot-product attention in R^(4d)."""
-    return F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2)).unflatten(-1, (4, -1))
+    return F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2)).unflatten(
+        -1, (4, -1)
+    )
 
 
 def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -41,7 +45,11 @@ def hamilton_four_calls(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     for component in range(4):
         permuted = k[..., list(PART[component]), :] * k.new_tensor(SIGN[component])[:, None]
         scale = 1 / math.sqrt(q.shape[-1])
-        y.append(F.scaled_dot_product_attention(q.flatten(-2), permuted.flatten(-2), v[..., component, :], scale=scale))
+        y.append(
+            F.scaled_dot_product_attention(
+                q.flatten(-2), permuted.flatten(-2), v[..., component, :], scale=scale
+            )
+        )
     return torch.stack(y, -2)
 
 
@@ -87,10 +95,16 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
         shape = [1, tokens, heads * 4 * d]
         y = _folded(op, constant, heads, tokens, d)
     else:
-        q, k, v = split("q"), [op("Transpose", part, perm=[0, 1, 3, 2]) for part in split("k")], split("v")
+        q, k, v = (
+            split("q"),
+            [op("Transpose", part, perm=[0, 1, 3, 2]) for part in split("k")],
+            split("v"),
+        )
         if form == "shared, 4 products":
             score = total([op("MatMul", q[c], k[c]) for c in range(4)])
-            weights = op("Softmax", op("Mul", score, constant(np.float32((4 * d) ** -0.5))), axis=-1)
+            weights = op(
+                "Softmax", op("Mul", score, constant(np.float32((4 * d) ** -0.5))), axis=-1
+            )
             y = op("Concat", *(op("MatMul", weights, v[c]) for c in range(4)), axis=0)
         else:
             y = op("Concat", *(_component(op, constant, a, q, k, v, d) for a in range(4)), axis=0)
@@ -101,7 +115,9 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
     return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
 
 
-def _component(op: Op, constant: Constant, a: int, q: list[str], k: list[str], v: list[str], d: int) -> str:
+def _component(
+    op: Op, constant: Constant, a: int, q: list[str], k: list[str], v: list[str], d: int
+) -> str:
     """Add the nodes of component a of Eqs. 14-16; return its output."""
     products = [op("MatMul", q[x], k[PART[a][x]]) for x in range(4)]
     signed = [part if SIGN[a][x] > 0 else op("Neg", part) for x, part in enumerate(products)]
@@ -118,10 +134,16 @@ def _folded(op: Op, constant: Constant, heads: int, tokens: int, d: int) -> str:
     part, sign = np.array(PART), np.array(SIGN, np.float32)
     k = op("Gather", reshape("k", tokens, heads, 4, d), constant(part), axis=2)  # T, H, a, x, d
     k = reshape(op("Mul", k, constant(sign[:, :, None])), 1, tokens, -1)
-    q = op("Expand", reshape("q", tokens, heads, 1, 4 * d), constant(np.array([tokens, heads, 4, 4 * d])))
+    q = op(
+        "Expand",
+        reshape("q", tokens, heads, 1, 4 * d),
+        constant(np.array([tokens, heads, 4, 4 * d])),
+    )
     zeros = constant(np.array([0, 0, 0, 0, 0, 0, 0, 3 * d], np.int64))
     v = op("Pad", reshape("v", tokens, heads, 4, d), zeros)
     y = op("MultiHeadAttention", reshape(q, 1, tokens, -1), k, reshape(v, 1, tokens, -1), num_heads=4 * heads,
            scale=d**-0.5, domain="com.microsoft")  # fmt: skip
-    y = op("Slice", reshape(y, tokens, heads * 4, 4 * d), *(constant(np.array([n])) for n in (0, d, 2)))
+    y = op(
+        "Slice", reshape(y, tokens, heads * 4, 4 * d), *(constant(np.array([n])) for n in (0, d, 2))
+    )
     return reshape(y, 1, tokens, -1)

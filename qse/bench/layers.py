@@ -20,7 +20,9 @@ from . import Request, torch_threads
 from .table import Column, Table
 
 Real = Callable[[Tensor, Tensor], Tensor]  # a real layer: x, weight -> y, without its bias
-Call = tuple[Callable[[], Tensor], tuple[Tensor, Tensor]]  # a forward pass, and the tensors that get a gradient
+Call = tuple[
+    Callable[[], Tensor], tuple[Tensor, Tensor]
+]  # a forward pass, and the tensors that get a gradient
 
 SIZES = {
     "linear, 20 tokens, 16 -> 16": ((20, 16), 16, None),
@@ -49,7 +51,10 @@ def by_matrix(real: Real, x: Tensor, weight: Tensor) -> Tensor:
 def by_16_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
     """Compute each entry of Eq. 28 separately."""
     parts, zero = x.unbind(1), x.new_zeros(())
-    rows = [sum((s * real(parts[n], weight[PART[a][n]]) for n, s in enumerate(SIGN[a])), zero) for a in range(4)]
+    rows = [
+        sum((s * real(parts[n], weight[PART[a][n]]) for n, s in enumerate(SIGN[a])), zero)
+        for a in range(4)
+    ]
     return torch.stack(rows, 1)
 
 
@@ -74,14 +79,22 @@ def bench(request: Request) -> Table:
     """Time all forms at all SIZES, training (forward and backward) and inference; `request.seconds` for each form."""
     with torch_threads(request.threads):
         rows = [row for name in SIZES for row in _rows(name, request.seconds / 2)]
-    return Table("layers", COLUMNS, rows, machine(request.threads), ("folded: the real matrix is made in advance.",))
+    return Table(
+        "layers",
+        COLUMNS,
+        rows,
+        machine(request.threads),
+        ("folded: the real matrix is made in advance.",),
+    )
 
 
 def _rows(name: str, seconds: float) -> list[dict]:
     shape, out_channels, kernel = SIZES[name]
     forms = layer_calls(shape, out_channels, kernel)
     inference = race({form: _inference(call) for form, (call, _) in forms.items()}, seconds)
-    training = race({form: _training(call, leaves) for form, (call, leaves) in forms.items()}, seconds)
+    training = race(
+        {form: _training(call, leaves) for form, (call, leaves) in forms.items()}, seconds
+    )
     first = next(iter(forms))
     return [
         {
@@ -96,7 +109,9 @@ def _rows(name: str, seconds: float) -> list[dict]:
     ]
 
 
-def layer_calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None) -> dict[str, Call]:
+def layer_calls(
+    shape: tuple[int, ...], out_channels: int, kernel: tuple[int, int] | None
+) -> dict[str, Call]:
     """Return for each form the call and the tensors that get a gradient."""
     torch.manual_seed(0)
     if kernel is None:
@@ -106,7 +121,9 @@ def layer_calls(shape: tuple[int, ...], out_channels: int, kernel: tuple[int, in
         weight, real = QuaternionConv2d(shape[1], out_channels, kernel, bias=False).weight, F.conv2d
         x = torch.randn(shape[0], 4, *shape[1:], requires_grad=True)
     folded = hamilton_matrix(weight).detach().requires_grad_()
-    calls: dict[str, Call] = {form: (partial(compute, real, x, weight), (x, weight)) for form, compute in FORMS.items()}
+    calls: dict[str, Call] = {
+        form: (partial(compute, real, x, weight), (x, weight)) for form, compute in FORMS.items()
+    }
     calls["folded"] = (lambda: real(x.flatten(1, 2), folded), (x, folded))
     return calls
 

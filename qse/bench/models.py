@@ -23,7 +23,9 @@ def network(model: str) -> "Network":
     if model in NETWORKS:
         return build_network({"network": model})
     if not model.endswith(".toml"):
-        raise QseError(f"no network called {model}: give a recipe (.toml) or one of {', '.join(NETWORKS)}")
+        raise QseError(
+            f"no network called {model}: give a recipe (.toml) or one of {', '.join(NETWORKS)}"
+        )
     from ..train.recipe import read_config
 
     return build_network(read_config(Path(model)).model)
@@ -40,7 +42,9 @@ def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
     """Return `models`, or all trained ones that stream. QseError if there are none."""
     models = models or tuple(name for name in available() if load(name).streams)
     if not models:
-        raise QseError("no trained model is installed: name one by its path, or a recipe (recipes/live-base.toml)")
+        raise QseError(
+            "no trained model is installed: name one by its path, or a recipe (recipes/live-base.toml)"
+        )
     return models
 
 
@@ -48,7 +52,11 @@ def _name(model: str, models: tuple[str, ...]) -> str:
     """Return a recipe's stem, or its path if another recipe has the same stem."""
     if not model.endswith(".toml"):
         return model
-    alike = {other for other in models if other.endswith(".toml") and Path(other).stem == Path(model).stem}
+    alike = {
+        other
+        for other in models
+        if other.endswith(".toml") and Path(other).stem == Path(model).stem
+    }
     return f"{model if len(alike) > 1 else Path(model).stem}, untrained"
 
 

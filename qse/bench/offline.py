@@ -19,11 +19,18 @@ from ..runtime.timing import race
 from . import Request, torch_threads
 from .table import Column, Table
 
-AUDIO = 15.3  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
+AUDIO = (
+    15.3  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
+)
 STFTS = ((512, 256), (400, 100))
 RUNS = 2  # at least, of every row, after one run whose memory is measured
 FORMS = {HamiltonAttention: "hamilton, folded", SharedScoreAttention: "shared, fused"}
-PAPER = {"qconformer": 0.259, "qconformer-hamilton": 0.610, "qtransformer": 0.249, "qtransformer-hamilton": 0.594}
+PAPER = {
+    "qconformer": 0.259,
+    "qconformer-hamilton": 0.610,
+    "qtransformer": 0.249,
+    "qtransformer-hamilton": 0.594,
+}
 
 COLUMNS = (
     Column("model", "model"),
@@ -45,7 +52,11 @@ def bench(request: Request) -> Table:
     """
     names = request.models or ("qconformer", "qconformer-hamilton")
     with torch_threads(request.threads):
-        rows = [row for stft in STFTS for row in _rows(names, stft, request.seconds, literal=stft == STFTS[0])]
+        rows = [
+            row
+            for stft in STFTS
+            for row in _rows(names, stft, request.seconds, literal=stft == STFTS[0])
+        ]
     notes = (
         "untrained weights; peak MiB: largest memory of the process while this row ran.",
         "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; the number of threads is not given.",
@@ -53,7 +64,9 @@ def bench(request: Request) -> Table:
     return Table("offline", COLUMNS, rows, machine(request.threads), notes)
 
 
-def _rows(names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal: bool) -> list[dict]:
+def _rows(
+    names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal: bool
+) -> list[dict]:
     torch.manual_seed(0)
     noisy = 0.1 * torch.randn(1, round(16000 * AUDIO))
     calls = {key: lambda n=n: n(noisy) for key, n in _networks(names, stft, literal).items()}
@@ -69,7 +82,9 @@ def _rows(names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal
             "audio": AUDIO,
             "seconds": times[key].median,
             "rtf": times[key].median / AUDIO,
-            "slower": times[key].median / base if (base := shared.get(key[0].removesuffix("-hamilton"))) else None,
+            "slower": times[key].median / base
+            if (base := shared.get(key[0].removesuffix("-hamilton")))
+            else None,
             "paper": PAPER.get(key[0]) if stft == STFTS[0] else None,
             "memory": memory[key],
         }
@@ -77,7 +92,9 @@ def _rows(names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal
     ]
 
 
-def _networks(names: tuple[str, ...], stft: tuple[int, int], literal: bool) -> dict[tuple[str, str], nn.Module]:
+def _networks(
+    names: tuple[str, ...], stft: tuple[int, int], literal: bool
+) -> dict[tuple[str, str], nn.Module]:
     """Return the networks by name and form of the attention."""
     networks: dict[tuple[str, str], nn.Module] = {}
     for name in names:
@@ -100,5 +117,9 @@ def _peak(call: Callable[[], Tensor]) -> float | None:
         call()
         return None
     call()
-    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    peak = next(
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmHWM")
+    )
     return 1024.0 * int(peak.split()[1])

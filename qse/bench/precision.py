@@ -54,7 +54,9 @@ def _rows(name: str, path: Path, folder: Path, request: Request) -> Iterator[dic
     for precision, convert in CONVERSIONS.items():
         convert(path, target := folder / f"{path.parent.name} {precision}.onnx")
         engines[precision] = Engine(target, request.threads)
-    times = race({key: stepper(engine) for key, engine in engines.items()}, request.seconds, group=GROUP)
+    times = race(
+        {key: stepper(engine) for key, engine in engines.items()}, request.seconds, group=GROUP
+    )
     outputs = {key: _output(engine) for key, engine in engines.items()}
     for key, engine in engines.items():
         yield {

@@ -50,7 +50,9 @@ def check_free(recordings: list[Recording]) -> None:
     taken = [recording.target for recording in recordings if recording.target.exists()]
     if taken:
         others = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
-        raise UsageError(f"{taken[0]}{others} exist already: name another folder by -o, or ask for --overwrite")
+        raise UsageError(
+            f"{taken[0]}{others} exist already: name another folder by -o, or ask for --overwrite"
+        )
 
 
 def shard(recordings: list[Recording], text: str | None) -> tuple[list[Recording], int, int]:

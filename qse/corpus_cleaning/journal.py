@@ -44,7 +44,9 @@ class Journal:
             self._done = Counter(entry[KEY]["source"] for entry in entries)
             self._file = path.open("ab", buffering=0)
         except OSError as error:
-            raise QseError(f"{path} cannot be written: {error.strerror}; name another --manifest") from error
+            raise QseError(
+                f"{path} cannot be written: {error.strerror}; name another --manifest"
+            ) from error
 
     def __enter__(self) -> "Journal":
         return self
@@ -56,18 +58,24 @@ class Journal:
     def pending(self, recordings: Iterable[Recording]) -> list[Recording]:
         """Return the recordings that are not finished, or whose enhanced file is gone; forget these."""
         left = [recording for recording in recordings if not self._finished(recording)]
-        again = {name for recording in left for name in _names(recording) if self._done.pop(name, 0)}
+        again = {
+            name for recording in left for name in _names(recording) if self._done.pop(name, 0)
+        }
         if again:
             self._rewrite([entry for entry in self._load() if entry[KEY]["source"] not in again])
         return left
 
-    def add(self, recording: Recording, seconds: float | None = None, error: str | None = None) -> None:
+    def add(
+        self, recording: Recording, seconds: float | None = None, error: str | None = None
+    ) -> None:
         """Append the recording's entries: with its length in `seconds` once its file is written, else the `error`."""
         lines = [dump(self._entry(entry, recording, seconds, error)) for entry in recording.entries]
         self._file.write(b"".join(lines))
         os.fsync(self._file.fileno())
 
-    def _entry(self, entry: Entry, recording: Recording, seconds: float | None, error: str | None) -> Entry:
+    def _entry(
+        self, entry: Entry, recording: Recording, seconds: float | None, error: str | None
+    ) -> Entry:
         state = {"state": FAILED if error else DONE, "error": error, "source": entry[PATH]}
         state |= asdict(self.settings) | {"fingerprint": self.settings.fingerprint}
         if error:
@@ -76,14 +84,21 @@ class Journal:
 
     def _finished(self, recording: Recording) -> bool:
         wanted = Counter(entry[PATH] for entry in recording.entries)
-        return all(self._done[name] == count for name, count in wanted.items()) and recording.target.is_file()
+        return (
+            all(self._done[name] == count for name, count in wanted.items())
+            and recording.target.is_file()
+        )
 
     def _load(self) -> list[Entry]:
         """Return the entries of finished recordings; if the file holds anything else, rewrite it without that."""
         if not self.path.exists():
             return []
         lines = self.path.read_bytes().splitlines(keepends=True)
-        entries = [self._checked(line, number) for number, line in enumerate(lines, 1) if line.endswith(b"\n")]
+        entries = [
+            self._checked(line, number)
+            for number, line in enumerate(lines, 1)
+            if line.endswith(b"\n")
+        ]
         kept = [entry for entry in entries if entry[KEY]["state"] == DONE]
         if len(kept) < len(lines):
             self._rewrite(kept)
@@ -92,7 +107,9 @@ class Journal:
     def _checked(self, line: bytes, number: int) -> Entry:
         entry = parse(line)
         if entry is None or not isinstance(entry.get(KEY), dict) or "fingerprint" not in entry[KEY]:
-            raise UsageError(f"{self.path}, line {number}: not written by qse clean; name another --manifest")
+            raise UsageError(
+                f"{self.path}, line {number}: not written by qse clean; name another --manifest"
+            )
         state = entry[KEY]
         if state["fingerprint"] != self.settings.fingerprint:
             former = Settings(*(state.get(key) for key in asdict(self.settings)))
@@ -127,5 +144,7 @@ def _locked(path: Path) -> IO[bytes]:
         raise QseError(f"{path} {reason}: name a --manifest on another file system") from error
     if not free:
         file.close()
-        raise UsageError(f"{path} is in use by another qse clean: wait for its end, or name another --manifest")
+        raise UsageError(
+            f"{path} is in use by another qse clean: wait for its end, or name another --manifest"
+        )
     return file

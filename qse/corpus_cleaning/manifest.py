@@ -26,7 +26,9 @@ class Recording:
     entries: list[Entry]
 
 
-def recordings(manifest: Path, folder: Path, root: Path | None = None, suffix: str | None = None) -> list[Recording]:
+def recordings(
+    manifest: Path, folder: Path, root: Path | None = None, suffix: str | None = None
+) -> list[Recording]:
     """Return the recordings of `manifest`, in the order in which it names them.
 
     Relative paths count from the manifest's folder. A file below `root` (default: the manifest's folder) keeps its
@@ -60,7 +62,9 @@ def read_entries(manifest: Path) -> list[Entry]:
             continue
         entry = parse(line)
         if entry is None:
-            raise UsageError(f'{manifest}, line {number}: not a JSON object with the key "{PATH}"; correct the line')
+            raise UsageError(
+                f'{manifest}, line {number}: not a JSON object with the key "{PATH}"; correct the line'
+            )
         entries.append(entry)
     if not entries:
         raise UsageError(f"{manifest} names no recording: a manifest has one JSON object a line")
@@ -73,7 +77,11 @@ def parse(line: bytes) -> Entry | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return entry if isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH] else None
+    return (
+        entry
+        if isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH]
+        else None
+    )
 
 
 def dump(entry: Entry) -> bytes:
@@ -95,7 +103,9 @@ def _target(source: Path, root: Path, folder: Path, suffix: str | None) -> Path:
     if suffix is None:  # libsndfile does not write what only ffmpeg reads
         return target if format_of(target) else target.with_suffix(".wav")
     if suffix.lower() not in FORMATS:
-        raise UsageError(f"--format {suffix}: no audio format has this suffix; known are {', '.join(FORMATS)}")
+        raise UsageError(
+            f"--format {suffix}: no audio format has this suffix; known are {', '.join(FORMATS)}"
+        )
     return target.with_suffix(f".{suffix}")
 
 
@@ -109,4 +119,6 @@ def _check_targets(found: list[Recording]) -> None:
                 f"{target} is a recording of the manifest and would be replaced: name another folder by -o"
             )
         if first.setdefault(target, source) != source:
-            raise UsageError(f"{source} and {first[target]} would both be written to {target}: clean them separately")
+            raise UsageError(
+                f"{source} and {first[target]} would both be written to {target}: clean them separately"
+            )

@@ -20,7 +20,9 @@ class Settings:
     version: str = __version__
 
     @classmethod
-    def of(cls, models: BandModels, strength: float | None = None, format: str | None = None) -> "Settings":
+    def of(
+        cls, models: BandModels, strength: float | None = None, format: str | None = None
+    ) -> "Settings":
         """Return the settings of a model; its checksum is that of the files of its graphs, one after another."""
         digest = hashlib.sha256()
         for path in models.graphs:
@@ -34,6 +36,10 @@ class Settings:
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
-        limit = "no attenuation limit" if self.strength is None else f"attenuation limit {self.strength:g} dB"
+        limit = (
+            "no attenuation limit"
+            if self.strength is None
+            else f"attenuation limit {self.strength:g} dB"
+        )
         form = f", format {self.format}" if self.format else ""
         return f"model {self.model} ({self.model_sha256[:8]}), {limit}{form}, qse {self.version}"

@@ -5,7 +5,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 FULL_BAND_CUTOFF = 18500.0  # Hz: a recording must reach this to serve as full-band speech or noise
 DEPTH = 80.0  # dB below the strongest band
-ROUNDING = 4 * 2.0**-30 / 12  # variance of 16-bit rounding plus 6 dB; power up to this does not count as content
+ROUNDING = (
+    4 * 2.0**-30 / 12
+)  # variance of 16-bit rounding plus 6 dB; power up to this does not count as content
 BAND = 250.0  # Hz
 SECONDS = 60  # of a recording that are analysed
 

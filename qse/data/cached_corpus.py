@@ -33,7 +33,10 @@ def cached_corpus(
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
     samples, index, faults = cache.with_suffix(".int16"), cache.with_suffix(".json"), list[str]()
-    files = [[path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
+    files = [
+        [path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns]
+        for path in paths
+    ]
     content = {"sample_rate": sample_rate, "least_cutoff": least_cutoff, "files": files}
     try:
         found = _index(index, samples)
@@ -43,7 +46,9 @@ def cached_corpus(
             found = {**content, "files": good, "lengths": list(lengths.values())}
             write_text(index, json.dumps(found))
     except OSError as error:
-        raise QseError(f"{cache.parent}: cannot be written ({error.strerror}); free some space") from error
+        raise QseError(
+            f"{cache.parent}: cannot be written ({error.strerror}); free some space"
+        ) from error
     refuse(faults)  # the cache is complete once they are removed
     kept = [(length, path) for length, path in zip(found["lengths"], paths, strict=True) if length]
     if not kept:
@@ -63,7 +68,11 @@ def _index(index: Path, samples: Path) -> dict[str, Any]:
 
 
 def _write(
-    paths: list[Path], samples: Path, sample_rate: int, least_cutoff: float, progress: Progress | None
+    paths: list[Path],
+    samples: Path,
+    sample_rate: int,
+    least_cutoff: float,
+    progress: Progress | None,
 ) -> tuple[dict[Path, int], list[str]]:
     """Write all recordings into one file; return their lengths, and the reasons why others cannot be used.
 

@@ -42,7 +42,11 @@ class Corpus:
 
     @classmethod
     def read(
-        cls, folder: str | Path, sample_rate: int = 16000, threads: int = 4, least_cutoff: float = 0.0
+        cls,
+        folder: str | Path,
+        sample_rate: int = 16000,
+        threads: int = 4,
+        least_cutoff: float = 0.0,
     ) -> "Corpus":
         """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where needed.
 
@@ -55,14 +59,20 @@ class Corpus:
         recordings = read_recordings(paths, sample_rate, threads)
         groups = [group_of(path, folder) for path in paths]
         if least_cutoff:
-            chosen = [n for n, audio in enumerate(recordings) if cutoff(audio, sample_rate) >= least_cutoff]
+            chosen = [
+                n
+                for n, audio in enumerate(recordings)
+                if cutoff(audio, sample_rate) >= least_cutoff
+            ]
             if not chosen:
                 raise none_reaches(folder, least_cutoff)
             recordings, groups = [recordings[n] for n in chosen], [groups[n] for n in chosen]
         return cls.of(recordings, groups, sample_rate)
 
     @classmethod
-    def of(cls, recordings: list[np.ndarray], groups: list[str], sample_rate: int = 16000) -> "Corpus":
+    def of(
+        cls, recordings: list[np.ndarray], groups: list[str], sample_rate: int = 16000
+    ) -> "Corpus":
         """Make a corpus of int16 arrays (samples,), each with the name of its group."""
         order = sorted(range(len(groups)), key=lambda index: groups[index])
         audio = torch.from_numpy(np.concatenate([recordings[index] for index in order]))
@@ -70,7 +80,9 @@ class Corpus:
         return cls.from_samples(audio, lengths, [groups[index] for index in order], sample_rate)
 
     @classmethod
-    def from_samples(cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int) -> "Corpus":
+    def from_samples(
+        cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int
+    ) -> "Corpus":
         """Make a corpus of recordings that lie end to end in `audio` already, those of a group next to each other."""
         names, ends = sorted(set(groups)), torch.tensor(lengths).cumsum(0)
         numbers = {name: number for number, name in enumerate(names)}
@@ -92,7 +104,9 @@ class Corpus:
         """Return the duration of all recordings together."""
         return len(self.audio) / self.sample_rate
 
-    def excerpts(self, start: Tensor, length: Tensor, position: Tensor, samples: int, fade: int) -> Tensor:
+    def excerpts(
+        self, start: Tensor, length: Tensor, position: Tensor, samples: int, fade: int
+    ) -> Tensor:
         """Cut pieces of the corpus, each at its position in a row of silence: float32 (R, samples).
 
         start, length, position: int64 (R,) on the corpus's device: first sample in `audio`, number of samples
@@ -101,18 +115,26 @@ class Corpus:
         phase = torch.arange(samples, device=self.audio.device) - position[:, None]  # (R, N)
         return self._faded(start, length, phase, fade)
 
-    def loops(self, start: Tensor, length: Tensor, period: Tensor, offset: Tensor, samples: int, fade: int) -> Tensor:
+    def loops(
+        self, start: Tensor, length: Tensor, period: Tensor, offset: Tensor, samples: int, fade: int
+    ) -> Tensor:
         """Repeat recordings endlessly and cut `samples` out of each: float32 (R, samples).
 
         Arguments as int64 (R,): a recording (start, length) begins anew every `period` samples; `offset` is where
         in the period the window begins. period = length - fade overlaps the ends in a linear cross-fade,
         a longer one leaves silence between the repeats.
         """
-        phase = (torch.arange(samples, device=self.audio.device) + offset[:, None]) % period[:, None]  # (R, N)
-        return self._faded(start, length, phase, fade) + self._faded(start, length, phase + period[:, None], fade)
+        phase = (torch.arange(samples, device=self.audio.device) + offset[:, None]) % period[
+            :, None
+        ]  # (R, N)
+        return self._faded(start, length, phase, fade) + self._faded(
+            start, length, phase + period[:, None], fade
+        )
 
     def _faded(self, start: Tensor, length: Tensor, phase: Tensor, fade: int) -> Tensor:
-        ramp = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade).float() * (1 / (32768 * fade))
+        ramp = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade).float() * (
+            1 / (32768 * fade)
+        )
         index = (start[:, None] + phase).clamp_(0, len(self.audio) - 1)
         return self.audio[index] * ramp
 

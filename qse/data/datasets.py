@@ -49,8 +49,14 @@ def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
     """Put before every pair the `count` noisy recordings before it in the list, at most all others; the list wraps."""
     count = min(count, len(pairs) - 1)
     noisy = [pair.noisy for pair in pairs]
-    before = [[noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)] for place in range(len(noisy))]
-    return [replace(pair, lead_in=tuple(filter(None, paths))) for pair, paths in zip(pairs, before, strict=True)]
+    before = [
+        [noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)]
+        for place in range(len(noisy))
+    ]
+    return [
+        replace(pair, lead_in=tuple(filter(None, paths)))
+        for pair, paths in zip(pairs, before, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,9 @@ def audio_files(folder: Path) -> list[Path]:
         raise QseError(f"{folder}: no such folder; name one that holds audio files")
     files = audio_within(Path(folder))
     if not files:
-        raise QseError(f"{folder}: no audio files in this folder ({', '.join(FORMATS)}); name another")
+        raise QseError(
+            f"{folder}: no audio files in this folder ({', '.join(FORMATS)}); name another"
+        )
     return files
 
 
@@ -79,7 +87,9 @@ def by_name(folder: Path) -> dict[str, Path]:
     for path in audio_files(folder):
         name = path.relative_to(folder).with_suffix("").as_posix()
         if name in found:
-            raise QseError(f"{found[name]} and {path} are both called {name}: keep one of them in {folder}")
+            raise QseError(
+                f"{found[name]} and {path} are both called {name}: keep one of them in {folder}"
+            )
         found[name] = path
     return found
 
@@ -111,7 +121,9 @@ def voicebank(folder: Path, part: str = "test", progress: Progress | None = None
 def voicebank_files(folder: Path, part: str) -> list[Pair]:
     """Return these pairs at the rate that they have; no file is opened."""
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
-    noisy, clean = (_part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean"))
+    noisy, clean = (
+        _part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean")
+    )
     return pair_folders(noisy, clean)
 
 
@@ -119,7 +131,9 @@ def dns3(folder: Path) -> Dns3:
     """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that holds it."""
     root = _dns3_root(folder)
     parts = ("clean", "noise", "impulse_responses")
-    clean, noise, responses = (audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts)
+    clean, noise, responses = (
+        audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts
+    )
     return Dns3(root, clean, noise, [path for path in responses if not _is_noise(path)])
 
 
@@ -148,7 +162,9 @@ def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None)
     files = [path for pair in pairs for path in (pair.noisy, pair.clean) if path]
     copies: dict[Path | None, Path | None] = {None: None}
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        for done, (path, copy) in enumerate(zip(files, threads.map(lambda p: _copy(p, root), files), strict=True), 1):
+        for done, (path, copy) in enumerate(
+            zip(files, threads.map(lambda p: _copy(p, root), files), strict=True), 1
+        ):
             copies[path] = copy
             if progress:
                 progress(done, len(files))
@@ -178,7 +194,9 @@ def length_and_rate(path: Path) -> tuple[int, int]:
     try:
         header = soundfile.info(str(path))
     except (soundfile.SoundFileError, OSError) as reason:
-        raise QseError(f"{path} cannot be read as audio ({reason}): replace it or leave it out") from reason
+        raise QseError(
+            f"{path} cannot be read as audio ({reason}): replace it or leave it out"
+        ) from reason
     return header.frames, header.samplerate
 
 
@@ -198,9 +216,16 @@ def _copy(path: Path, root: Path) -> Path:
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(copy) as beside:
-            soundfile.write(beside, soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"), SAMPLE_RATE, format="WAV")
+            soundfile.write(
+                beside,
+                soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"),
+                SAMPLE_RATE,
+                format="WAV",
+            )
     except (soundfile.SoundFileError, OSError) as reason:
-        raise QseError(f"{copy} cannot be written: {reason}; free some space, or give 16 kHz copies") from reason
+        raise QseError(
+            f"{copy} cannot be written: {reason}; free some space, or give 16 kHz copies"
+        ) from reason
     return copy
 
 

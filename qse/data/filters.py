@@ -22,7 +22,9 @@ def change_gain(audio: Tensor, knots: Tensor) -> Tensor:
 
 def equalise(audio: Tensor, knots: Tensor, lowest: float = 60 / 8000) -> Tensor:
     """Apply a spectral gain through `knots` dB (B, K), evenly in log frequency from `lowest` (of Nyquist = 1) to 1."""
-    place = 1 - bin_frequencies(audio).clamp_min(lowest).log() / math.log(lowest)  # (F,) 0 at lowest, 1 at Nyquist
+    place = 1 - bin_frequencies(audio).clamp_min(lowest).log() / math.log(
+        lowest
+    )  # (F,) 0 at lowest, 1 at Nyquist
     return apply_gains(audio, decibels(interpolate(knots, place * (knots.shape[-1] - 1))))
 
 
@@ -43,7 +45,9 @@ def convolve(audio: Tensor, taps: Tensor) -> Tensor:
 def reverberate(audio: Tensor, response: Tensor, early: int) -> tuple[Tensor, Tensor]:
     """Return audio in the room of a response (B, L), and the same with its first `early` taps only."""
     begins = torch.arange(response.shape[-1], device=response.device) < early
-    parts = convolve(audio[:, None], torch.stack([response * begins, response * ~begins], dim=1))  # (B, 2, N)
+    parts = convolve(
+        audio[:, None], torch.stack([response * begins, response * ~begins], dim=1)
+    )  # (B, 2, N)
     return parts.sum(1), parts[:, 0]
 
 

@@ -21,7 +21,9 @@ def decibels(value: Tensor) -> Tensor:
 def active_level(audio: Tensor, frame: int = 320, depth: float = 40.0) -> Tensor:
     """Return the level (B,): RMS over the frames of `frame` samples within `depth` dB of the loudest one."""
     frame = min(frame, audio.shape[-1])
-    power = audio[:, : audio.shape[-1] // frame * frame].unflatten(-1, (-1, frame)).square().mean(-1)  # (B, frames)
+    power = (
+        audio[:, : audio.shape[-1] // frame * frame].unflatten(-1, (-1, frame)).square().mean(-1)
+    )  # (B, frames)
     active = power >= power.amax(-1, keepdim=True) * 10 ** (-depth / 10)
     return ((power * active).sum(-1) / active.sum(-1)).sqrt()
 

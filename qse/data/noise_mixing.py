@@ -47,7 +47,9 @@ class NoiseMixer:
     ) -> None:
         for name, corpus in (("speech", speech), ("noise", noise)):
             if corpus.sample_rate != config.sample_rate:
-                raise ValueError(f"{name} is at {corpus.sample_rate} Hz, the config at {config.sample_rate} Hz.")
+                raise ValueError(
+                    f"{name} is at {corpus.sample_rate} Hz, the config at {config.sample_rate} Hz."
+                )
         self.config, self.seed, self.device = config, seed, torch.device(device)
         self.rooms = (rooms_of(config, seed) if rooms is None else rooms).to(device)
         self.segments = max(1, int(speech.seconds / config.segment))
@@ -68,7 +70,9 @@ class NoiseMixer:
         no_noise = (kind >= 1 - config.clean_only_chance) & ~no_speech
         speech = speech * ~no_speech.to(self.device)[:, None]
         reverberant, clean = self._room(rng, speech, ~no_noise)
-        noise = at_snr(noise, reverberant, self._snr(rng, size)) * ~no_noise.to(self.device)[:, None]
+        noise = (
+            at_snr(noise, reverberant, self._snr(rng, size)) * ~no_noise.to(self.device)[:, None]
+        )
         noisy, clean = self._channel(rng, reverberant + noise, clean)
         noisy = self._clip(rng, noisy, ~no_noise)
         noisy, clean = at_peak(noisy, clean, rng.draw(config.level, size))
@@ -97,7 +101,11 @@ class NoiseMixer:
         """Filter noisy and clean alike: the response of a microphone, a limited bandwidth."""
         config, reach = self.config, self.config.response
         if config.response_chance and len(items := rng.items(config.response_chance, len(noisy))):
-            rows, knots, clean = items.to(self.device), rng.draw((-reach, reach), len(items), KNOTS), clean.clone()
+            rows, knots, clean = (
+                items.to(self.device),
+                rng.draw((-reach, reach), len(items), KNOTS),
+                clean.clone(),
+            )
             noisy[rows], clean[rows] = equalise(noisy[rows], knots), equalise(clean[rows], knots)
         if len(items := rng.items(config.low_pass_chance, len(noisy))):
             cutoff = rng.draw(config.low_pass, len(items)) * (2 / config.sample_rate)

@@ -18,7 +18,9 @@ CLICK_SAMPLES = 128
 class NoiseSources:
     """Draw noise from a recipe's sources. speech: for babble and speech-shaped noise. rooms: (R, L) on the device."""
 
-    def __init__(self, config: MixConfig, speech: CorpusSampler, noise: CorpusSampler, rooms: Tensor) -> None:
+    def __init__(
+        self, config: MixConfig, speech: CorpusSampler, noise: CorpusSampler, rooms: Tensor
+    ) -> None:
         self.config, self.speech, self.noise, self.rooms = config, speech, noise, rooms
 
     def rows(self, rng: BatchRng, speakers: Tensor) -> Tensor:
@@ -26,13 +28,20 @@ class NoiseSources:
         config, size = self.config, len(speakers)
         babble, tinted, shaped = (
             rng.coin(chance, size)
-            for chance in (config.babble_chance, config.coloured_chance, config.speech_shaped_chance)
+            for chance in (
+                config.babble_chance,
+                config.coloured_chance,
+                config.speech_shaped_chance,
+            )
         )
         synthetic_only = (babble | tinted | shaped) & rng.coin(config.synthetic_only_chance, size)
         recordings = (rng.pick(config.noise_count_weights, size) + 1) * ~synthetic_only
         sources = (
             (torch.arange(size).repeat_interleave(recordings), self._recorded),
-            (torch.nonzero(babble).flatten(), lambda rng, items: self._babble(rng, speakers[items])),
+            (
+                torch.nonzero(babble).flatten(),
+                lambda rng, items: self._babble(rng, speakers[items]),
+            ),
             (torch.nonzero(tinted).flatten(), self._coloured),
             (torch.nonzero(shaped).flatten(), self._speech_shaped),
             (rng.items(config.hum_chance, size), self._hum),
@@ -83,7 +92,9 @@ class NoiseSources:
         others = self.speech.other_groups(rng, speakers[owner])
         level = decibels(rng.draw((-10.0, 0.0), len(owner)))
         talk = at_level(self.speech.spoken(rng, others, self.config.samples), level)
-        return torch.zeros(len(speakers), talk.shape[1], device=rng.device).index_add_(0, owner.to(rng.device), talk)
+        return torch.zeros(len(speakers), talk.shape[1], device=rng.device).index_add_(
+            0, owner.to(rng.device), talk
+        )
 
     def _coloured(self, rng: BatchRng, items: Tensor) -> Tensor:
         slope = rng.draw(self.config.coloured_slope, len(items))
@@ -100,11 +111,19 @@ class NoiseSources:
         amplitude = rng.uniform(0, 1, count, HARMONICS) / decay ** rng.uniform(0, 2, count, 1)
         phase = rng.draw((0.0, 6.2832), count, HARMONICS)
         device = rng.device
-        return hum(mains.to(device), amplitude.to(device), phase, self.config.samples, self.config.sample_rate)
+        return hum(
+            mains.to(device),
+            amplitude.to(device),
+            phase,
+            self.config.samples,
+            self.config.sample_rate,
+        )
 
     def _clicks(self, rng: BatchRng, items: Tensor) -> Tensor:
         config = self.config
         count = max(1, round(config.clicks_rate * config.segment))
         position = rng.below(torch.full((len(items), count), config.samples)).to(rng.device)
         amplitude = decibels(rng.draw((-20.0, 0.0), len(items), count))
-        return clicks(position, amplitude, rng.white(len(items), count, CLICK_SAMPLES), config.samples)
+        return clicks(
+            position, amplitude, rng.white(len(items), count, CLICK_SAMPLES), config.samples
+        )

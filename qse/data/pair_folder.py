@@ -14,7 +14,9 @@ from .noise_mixing import NoiseMixer
 from .room_simulation import rooms_of
 
 SIDES = ("noisy", "clean")
-ROOMS_SEED = 1 << 20  # added to the seed, so that no run of the same seed has the rooms of the pairs
+ROOMS_SEED = (
+    1 << 20
+)  # added to the seed, so that no run of the same seed has the rooms of the pairs
 
 
 def write_pairs(
@@ -48,7 +50,9 @@ def write_pairs(
             pair = torch.cat([noisy, clean])
             pair /= pair.abs().max().clamp_min(1.0)
             for side, audio in zip(SIDES, pair.numpy(), strict=True):
-                soundfile.write(folder / side / f"{number + 1:0{digits}}.flac", audio, mix.sample_rate, "PCM_16")
+                soundfile.write(
+                    folder / side / f"{number + 1:0{digits}}.flac", audio, mix.sample_rate, "PCM_16"
+                )
             if progress:
                 progress(number + 1, count)
     except (OSError, soundfile.SoundFileError) as error:

@@ -27,7 +27,12 @@ class PairedSegments:
         processes: int = 1,
     ):
         self.noisy, self.clean = noisy.to(device), clean.to(device)
-        self.samples, self.seed, self.device, self.processes = samples, seed, torch.device(device), processes
+        self.samples, self.seed, self.device, self.processes = (
+            samples,
+            seed,
+            torch.device(device),
+            processes,
+        )
         self.segments = len(noisy.lengths)
 
     @torch.no_grad()
@@ -35,15 +40,26 @@ class PairedSegments:
         """Return batch number `step` in process `rank`, on the device."""
         pairs = self._pairs(step, size, rank)
         length = self.noisy.lengths[pairs]
-        skip = BatchRng(self.seed, rank, step, self.device).below((length - self.samples).clamp_min(0) + 1)
-        place = torch.stack([self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)])
+        skip = BatchRng(self.seed, rank, step, self.device).below(
+            (length - self.samples).clamp_min(0) + 1
+        )
+        place = torch.stack(
+            [self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)]
+        )
         start, length, position = place.to(self.device)
-        noisy, clean = (c.excerpts(start, length, position, self.samples, fade=1) for c in (self.noisy, self.clean))
+        noisy, clean = (
+            c.excerpts(start, length, position, self.samples, fade=1)
+            for c in (self.noisy, self.clean)
+        )
         return Batch(noisy, clean, self.noisy.sample_rate)
 
     def _pairs(self, step: int, size: int, rank: int) -> Tensor:
         """Return the pairs of a batch, indices (size,): all processes share the order of an epoch."""
         together = size * self.processes
         epoch, place = divmod(step, max(1, self.segments // together))
-        order = BatchRng(self.seed, ORDER, epoch, torch.device("cpu")).uniform(0, 1, self.segments).argsort()
+        order = (
+            BatchRng(self.seed, ORDER, epoch, torch.device("cpu"))
+            .uniform(0, 1, self.segments)
+            .argsort()
+        )
         return order[(place * together + rank * size + torch.arange(size)) % self.segments]

@@ -28,7 +28,11 @@ def rooms_of(mix: MixConfig, seed: int) -> Tensor:
 
 
 def room_bank(
-    rooms: int, sample_rate: int, rt60: tuple[float, float], distance: tuple[float, float], seed: int
+    rooms: int,
+    sample_rate: int,
+    rt60: tuple[float, float],
+    distance: tuple[float, float],
+    seed: int,
 ) -> Tensor:
     """Simulate impulse responses, float32 (R, L): the direct sound is 1 at sample 0, L is the longest RT60.
 
@@ -70,7 +74,9 @@ def room_response(
     samples = len(noise)
     early = min(samples, round(MIXING_TIME * sample_rate))
     response = _images(size, microphone, talker, reflection(size, rt60), early, sample_rate)
-    envelope = torch.exp(-3 * math.log(10) / rt60 * torch.arange(samples) / sample_rate)  # 1e-3 at RT60
+    envelope = torch.exp(
+        -3 * math.log(10) / rt60 * torch.arange(samples) / sample_rate
+    )  # 1e-3 at RT60
     joint = slice(early * 2 // 3, early)
     level = (response[joint].square().sum() / envelope[joint].square().sum()).sqrt()
     late = level * envelope[early:] * noise[early:]
@@ -84,11 +90,15 @@ def reflection(size: Tensor, rt60: Tensor) -> Tensor:
     return torch.exp(-0.161 * volume / (2 * surface * rt60))
 
 
-def _images(size: Tensor, microphone: Tensor, talker: Tensor, beta: Tensor, samples: int, sample_rate: int) -> Tensor:
+def _images(
+    size: Tensor, microphone: Tensor, talker: Tensor, beta: Tensor, samples: int, sample_rate: int
+) -> Tensor:
     """Return the sum of image sources (samples,), the direct sound at 0, each split over its two nearest samples."""
     n = torch.arange(-ORDER, ORDER + 1)
     mirrored = torch.tensor([0, 1])
-    axes = 2 * n[:, None, None] * size + (1 - 2 * mirrored[:, None]) * talker - microphone  # (n, mirrored, 3)
+    axes = (
+        2 * n[:, None, None] * size + (1 - 2 * mirrored[:, None]) * talker - microphone
+    )  # (n, mirrored, 3)
     bounces = ((n[:, None] - mirrored).abs() + n[:, None].abs()).flatten()
     x, y, z = axes.flatten(0, 1).square().unbind(-1)
     far = (x[:, None, None] + y[:, None] + z).sqrt().flatten()  # (I,) metres

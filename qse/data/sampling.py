@@ -67,7 +67,9 @@ class CorpusSampler:
     def __init__(self, corpus: Corpus, balance: float) -> None:
         self.corpus = corpus
         groups = len(corpus.names)
-        self.weights = torch.zeros(groups).index_add_(0, corpus.groups, corpus.lengths.float()) ** balance
+        self.weights = (
+            torch.zeros(groups).index_add_(0, corpus.groups, corpus.lengths.float()) ** balance
+        )
         self.sizes = torch.bincount(corpus.groups, minlength=groups)
         self.firsts = self.sizes.cumsum(0) - self.sizes
         self.fade = max(1, corpus.sample_rate // 200)
@@ -99,7 +101,9 @@ class CorpusSampler:
         slow: bool (B,), rows whose pauses have their length in seconds from the range `pause`.
         """
         cursor = torch.zeros_like(groups) if lead is None else lead.clone()
-        limits = torch.tensor(SHORT_PAUSE).repeat(len(groups), 1) * self.corpus.sample_rate  # (B, 2)
+        limits = (
+            torch.tensor(SHORT_PAUSE).repeat(len(groups), 1) * self.corpus.sample_rate
+        )  # (B, 2)
         if slow is not None:
             limits[slow] = torch.tensor(pause) * self.corpus.sample_rate
         rows, pieces = self._place(rng, groups, cursor, limits, samples)
@@ -118,7 +122,9 @@ class CorpusSampler:
             files = self._files(rng, groups[unfilled])
             length = self.corpus.lengths[files]
             surplus = (length - (samples - place)).clamp_min(0)
-            skip = rng.below(torch.where(place == 0, torch.maximum(surplus, length // 2), surplus) + 1)
+            skip = rng.below(
+                torch.where(place == 0, torch.maximum(surplus, length // 2), surplus) + 1
+            )
             rows.append(unfilled)
             pieces.append(torch.stack([self.corpus.starts[files] + skip, length - skip, place]))
             pause = rng.uniform(limits[unfilled, 0], limits[unfilled, 1], len(unfilled)).long()

@@ -45,7 +45,9 @@ def folders(
     0.9 of half the rate. With the probability `wide_share` a batch is at 16 kHz, mixed from all recordings.
     """
     corpora = _folder_corpora(speech, noise, mix, wide_share, cache)
-    first, *wide = [NoiseMixer(part, voices, noises, seed, device) for part, voices, noises in corpora]
+    first, *wide = [
+        NoiseMixer(part, voices, noises, seed, device) for part, voices, noises in corpora
+    ]
     return MultiRateSource(first, wide[0], wide_share, seed) if wide else first
 
 
@@ -68,32 +70,49 @@ def _folder_corpora(
         yield part, voices, _folder_corpus(noise, "noise", part.sample_rate, cutoff, cache)
 
 
-def _folder_corpus(folder: Path, name: str, sample_rate: int, least_cutoff: float, cache: Path | None) -> Corpus:
+def _folder_corpus(
+    folder: Path, name: str, sample_rate: int, least_cutoff: float, cache: Path | None
+) -> Corpus:
     if cache is None:
         return Corpus.read(folder, sample_rate, least_cutoff=least_cutoff)
     copies = cache / f"{name}-{sample_rate}"
-    return cached_corpus(datasets.audio_files(folder), folder, copies, sample_rate, least_cutoff=least_cutoff)
+    return cached_corpus(
+        datasets.audio_files(folder), folder, copies, sample_rate, least_cutoff=least_cutoff
+    )
 
 
-def voicebank(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> BatchSource:
+def voicebank(
+    data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
+) -> BatchSource:
     """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the length of segments."""
     pairs = datasets.with_copies(_split(data)[0], data)
-    sides = ([pair.noisy for pair in pairs if pair.noisy], [pair.clean for pair in pairs if pair.clean])
+    sides = (
+        [pair.noisy for pair in pairs if pair.noisy],
+        [pair.clean for pair in pairs if pair.clean],
+    )
     rate = mix.sample_rate
-    noisy, clean = (Corpus.of(read_recordings(side, rate), [""] * len(pairs), rate) for side in sides)
+    noisy, clean = (
+        Corpus.of(read_recordings(side, rate), [""] * len(pairs), rate) for side in sides
+    )
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
         if one != other:
-            raise QseError(f"{pair.noisy} has {one} samples and {pair.clean} {other}: a pair is of one length")
+            raise QseError(
+                f"{pair.noisy} has {one} samples and {pair.clean} {other}: a pair is of one length"
+            )
     return PairedSegments(noisy, clean, mix.samples, seed, device, processes)
 
 
-def dns3(data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1) -> BatchSource:
+def dns3(
+    data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
+) -> BatchSource:
     """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the CPU."""
     speech, noise = _dns3_corpora(data, mix.sample_rate)
     responses = datasets.dns3(data).impulse_responses
     chosen = [responses[index] for index in _shuffled(len(responses), seed)[: mix.rooms]]
     recordings = read_recordings(chosen, mix.sample_rate, channel=0)
-    bank = measured_bank([response for response in recordings if response.any()], round(RESPONSE * mix.sample_rate))
+    bank = measured_bank(
+        [response for response in recordings if response.any()], round(RESPONSE * mix.sample_rate)
+    )
     return NoiseMixer(mix, speech, noise, seed, "cpu", bank)
 
 
@@ -127,7 +146,9 @@ def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
     pairs = datasets.voicebank_files(data, "train")
     for pair in pairs:
         if pair.noisy is None or pair.clean is None:
-            raise QseError(f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}")
+            raise QseError(
+                f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}"
+            )
     order, held = _shuffled(len(pairs), seed=0), min(HELD_OUT, len(pairs) // 5)
     return [pairs[index] for index in order[held:]], [pairs[index] for index in order[:held]]
 
@@ -137,7 +158,9 @@ def _shuffled(count: int, seed: int) -> list[int]:
     return BatchRng(seed, 0, 0, torch.device("cpu")).uniform(0, 1, count).argsort().tolist()
 
 
-def _dns3_corpora(data: Path, sample_rate: int, progress: datasets.Stages | None = None) -> tuple[Corpus, Corpus]:
+def _dns3_corpora(
+    data: Path, sample_rate: int, progress: datasets.Stages | None = None
+) -> tuple[Corpus, Corpus]:
     """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from caches beside the corpus."""
     found = datasets.dns3(data)
     speech, noise = (

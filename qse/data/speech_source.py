@@ -42,14 +42,18 @@ class SpeechSource:
         return speech
 
     def _formants(self, rng: BatchRng, speech: Tensor) -> Tensor:
-        return shift_formants(speech, rng.draw(self.config.formant, len(speech)), self.config.sample_rate)
+        return shift_formants(
+            speech, rng.draw(self.config.formant, len(speech)), self.config.sample_rate
+        )
 
     def _sustained(self, rng: BatchRng, speech: Tensor) -> Tensor:
         """Raise the pitch, by one factor for all, which shortens speech, and sustain a vowel where there is one."""
         config, longest = self.config, self.config.sample_rate // LOWEST_VOICE
         samples = round(config.samples / rng.uniform(*config.sustain_pitch).item())
         speech = pad(change_speed(speech, samples), (0, config.samples - samples))
-        places = rng.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest))).to(rng.device)
+        places = rng.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest))).to(
+            rng.device
+        )
         start, period, correlation = most_periodic(speech, places, longest)
         loop = 3 * longest // period * period
         seconds = rng.draw(config.sustain, len(speech)) * (correlation > PERIODIC)

@@ -37,7 +37,9 @@ def hum(mains: Tensor, amplitude: Tensor, phase: Tensor, samples: int, sample_ra
     return (amplitude[..., None] * waves).sum(1)
 
 
-def clicks(position: Tensor, amplitude: Tensor, burst: Tensor, samples: int, decay: float = 16.0) -> Tensor:
+def clicks(
+    position: Tensor, amplitude: Tensor, burst: Tensor, samples: int, decay: float = 16.0
+) -> Tensor:
     """Place bursts of white noise (B, K, W), decaying by 1 / e in `decay` samples, at int64 `position` (B, K)."""
     width = burst.shape[-1]
     ramp = torch.exp(-torch.arange(width, device=burst.device) / decay)

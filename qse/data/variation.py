@@ -14,13 +14,19 @@ KNOTS = 6  # points of a gain curve, over frequency or time
 
 
 def vary(
-    config: MixConfig, rng: BatchRng, read: Callable[[int], Tensor], size: int, wide_chance: float = 0.0
+    config: MixConfig,
+    rng: BatchRng,
+    read: Callable[[int], Tensor],
+    size: int,
+    wide_chance: float = 0.0,
 ) -> Tensor:
     """Read `size` rows with read(samples) and change speed, spectrum and gain of random ones: return (size, N).
 
     wide_chance: probability that the speed of a row is drawn from the range `noise_speed`.
     """
-    percent = torch.where(rng.coin(config.speed_chance, size), rng.uniform(*config.speed, size) * 100, 100.0)
+    percent = torch.where(
+        rng.coin(config.speed_chance, size), rng.uniform(*config.speed, size) * 100, 100.0
+    )
     if wide_chance:  # in steps of 5 %: each speed needs Fourier transforms of its own length
         wide = (rng.uniform(*config.noise_speed, size) * 20).round().clamp_min(1) * 5
         percent = torch.where(rng.coin(wide_chance, size), wide, percent)

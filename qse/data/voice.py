@@ -25,15 +25,23 @@ def most_periodic(audio: Tensor, places: Tensor, longest: int) -> tuple[Tensor, 
     longer period, or none.
     """
     rows = torch.arange(len(audio), device=audio.device)[:, None]
-    sound = audio[rows[..., None], places[..., None] + torch.arange(4 * longest, device=audio.device)]  # B, K, 4 L
+    sound = audio[
+        rows[..., None], places[..., None] + torch.arange(4 * longest, device=audio.device)
+    ]  # B, K, 4 L
     size, compared = fast_size(4 * longest), 3 * longest
     spectrum = torch.fft.rfft(sound[..., :compared], n=size).conj() * torch.fft.rfft(sound, n=size)
     power = pad(sound.square().cumsum(-1), (1, 0))
     power = power[..., compared:] - power[..., : longest + 1]  # by lag
     own = power[..., :1].clamp_min(1e-9)
-    correlation = torch.fft.irfft(spectrum, n=size)[..., : longest + 1] / (own * power.maximum(1e-3 * own)).sqrt()
+    correlation = (
+        torch.fft.irfft(spectrum, n=size)[..., : longest + 1]
+        / (own * power.maximum(1e-3 * own)).sqrt()
+    )
     loud = own[..., 0] > 0.1 * compared * active_level(audio)[:, None].square()
-    before, (best, lag) = correlation[..., longest // 8 - 1], correlation[..., longest // 8 :].max(-1)
+    before, (best, lag) = (
+        correlation[..., longest // 8 - 1],
+        correlation[..., longest // 8 :].max(-1),
+    )
     highest, at = (best * (loud & (best > before))).max(1, keepdim=True)
     return places.gather(1, at)[:, 0], longest // 8 + lag.gather(1, at)[:, 0], highest[:, 0]
 

@@ -32,7 +32,9 @@ def score(
 def _score_task(sample_rate: int, metrics: tuple[str, ...], task: Task) -> Row:
     place, clean, enhanced = task
     try:
-        scores = score_pair(clean=clean, enhanced=enhanced, sample_rate=sample_rate, metrics=metrics)
+        scores = score_pair(
+            clean=clean, enhanced=enhanced, sample_rate=sample_rate, metrics=metrics
+        )
     except ValueError as reason:
         return {"name": place, "error": str(reason)}
     return {"name": place, **scores}

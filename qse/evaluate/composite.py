@@ -23,10 +23,57 @@ KEPT = 0.95  # share of the frames, the best ones, that LLR and WSS average
 PREDICTION_ORDER = 16
 WORST_RATIO = 1000.0  # in place of a likelihood ratio that rounding made impossible
 WSS_SCRIPT_SCALE = 32768.0  # divides the frames inside WSS in the script of the conformer GANs
-CENTRES: tuple[float, ...] = (50, 120, 190, 260, 330, 400, 470, 540, 617.372, 703.378, 798.717, 904.128, 1020.38)
-CENTRES += (1148.30, 1288.72, 1442.54, 1610.70, 1794.16, 1993.93, 2211.08, 2446.71, 2701.97, 2978.04, 3276.17, 3597.63)
-WIDTHS: tuple[float, ...] = (70,) * 7 + (77.3724, 86.0056, 95.3398, 105.411, 116.256, 127.914)  # as CENTRES in Hz
-WIDTHS += (140.423, 153.823, 168.154, 183.457, 199.776, 217.153, 235.631, 255.255, 276.072, 298.126, 321.465, 346.136)
+CENTRES: tuple[float, ...] = (
+    50,
+    120,
+    190,
+    260,
+    330,
+    400,
+    470,
+    540,
+    617.372,
+    703.378,
+    798.717,
+    904.128,
+    1020.38,
+)
+CENTRES += (
+    1148.30,
+    1288.72,
+    1442.54,
+    1610.70,
+    1794.16,
+    1993.93,
+    2211.08,
+    2446.71,
+    2701.97,
+    2978.04,
+    3276.17,
+    3597.63,
+)
+WIDTHS: tuple[float, ...] = (70,) * 7 + (
+    77.3724,
+    86.0056,
+    95.3398,
+    105.411,
+    116.256,
+    127.914,
+)  # as CENTRES in Hz
+WIDTHS += (
+    140.423,
+    153.823,
+    168.154,
+    183.457,
+    199.776,
+    217.153,
+    235.631,
+    255.255,
+    276.072,
+    298.126,
+    321.465,
+    346.136,
+)
 
 
 def ratings(*, pesq_wb: float, llr: float, wss: float, segmental_snr: float) -> dict[str, float]:
@@ -52,9 +99,13 @@ def composite(
     return parts | ratings(**parts)
 
 
-def composite_scaled(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> dict[str, float]:
+def composite_scaled(
+    *, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000
+) -> dict[str, float]:
     """Return csig_scaled, cbak_scaled, covl_scaled: the ratings with WSS as in the script of the conformer GANs."""
-    found = composite(clean=clean, enhanced=enhanced, sample_rate=sample_rate, wss_scale=WSS_SCRIPT_SCALE)
+    found = composite(
+        clean=clean, enhanced=enhanced, sample_rate=sample_rate, wss_scale=WSS_SCRIPT_SCALE
+    )
     return {f"{name}_scaled": found[name] for name in ("csig", "cbak", "covl")}
 
 
@@ -115,7 +166,9 @@ def best_frames(distance: np.ndarray) -> float:
 def autocorrelation(x: np.ndarray) -> np.ndarray:
     """Return lags 0 to P of each frame: (N, samples) -> (N, P+1)."""
     length = x.shape[1]
-    return np.stack([(x[:, : length - k] * x[:, k:]).sum(-1) for k in range(PREDICTION_ORDER + 1)], axis=-1)
+    return np.stack(
+        [(x[:, : length - k] * x[:, k:]).sum(-1) for k in range(PREDICTION_ORDER + 1)], axis=-1
+    )
 
 
 def levinson(lags: np.ndarray) -> np.ndarray:
@@ -149,7 +202,11 @@ def band_filters(n_fft: int, sample_rate: int) -> np.ndarray:
     centre = np.floor(np.array(CENTRES)[:, None] * n_fft / sample_rate)
     width = np.array(WIDTHS)[:, None]
     bins = np.arange(n_fft // 2)
-    gain = np.exp(-11 * np.square((bins - centre) / (width * n_fft / sample_rate))) * width.min() / width
+    gain = (
+        np.exp(-11 * np.square((bins - centre) / (width * n_fft / sample_rate)))
+        * width.min()
+        / width
+    )
     return gain * (gain > np.exp(-30 / (2 * 2.303)))
 
 

@@ -13,7 +13,9 @@ WINDOW = 0.032  # seconds
 FRAMES_AT_ONCE = 1000  # frames in memory at a time
 UPPER_BAND = (8000.0, 20000.0)  # Hz: what a network for 16 kHz cannot produce
 NOISE_ONLY = -30.0  # dB: highest clean-to-noise ratio of a bin that counts as noise alone
-PAUSE = -45.0  # dB: highest level of a clean frame that counts as a pause, relative to the loudest frame
+PAUSE = (
+    -45.0
+)  # dB: highest level of a clean frame that counts as a pause, relative to the loudest frame
 SPEECH_DOMINATED = 10.0  # dB: lowest clean-to-noise ratio of a bin that counts as speech
 
 
@@ -36,7 +38,9 @@ def band_snr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> fl
     """
     low, high = UPPER_BAND
     if sample_rate < 2 * high:
-        raise ValueError(f"band_snr covers {low / 1000:g} to {high / 1000:g} kHz: it needs at least {2 * high:g} Hz")
+        raise ValueError(
+            f"band_snr covers {low / 1000:g} to {high / 1000:g} kHz: it needs at least {2 * high:g} Hz"
+        )
     kept = lost = 0.0
     for x, error in power_spectra(sample_rate, clean, np.asarray(enhanced, np.float64) - clean):
         frequency = np.linspace(0, sample_rate / 2, x.shape[1])
@@ -45,26 +49,34 @@ def band_snr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> fl
     return _decibels(kept, lost)
 
 
-def noise_reduction(*, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int) -> float:
+def noise_reduction(
+    *, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int
+) -> float:
     """Return by how many dB `enhanced` is below `noisy` in noise-only bins: 10 lg(sum |Y|^2 / sum |E|^2).
 
     Both sums run over the bins with 10 lg(|X|^2 / |N|^2) <= NOISE_ONLY; NaN if there are none. 0 for the noisy signal.
     """
     before = after = 0.0
-    for x, y, e, n in power_spectra(sample_rate, clean, noisy, enhanced, np.asarray(noisy, np.float64) - clean):
+    for x, y, e, n in power_spectra(
+        sample_rate, clean, noisy, enhanced, np.asarray(noisy, np.float64) - clean
+    ):
         bins = (x <= 10 ** (NOISE_ONLY / 10) * n) & (n > 0)
         before, after = before + y[bins].sum(), after + e[bins].sum()
     return _decibels(before, after)
 
 
-def speech_loss(*, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int) -> float:
+def speech_loss(
+    *, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int
+) -> float:
     """Return the share in percent of clean energy that `enhanced` lacks: 100 sum max(0, |X|^2 - |E|^2) / sum |X|^2.
 
     Both sums run over the bins with 10 lg(|X|^2 / |N|^2) >= SPEECH_DOMINATED; NaN if there are none. 0 for a perfect
     output; the noisy signal has a few percent, where noise and speech cancel. A lower level counts as loss.
     """
     lost = total = 0.0
-    for x, e, n in power_spectra(sample_rate, clean, enhanced, np.asarray(noisy, np.float64) - clean):
+    for x, e, n in power_spectra(
+        sample_rate, clean, enhanced, np.asarray(noisy, np.float64) - clean
+    ):
         bins = (x >= 10 ** (SPEECH_DOMINATED / 10) * n) & (x > 0)
         lost, total = lost + np.maximum(x - e, 0)[bins].sum(), total + x[bins].sum()
     return 100 * lost / total if total else np.nan
@@ -97,9 +109,14 @@ def power_spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.nd
     hop_length = n_fft // 4
     window = np.hanning(n_fft + 1)[:-1]
     padded = [np.pad(np.asarray(signal, np.float64), n_fft // 2) for signal in signals]
-    views = [np.lib.stride_tricks.sliding_window_view(signal, n_fft)[::hop_length] for signal in padded]
+    views = [
+        np.lib.stride_tricks.sliding_window_view(signal, n_fft)[::hop_length] for signal in padded
+    ]
     for start in range(0, len(views[0]), FRAMES_AT_ONCE):
-        yield [np.square(np.abs(np.fft.rfft(view[start : start + FRAMES_AT_ONCE] * window))) for view in views]
+        yield [
+            np.square(np.abs(np.fft.rfft(view[start : start + FRAMES_AT_ONCE] * window)))
+            for view in views
+        ]
 
 
 def _decibels(over: float, under: float) -> float:

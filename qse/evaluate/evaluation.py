@@ -66,7 +66,9 @@ class Evaluation:
         results = dict(self.findings)
         for column, group_of in (groups or {}).items():
             parts = report.grouped(self.rows, dict(group_of))
-            of_groups = {group: report.findings(self.system.name, part) for group, part in parts.items()}
+            of_groups = {
+                group: report.findings(self.system.name, part) for group, part in parts.items()
+            }
             results.setdefault("groups", {})[column] = of_groups
         write_text(self.folder / "summary.md", text)
         write_text(self.folder / "summary.json", json.dumps(results, indent=2) + "\n")
@@ -108,7 +110,9 @@ def evaluate(
         raise QseError("no pairs to evaluate: give at least one")
     lead_in = max(len(pair.lead_in) for pair in pairs)
     if lead_in and not system.computes:
-        raise UsageError(f"lead_in needs a model that processes what comes before, not {system.name}")
+        raise UsageError(
+            f"lead_in needs a model that processes what comes before, not {system.name}"
+        )
     rate = sample_rate or own_rate(system, pairs)
     system = system.at(rate)
     names = choose_metrics(metrics, any(pair.clean for pair in pairs), rate)
@@ -118,13 +122,20 @@ def evaluate(
         folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory()))
         scored: Any = {"metrics": names, "sample_rate": rate, "jobs": jobs, "progress": progress}
         rows = score_pairs(system, pairs, folder, settings=described, **scored)
-    shown = {**described, **training, "jobs": cores() if jobs is None else jobs, "machine": processor()}
+    shown = {
+        **described,
+        **training,
+        "jobs": cores() if jobs is None else jobs,
+        "machine": processor(),
+    }
     shown |= {"sample_rate": rate} if rate != SAMPLE_RATE else {}
     found = report.findings(system.name, rows, shown)
     return Evaluation(system, pairs, names, rate, rows, found, Path(out) if out else None)
 
 
-def choose_metrics(metrics: str | Iterable[str], has_clean: bool, sample_rate: int = SAMPLE_RATE) -> list[str]:
+def choose_metrics(
+    metrics: str | Iterable[str], has_clean: bool, sample_rate: int = SAMPLE_RATE
+) -> list[str]:
     """Return the metrics of a list of names, comma-separated or not, or of "all".
 
     Raises UsageError for one that is unknown or not possible, MissingExtra where its package is missing.
@@ -134,9 +145,13 @@ def choose_metrics(metrics: str | Iterable[str], has_clean: bool, sample_rate: i
     names = _resolved(metrics, possible)
     for name in names:
         if name not in referenced:
-            raise UsageError(f"{name} needs the clean files: give them, or choose from {', '.join(possible)}")
+            raise UsageError(
+                f"{name} needs the clean files: give them, or choose from {', '.join(possible)}"
+            )
         if name not in possible:
-            raise UsageError(f"{name} needs files at {METRICS[name].least_rate} Hz or more, not {sample_rate} Hz")
+            raise UsageError(
+                f"{name} needs files at {METRICS[name].least_rate} Hz or more, not {sample_rate} Hz"
+            )
     for package in {METRICS[name].package for name in names} - {""}:
         need(package)
     return names
@@ -148,7 +163,9 @@ def own_rate(system: System, pairs: list[Pair]) -> int:
     return rate if rate and rate > SAMPLE_RATE and system.supports(rate) else SAMPLE_RATE
 
 
-def read_groups(table: Path, columns: Iterable[str], pairs: list[Pair]) -> dict[str, dict[str, str]]:
+def read_groups(
+    table: Path, columns: Iterable[str], pairs: list[Pair]
+) -> dict[str, dict[str, str]]:
     """Return {column: {utterance: group}} of a tab-separated table whose first column names the utterance.
 
     Raises QseError for a table that cannot be read, or that names none of the utterances.
@@ -156,7 +173,9 @@ def read_groups(table: Path, columns: Iterable[str], pairs: list[Pair]) -> dict[
     groups = {column: report.read_groups(table, column) for column in columns}
     named = {utterance for group_of in groups.values() for utterance in group_of}
     if not {pair.name for pair in pairs} & named:
-        raise QseError(f"{table} names none of the utterances: they are called {pairs[0].name} and so on")
+        raise QseError(
+            f"{table} names none of the utterances: they are called {pairs[0].name} and so on"
+        )
     return groups
 
 

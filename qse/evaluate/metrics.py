@@ -59,13 +59,25 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
     "dnsmos_sig": Metric("SIG", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
     "dnsmos_bak": Metric("BAK", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
     "dnsmos_p808": Metric("P.808", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
-    "noise_reduction": Metric("noise reduction dB", noise_reduction, needs_noisy=True, full_band=True, may_lack=True),
-    "speech_loss": Metric("speech loss %", speech_loss, needs_noisy=True, full_band=True, may_lack=True),
-    "pause_attenuation": Metric("pauses dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True),
+    "noise_reduction": Metric(
+        "noise reduction dB", noise_reduction, needs_noisy=True, full_band=True, may_lack=True
+    ),
+    "speech_loss": Metric(
+        "speech loss %", speech_loss, needs_noisy=True, full_band=True, may_lack=True
+    ),
+    "pause_attenuation": Metric(
+        "pauses dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True
+    ),
     "pause_attenuation_median": Metric(
         "pauses, median dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True
     ),
-    "band_snr": Metric("8-20 kHz SNR dB", band_snr, full_band=True, least_rate=int(2 * UPPER_BAND[1]), may_lack=True),
+    "band_snr": Metric(
+        "8-20 kHz SNR dB",
+        band_snr,
+        full_band=True,
+        least_rate=int(2 * UPPER_BAND[1]),
+        may_lack=True,
+    ),
     "csig_scaled": Metric("CSIG, scaled WSS", composite_scaled, on_request=True, package="pesq"),
     "cbak_scaled": Metric("CBAK, scaled WSS", composite_scaled, on_request=True, package="pesq"),
     "covl_scaled": Metric("COVL, scaled WSS", composite_scaled, on_request=True, package="pesq"),
@@ -143,12 +155,20 @@ def score_pair(
     given = _checked(names, enhanced, {"clean": clean, "noisy": noisy}, sample_rate)
     at_16khz = cache(lambda role: resampled(given[role], sample_rate, SAMPLE_RATE))
     found: dict[str, float] = {}
-    for name in sorted(names, key=lambda name: METRICS[name].function is not composite):  # composite returns several
+    for name in sorted(
+        names, key=lambda name: METRICS[name].function is not composite
+    ):  # composite returns several
         if name not in found:
             found |= _value(name, given, at_16khz, sample_rate)
-    scores = {name: found[name] for name in names if not (METRICS[name].may_lack and np.isnan(found[name]))}
+    scores = {
+        name: found[name]
+        for name in names
+        if not (METRICS[name].may_lack and np.isnan(found[name]))
+    }
     if not np.isfinite(list(scores.values())).all():
-        raise ValueError(f"{', '.join(name for name in scores if not np.isfinite(scores[name]))}: not a finite number")
+        raise ValueError(
+            f"{', '.join(name for name in scores if not np.isfinite(scores[name]))}: not a finite number"
+        )
     return scores
 
 
@@ -156,17 +176,26 @@ def resampled(audio: np.ndarray, sample_rate: int, target_rate: int) -> np.ndarr
     """Return (samples,) at `target_rate`, the array itself if that is its rate."""
     import soxr
 
-    return audio if sample_rate == target_rate else soxr.resample(audio, sample_rate, target_rate, "VHQ")
+    return (
+        audio
+        if sample_rate == target_rate
+        else soxr.resample(audio, sample_rate, target_rate, "VHQ")
+    )
 
 
 def _value(
-    name: str, signals: dict[str, np.ndarray], at_16khz: Callable[[str], np.ndarray], sample_rate: int
+    name: str,
+    signals: dict[str, np.ndarray],
+    at_16khz: Callable[[str], np.ndarray],
+    sample_rate: int,
 ) -> dict[str, float]:
     """Return {name: value}, and the other metrics that the same function returns."""
     metric = METRICS[name]
     roles = ["enhanced", *["clean"] * metric.needs_clean, *["noisy"] * metric.needs_noisy]
     if metric.full_band:
-        arguments: dict[str, Any] = {role: signals[role] for role in roles} | {"sample_rate": sample_rate}
+        arguments: dict[str, Any] = {role: signals[role] for role in roles} | {
+            "sample_rate": sample_rate
+        }
     else:
         arguments = {role: at_16khz(role) for role in roles} | {"sample_rate": SAMPLE_RATE}
     value = metric.function(**arguments)
@@ -178,9 +207,13 @@ def _checked(
 ) -> dict[str, np.ndarray]:
     """Return the signals that the metrics need, by role. ValueError where one is missing or cannot be scored."""
     if sample_rate < SAMPLE_RATE:
-        raise ValueError(f"metrics need at least {SAMPLE_RATE} Hz, not {sample_rate} Hz; resample the signals first")
+        raise ValueError(
+            f"metrics need at least {SAMPLE_RATE} Hz, not {sample_rate} Hz; resample the signals first"
+        )
     if np.ndim(enhanced) != 1 or np.size(enhanced) == 0:
-        raise ValueError(f"enhanced must be one channel (samples,), not of shape {np.shape(enhanced)}")
+        raise ValueError(
+            f"enhanced must be one channel (samples,), not of shape {np.shape(enhanced)}"
+        )
     signals = {"enhanced": enhanced}
     for role, signal in others.items():
         users = [name for name in names if getattr(METRICS[name], f"needs_{role}")]

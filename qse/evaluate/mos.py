@@ -20,7 +20,9 @@ def dnsmos(*, enhanced: np.ndarray, sample_rate: int) -> dict[str, float]:
     windows of 9 s, one each second: the rule of the challenge's own script.
     """
     scores = _scorer()(np.clip(np.asarray(enhanced, np.float32), -1, 1), sample_rate, False)
-    return {f"dnsmos_{name}": float(scores[f"{name}_mos"]) for name in ("ovrl", "sig", "bak", "p808")}
+    return {
+        f"dnsmos_{name}": float(scores[f"{name}_mos"]) for name in ("ovrl", "sig", "bak", "p808")
+    }
 
 
 @lru_cache(maxsize=1)
@@ -34,7 +36,10 @@ def _scorer() -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     scorer = package.DNSMOS.__new__(package.DNSMOS)
-    sessions = [onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]) for path in paths]
+    sessions = [
+        onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        for path in paths
+    ]
     scorer.primary_model_path = paths[0]
     scorer.onnx_sess, scorer.p808_onnx_sess = sessions
     return scorer

@@ -26,7 +26,9 @@ def estoi(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) 
     return _intelligibility(clean, enhanced, sample_rate, extended=True)
 
 
-def _intelligibility(clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, extended: bool) -> float:
+def _intelligibility(
+    clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, extended: bool
+) -> float:
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="Not enough STFT frames", category=RuntimeWarning)
         try:

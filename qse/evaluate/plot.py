@@ -80,7 +80,13 @@ def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> N
     figure = _figure(6.5, 3.6)
     axis = figure.subplots()
     if noisy:
-        axis.hist(noisy, bins, color=QUIET, alpha=0.6, label=f"noisy, mean {np.mean(noisy):.{METRICS[metric].digits}f}")
+        axis.hist(
+            noisy,
+            bins,
+            color=QUIET,
+            alpha=0.6,
+            label=f"noisy, mean {np.mean(noisy):.{METRICS[metric].digits}f}",
+        )
     label = f"{name}, mean {np.mean(system):.{METRICS[metric].digits}f}"
     axis.hist(system, bins, histtype="step", linewidth=2, color=ACCENT, label=label)
     axis.set_xlabel(METRICS[metric].title)
@@ -105,4 +111,6 @@ def _save(figure: Any, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150, format="png")
     except OSError as error:
-        raise QseError(f"{path} cannot be written: {error.strerror}; name another picture") from error
+        raise QseError(
+            f"{path} cannot be written: {error.strerror}; name another picture"
+        ) from error

@@ -17,12 +17,19 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
-SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+SINGLE_THREADED = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 
 _function: Callable  # of a worker process, set once at its start
 
 
-def spread(function: Callable, tasks: Iterable, jobs: int, crashed: Callable[[Any], Any]) -> Iterator[Any]:
+def spread(
+    function: Callable, tasks: Iterable, jobs: int, crashed: Callable[[Any], Any]
+) -> Iterator[Any]:
     """Yield function(task) in the order of completion, `jobs` tasks at a time, each process on one thread.
 
     Function, tasks and results must be picklable; the function is sent to each process once. An exception of the
@@ -61,7 +68,9 @@ def _alone(function: Callable, task: Any, crashed: Callable[[Any], Any]) -> Any:
 
 
 def _processes(jobs: int, function: Callable) -> ProcessPoolExecutor:
-    jobs = min(jobs, 61) if sys.platform == "win32" else jobs  # the limit of Windows' WaitForMultipleObjects
+    jobs = (
+        min(jobs, 61) if sys.platform == "win32" else jobs
+    )  # the limit of Windows' WaitForMultipleObjects
     return ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (pickle.dumps(function),))
 
 

@@ -10,7 +10,9 @@ from ..errors import QseError
 from .metrics import resampled
 
 
-def read_pair(pair: Pair, needs_clean: bool, sample_rate: int = SAMPLE_RATE) -> tuple[np.ndarray | None, np.ndarray]:
+def read_pair(
+    pair: Pair, needs_clean: bool, sample_rate: int = SAMPLE_RATE
+) -> tuple[np.ndarray | None, np.ndarray]:
     """Return clean (None if not needed) and noisy, float64 (samples,) at `sample_rate`.
 
     QseError if one is missing, or if they differ in length or rate.
@@ -27,7 +29,9 @@ def read_like(path: Path, other: Path, sample_rate: int = SAMPLE_RATE) -> np.nda
     """Return the audio of `path` at `sample_rate`. QseError unless length and rate of the file are those of `other`."""
     (samples, rate), (other_samples, other_rate) = length_and_rate(path), length_and_rate(other)
     if rate != other_rate:
-        raise QseError(f"{path} has {rate} Hz, but {other} has {other_rate} Hz: convert one of them")
+        raise QseError(
+            f"{path} has {rate} Hz, but {other} has {other_rate} Hz: convert one of them"
+        )
     if samples != other_samples:
         raise QseError(
             f"{path} has {samples} samples, but {other} has {other_samples}: align and cut them to equal length"

@@ -46,7 +46,8 @@ def gains(rows: Iterable[Row]) -> dict[str, Mean]:
     """Return {metric: mean and interval of enhanced minus noisy, utterance by utterance}."""
     rows = list(rows)
     found = {
-        name: [r[name] - r[f"noisy_{name}"] for r in rows if name in r and f"noisy_{name}" in r] for name in METRICS
+        name: [r[name] - r[f"noisy_{name}"] for r in rows if name in r and f"noisy_{name}" in r]
+        for name in METRICS
     }
     return {name: interval(values) for name, values in found.items() if values}
 
@@ -54,14 +55,18 @@ def gains(rows: Iterable[Row]) -> dict[str, Mean]:
 def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the results of one system as plain data: enhanced, noisy, gain, RTF, failures, settings."""
     means = summary(rows)
-    noisy = {key.removeprefix("noisy_"): mean for key, mean in means.items() if key.startswith("noisy_")}
+    noisy = {
+        key.removeprefix("noisy_"): mean for key, mean in means.items() if key.startswith("noisy_")
+    }
     processed = [row for row in rows if "process_s" in row]
     return {
         "system": name,
         "utterances": sum("error" not in row for row in rows),
         "failed": {row["name"]: row["error"] for row in rows if "error" in row},
         "audio_s": round(sum(row.get("audio_s", 0.0) for row in rows), 2),
-        "rtf": sum(r["process_s"] for r in processed) / sum(r["audio_s"] for r in processed) if processed else None,
+        "rtf": sum(r["process_s"] for r in processed) / sum(r["audio_s"] for r in processed)
+        if processed
+        else None,
         "interval": {
             "level": LEVEL,
             "kind": "percentile bootstrap over utterances",
@@ -100,7 +105,9 @@ def grouped(rows: list[Row], groups: dict[str, str]) -> dict[str, list[Row]]:
 def group_table(rows: list[Row], groups: dict[str, str], column: str) -> str:
     """Return a Markdown table with a line per group: the mean of each metric, and its gain with the interval."""
     parts = grouped([row for row in rows if "error" not in row], groups)
-    names = [name for name in METRICS if any(name in row for part in parts.values() for row in part)]
+    names = [
+        name for name in METRICS if any(name in row for part in parts.values() for row in part)
+    ]
     head = [column, "utterances", *(METRICS[name].title for name in names)]
     lines = []
     for group, part in parts.items():
@@ -122,7 +129,9 @@ def read_groups(path: Path, column: str) -> dict[str, str]:
             f"{path} cannot be read as a table: {reason}; give a tab-separated text file with a header"
         ) from reason
     if column not in header[1:]:
-        raise QseError(f"{path} has no column {column}: there are {', '.join(header[1:]) or 'none'}")
+        raise QseError(
+            f"{path} has no column {column}: there are {', '.join(header[1:]) or 'none'}"
+        )
     place = header.index(column)
     return {line[0]: line[place] for line in lines if len(line) > place}
 
@@ -144,7 +153,11 @@ def _footnote(result: dict[str, Any]) -> str:
     text = f"{count} utterance{'' if count == 1 else 's'}, {result['audio_s'] / 60:.1f} minutes"
     text += f"; {failed} failed" if failed else ""
     text += f"; read at {settings['sample_rate'] / 1000:g} kHz" if "sample_rate" in settings else ""
-    text += f"; each processed after {settings['lead_in']} others, as one stream" if "lead_in" in settings else ""
+    text += (
+        f"; each processed after {settings['lead_in']} others, as one stream"
+        if "lead_in" in settings
+        else ""
+    )
     text += f"; weights of step {settings['step']}" if "step" in settings else ""
     text += f"; in brackets 95 % bootstrap intervals over utterances ({RESAMPLES} resamples, seed {SEED})"
     if result["rtf"] is not None:

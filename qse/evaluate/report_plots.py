@@ -13,7 +13,12 @@ WORST = 10  # utterances in the picture of a metric: those with the smallest gai
 
 
 def plot_report(
-    out: Path, system: System, pairs: list[Pair], rows: list[Row], metrics: list[str], sample_rate: int
+    out: Path,
+    system: System,
+    pairs: list[Pair],
+    rows: list[Row],
+    metrics: list[str],
+    sample_rate: int,
 ) -> None:
     """Write the plots of an evaluation to `out`; spectrograms.png shows the median utterance by the first metric."""
     pair_of = {pair.name: pair for pair in pairs}
@@ -25,7 +30,9 @@ def plot_report(
         pair = pair_of[name]
         clean, noisy = read_pair(pair, pair.clean is not None, sample_rate)
         found = [(f"{name}, noisy", noisy)]
-        found += [] if system.baseline else [(f"enhanced by {system.name}", enhance(pair, noisy)[0])]
+        found += (
+            [] if system.baseline else [(f"enhanced by {system.name}", enhance(pair, noisy)[0])]
+        )
         found += [] if clean is None else [("clean", clean)]
         return [(title, audio, sample_rate) for title, audio in found]
 
@@ -33,7 +40,9 @@ def plot_report(
         scored = [row for row in rows if metric in row]
         if scored:
             plot_histogram(metric, scored, system.name, out / f"histogram-{metric}.png")
-            worst = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[:WORST]
+            worst = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[
+                :WORST
+            ]
             plot_grid([signals(row["name"]) for row in worst], out / f"worst-{metric}.png")
             if metric == metrics[0]:
                 median = sorted(scored, key=lambda row: row[metric])[len(scored) // 2]

@@ -32,7 +32,11 @@ class Scorer:
     _enhance: Enhancer | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_enhance": None, "_own": own_metrics()}  # another process opens it for itself
+        return {
+            **self.__dict__,
+            "_enhance": None,
+            "_own": own_metrics(),
+        }  # another process opens it for itself
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, metric in state.pop("_own").items():
@@ -49,18 +53,29 @@ class Scorer:
             return self._row(pair)
         except MissingExtra:
             raise
-        except Exception as reason:  # files, models and metrics fail in many ways: keep the name, continue
-            return {"name": pair.name, "error": " ".join(str(reason).split()) or type(reason).__name__}
+        except (
+            Exception
+        ) as reason:  # files, models and metrics fail in many ways: keep the name, continue
+            return {
+                "name": pair.name,
+                "error": " ".join(str(reason).split()) or type(reason).__name__,
+            }
 
     def _row(self, pair: Pair) -> Row:
-        clean, noisy = read_pair(pair, any(METRICS[name].needs_clean for name in self.metrics), self.sample_rate)
+        clean, noisy = read_pair(
+            pair, any(METRICS[name].needs_clean for name in self.metrics), self.sample_rate
+        )
         enhanced, seconds = self.open()(pair, noisy)
         row = {"name": pair.name, "audio_s": round(len(noisy) / self.sample_rate, 4)}
         row |= {} if seconds is None else {"process_s": round(seconds, 6)}
         sides = {"": enhanced} if self.system.baseline else {"": enhanced, "noisy_": noisy}
         for side, audio in sides.items():
             scores = score_pair(
-                clean=clean, enhanced=audio, noisy=noisy, sample_rate=self.sample_rate, metrics=self.metrics
+                clean=clean,
+                enhanced=audio,
+                noisy=noisy,
+                sample_rate=self.sample_rate,
+                metrics=self.metrics,
             )
             row |= {side + name: value for name, value in scores.items()}
         return row
@@ -97,7 +112,9 @@ def score_pairs(
         if progress:
             progress(len(store.rows), len(pairs))
     order = {pair.name: place for place, pair in enumerate(pairs)}
-    rows = sorted((row for row in store.rows if row["name"] in order), key=lambda row: order[row["name"]])
+    rows = sorted(
+        (row for row in store.rows if row["name"] in order), key=lambda row: order[row["name"]]
+    )
     store.write(rows)
     return rows
 
@@ -121,7 +138,9 @@ def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
     fingerprint, outputs = system.fingerprint(), system.outputs()
     stamps = {}
     for pair in pairs:
-        files = [path for path in (pair.noisy, pair.clean, outputs.get(pair.name), *pair.lead_in) if path]
+        files = [
+            path for path in (pair.noisy, pair.clean, outputs.get(pair.name), *pair.lead_in) if path
+        ]
         states = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
         stamps[pair.name] = hashlib.sha256(repr((fingerprint, states)).encode()).hexdigest()[:16]
     return stamps

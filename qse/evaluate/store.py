@@ -25,7 +25,9 @@ class Store:
     finished run are dropped. Raises QseError if the folder holds a run with other settings.
     """
 
-    def __init__(self, folder: Path, columns: list[str], settings: dict[str, Any], stamps: dict[str, str]):
+    def __init__(
+        self, folder: Path, columns: list[str], settings: dict[str, Any], stamps: dict[str, str]
+    ):
         self.folder, self.columns = folder, columns
         self._table, self._settings = folder / "scores.csv", folder / "settings.json"
         _writable(folder)
@@ -42,7 +44,10 @@ class Store:
 
     def write(self, rows: list[Row]) -> None:
         """Replace the table by `rows` atomically."""
-        with atomic_path(self._table) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        with (
+            atomic_path(self._table) as beside,
+            beside.open("w", newline="", encoding="utf-8") as file,
+        ):
             writer = csv.DictWriter(file, self.columns)
             writer.writeheader()
             writer.writerows(rows)
@@ -60,7 +65,9 @@ class Store:
         if not self._table.is_file() or not self._settings.is_file():
             return []
         before, rows = self._former_settings(), read_rows(self._table)
-        finished = (self.folder / "summary.json").is_file() and not any("error" in row for row in rows)
+        finished = (self.folder / "summary.json").is_file() and not any(
+            "error" in row for row in rows
+        )
         odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
         if odd:
             what = f"{self.folder} holds an evaluation of something else ({', '.join(odd)} differ)"
@@ -69,7 +76,11 @@ class Store:
             raise QseError(f"{self._table} has other columns: {CURE}")
         if finished:
             return []
-        return [row for row in rows if "error" not in row and row.get("stamp") == stamps.get(row["name"])]
+        return [
+            row
+            for row in rows
+            if "error" not in row and row.get("stamp") == stamps.get(row["name"])
+        ]
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -81,7 +92,10 @@ def read_rows(path: Path) -> list[Row]:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *body = list(csv.reader(file))
         complete = [zip(header, line, strict=True) for line in body if len(line) == len(header)]
-        rows = [{key: value if key in TEXT else float(value) for key, value in line if value} for line in complete]
+        rows = [
+            {key: value if key in TEXT else float(value) for key, value in line if value}
+            for line in complete
+        ]
     except (ValueError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {CURE}") from error
     if not all("name" in row for row in rows):
@@ -93,4 +107,6 @@ def _writable(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as reason:
-        raise QseError(f"{folder} cannot be created: {reason}; give --out another folder") from reason
+        raise QseError(
+            f"{folder} cannot be created: {reason}; give --out another folder"
+        ) from reason

@@ -27,7 +27,9 @@ from .reading import read_like, read_rate
 
 Enhanced = tuple[np.ndarray, float | None]  # (samples,), seconds of computation or None
 Enhancer = Callable[[Pair, np.ndarray], Enhanced]  # of a pair, and of its noisy audio (samples,)
-Process = Callable[[np.ndarray, int], np.ndarray]  # noisy (samples,), sample rate -> enhanced (samples,)
+Process = Callable[
+    [np.ndarray, int], np.ndarray
+]  # noisy (samples,), sample rate -> enhanced (samples,)
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,9 @@ class System(ABC):
     threads: int = 1
 
     baseline: ClassVar[bool] = False  # it is the noisy signal itself
-    computes: ClassVar[bool] = False  # it enhances audio now: it has a speed, and can process other audio before
+    computes: ClassVar[bool] = (
+        False  # it enhances audio now: it has a speed, and can process other audio before
+    )
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the model's file; "" for a system without one."""
@@ -99,11 +103,15 @@ class _ComputingSystem(System):
 
     def open(self, sample_rate: int) -> Enhancer:
         process = self._process(sample_rate)
-        process(np.zeros(sample_rate, np.float32), sample_rate)  # no utterance includes the cost of the first run
+        process(
+            np.zeros(sample_rate, np.float32), sample_rate
+        )  # no utterance includes the cost of the first run
 
         def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
             """Process lead-in and noisy signal as one stream; return the output and the time of the latter."""
-            stream = np.concatenate([*(read_rate(path, sample_rate) for path in pair.lead_in), noisy])
+            stream = np.concatenate(
+                [*(read_rate(path, sample_rate) for path in pair.lead_in), noisy]
+            )
             start = perf_counter()
             enhanced = process(stream, sample_rate)
             share = len(noisy) / max(1, len(stream))
@@ -225,11 +233,15 @@ def as_system(system: Any, threads: int = 1) -> System:
     if isinstance(system, str | Path):
         return find_system(str(system), threads)
     if hasattr(system, "enhance") and hasattr(system, "at"):
-        return FunctionSystem(type(system).__name__, threads=threads, function=NetworkProcess(system))
+        return FunctionSystem(
+            type(system).__name__, threads=threads, function=NetworkProcess(system)
+        )
     if callable(system):
         name = getattr(system, "__name__", type(system).__name__)
         return FunctionSystem(name, threads=threads, function=system)
-    raise QseError(f"no system to evaluate: give a name, a path, a network or a function, not {system!r}")
+    raise QseError(
+        f"no system to evaluate: give a name, a path, a network or a function, not {system!r}"
+    )
 
 
 def find_system(name: str, threads: int = 1) -> System:

@@ -28,7 +28,16 @@ EXPERIMENTS = {
     "spectrograms": ("spectrograms", "Spectrograms"),
     "mixers": ("time_mixers", "Mixers"),
 }
-MAY_BE_ZERO = ("seed", "warmup", "blanks", "max_grad_norm", "dropout", "mixup", "erasing", "smoothing")
+MAY_BE_ZERO = (
+    "seed",
+    "warmup",
+    "blanks",
+    "max_grad_norm",
+    "dropout",
+    "mixup",
+    "erasing",
+    "smoothing",
+)
 
 
 def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = False) -> str:
@@ -42,7 +51,11 @@ def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = F
     settings = getattr(import_module(f".{module}", __package__), cls)
     values = configuration.overridden(settings.FULL if full else {}, list(changes))
     chosen = configuration.build(settings, values, f"experiment {name}: ")
-    counts = [key for key, value in vars(chosen).items() if type(value) in (int, float) and key not in MAY_BE_ZERO]
+    counts = [
+        key
+        for key, value in vars(chosen).items()
+        if type(value) in (int, float) and key not in MAY_BE_ZERO
+    ]
     try:
         configuration.require_positive(chosen, *counts)
     except ValueError as error:
@@ -50,5 +63,7 @@ def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = F
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise QseError(f"{out}: cannot make this folder ({error.strerror}); name another with --out") from error
+        raise QseError(
+            f"{out}: cannot make this folder ({error.strerror}); name another with --out"
+        ) from error
     return chosen.run(out)

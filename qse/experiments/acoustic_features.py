@@ -31,7 +31,9 @@ def log_mel(wave: np.ndarray, sample_rate: int, bands: int = BANDS) -> Tensor:
     mel = need("librosa.filters", "evaluate").mel
     window, hop = round(WINDOW * sample_rate), round(HOP * sample_rate)
     n_fft = 2 * 2 ** (window - 1).bit_length()  # zero-padded, so that the lowest bands hold a bin
-    filters = torch.from_numpy(mel(sr=sample_rate, n_fft=n_fft, n_mels=bands, fmin=20, htk=True, norm=None))
+    filters = torch.from_numpy(
+        mel(sr=sample_rate, n_fft=n_fft, n_mels=bands, fmin=20, htk=True, norm=None)
+    )
     audio = F.pad(torch.from_numpy(np.asarray(wave, np.float32)), (0, max(0, window - len(wave))))
     frames = audio.unfold(0, window, hop) * torch.hamming_window(window, periodic=False)
     power = torch.fft.rfft(frames, n_fft).abs().square()

@@ -7,8 +7,18 @@ from .agreement import PAIRS
 from .results import Row
 
 CHANCE = "uniform attention"
-PAPER_TOP = {1: (3.83, 0.63, 6.07), 5: (7.29, 3.16, 2.31)}  # Table 11: agreement and chance in percent, ratio
-PAPER_PAIRS = ("5.64 ± 13.69", "3.45 ± 9.91", "5.62 ± 17.22", "2.14 ± 6.33", "4.16 ± 12.36", "1.97 ± 6.49")  # Table 4
+PAPER_TOP = {
+    1: (3.83, 0.63, 6.07),
+    5: (7.29, 3.16, 2.31),
+}  # Table 11: agreement and chance in percent, ratio
+PAPER_PAIRS = (
+    "5.64 ± 13.69",
+    "3.45 ± 9.91",
+    "5.62 ± 17.22",
+    "2.14 ± 6.33",
+    "4.16 ± 12.36",
+    "1.97 ± 6.49",
+)  # Table 4
 PAPER_OVERALL = "3.83 ± 6.58"
 PAPER_HEADS = {  # Table 10
     "frequency 0": ("10.49 ± 10.69", "2.55 ± 1.97", "1.78 ± 2.64", "8.49 ± 5.37"),
@@ -23,11 +33,23 @@ def by_top(rows: list[Row]) -> list[Row]:
     table = []
     for name, top in dict.fromkeys((row["weights"], row["top"]) for row in rows):
         chosen = [row for row in rows if (row["weights"], row["top"]) == (name, top)]
-        found = {key: 100 * mean(row[key] for row in chosen) for key in ("agreement", "chance", "marginal")}
+        found = {
+            key: 100 * mean(row[key] for row in chosen)
+            for key in ("agreement", "chance", "marginal")
+        }
         ratio = found["agreement"] / found["chance"]
-        cells = {"agreement %": spread(row["agreement"] for row in chosen), "chance %": f"{found['chance']:.2f}"}
+        cells = {
+            "agreement %": spread(row["agreement"] for row in chosen),
+            "chance %": f"{found['chance']:.2f}",
+        }
         table.append(
-            {"weights": name, "top": top, **cells, "ratio": f"{ratio:.2f}", "marginal %": f"{found['marginal']:.2f}"}
+            {
+                "weights": name,
+                "top": top,
+                **cells,
+                "ratio": f"{ratio:.2f}",
+                "marginal %": f"{found['marginal']:.2f}",
+            }
         )
     for top, (observed, chance, ratio) in PAPER_TOP.items():
         cells = {"agreement %": f"{observed}", "chance %": f"{chance}", "ratio": f"{ratio:.2f}"}
@@ -40,9 +62,14 @@ def by_pair(rows: list[Row]) -> list[Row]:
     table = []
     for name in _names(rows):
         chosen = _top1(rows, name)
-        pairs = {f"{a}-{b}": [row["agreement"] for row in chosen if row["pair"] == f"{a}-{b}"] for a, b in PAIRS}
+        pairs = {
+            f"{a}-{b}": [row["agreement"] for row in chosen if row["pair"] == f"{a}-{b}"]
+            for a, b in PAIRS
+        }
         cells = {pair: spread(values) for pair, values in pairs.items()}
-        table.append({"weights": name, **cells, "overall": spread(row["agreement"] for row in chosen)})
+        table.append(
+            {"weights": name, **cells, "overall": spread(row["agreement"] for row in chosen)}
+        )
     cells = {f"{a}-{b}": value for (a, b), value in zip(PAIRS, PAPER_PAIRS, strict=True)}
     return [*table, {"weights": "paper, speech", **cells, "overall": PAPER_OVERALL}]
 
@@ -64,7 +91,10 @@ def by_head(rows: list[Row]) -> list[Row]:
         marginal = f"{100 * mean(row['marginal'] for row in chosen):.2f}"
         cells = {first: spread(row["agreement"] for row in chosen), **parts, "marginal": marginal}
         paper = PAPER_HEADS.get(layer, ())
-        cells |= {control: spread(beside[layer, head]), "paper": paper[head] if head < len(paper) else ""}
+        cells |= {
+            control: spread(beside[layer, head]),
+            "paper": paper[head] if head < len(paper) else "",
+        }
         table.append({"layer": layer, "head": head, **cells})
     return table
 

@@ -87,7 +87,18 @@ class AttentionAnalysis:
         )
 
     def _sentiment(self) -> Sentiment:
-        names = ("train", "valid", "dim", "feed", "heads", "layers", "vocabulary", "length", "epochs", "batch")
+        names = (
+            "train",
+            "valid",
+            "dim",
+            "feed",
+            "heads",
+            "layers",
+            "vocabulary",
+            "length",
+            "epochs",
+            "batch",
+        )
         shared = {name: getattr(self, name) for name in (*names, "learning_rate", "seeds")}
         return Sentiment(arms=tuple(KINDS.values()), **shared)
 
@@ -101,7 +112,9 @@ class AttentionAnalysis:
             for seed in self.seeds:
                 captured[f"{kind}, seed {seed}"] = [text_signals(trained[arm, seed].eval(), tokens)]
             torch.manual_seed(self.seeds[0])
-            captured[f"{kind}, random weights"] = [text_signals(sentiment.network(arm, words).eval(), tokens)]
+            captured[f"{kind}, random weights"] = [
+                text_signals(sentiment.network(arm, words).eval(), tokens)
+            ]
         return captured
 
     def _speech(self) -> dict[str, list[Layers]]:
@@ -114,7 +127,9 @@ class AttentionAnalysis:
                 networks[f"{kind}, {folder.name}"] = network
                 networks.setdefault(f"{kind}, random weights", untrained(folder, self.seeds[0]))
         if not any(name.startswith("hamilton") for name in networks):
-            raise UsageError(f"models = {list(self.models)}: one of them must be a qtransformer-hamilton")
+            raise UsageError(
+                f"models = {list(self.models)}: one of them must be a qtransformer-hamilton"
+            )
         with progress("recordings", len(networks) * len(recordings)) as advance:
             captured: dict[str, list[Layers]] = {name: [] for name in networks}
             for name, network in networks.items():
@@ -125,10 +140,14 @@ class AttentionAnalysis:
 
     def _recordings(self) -> list[Tensor]:
         if not self.audio:
-            raise UsageError("models need recordings: --set audio=FOLDER, for example the noisy files of valid")
+            raise UsageError(
+                "models need recordings: --set audio=FOLDER, for example the noisy files of valid"
+            )
         found = []
         for path in audio_files(Path(self.audio))[: self.files]:
-            found.append(torch.from_numpy(read_rate(path, RATE)).float()[None, : round(self.seconds * RATE)])
+            found.append(
+                torch.from_numpy(read_rate(path, RATE)).float()[None, : round(self.seconds * RATE)]
+            )
         return found
 
     def _agreement(self, captured: dict[str, list[Layers]]) -> list[Row]:
@@ -144,14 +163,18 @@ class AttentionAnalysis:
             advance()
         return rows
 
-    def _drawn_outputs(self, captured: dict[str, list[Layers]], rows: list[Row]) -> tuple[list[tuple], list[Row]]:
+    def _drawn_outputs(
+        self, captured: dict[str, list[Layers]], rows: list[Row]
+    ) -> tuple[list[tuple], list[Row]]:
         """Return what Figures 3 and 4 compare: (title, outputs, names of the axes); and the rows of all comparisons."""
         names = [name for name in captured if "random" not in name]
         shared = next((name for name in names if name.startswith("shared")), None)
         hamilton = [name for name in names if name.startswith("hamilton")]
         panels = []
         if shared:
-            apart = [output(captured[name], name.partition(",")[0]) for name in (shared, hamilton[-1])]
+            apart = [
+                output(captured[name], name.partition(",")[0]) for name in (shared, hamilton[-1])
+            ]
             panels.append(("trained apart", *apart, shared, hamilton[-1]))
         for name in [shared, hamilton[0]] if shared else hamilton[:1]:
             for a, b in (("shared", "hamilton"), ("shared", "uniform")):
@@ -170,7 +193,11 @@ def _rates(name: str, inputs: Sequence[Layers], uniform: bool = False) -> list[R
             for top in TOPS:
                 found = agreement(weights, signals.seen, top)
                 sums[layer, top] = sums[layer, top] + found if (layer, top) in sums else found
-    return [{"weights": name, "layer": layer, "top": top} | row for (layer, top), a in sums.items() for row in a.rows()]
+    return [
+        {"weights": name, "layer": layer, "top": top} | row
+        for (layer, top), a in sums.items()
+        for row in a.rows()
+    ]
 
 
 NOTE_TOP = (

@@ -15,7 +15,13 @@ from ..networks.offline import QuaternionConformerConfig
 from ..networks.weights import load_network, model_table
 from ..nn.attention import Projections
 from ..nn.hamilton import component_scores
-from .networks.text import TextAttention, TextClassifier, attention_weights, dot_product_scores, weighted_values
+from .networks.text import (
+    TextAttention,
+    TextClassifier,
+    attention_weights,
+    dot_product_scores,
+    weighted_values,
+)
 
 Scores = Callable[[Tensor, Tensor], Tensor]  # q, k -> (N, H, 4 or 1, L, L)
 
@@ -56,7 +62,11 @@ def text_signals(network: TextClassifier, tokens: Tensor) -> Layers:
         q, k, v = module.queries_keys_values(arguments[0])
         found[f"layer {len(found)}"] = Signals(q, k, v, arguments[1])
 
-    hooks = [m.register_forward_pre_hook(record) for m in network.modules() if isinstance(m, TextAttention)]
+    hooks = [
+        m.register_forward_pre_hook(record)
+        for m in network.modules()
+        if isinstance(m, TextAttention)
+    ]
     network(tokens)
     for hook in hooks:
         hook.remove()
@@ -72,9 +82,13 @@ def speech_signals(network: nn.Module, audio: Tensor) -> Layers:
     found: dict[str, list[tuple[Tensor, ...]]] = {}
 
     def recorder(name: str) -> Callable[[nn.Module, tuple, tuple[Tensor, ...]], None]:
-        return lambda _, __, output: found.setdefault(name, []).append(output)  # in eval mode, a few sequences a time
+        return lambda _, __, output: found.setdefault(name, []).append(
+            output
+        )  # in eval mode, a few sequences a time
 
-    hooks = [layer.register_forward_hook(recorder(name)) for name, layer in projections(network).items()]
+    hooks = [
+        layer.register_forward_hook(recorder(name)) for name, layer in projections(network).items()
+    ]
     network(audio)
     for hook in hooks:
         hook.remove()
@@ -101,7 +115,9 @@ def load_speech_network(folder: Path) -> tuple[str, nn.Module]:
     network, _ = load_network(folder / "config.toml", weights_of(folder))
     config = network.config
     if not (isinstance(config, QuaternionConformerConfig) and projections(network)):
-        raise UsageError(f"{folder}: no attention with scores in it; name a qtransformer or qtransformer-hamilton")
+        raise UsageError(
+            f"{folder}: no attention with scores in it; name a qtransformer or qtransformer-hamilton"
+        )
     return config.attention, network.eval()
 
 

@@ -30,7 +30,9 @@ class ScoreGradients:
     deviation: float
 
 
-def shared_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss, scale: float = 1.0) -> ScoreGradients:
+def shared_score_gradients(
+    q: Tensor, k: Tensor, v: Tensor, loss: Loss, scale: float = 1.0
+) -> ScoreGradients:
     """Return dL/dS of shared scores; closed form: Eq. 66, summed over the components."""
     scores = scale * q.flatten(-2) @ k.flatten(-2).mT / math.sqrt(4 * q.shape[-1])
     scores = scores.detach().requires_grad_()
@@ -41,7 +43,9 @@ def shared_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss, scale: f
     return _compared(of_scores, softmax_gradient(weights, of_weights))
 
 
-def component_score_gradients(q: Tensor, k: Tensor, v: Tensor, loss: Loss, scale: float = 1.0) -> ScoreGradients:
+def component_score_gradients(
+    q: Tensor, k: Tensor, v: Tensor, loss: Loss, scale: float = 1.0
+) -> ScoreGradients:
     """Return dL/dS_a of Hamilton attention; closed form: Eq. 67, by the output of its own component."""
     scores = (scale * component_scores(q, k)).detach().requires_grad_()
     weights = scores.softmax(-1)
@@ -57,5 +61,7 @@ def softmax_gradient(weights: Tensor, of_weights: Tensor) -> Tensor:
 
 
 def _compared(gradient: Tensor, closed_form: Tensor) -> ScoreGradients:
-    deviation = (gradient - closed_form.detach()).abs().max() / gradient.abs().max().clamp_min(1e-30)
+    deviation = (gradient - closed_form.detach()).abs().max() / gradient.abs().max().clamp_min(
+        1e-30
+    )
     return ScoreGradients(gradient, deviation.item())

@@ -16,15 +16,25 @@ from .statistics import correlation, ks_statistic, quantile_correlation, wassers
 MOST = 500_000  # numbers of an output that the statistics use, drawn at random
 PAPER = {  # similarity of Table 5 of independently trained networks
     "text": {"KS": 0.0407, "Wasserstein": 0.0927, "quantile correlation": 0.9961},
-    "speech": {"KS": 0.0128, "Wasserstein": 0.0280, "quantile correlation": 0.9953, "correlation": 0.028},
+    "speech": {
+        "KS": 0.0128,
+        "Wasserstein": 0.0280,
+        "quantile correlation": 0.9953,
+        "correlation": 0.028,
+    },
 }
-PAPER_SAME = {"shared": 0.78, "hamilton": 0.88}  # Figure 4 (b, c), on speech: the network that q, k, v come from
+PAPER_SAME = {
+    "shared": 0.78,
+    "hamilton": 0.88,
+}  # Figure 4 (b, c), on speech: the network that q, k, v come from
 KINDS = tuple(PAPER_SAME)
 
 
 def output(inputs: Sequence[Layers], formula: str) -> Tensor:
     """Return the output of all layers for all inputs by one of FORMULAS, or a part of it, as one vector."""
-    return _drawn(torch.cat([signals.output(formula) for layers in inputs for signals in layers.values()]))
+    return _drawn(
+        torch.cat([signals.output(formula) for layers in inputs for signals in layers.values()])
+    )
 
 
 def trained_apart(captured: Mapping[str, Sequence[Layers]], domain: str) -> Iterator[Row]:
@@ -33,7 +43,9 @@ def trained_apart(captured: Mapping[str, Sequence[Layers]], domain: str) -> Iter
     The first row is the paper's comparison: the first shared and the last Hamilton network.
     """
     outputs = {name: output(inputs, name.partition(",")[0]) for name, inputs in captured.items()}
-    trained = {kind: [n for n in outputs if n.startswith(kind) and "random" not in n] for kind in KINDS}
+    trained = {
+        kind: [n for n in outputs if n.startswith(kind) and "random" not in n] for kind in KINDS
+    }
     pairs = [(trained["shared"][0], trained["hamilton"][-1])] if all(trained.values()) else []
     pairs += [(a, b) for a, b in zip(*trained.values(), strict=False) if (a, b) not in pairs]
     pairs += [pair for names in trained.values() for pair in combinations(names, 2)]
@@ -42,7 +54,11 @@ def trained_apart(captured: Mapping[str, Sequence[Layers]], domain: str) -> Iter
         pairs.append(("shared, random weights", "hamilton, random weights"))
     for number, (a, b) in enumerate(pairs):
         apart = number == 0 and all(trained.values())
-        yield {"outputs": f"{a} / {b}", **similarity(outputs[a], outputs[b]), **_paper(PAPER[domain] if apart else {})}
+        yield {
+            "outputs": f"{a} / {b}",
+            **similarity(outputs[a], outputs[b]),
+            **_paper(PAPER[domain] if apart else {}),
+        }
 
 
 def same_inputs(captured: Mapping[str, Sequence[Layers]], domain: str) -> Iterator[Row]:
@@ -52,7 +68,11 @@ def same_inputs(captured: Mapping[str, Sequence[Layers]], domain: str) -> Iterat
         for a, b in combinations(FORMULAS, 2):
             known = domain == "speech" and "random" not in name and "uniform" not in (a, b)
             paper = {"correlation": PAPER_SAME[name.partition(",")[0]]} if known else {}
-            yield {"outputs": f"q, k, v of {name}: {a} / {b}", **similarity(outputs[a], outputs[b]), **_paper(paper)}
+            yield {
+                "outputs": f"q, k, v of {name}: {a} / {b}",
+                **similarity(outputs[a], outputs[b]),
+                **_paper(paper),
+            }
 
 
 def similarity(x: Tensor, y: Tensor) -> Row:

@@ -28,9 +28,19 @@ def plot_agreement(path: Path, rows: Sequence[Row]) -> None:
             if key == "marginal" and (name == CHANCE or "random" in name):
                 continue
             values = [100 * _mean(rows, name, place, key) for place in places]
-            axis.plot(values, style, markersize=6, alpha=0.8, label=f"{name}{', marginal' * (key == 'marginal')}")
-    axis.axhline(PAPER_TOP[1][0], color="black", linestyle="--", linewidth=1, label="paper, speech, mean")
-    axis.set_xticks(range(len(places)), [f"{layer}\nhead {head}" for layer, head in places], fontsize=7)
+            axis.plot(
+                values,
+                style,
+                markersize=6,
+                alpha=0.8,
+                label=f"{name}{', marginal' * (key == 'marginal')}",
+            )
+    axis.axhline(
+        PAPER_TOP[1][0], color="black", linestyle="--", linewidth=1, label="paper, speech, mean"
+    )
+    axis.set_xticks(
+        range(len(places)), [f"{layer}\nhead {head}" for layer, head in places], fontsize=7
+    )
     if len(places) > 8:
         axis.tick_params(axis="x", labelrotation=60)
     axis.set_xlabel("layer and head")
@@ -45,7 +55,10 @@ def plot_maps(path: Path, title: str, signals: Signals, x: str, y: str) -> None:
     maps = [*one.weights("hamilton")[0, 0], one.weights("shared")[0, 0, 0]]
     seen = one.seen[0]
     figure, axes = _figure(11.0, 2.9, len(maps))
-    names = [*(f"component {number} ({name})" for number, name in enumerate(COMPONENTS)), "shared score"]
+    names = [
+        *(f"component {number} ({name})" for number, name in enumerate(COMPONENTS)),
+        "shared score",
+    ]
     for axis, weights, name in zip(axes, maps, names, strict=True):
         shown = weights[seen][:, seen].numpy()
         image = axis.imshow(shown, cmap="viridis", aspect="auto", vmin=0, interpolation="nearest")
@@ -61,7 +74,9 @@ def plot_maps(path: Path, title: str, signals: Signals, x: str, y: str) -> None:
 def plot_outputs(path: Path, panels: Sequence[Panel], rows: Sequence[Row]) -> None:
     """Write a PNG: quantiles against quantiles (Figure 3), outputs against outputs (Figure 4), and all correlations."""
     rows_of_axes = 2 if len(panels) > 3 else 1
-    figure, axes = _figure(10.0, 3.4 * rows_of_axes, -(-(len(panels) + 1) // rows_of_axes), rows_of_axes)
+    figure, axes = _figure(
+        10.0, 3.4 * rows_of_axes, -(-(len(panels) + 1) // rows_of_axes), rows_of_axes
+    )
     axes = axes.flat
     for axis in axes[len(panels) + 1 :]:
         axis.remove()
@@ -69,7 +84,9 @@ def plot_outputs(path: Path, panels: Sequence[Panel], rows: Sequence[Row]) -> No
     for axis, (title, x, y, a, b) in zip(axes[1 : len(panels) + 1], panels, strict=True):
         step = max(1, len(x) // MOST_POINTS)
         axis.plot(x[::step], y[::step], ",", alpha=0.4)
-        axis.set_title(f"{title}\nr = {correlation(x, y).r:.3f}{_paper_of(rows, title, a, b)}", fontsize=8)
+        axis.set_title(
+            f"{title}\nr = {correlation(x, y).r:.3f}{_paper_of(rows, title, a, b)}", fontsize=8
+        )
         axis.set_xlabel(f"{a}: output", fontsize=8)
         axis.set_ylabel(f"{b}: output", fontsize=8)
     figure.savefig(path, dpi=110)
@@ -81,7 +98,14 @@ def _quantiles(axis: Any, panel: Panel) -> None:
     points = [np.quantile(part.numpy(), shares) for part in (x, y)]
     axis.plot(*points, ".", markersize=2)
     low, high = min(map(np.min, points)), max(map(np.max, points))
-    axis.plot([low, high], [low, high], color="black", linewidth=0.8, linestyle="--", label="equal distributions")
+    axis.plot(
+        [low, high],
+        [low, high],
+        color="black",
+        linewidth=0.8,
+        linestyle="--",
+        label="equal distributions",
+    )
     axis.set_title(f"{title}: quantiles", fontsize=8)
     axis.set_xlabel(f"{a}: quantile of the output", fontsize=8)
     axis.set_ylabel(f"{b}: quantile of the output", fontsize=8)
@@ -98,7 +122,9 @@ def _paper_of(rows: Sequence[Row], title: str, a: str, b: str) -> str:
 
 def _mean(rows: Sequence[Row], name: str, place: tuple[str, int], key: str) -> float:
     return mean(
-        row[key] for row in rows if (row["weights"], row["layer"], row["head"], row["top"]) == (name, *place, 1)
+        row[key]
+        for row in rows
+        if (row["weights"], row["layer"], row["head"], row["top"]) == (name, *place, 1)
     )
 
 

@@ -37,7 +37,9 @@ def train_classifier(
         for epoch in range(1, epochs + 1):
             losses = []
             for chosen in batches_by_length(inputs, batch):
-                loss = F.cross_entropy(network(*(trimmed(part[chosen]) for part in inputs)), labels[chosen])
+                loss = F.cross_entropy(
+                    network(*(trimmed(part[chosen]) for part in inputs)), labels[chosen]
+                )
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()

@@ -77,7 +77,11 @@ class CopyTask:
         torch.manual_seed(self.seed)
         generator = torch.Generator().manual_seed(self.seed)
         x, bits = self.sequence(self.sequences, generator)
-        network = Copier(self.hidden // 2, "quaternion") if name == "QRNN" else Copier(self.hidden // 4, "real")
+        network = (
+            Copier(self.hidden // 2, "quaternion")
+            if name == "QRNN"
+            else Copier(self.hidden // 4, "real")
+        )
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
         for step in range(1, self.steps + 1):
             chosen = torch.randint(len(x), (self.batch,), generator=generator)
@@ -91,7 +95,8 @@ class CopyTask:
         parameters = sum(parameter.numel() for parameter in network.parameters())
         correct = self.accuracy(network, generator)
         return (
-            f"{name} ({parameters:,} parameters): loss {loss.item():.3f} after {step} steps, {correct:.2%} of new bits"
+            f"{name} ({parameters:,} parameters): loss {loss.item():.3f} after {step} steps, "
+            f"{correct:.2%} of new bits"
         )
 
     @torch.no_grad()

@@ -50,7 +50,13 @@ class Digits:
     warmup: float = 0.1
     seeds: tuple[int, ...] = (0, 1, 2)
 
-    FULL: ClassVar[dict] = {"units": 2048, "layers": 4, "takes": 50, "epochs": 30, "learning_rate": 1e-4}
+    FULL: ClassVar[dict] = {
+        "units": 2048,
+        "layers": 4,
+        "takes": 50,
+        "epochs": 30,
+        "learning_rate": 1e-4,
+    }
 
     def __post_init__(self) -> None:
         if set(self.arms) - set(ARMS) or not self.arms:
@@ -72,7 +78,9 @@ class Digits:
         write_results(out / "digits", table, curves, NOTE.format(self, listed(self.seeds)))
         labels = "epoch", "error on unheard speakers, %"
         plot_runs(out / "digits.png", curves, x="epoch", y="error %", labels=labels)
-        return "; ".join(f"{row['network']} {row['error %']} % ({row['parameters']:,})" for row in table)
+        return "; ".join(
+            f"{row['network']} {row['error %']} % ({row['parameters']:,})" for row in table
+        )
 
     def network(self, arm: str) -> SpokenClassifier:
         """Build the untrained network of an arm."""
@@ -89,14 +97,19 @@ class Digits:
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
         rows = train_classifier(network, train, test, optimizer, title=title, **sizes)
-        curve = [{"epoch": row["epoch"], "loss": row["loss"], "error %": 100 * (1 - row["accuracy"])} for row in rows]
+        curve = [
+            {"epoch": row["epoch"], "loss": row["loss"], "error %": 100 * (1 - row["accuracy"])}
+            for row in rows
+        ]
         return {"parameters": parameters(network), "error %": curve[-1]["error %"]}, curve
 
     def _split(self, fold: int) -> tuple[Examples, Examples]:
         x, frames, digit, speaker = self._recordings
         names = sorted(set(speaker))
         if len(names) < 3:
-            raise QseError(f"{self.data}: {len(names)} speakers; two are held out, so this needs three at least")
+            raise QseError(
+                f"{self.data}: {len(names)} speakers; two are held out, so this needs three at least"
+            )
         held = {names[2 * fold % len(names)], names[(2 * fold + 1) % len(names)]}
         out = torch.tensor([name in held for name in speaker])
         train, test = (([x[part], frames[part]], digit[part]) for part in (~out, out))
@@ -106,18 +119,29 @@ class Digits:
     def _recordings(self) -> tuple[Tensor, Tensor, Tensor, list[str]]:
         """Return features (N, frames, 4, BANDS) padded with zeros at the end, lengths, digits (N,) and speakers."""
         if not self.data:
-            raise UsageError("this needs recordings: --set data=free-spoken-digit-dataset/recordings")
+            raise UsageError(
+                "this needs recordings: --set data=free-spoken-digit-dataset/recordings"
+            )
         found = []
         for path in sorted(Path(self.data).glob("*.wav")):
             match = NAME.fullmatch(path.name)
             if match and int(match[3]) < self.takes:
                 wave, rate = read_array(path)
-                found.append((acoustic_quaternions(wave[:, 0], rate)[: self.frames], int(match[1]), match[2]))
+                found.append(
+                    (acoustic_quaternions(wave[:, 0], rate)[: self.frames], int(match[1]), match[2])
+                )
         if not found:
-            raise QseError(f"{self.data}: no recording DIGIT_SPEAKER_NUMBER.wav; name the folder that holds them")
+            raise QseError(
+                f"{self.data}: no recording DIGIT_SPEAKER_NUMBER.wav; name the folder that holds them"
+            )
         features, digits, speakers = zip(*found, strict=True)
         x = nn.utils.rnn.pad_sequence(list(features), batch_first=True)
-        return x, torch.tensor([len(part) for part in features]), torch.tensor(digits), list(speakers)
+        return (
+            x,
+            torch.tensor([len(part) for part in features]),
+            torch.tensor(digits),
+            list(speakers),
+        )
 
 
 PAPER = {"qrnn": "17.0 (11.3 M)", "rnn": "17.3 (33.4 M)"}

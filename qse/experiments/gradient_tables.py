@@ -12,12 +12,25 @@ from .statistics import correlation
 
 NORMS = ("shared", "S0", "S1", "S2", "S3")
 PAIRS = tuple(combinations(range(4), 2))
-PAPER_NORMS = ("1.72e-3 ± 2e-5", "4.86e-4 ± 7e-6", "4.87e-4 ± 6e-6", "4.87e-4 ± 6e-6", "4.88e-4 ± 6e-6")  # Table 7
+PAPER_NORMS = (
+    "1.72e-3 ± 2e-5",
+    "4.86e-4 ± 7e-6",
+    "4.87e-4 ± 6e-6",
+    "4.87e-4 ± 6e-6",
+    "4.88e-4 ± 6e-6",
+)  # Table 7
 PAPER_RATIO = 1.72e-3 / (4.86e-4 + 4.87e-4 + 4.87e-4 + 4.88e-4)
 PAPER_CORRELATIONS = {  # by pair, 0-1, 0-2, 0-3, 1-2, 1-3, 2-3
     "paper, speech, random (Table 8 a)": ("< 0.001",) * 6,
     "paper, speech, trained (Table 8 b)": ("0.826", "0.317", "0.879", "0.792", "0.833", "0.404"),
-    "paper, images, random (Table 14 a)": ("-0.248", "-0.124", "-0.063", "0.059", "-0.006", "0.038"),
+    "paper, images, random (Table 14 a)": (
+        "-0.248",
+        "-0.124",
+        "-0.063",
+        "0.059",
+        "-0.006",
+        "0.038",
+    ),
     "paper, images, trained (Table 14 b)": ("0.393", "0.451", "0.517", "0.200", "0.524", "0.401"),
 }
 Source = tuple[str, int]  # name of the weights, seed
@@ -30,10 +43,21 @@ def name_of(source: Source) -> str:
 def norm_row(source: Source | None, norms: Tensor) -> Row:
     """Return the row of Table 7 for the norms (trials, 5) of one source of weights; None: the paper's row."""
     if source is None:
-        return {"weights": "paper (Table 7)", **dict(zip(NORMS, PAPER_NORMS, strict=True)), "shared / sum": PAPER_RATIO}
+        return {
+            "weights": "paper (Table 7)",
+            **dict(zip(NORMS, PAPER_NORMS, strict=True)),
+            "shared / sum": PAPER_RATIO,
+        }
     mean, std = norms.mean(0), norms.std(0)
-    cells = {key: f"{m:.3g} ± {s:.1g}" for key, m, s in zip(NORMS, mean.tolist(), std.tolist(), strict=True)}
-    return {"weights": name_of(source), **cells, "shared / sum": (norms[:, 0] / norms[:, 1:].sum(1)).mean().item()}
+    cells = {
+        key: f"{m:.3g} ± {s:.1g}"
+        for key, m, s in zip(NORMS, mean.tolist(), std.tolist(), strict=True)
+    }
+    return {
+        "weights": name_of(source),
+        **cells,
+        "shared / sum": (norms[:, 0] / norms[:, 1:].sum(1)).mean().item(),
+    }
 
 
 def correlation_rows(source: Source, norms: Tensor) -> Iterator[Row]:
@@ -45,7 +69,10 @@ def correlation_rows(source: Source, norms: Tensor) -> Iterator[Row]:
 
 def correlation_table(rows: Sequence[Row]) -> str:
     """Return a Markdown table with a line per source of weights, a column per pair, and the paper's values."""
-    lines = [["weights", *(f"{a}-{b}" for a, b in PAIRS), "mean", "chance"], ["---"] * (len(PAIRS) + 3)]
+    lines = [
+        ["weights", *(f"{a}-{b}" for a, b in PAIRS), "mean", "chance"],
+        ["---"] * (len(PAIRS) + 3),
+    ]
     for source in dict.fromkeys(row["weights"] for row in rows):
         chosen = [row for row in rows if row["weights"] == source]
         cells = [f"{row['r']:.3f} ({row['low']:.2f} to {row['high']:.2f})" for row in chosen]
@@ -76,7 +103,9 @@ def plot_ratios(path: Path, rows: Sequence[Row]) -> None:
     for loss in dict.fromkeys(row["loss"] for row in rows):
         points = [(row["score scale"], row["shared / sum"]) for row in rows if row["loss"] == loss]
         axis.plot(*zip(*points, strict=True), ".-", label=loss)
-    axis.axhline(PAPER_RATIO, color="black", linestyle="--", linewidth=1, label=f"paper, {PAPER_RATIO:.2f}")
+    axis.axhline(
+        PAPER_RATIO, color="black", linestyle="--", linewidth=1, label=f"paper, {PAPER_RATIO:.2f}"
+    )
     axis.axhline(0.5, color="grey", linestyle=":", linewidth=1, label="orthogonal and equal, 0.5")
     axis.set_xscale("log")
     axis.set_ylim(0)

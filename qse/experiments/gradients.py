@@ -22,7 +22,15 @@ from ..errors import UsageError
 from ..nn.attention import Projections
 from .attention_capture import load_speech_network, projections
 from .attention_gradients import LOSSES, component_score_gradients, shared_score_gradients
-from .gradient_tables import NORMS, NOTES, correlation_rows, correlation_table, norm_row, plot_ratios, ratio_table
+from .gradient_tables import (
+    NORMS,
+    NOTES,
+    correlation_rows,
+    correlation_table,
+    norm_row,
+    plot_ratios,
+    ratio_table,
+)
 from .progress import progress
 from .results import Row, plot_matrices, write_markdown, write_table
 from .study import run_all
@@ -64,8 +72,13 @@ class Gradients:
             raise ValueError(f"loss {self.loss!r}: choose one of {', '.join(LOSSES)}")
         if self.trials < 4:
             raise ValueError(f"trials = {self.trials}: a correlation needs at least 4")
-        if {arm for arm in self.arms if not (self.model and arm.startswith(TRAINED))} - {"random", "fixed"}:
-            raise ValueError(f"arms = {list(self.arms)}: choose among random, fixed; `model` adds trained layers")
+        if {arm for arm in self.arms if not (self.model and arm.startswith(TRAINED))} - {
+            "random",
+            "fixed",
+        }:
+            raise ValueError(
+                f"arms = {list(self.arms)}: choose among random, fixed; `model` adds trained layers"
+            )
 
     def run(self, out: Path) -> str:
         sources = replace(self, arms=(*self.arms, *self._trained))
@@ -73,7 +86,11 @@ class Gradients:
         write_table(out / "gradients-trials.csv", trials)
         norms = {
             (arm, seed): torch.tensor(
-                [[row[key] for key in NORMS] for row in trials if (row["arm"], row["seed"]) == (arm, seed)]
+                [
+                    [row[key] for key in NORMS]
+                    for row in trials
+                    if (row["arm"], row["seed"]) == (arm, seed)
+                ]
             )
             for seed in self.seeds
             for arm in sources.arms
@@ -85,16 +102,27 @@ class Gradients:
             norms["shuffled", seed] = torch.stack([part.roll(n) for n, part in enumerate(parts)], 1)
         for seed in self.seeds if len(self._trained) > 1 else ():
             norms[POOLED, seed] = torch.cat([norms[arm, seed] for arm in self._trained])
-        pairs = [row for source, values in norms.items() for row in correlation_rows(source, values)]
+        pairs = [
+            row for source, values in norms.items() for row in correlation_rows(source, values)
+        ]
         ratios = self._variations()
         write_table(out / "gradients-norms.csv", table)
         write_table(out / "gradients-correlations.csv", pairs)
         write_table(out / "gradients-ratios.csv", ratios)
         closed = NOTES[1].format(deviation)
-        notes = (NOTES[0].format(self), closed, correlation_table(pairs), NOTES[2], ratio_table(ratios), NOTES[3])
+        notes = (
+            NOTES[0].format(self),
+            closed,
+            correlation_table(pairs),
+            NOTES[2],
+            ratio_table(ratios),
+            NOTES[3],
+        )
         write_markdown(out / "gradients.md", [*table, norm_row(None, torch.empty(0))], *notes)
         first = {name: values for (name, seed), values in norms.items() if seed == self.seeds[0]}
-        matrices = {name: torch.corrcoef(values[:, 1:].T.double()) for name, values in first.items()}
+        matrices = {
+            name: torch.corrcoef(values[:, 1:].T.double()) for name, values in first.items()
+        }
         plot_matrices(out / "gradients.png", matrices, labels=NORMS[1:])
         plot_ratios(out / "gradients-ratios.png", ratios)
         return "; ".join(_line(row, pairs) for row in table)
@@ -109,7 +137,9 @@ class Gradients:
             return {}
         kind, network = load_speech_network(Path(self.model))
         if kind != "hamilton":
-            raise UsageError(f"model={self.model}: no Hamilton attention in it; name a qtransformer-hamilton")
+            raise UsageError(
+                f"model={self.model}: no Hamilton attention in it; name a qtransformer-hamilton"
+            )
         return {TRAINED + name: layer for name, layer in projections(network).items()}
 
     def _trials(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
@@ -122,7 +152,10 @@ class Gradients:
         rows = []
         with progress(title, self.trials) as advance:
             for trial in range(self.trials):
-                rows.append({"trial": trial} | self._trial(self._signals(layer()), self.loss, self.score_scale))
+                rows.append(
+                    {"trial": trial}
+                    | self._trial(self._signals(layer()), self.loss, self.score_scale)
+                )
                 advance()
         return {}, rows
 
@@ -135,11 +168,16 @@ class Gradients:
 
     def _trial(self, signals: tuple[Tensor, Tensor, Tensor], loss: str, score_scale: float) -> Row:
         """Return the gradient norms, and how far the closed forms deviate from automatic differentiation."""
-        form = partial(shared_score_gradients, *signals), partial(component_score_gradients, *signals)
+        form = (
+            partial(shared_score_gradients, *signals),
+            partial(component_score_gradients, *signals),
+        )
         shared, components = (gradients(LOSSES[loss], score_scale) for gradients in form)
         norms = [shared.gradient.norm(), *(part.norm() for part in components.gradient.unbind(2))]
         deviation = max(shared.deviation, components.deviation)
-        return {key: norm.item() for key, norm in zip(NORMS, norms, strict=True)} | {"deviation": deviation}
+        return {key: norm.item() for key, norm in zip(NORMS, norms, strict=True)} | {
+            "deviation": deviation
+        }
 
     def _variations(self) -> list[Row]:
         """Return shared / sum for each loss and score scale, with random weights; and of aligned contributions."""
@@ -154,7 +192,13 @@ class Gradients:
                         v = v[..., :1, :].expand_as(v) if loss == ALIGNED else v
                         row = self._trial((q, k, v), "sum" if loss == ALIGNED else loss, factor)
                         ratios.append(row["shared"] / sum(row[key] for key in NORMS[1:]))
-                    rows.append({"loss": loss, "score scale": factor, "shared / sum": sum(ratios) / len(ratios)})
+                    rows.append(
+                        {
+                            "loss": loss,
+                            "score scale": factor,
+                            "shared / sum": sum(ratios) / len(ratios),
+                        }
+                    )
                     advance()
         return rows
 

@@ -66,7 +66,11 @@ class ImageClassification:
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "images-runs.json", self, self._train)
         classes = of_arm(rows, self.arms[0], "classes")[0]
-        paper = {arm: PAPER[arm] for arm in self.arms if arm in PAPER and arm.startswith("vit") == (classes <= FEW)}
+        paper = {
+            arm: PAPER[arm]
+            for arm in self.arms
+            if arm in PAPER and arm.startswith("vit") == (classes <= FEW)
+        }
         table = [
             {
                 "network": arm,
@@ -80,7 +84,9 @@ class ImageClassification:
         write_results(out / "images", table, curves, NOTE.format(self, classes, listed(self.seeds)))
         labels = "epoch", "accuracy on test images, %"
         plot_runs(out / "images.png", curves, x="epoch", y="accuracy %", labels=labels, lines=paper)
-        return "; ".join(f"{row['network']} {row['accuracy %']} % ({row['parameters']:,})" for row in table)
+        return "; ".join(
+            f"{row['network']} {row['accuracy %']} % ({row['parameters']:,})" for row in table
+        )
 
     @cached_property
     def _images(self) -> tuple[Images, Images, int]:
@@ -109,7 +115,13 @@ class ImageClassification:
                     advance()
                 seconds += time.process_time() - began
                 right = predictions(network, [held], self.batch) == test.labels
-                curve.append({"epoch": epoch, "loss": loss.item(), "accuracy %": 100 * right.float().mean().item()})
+                curve.append(
+                    {
+                        "epoch": epoch,
+                        "loss": loss.item(),
+                        "accuracy %": 100 * right.float().mean().item(),
+                    }
+                )
         count = sum(parameter.numel() for parameter in network.parameters())
         found = {"parameters": count, "classes": classes, "seconds": seconds}
         return found | {"accuracy %": curve[-1]["accuracy %"]}, curve

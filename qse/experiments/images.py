@@ -41,7 +41,11 @@ def read_images(folder: Path) -> tuple[Images, Images, int]:
     """Return training images, test images and the number of classes. Raises QseError for another layout."""
     for name, (train, test, before, classes) in BINARY.items():
         if (folder / name).is_file():
-            return _read_binary(folder, train, before, classes), _read_binary(folder, test, before, classes), classes
+            return (
+                _read_binary(folder, train, before, classes),
+                _read_binary(folder, test, before, classes),
+                classes,
+            )
     names = sorted(path.name for path in (folder / "train").glob("*") if path.is_dir())
     if not names:
         raise QseError(
@@ -94,9 +98,17 @@ def _read_binary(folder: Path, names: list[str], before: int, classes: int) -> I
         try:
             content = np.fromfile(folder / name, np.uint8)
         except OSError as error:
-            raise QseError(f"{folder / name}: cannot read this file; fetch the binary version anew") from error
-        if not len(content) or len(content) % length or content[before - 1 :: length].max() >= classes:
-            raise QseError(f"{folder / name}: not records of {length} bytes; fetch the binary version anew")
+            raise QseError(
+                f"{folder / name}: cannot read this file; fetch the binary version anew"
+            ) from error
+        if (
+            not len(content)
+            or len(content) % length
+            or content[before - 1 :: length].max() >= classes
+        ):
+            raise QseError(
+                f"{folder / name}: not records of {length} bytes; fetch the binary version anew"
+            )
         records.append(content.reshape(-1, length))
     data = torch.from_numpy(np.concatenate(records))
     return Images(data[:, before:].reshape(-1, 3, SIZE, SIZE), data[:, before - 1].long())
@@ -115,7 +127,9 @@ def _read_folders(folder: Path, names: list[str]) -> Images:
             except OSError as error:
                 raise QseError(f"{path}: not a picture; fetch it anew or delete it") from error
             if pixels.shape != (SIZE, SIZE, 3):
-                raise QseError(f"{path}: {pixels.shape[1]} x {pixels.shape[0]} pixels; this needs {SIZE} x {SIZE}")
+                raise QseError(
+                    f"{path}: {pixels.shape[1]} x {pixels.shape[0]} pixels; this needs {SIZE} x {SIZE}"
+                )
             images.append(torch.from_numpy(pixels).movedim(-1, 0))
             labels.append(number)
     if not images:

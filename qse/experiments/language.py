@@ -25,7 +25,12 @@ from .study import listed, of_arm, run_all, spread
 
 KNOWN = ARMS | CONTROLS
 PAPER = {"A0": 1.4588, "A1": 1.4569, "A5": 1.6676}  # nats per byte, Table 3
-PAPER_LATENCY = {"A0": (28, 5.9), "A1": (33, 6.2), "A2": (203, 74.6), "A3": (177, "-")}  # ms, Table 5
+PAPER_LATENCY = {
+    "A0": (28, 5.9),
+    "A1": (33, 6.2),
+    "A2": (203, 74.6),
+    "A3": (177, "-"),
+}  # ms, Table 5
 CURVE = 10  # validations in a run
 
 
@@ -62,7 +67,9 @@ class LanguageModelling:
 
     def __post_init__(self) -> None:
         if set(self.arms + self.latency_arms) - set(KNOWN) or not self.arms:
-            raise ValueError(f"arms = {list(self.arms + self.latency_arms)}: choose from {', '.join(KNOWN)}")
+            raise ValueError(
+                f"arms = {list(self.arms + self.latency_arms)}: choose from {', '.join(KNOWN)}"
+            )
 
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "language-runs.json", self, self._train)
@@ -71,13 +78,18 @@ class LanguageModelling:
                 "arm": arm,
                 "parameters": of_arm(rows, arm, "parameters")[0],
                 "loss, nats per byte": spread(of_arm(rows, arm, "loss"), 4),
-                "bits per byte": spread([loss / math.log(2) for loss in of_arm(rows, arm, "loss")], 3),
+                "bits per byte": spread(
+                    [loss / math.log(2) for loss in of_arm(rows, arm, "loss")], 3
+                ),
                 "paper: parameters": _parameters(Language(KNOWN[arm])),
                 "paper: loss": PAPER.get(arm, "-"),
             }
             for arm in self.arms
         ]
-        control = {"arm": "control: frequency of bytes", "loss, nats per byte": f"{self._unigram():.4f}"}
+        control = {
+            "arm": "control: frequency of bytes",
+            "loss, nats per byte": f"{self._unigram():.4f}",
+        }
         table.append(dict.fromkeys(table[0], "-") | control)
         latency = self._latency() if self.latency_arms else []
         notes = [NOTE.format(self, listed(self.seeds))]
@@ -85,7 +97,10 @@ class LanguageModelling:
         write_results(out / "language", table, curves, *notes)
         if latency:
             write_table(out / "language-latency.csv", latency)
-        labels, lines = ("step", "validation loss, nats per byte"), {a: PAPER[a] for a in self.arms if a in PAPER}
+        labels, lines = (
+            ("step", "validation loss, nats per byte"),
+            {a: PAPER[a] for a in self.arms if a in PAPER},
+        )
         plot_runs(out / "language.png", curves, x="step", y="loss", labels=labels, lines=lines)
         return "; ".join(f"{row['arm']} {row['loss, nats per byte']} nats" for row in table)
 
@@ -97,10 +112,16 @@ class LanguageModelling:
     def _bytes(self) -> tuple[Tensor, Tensor]:
         """Return the bytes of `train`, and windows (N, length + 1) of `valid`."""
         if not (self.train and self.valid):
-            raise UsageError("this needs text: --set train=wikitext-2/train.txt --set valid=wikitext-2/valid.txt")
-        train, valid = (read_bytes(Path(path), self.length + 1) for path in (self.train, self.valid))
+            raise UsageError(
+                "this needs text: --set train=wikitext-2/train.txt --set valid=wikitext-2/valid.txt"
+            )
+        train, valid = (
+            read_bytes(Path(path), self.length + 1) for path in (self.train, self.valid)
+        )
         valid = valid[: self.valid_bytes]
-        return train, valid[: len(valid) // (self.length + 1) * (self.length + 1)].view(-1, self.length + 1)
+        return train, valid[: len(valid) // (self.length + 1) * (self.length + 1)].view(
+            -1, self.length + 1
+        )
 
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         torch.manual_seed(seed)
@@ -129,7 +150,9 @@ class LanguageModelling:
         networks = {arm: self.network(arm) for arm in self.latency_arms}
         tokens = torch.randint(256, (self.batch, self.length + 1))
         steps = {arm: _stepper(network, tokens) for arm, network in networks.items()}
-        sequences = {arm: partial(_inferred, network, tokens[:1, :-1]) for arm, network in networks.items()}
+        sequences = {
+            arm: partial(_inferred, network, tokens[:1, :-1]) for arm, network in networks.items()
+        }
         train, infer = (race(calls, self.latency_seconds, warmup=1) for calls in (steps, sequences))
         reference = infer[self.latency_arms[0]].quantile(0)
         return [
@@ -150,7 +173,9 @@ def read_bytes(path: Path, least: int) -> Tensor:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise QseError(f"{path}: cannot read this file ({error.strerror}); name a text file") from error
+        raise QseError(
+            f"{path}: cannot read this file ({error.strerror}); name a text file"
+        ) from error
     if len(content) < least:
         raise QseError(f"{path}: {len(content)} bytes; this needs {least} at least")
     return torch.frombuffer(bytearray(content), dtype=torch.uint8).long()

@@ -68,10 +68,17 @@ class Pairs:
             }
             for arm in self.arms
         ]
-        write_results(out / "pairs", table, curves, NOTE.format(self, of_arm(rows, self.arms[0], "pairs")[0]))
-        labels, lines = ("epoch", "accuracy on validation pairs, %"), {arm: PAPER[arm][0] for arm in self.arms}
+        write_results(
+            out / "pairs", table, curves, NOTE.format(self, of_arm(rows, self.arms[0], "pairs")[0])
+        )
+        labels, lines = (
+            ("epoch", "accuracy on validation pairs, %"),
+            {arm: PAPER[arm][0] for arm in self.arms},
+        )
         plot_runs(out / "pairs.png", curves, x="epoch", y="accuracy %", labels=labels, lines=lines)
-        return "; ".join(f"{row['network']} {row['accuracy %']} % ({row['parameters']:,})" for row in table)
+        return "; ".join(
+            f"{row['network']} {row['accuracy %']} % ({row['parameters']:,})" for row in table
+        )
 
     def network(self, arm: str, words: int) -> nn.Module:
         """Build the untrained network of an arm."""
@@ -90,12 +97,16 @@ class Pairs:
     def _examples(self) -> tuple[int, Examples, Examples]:
         """Return the number of words, training and validation pairs."""
         if not (self.train and self.valid):
-            raise UsageError("pairs needs text: --set train=snli_1.0_train.jsonl --set valid=snli_1.0_dev.jsonl")
+            raise UsageError(
+                "pairs needs text: --set train=snli_1.0_train.jsonl --set valid=snli_1.0_dev.jsonl"
+            )
         train, valid = (read_snli(Path(path)) for path in (self.train, self.valid))
         words = Vocabulary([*train[0], *train[1]], self.vocabulary)
         return len(words), self._encoded(words, *train), self._encoded(words, *valid)
 
-    def _encoded(self, words: Vocabulary, first: list[str], second: list[str], labels: list[int]) -> Examples:
+    def _encoded(
+        self, words: Vocabulary, first: list[str], second: list[str], labels: list[int]
+    ) -> Examples:
         return [words.encode(text, self.length) for text in (first, second)], torch.tensor(labels)
 
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
@@ -105,8 +116,15 @@ class Pairs:
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch}
         rows = train_classifier(network, train, valid, optimizer, title=title, **sizes)
-        curve = [{"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]} for r in rows]
-        row = {"parameters": parameters(network), "pairs": len(train[1]), "accuracy %": curve[-1]["accuracy %"]}
+        curve = [
+            {"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]}
+            for r in rows
+        ]
+        row = {
+            "parameters": parameters(network),
+            "pairs": len(train[1]),
+            "accuracy %": curve[-1]["accuracy %"],
+        }
         return row, curve
 
 
@@ -114,7 +132,9 @@ def parameters(network: nn.Module) -> int:
     """Return the parameters as the tables count them: of an LSTM's cells alone, else all but the embedding."""
     counted = network.lstm if isinstance(network, LstmClassifier) else network
     every = sum(parameter.numel() for parameter in counted.parameters())
-    return every - sum(p.numel() for name, p in counted.named_parameters() if name.startswith("embedding"))
+    return every - sum(
+        p.numel() for name, p in counted.named_parameters() if name.startswith("embedding")
+    )
 
 
 NOTE = (

@@ -28,7 +28,15 @@ from .tasks import TABLE_3, TASKS
 
 KNOWN = ARMS | CONTROLS
 PAPER = {  # exact match %, sections 5.1 and 5.2; of B1 section 6.3
-    "arithmetic": {"A0": 66.6, "A1": 80.0, "A2": 84.2, "A3": 77.0, "A4": 82.8, "A5": 25.2, "B1": 54.0},
+    "arithmetic": {
+        "A0": 66.6,
+        "A1": 80.0,
+        "A2": 84.2,
+        "A3": 77.0,
+        "A4": 82.8,
+        "A5": 25.2,
+        "B1": 54.0,
+    },
     "patterns": {"A0": 5.8, "A1": 5.6, "A2": 34.0, "A3": 8.8, "A4": 26.8, "A5": 3.0},
     "relations": {"A0": 60.6, "A1": 53.2, "A2": 36.2, "A3": 13.6, "A4": 17.6, "A5": 8.4},
     "inverse": {"A0": 99.8, "A1": 99.2, "A2": 99.6, "A3": 11.2, "A4": 99.6, "A5": 66.8},
@@ -91,16 +99,28 @@ class Reasoning:
                 "parameters": of_arm(rows, arm, "parameters")[0],
                 "loss, nats per byte": spread(of_arm(rows, arm, "loss"), 4),
                 "overfit ratio": spread(overfit_ratios(curves, arm), 3),
-                **{f"{task} %": spread([100 * exact for exact in of_arm(rows, arm, task)]) for task in self.tasks},
+                **{
+                    f"{task} %": spread([100 * exact for exact in of_arm(rows, arm, task)])
+                    for task in self.tasks
+                },
                 **{f"paper: {task} %": PAPER[task].get(arm, "-") for task in known},
             }
             for arm in self.arms
         ]
-        write_results(out / "reasoning", table, curves, NOTE.format(self, listed(self.tasks), listed(self.seeds)))
+        write_results(
+            out / "reasoning",
+            table,
+            curves,
+            NOTE.format(self, listed(self.tasks), listed(self.seeds)),
+        )
         lines = PAPER[known[0]] if len(known) == len(self.tasks) == 1 else {}
         labels = "step", "exact match of held-out lines, %"
-        plot_runs(out / "reasoning.png", curves, x="step", y="exact match %", labels=labels, lines=lines)
-        return "; ".join(f"{row['arm']} loss {row['loss']:.3f}, exact {_progress(row, curves)}" for row in rows)
+        plot_runs(
+            out / "reasoning.png", curves, x="step", y="exact match %", labels=labels, lines=lines
+        )
+        return "; ".join(
+            f"{row['arm']} loss {row['loss']:.3f}, exact {_progress(row, curves)}" for row in rows
+        )
 
     def network(self, arm: str) -> Language:
         """Build an arm at this experiment's width, with whole quaternions in every head."""
@@ -119,14 +139,22 @@ class Reasoning:
         found, curve = list[Row](), list[Row]()
         with progress(title, self.steps) as advance:
             for step in range(1, self.steps + 1):
-                self._step(network, optimizer, train.tokens[torch.randint(len(train.tokens), (self.batch,))])
+                self._step(
+                    network,
+                    optimizer,
+                    train.tokens[torch.randint(len(train.tokens), (self.batch,))],
+                )
                 schedule.step()
                 advance()
                 if step % max(1, self.steps // self.validations) == 0:
                     found.append(row := validate(network, valid, self.device))
-                    curve.append({"step": step, "loss": row["loss"], "exact match %": 100 * row["exact"]})
+                    curve.append(
+                        {"step": step, "loss": row["loss"], "exact match %": 100 * row["exact"]}
+                    )
         best = min(found, key=lambda row: (math.isnan(row["loss"]), row["loss"]))
-        return {"parameters": sum(parameter.numel() for parameter in network.parameters())} | best, curve
+        return {
+            "parameters": sum(parameter.numel() for parameter in network.parameters())
+        } | best, curve
 
     def _step(self, network: Language, optimizer: torch.optim.Optimizer, tokens: Tensor) -> None:
         optimizer.zero_grad()
@@ -174,7 +202,9 @@ def corpus(names: tuple[str, ...], per_task: int, length: int, seed: int) -> Cor
             line = f"{prompt}={answer}\n".encode("ascii")
             long = long + 1 if len(line) > length else 0
             if long > 1000:
-                raise QseError(f"length {length}: too short for the task {name}, a line of which has {len(line)} bytes")
+                raise QseError(
+                    f"length {length}: too short for the task {name}, a line of which has {len(line)} bytes"
+                )
             if not long:
                 rows.append((torch.tensor(list(line)), len(prompt) + 1, number))
     lines, starts, tasks = zip(*rows, strict=True)
@@ -194,7 +224,9 @@ def validate(network: nn.Module, valid: Corpus, device: str = "cpu") -> Row:
     """Return {"loss", "exact", and the exact match of every task}."""
     network.eval()
     matches, losses, sizes = [], [], []
-    for tokens, answer in zip(valid.tokens.split(AT_ONCE), valid.answer.split(AT_ONCE), strict=True):
+    for tokens, answer in zip(
+        valid.tokens.split(AT_ONCE), valid.answer.split(AT_ONCE), strict=True
+    ):
         tokens = tokens.to(device)
         guess = network(tokens[:, :-1]).argmax(-1).cpu()
         matches.append(((guess == tokens[:, 1:].cpu()) | ~answer[:, 1:]).all(1))
@@ -203,7 +235,9 @@ def validate(network: nn.Module, valid: Corpus, device: str = "cpu") -> Row:
     network.train()
     exact = torch.cat(matches).float()
     loss = sum(loss * size for loss, size in zip(losses, sizes, strict=True)) / sum(sizes)
-    by_task = {name: exact[valid.task == number].mean().item() for number, name in enumerate(valid.names)}
+    by_task = {
+        name: exact[valid.task == number].mean().item() for number, name in enumerate(valid.names)
+    }
     return {"loss": loss, "exact": exact.mean().item()} | by_task
 
 

@@ -19,13 +19,21 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
         for row in rows:
-            table.writerow({key: f"{cell:.6g}" if isinstance(cell, float) else cell for key, cell in row.items()})
+            table.writerow(
+                {
+                    key: f"{cell:.6g}" if isinstance(cell, float) else cell
+                    for key, cell in row.items()
+                }
+            )
 
 
 def markdown(rows: Sequence[Row]) -> str:
     """Return a Markdown table with the columns of the first row; floats with four significant digits."""
     cells = [list(rows[0]), ["---"] * len(rows[0])]
-    cells += [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()] for row in rows]
+    cells += [
+        [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        for row in rows
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
 
 
@@ -41,7 +49,9 @@ def write_results(stem: Path, table: Sequence[Row], curves: Sequence[Row], *note
     write_table(stem.with_name(f"{stem.name}-curves.csv"), curves)
 
 
-def plot_curves(path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log: bool = False) -> None:
+def plot_curves(
+    path: Path, rows: Sequence[Row], *, x: str, y: str, by: str, log: bool = False
+) -> None:
     """Write a PNG of `y` over `x` with one curve per value of `by`."""
     need("matplotlib", "train")
     from matplotlib.figure import Figure
@@ -86,11 +96,15 @@ def plot_runs(
             if row["arm"] == arm:
                 points.setdefault(row[x], []).append(row[y])
         means = [sum(values) / len(values) for values in points.values()]
-        axis.plot(list(points), means, ".-" if len(points) < 30 else "-", label=arm, color=f"C{number}")
+        axis.plot(
+            list(points), means, ".-" if len(points) < 30 else "-", label=arm, color=f"C{number}"
+        )
         lows, highs = ([f(values) for values in points.values()] for f in (min, max))
         axis.fill_between(list(points), lows, highs, color=f"C{number}", alpha=0.15, linewidth=0)
         if lines and arm in lines:
-            axis.axhline(lines[arm], color=f"C{number}", linestyle="--", linewidth=1, label=f"{arm}, paper")
+            axis.axhline(
+                lines[arm], color=f"C{number}", linestyle="--", linewidth=1, label=f"{arm}, paper"
+            )
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(labels[0])
     axis.set_ylabel(labels[1])
@@ -119,11 +133,15 @@ def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence
         for row, values in enumerate(matrix.tolist()):
             for column, value in enumerate(values):
                 colour = "white" if abs(value) > 0.6 else "black"
-                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+                axis.text(
+                    column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour
+                )
     figure.savefig(path, dpi=150)
 
 
-def plot_seeds(path: Path, points: Mapping[str, Sequence[float]], paper: Mapping[str, float], label: str) -> None:
+def plot_seeds(
+    path: Path, points: Mapping[str, Sequence[float]], paper: Mapping[str, float], label: str
+) -> None:
     """Write a PNG with the result of every seed of an arm as a point, their mean, and the paper's value as a line."""
     need("matplotlib", "train")
     from matplotlib.figure import Figure

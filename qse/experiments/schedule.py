@@ -5,7 +5,9 @@ import math
 import torch
 
 
-def warmup_cosine(optimizer: torch.optim.Optimizer, warmup: int, steps: int) -> torch.optim.lr_scheduler.LRScheduler:
+def warmup_cosine(
+    optimizer: torch.optim.Optimizer, warmup: int, steps: int
+) -> torch.optim.lr_scheduler.LRScheduler:
     """Raise the learning rate linearly over `warmup` steps, then lower it by a cosine to zero at step `steps`."""
 
     def factor(step: int) -> float:

@@ -22,7 +22,10 @@ from .study import of_arm, run_all, spread
 from .words import Vocabulary, read_sst2
 
 NAMES = {"full": "full (Hamilton)"}
-PAPER = {"shared": (81.04, 0.30, 2.87), "full": (81.12, 0.70, 3.92)}  # Table 15: accuracy, its deviation, latency in ms
+PAPER = {
+    "shared": (81.04, 0.30, 2.87),
+    "full": (81.12, 0.70, 3.92),
+}  # Table 15: accuracy, its deviation, latency in ms
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,10 @@ class Sentiment:
         points = {NAMES.get(arm, arm): of_arm(rows, arm, "accuracy %") for arm in self.arms}
         paper = {NAMES.get(arm, arm): PAPER[arm][0] for arm in self.arms if arm in PAPER}
         plot_seeds(out / "sentiment.png", points, paper, "accuracy on the development set, %")
-        results = (f"{row['arm']} {row['accuracy %']} % ({row['parameters']:,} parameters)" for row in table)
+        results = (
+            f"{row['arm']} {row['accuracy %']} % ({row['parameters']:,} parameters)"
+            for row in table
+        )
         return "; ".join([*results, *([ratio] if ratio else [])])
 
     def trained(self, out: Path) -> dict[tuple[str, int], TextClassifier]:
@@ -78,12 +84,16 @@ class Sentiment:
     def examples(self) -> tuple[int, Examples, Examples]:
         """Read the texts; return the number of words, training and validation examples. UsageError without files."""
         if not (self.train and self.valid):
-            raise UsageError("this needs text: --set train=SST-2/train.tsv --set valid=SST-2/dev.tsv")
+            raise UsageError(
+                "this needs text: --set train=SST-2/train.tsv --set valid=SST-2/dev.tsv"
+            )
         return self._examples
 
     @cached_property
     def _examples(self) -> tuple[int, Examples, Examples]:
-        (texts, labels), (held, held_labels) = (read_sst2(Path(path)) for path in (self.train, self.valid))
+        (texts, labels), (held, held_labels) = (
+            read_sst2(Path(path)) for path in (self.train, self.valid)
+        )
         words = Vocabulary(texts, self.vocabulary)
         train = ([words.encode(texts, self.length)], torch.tensor(labels))
         valid = ([words.encode(held, self.length)], torch.tensor(held_labels))
@@ -100,9 +110,14 @@ class Sentiment:
             network = self.network(arm, words)
             optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
             sizes: Row = {"epochs": self.epochs, "batch": self.batch}
-            rows = train_classifier(network, texts, held, optimizer, warmup=self.warmup, title=title, **sizes)
+            rows = train_classifier(
+                network, texts, held, optimizer, warmup=self.warmup, title=title, **sizes
+            )
             save_file(network.state_dict(), _weights(out, arm, seed))
-            curve = [{"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]} for r in rows]
+            curve = [
+                {"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]}
+                for r in rows
+            ]
             parameters = sum(parameter.numel() for parameter in network.layers.parameters())
             return {"accuracy %": curve[-1]["accuracy %"], "parameters": parameters}, curve
 
@@ -123,7 +138,9 @@ class Sentiment:
         """Return the median time in ms of a batch of sentences for each arm; the arms take turns."""
         tokens = trimmed(self.examples()[2][0][0][: self.batch])
         calls = {arm: partial(self._load(out, arm, self.seeds[0]), tokens) for arm in self.arms}
-        return {arm: 1000 * times.median for arm, times in race(calls, self.latency_seconds).items()}
+        return {
+            arm: 1000 * times.median for arm, times in race(calls, self.latency_seconds).items()
+        }
 
     def _summary(self, arm: str, rows: list[Row], latency: dict[str, float]) -> Row:
         """Return the row of Table 15 of an arm, with the paper's values."""
@@ -147,7 +164,9 @@ def _ratio(latency: dict[str, float]) -> str:
     if not {"shared", "full"} <= latency.keys():
         return ""
     paper = PAPER["shared"][2] / PAPER["full"][2]
-    return f"latency shared / Hamilton {latency['shared'] / latency['full']:.2f} (paper {paper:.2f})"
+    return (
+        f"latency shared / Hamilton {latency['shared'] / latency['full']:.2f} (paper {paper:.2f})"
+    )
 
 
 NOTE = (

@@ -49,7 +49,13 @@ class SequenceToSequence:
     test: int = 500
     seeds: tuple[int, ...] = (0,)
 
-    FULL: ClassVar[dict] = {"digits": 3, "dim": 128, "feed": 512, "steps": 100000, "seeds": [0, 1, 2]}
+    FULL: ClassVar[dict] = {
+        "digits": 3,
+        "dim": 128,
+        "feed": 512,
+        "steps": 100000,
+        "seeds": [0, 1, 2],
+    }
 
     def __post_init__(self) -> None:
         for arm in self.arms:
@@ -67,12 +73,19 @@ class SequenceToSequence:
             }
             for arm in self.arms
         ]
-        task = " to ".join(self.styles) if self.data else f"operands of at most {self.digits} digits"
+        task = (
+            " to ".join(self.styles) if self.data else f"operands of at most {self.digits} digits"
+        )
         write_results(out / "sequence", table, curves, NOTE.format(self, task, listed(self.seeds)))
-        labels = "step", f"{metric} of held-out pairs" if self.data else f"{metric[:-2]}, held-out operands, %"
+        labels = (
+            "step",
+            f"{metric} of held-out pairs" if self.data else f"{metric[:-2]}, held-out operands, %",
+        )
         lines = {arm: value for arm, value in paper.items() if arm in self.arms}
         plot_runs(out / "sequence.png", curves, x="step", y=metric, labels=labels, lines=lines)
-        return "; ".join(f"{row['network']} {metric} {row[metric]} ({row['parameters']:,})" for row in table)
+        return "; ".join(
+            f"{row['network']} {metric} {row[metric]} ({row['parameters']:,})" for row in table
+        )
 
     def network(self, arm: str, vocabulary: int) -> Transducer:
         """Build the untrained network of an arm; "phm-N" has PHM layers with n = N, phm-1 real ones."""
@@ -104,13 +117,17 @@ class SequenceToSequence:
                 schedule.step()
                 advance()
                 if step % max(1, self.steps // CURVE) == 0:
-                    curve.append({"step": step, "loss": loss.item(), self._task.metric: self._score(network)})
+                    curve.append(
+                        {"step": step, "loss": loss.item(), self._task.metric: self._score(network)}
+                    )
         matrices = matrix_parameters(network.encoder) + matrix_parameters(network.decoder)
         return {"parameters": matrices, self._task.metric: curve[-1][self._task.metric]}, curve
 
     def _score(self, network: Transducer) -> float:
         source, target = self._task.held_out()
-        outputs = [row for part in source.split(100) for row in greedy(network, part, self._task.longest)]
+        outputs = [
+            row for part in source.split(100) for row in greedy(network, part, self._task.longest)
+        ]
         return self._task.score(outputs, target)
 
 

@@ -38,15 +38,22 @@ class Spectrograms:
         if not (self.models and self.clean and self.noisy):
             needed = "--set 'models=[\"RUN\"]' --set clean=FILE --set noisy=FILE"
             raise UsageError(f"spectrograms needs networks and an utterance: {needed}")
-        clean, noisy = read_pair(Pair(Path(self.noisy).stem, Path(self.noisy), Path(self.clean)), True)
+        clean, noisy = read_pair(
+            Pair(Path(self.noisy).stem, Path(self.noisy), Path(self.clean)), True
+        )
         assert clean is not None
-        panels = {"clean": clean, "noisy": noisy} | {Path(name).name: _enhanced(name, noisy) for name in self.models}
-        plot_spectrograms([(name, audio, SAMPLE_RATE) for name, audio in panels.items()], out / "spectrograms.png")
+        panels = {"clean": clean, "noisy": noisy} | {
+            Path(name).name: _enhanced(name, noisy) for name in self.models
+        }
+        plot_spectrograms(
+            [(name, audio, SAMPLE_RATE) for name, audio in panels.items()], out / "spectrograms.png"
+        )
         table = [_row(name, audio, clean) for name, audio in panels.items() if name != "clean"]
         write_table(out / "spectrograms.csv", table)
         write_markdown(out / "spectrograms.md", table)
         return "; ".join(
-            f"{row['panel']}: WB-PESQ {row['pesq_wb']:.2f}, SI-SDR {row['si_sdr']:.1f} dB" for row in table
+            f"{row['panel']}: WB-PESQ {row['pesq_wb']:.2f}, SI-SDR {row['si_sdr']:.1f} dB"
+            for row in table
         )
 
 
@@ -67,4 +74,8 @@ def _enhanced(model: str, noisy: np.ndarray) -> np.ndarray:
 
 def _row(name: str, audio: np.ndarray, clean: np.ndarray) -> Row:
     scores = score_pair(clean=clean, enhanced=audio, metrics=METRICS)
-    return {"panel": name, **scores, "32 to 96 Hz, dB above clean": low_level(audio) - low_level(clean)}
+    return {
+        "panel": name,
+        **scores,
+        "32 to 96 Hz, dB above clean": low_level(audio) - low_level(clean),
+    }

@@ -49,6 +49,8 @@ def quantile_correlation(x: Tensor, y: Tensor, quantiles: int = 1000) -> float:
 def _quantiles(x: Tensor, count: int) -> Tensor:
     """Return the quantiles (i + 0.5) / count of the sample x, i = 0 ... count - 1, linearly interpolated."""
     x = x.flatten().double().sort().values
-    place = ((torch.arange(count, dtype=torch.float64) + 0.5) / count * x.numel() - 0.5).clamp(0, x.numel() - 1)
+    place = ((torch.arange(count, dtype=torch.float64) + 0.5) / count * x.numel() - 0.5).clamp(
+        0, x.numel() - 1
+    )
     below = place.long()
     return torch.lerp(x[below], x[(below + 1).clamp_max(x.numel() - 1)], place - below)

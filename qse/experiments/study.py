@@ -14,8 +14,15 @@ from .results import Row
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Train = Callable[[str, int, str], tuple[Row, list[Row]]]  # arm, seed, title of the bar -> result, rows of the curve
-FREE = ("arms", "seeds", "latency_arms", "latency_seconds")  # settings that may differ between the runs of one file
+Train = Callable[
+    [str, int, str], tuple[Row, list[Row]]
+]  # arm, seed, title of the bar -> result, rows of the curve
+FREE = (
+    "arms",
+    "seeds",
+    "latency_arms",
+    "latency_seconds",
+)  # settings that may differ between the runs of one file
 
 
 def run_all(path: Path, settings: "DataclassInstance", train: Train) -> tuple[list[Row], list[Row]]:
@@ -36,7 +43,9 @@ def run_all(path: Path, settings: "DataclassInstance", train: Train) -> tuple[li
             stored[key] = {"row": row, "curve": curve}
             write_text(path, json.dumps({"settings": fixed, "runs": stored}, indent=1))
     runs = [({"arm": arm, "seed": seed}, stored[f"{arm}, seed {seed}"]) for arm, seed in wanted]
-    return [run | found["row"] for run, found in runs], [run | row for run, found in runs for row in found["curve"]]
+    return [run | found["row"] for run, found in runs], [
+        run | row for run, found in runs for row in found["curve"]
+    ]
 
 
 def spread(values: Sequence[float], digits: int = 2) -> str:
@@ -62,9 +71,13 @@ def _read(path: Path, fixed: Row) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
         settings, runs = found["settings"], found["runs"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise QseError(f"{path}: cannot read these runs; delete the file or name another folder with --out") from error
+        raise QseError(
+            f"{path}: cannot read these runs; delete the file or name another folder with --out"
+        ) from error
     other = [key for key in fixed if settings.get(key) != fixed[key]]
     if other:
         made = f"{other[0]} = {settings.get(other[0])!r}"
-        raise QseError(f"{path}: its runs have {made}, not {fixed[other[0]]!r}; name another folder with --out")
+        raise QseError(
+            f"{path}: its runs have {made}, not {fixed[other[0]]!r}; name another folder with --out"
+        )
     return runs

@@ -32,7 +32,9 @@ def variables(random: Random) -> tuple[str, str]:
     """x=5;y=x+3;y? -> 8."""
     first, second = random.sample("abcdefghxyz", 2)
     start, step, sign = random.randint(0, 20), random.randint(1, 9), random.choice("+-")
-    return f"{first}={start};{second}={first}{sign}{step};{second}?", str(start + step if sign == "+" else start - step)
+    return f"{first}={start};{second}={first}{sign}{step};{second}?", str(
+        start + step if sign == "+" else start - step
+    )
 
 
 def logic(random: Random) -> tuple[str, str]:
@@ -96,5 +98,15 @@ def _truth(value: bool) -> str:
     return "T" if value else "F"
 
 
-TABLE_3 = (brackets, variables, logic, arithmetic, patterns, relations, spatial, transitivity, inverse)
+TABLE_3 = (
+    brackets,
+    variables,
+    logic,
+    arithmetic,
+    patterns,
+    relations,
+    spatial,
+    transitivity,
+    inverse,
+)
 TASKS: dict[str, Task] = {task.__name__: task for task in (*TABLE_3, copy)}

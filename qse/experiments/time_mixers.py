@@ -69,7 +69,9 @@ class Mixers:
     def run(self, out: Path) -> str:
         folders = [bool(folder) for folder in (self.speech, self.noise, self.valid)]
         if any(folders) and not all(folders):
-            raise UsageError("mixers trains on three folders: --set speech=SPEECH --set noise=NOISE --set valid=VALID")
+            raise UsageError(
+                "mixers trains on three folders: --set speech=SPEECH --set noise=NOISE --set valid=VALID"
+            )
         torch.set_num_threads(1)
         configs = {name: self._config(f'model.time_mixer=["{name}"]') for name in self.mixers}
         configs |= {name: self._config(f"model.algebra={name}") for name in self.algebras}
@@ -97,8 +99,13 @@ class Mixers:
         device = torch.device("cpu")
         mixer = NoiseMixer(config.mix, *self._corpora, seed, device)
         plan = replace(config.train, seed=seed).counted(mixer.segments, 1)
-        network, batches = build_network(config.model), lambda step: mixer.batch(step, plan.batch, 0)
-        trainer = Trainer(network, training_loss(config.loss, plan.carry_state_probability), batches, plan, device)
+        network, batches = (
+            build_network(config.model),
+            lambda step: mixer.batch(step, plan.batch, 0),
+        )
+        trainer = Trainer(
+            network, training_loss(config.loss, plan.carry_state_probability), batches, plan, device
+        )
         while trainer.done < plan.steps:
             trainer.step()
         return validate(trainer.ema.network, self._pairs, device)
@@ -110,15 +117,21 @@ class Mixers:
 
     @cached_property
     def _pairs(self) -> list[Utterance]:
-        return read_pairs(find_pairs(Path(self.valid), self._config().mix.sample_rate)[:: self.every])
+        return read_pairs(
+            find_pairs(Path(self.valid), self._config().mix.sample_rate)[:: self.every]
+        )
 
     def _costs(self, configs: dict[str, RunConfig], out: Path) -> Iterator[Row]:
         """Yield a row per model; timed calls run in turn."""
         networks = {name: build_network(config.model) for name, config in configs.items()}
         paths = {name: _graph(network, name, out) for name, network in networks.items()}
-        hops = race({name: stepper(Engine(path)) for name, path in paths.items()}, self.seconds, group=GROUP)
+        hops = race(
+            {name: stepper(Engine(path)) for name, path in paths.items()}, self.seconds, group=GROUP
+        )
         batch = next(iter(configs.values())).train.batch
-        calls = {name: training.stepper(network, batch, "float32") for name, network in networks.items()}
+        calls = {
+            name: training.stepper(network, batch, "float32") for name, network in networks.items()
+        }
         steps = race(calls, self.seconds, warmup=1)
         for name, network in networks.items():
             counted = cost(paths[name])
@@ -144,7 +157,11 @@ def _read(path: Path) -> list[Row]:
         return []
     with path.open(newline="") as file:
         return [
-            {"model": row["model"], "seed": int(row["seed"]), **{metric: float(row[metric]) for metric in METRICS}}
+            {
+                "model": row["model"],
+                "seed": int(row["seed"]),
+                **{metric: float(row[metric]) for metric in METRICS},
+            }
             for row in csv.DictReader(file)
         ]
 
@@ -155,11 +172,18 @@ def _summary(model: str, runs: list[Row]) -> Row:
     for metric, digits in DIGITS.items():
         values = [row[metric] for row in runs]
         if values:
-            mean, low, high = (f"{value:.{digits}f}" for value in (sum(values) / len(values), min(values), max(values)))
+            mean, low, high = (
+                f"{value:.{digits}f}"
+                for value in (sum(values) / len(values), min(values), max(values))
+            )
             summary[metric] = f"{mean} ({low} to {high})"
     return summary
 
 
 def _markdown(table: Table) -> str:
-    rows = [[column.heading for column in table.columns], ["---"] * len(table.columns), *table.cells()]
+    rows = [
+        [column.heading for column in table.columns],
+        ["---"] * len(table.columns),
+        *table.cells(),
+    ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)

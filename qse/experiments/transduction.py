@@ -78,7 +78,10 @@ class Arithmetic:
 
     def _drawn(self, size: int, random: Random, held: bool) -> tuple[Tensor, Tensor]:
         problems, answers = zip(*(self.problem(random, held) for _ in range(size)), strict=True)
-        encoded = [[[CHARACTERS.index(c) + 2 for c in text] for text in texts] for texts in (problems, answers)]
+        encoded = [
+            [[CHARACTERS.index(c) + 2 for c in text] for text in texts]
+            for texts in (problems, answers)
+        ]
         return padded(encoded[0]), padded([[*row, END] for row in encoded[1]])
 
 
@@ -90,7 +93,9 @@ class ParallelText:
 
     metric = "BLEU"
 
-    def __init__(self, folder: Path, styles: tuple[str, str], *, words: int, length: int, test: int):
+    def __init__(
+        self, folder: Path, styles: tuple[str, str], *, words: int, length: int, test: int
+    ):
         train, held = (_pairs(folder, part, styles) for part in ("train", "test"))
         short = [pair for pair in train if max(len(text.split()) for text in pair) <= length]
         if not short:
@@ -111,8 +116,12 @@ class ParallelText:
         return bleu(outputs, [content(row) for row in targets.tolist()])
 
     def _encoded(self, pairs: list[tuple[str, str]], length: int) -> tuple[Tensor, Tensor]:
-        source, target = (self.words.encode([pair[n] for pair in pairs], 2 * length) for n in range(2))
-        source, target = (part + (part != 0) for part in (source, target))  # END stands before the unknown word
+        source, target = (
+            self.words.encode([pair[n] for pair in pairs], 2 * length) for n in range(2)
+        )
+        source, target = (
+            part + (part != 0) for part in (source, target)
+        )  # END stands before the unknown word
         rows = [[*content(row), END] for row in target.tolist()]
         return source, padded(rows)
 
@@ -138,12 +147,17 @@ def exact_match(outputs: list[list[int]], targets: Tensor) -> float:
     return 100 * sum(right) / len(right)
 
 
-def bleu(outputs: Sequence[Sequence[int]], references: Sequence[Sequence[int]], top: int = 4) -> float:
+def bleu(
+    outputs: Sequence[Sequence[int]], references: Sequence[Sequence[int]], top: int = 4
+) -> float:
     """Return the corpus BLEU in percent with one reference each, without smoothing (Papineni et al. 2002)."""
     matches, totals = [0] * top, [0] * top
     for output, reference in zip(outputs, references, strict=True):
         for n in range(1, top + 1):
-            found, known = (Counter(zip(*(row[k:] for k in range(n)), strict=False)) for row in (output, reference))
+            found, known = (
+                Counter(zip(*(row[k:] for k in range(n)), strict=False))
+                for row in (output, reference)
+            )
             matches[n - 1] += (found & known).total()
             totals[n - 1] += found.total()
     if not all(matches):
@@ -157,5 +171,7 @@ def bleu(outputs: Sequence[Sequence[int]], references: Sequence[Sequence[int]], 
 def _pairs(folder: Path, part: str, styles: tuple[str, str]) -> list[tuple[str, str]]:
     source, target = (read_lines(folder / f"{part}.{style}") for style in styles)
     if len(source) != len(target):
-        raise QseError(f"{folder / part}.*: {len(source)} and {len(target)} lines; both need as many")
+        raise QseError(
+            f"{folder / part}.*: {len(source)} and {len(target)} lines; both need as many"
+        )
     return list(zip(source, target, strict=True))

@@ -26,7 +26,14 @@ from .study import listed, of_arm, run_all, spread
 from .words import Vocabulary, read_lines
 
 ARMS = ("real", "full", "partial", "shared", "phm-2", "phm-4", "phm-8")
-PAPER = {"real": 94.8, "full": 94.7, "partial": 95.5, "phm-2": 95.14, "phm-4": 95.05, "phm-8": 95.62}  # accuracy %
+PAPER = {
+    "real": 94.8,
+    "full": 94.7,
+    "partial": 95.5,
+    "phm-2": 95.14,
+    "phm-4": 95.05,
+    "phm-8": 95.62,
+}  # accuracy %
 SINGULAR = {"is", "was", "has"}  # of other pairs of forms, the longer one is singular
 HELD = 5  # one sentence of five
 
@@ -55,11 +62,15 @@ def read_prefixes(folder: Path) -> list[Prefix]:
             place, right, wrong, attractors = gold.split("\t")
             prefix = Prefix(words[: int(place)], is_plural(right, wrong), int(attractors))
         except ValueError as error:
-            raise QseError(f"{stem}.gold: line {number} needs place, verb, wrong verb and attractors") from error
+            raise QseError(
+                f"{stem}.gold: line {number} needs place, verb, wrong verb and attractors"
+            ) from error
         if prefix.words and words[int(place) : int(place) + 1] == [right]:
             found.append(prefix)
     if len(found) < HELD:
-        raise QseError(f"{stem}.text: {len(found)} sentences agree with the .gold file; fetch both files anew")
+        raise QseError(
+            f"{stem}.text: {len(found)} sentences agree with the .gold file; fetch both files anew"
+        )
     return found
 
 
@@ -108,8 +119,17 @@ class VerbAgreement:
         write_results(out / "verb-agreement", table, curves, note)
         labels = "epoch", "accuracy on held-out sentences, %"
         lines = {arm: PAPER[arm] for arm in self.arms if arm in PAPER}
-        plot_runs(out / "verb-agreement.png", curves, x="epoch", y="accuracy %", labels=labels, lines=lines)
-        return "; ".join(f"{row['network']} {row['accuracy %']} % ({row['parameters']})" for row in table)
+        plot_runs(
+            out / "verb-agreement.png",
+            curves,
+            x="epoch",
+            y="accuracy %",
+            labels=labels,
+            lines=lines,
+        )
+        return "; ".join(
+            f"{row['network']} {row['accuracy %']} % ({row['parameters']})" for row in table
+        )
 
     def network(self, arm: str, vocabulary: int) -> TextClassifier:
         """Build the untrained network of an arm; "phm-N" has PHM layers with n = N."""
@@ -121,7 +141,9 @@ class VerbAgreement:
     def _sentences(self) -> tuple[list[Prefix], list[Prefix]]:
         """Return the sentences to train on and those held out."""
         if not self.data:
-            raise UsageError("this needs sentences: --set data=colorlessgreenRNNs/data/linzen_testset")
+            raise UsageError(
+                "this needs sentences: --set data=colorlessgreenRNNs/data/linzen_testset"
+            )
         found = read_prefixes(Path(self.data))
         Random(0).shuffle(found)
         cut = len(found) // HELD
@@ -129,17 +151,25 @@ class VerbAgreement:
 
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         train, test = self._sentences
-        texts = [[" ".join(prefix.words[-self.length :]) for prefix in part] for part in (train, test)]
+        texts = [
+            [" ".join(prefix.words[-self.length :]) for prefix in part] for part in (train, test)
+        ]
         words = Vocabulary(texts[0], self.vocabulary)
         numbers = [torch.tensor([prefix.number for prefix in part]) for part in (train, test)]
-        known, held = (([words.encode(text, 2 * self.length)], n) for text, n in zip(texts, numbers, strict=True))
+        known, held = (
+            ([words.encode(text, 2 * self.length)], n)
+            for text, n in zip(texts, numbers, strict=True)
+        )
         torch.manual_seed(seed)
         network = self.network(arm, len(words))
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
         rows = train_classifier(network, known, held, optimizer, title=title, **sizes)
         right = predictions(network, held[0]) == numbers[1]
-        curve = [{"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]} for r in rows]
+        curve = [
+            {"epoch": r["epoch"], "loss": r["loss"], "accuracy %": 100 * r["accuracy"]}
+            for r in rows
+        ]
         return {"parameters": matrix_parameters(network.layers)} | by_attractors(right, test), curve
 
     def _controls(self) -> list[Row]:
@@ -151,7 +181,8 @@ class VerbAgreement:
         guesses = {
             "more frequent number": [common for _ in test],
             "after the last word": [
-                after[p.words[-1]].most_common(1)[0][0] if p.words[-1] in after else common for p in test
+                after[p.words[-1]].most_common(1)[0][0] if p.words[-1] in after else common
+                for p in test
             ],
         }
         return [
@@ -163,7 +194,9 @@ class VerbAgreement:
 
 
 def _scores(numbers: Sequence[int], test: list[Prefix]) -> Row:
-    return by_attractors(torch.tensor(numbers) == torch.tensor([prefix.number for prefix in test]), test)
+    return by_attractors(
+        torch.tensor(numbers) == torch.tensor([prefix.number for prefix in test]), test
+    )
 
 
 def by_attractors(right: Tensor, test: list[Prefix]) -> Row:
@@ -172,7 +205,9 @@ def by_attractors(right: Tensor, test: list[Prefix]) -> Row:
     row = {"accuracy %": 100 * right.float().mean().item()}
     for count in sorted(set(attractors.tolist())):
         some = right[attractors == count]
-        row[f"attractors {count}{'+' if count == 2 else ''} (n = {len(some)}) %"] = 100 * some.float().mean().item()
+        row[f"attractors {count}{'+' if count == 2 else ''} (n = {len(some)}) %"] = (
+            100 * some.float().mean().item()
+        )
     return row
 
 

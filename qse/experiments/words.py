@@ -23,7 +23,9 @@ def read_sst2(path: Path) -> tuple[list[str], list[int]]:
     try:
         return [row[column] for row in rows], [_label(row["label"], 2) for row in rows]
     except (KeyError, TypeError, ValueError) as error:
-        raise QseError(f"{path}: not an SST-2 file; it needs the columns sentence and label, 0 or 1") from error
+        raise QseError(
+            f"{path}: not an SST-2 file; it needs the columns sentence and label, 0 or 1"
+        ) from error
 
 
 def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
@@ -34,7 +36,9 @@ def read_snli(path: Path) -> tuple[list[str], list[str], list[int]]:
         labels = [INFERENCE[row["gold_label"]] for row in rows]
         return [row["sentence1"] for row in rows], [row["sentence2"] for row in rows], labels
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise QseError(f"{path}: not an SNLI file; a line holds gold_label, sentence1 and sentence2") from error
+        raise QseError(
+            f"{path}: not an SNLI file; a line holds gold_label, sentence1 and sentence2"
+        ) from error
 
 
 def read_lines(path: Path) -> list[str]:
@@ -54,7 +58,10 @@ class Vocabulary:
 
     def encode(self, sentences: Sequence[str], length: int) -> Tensor:
         """Return word numbers (N, L), L the longest sentence or `length`; an empty sentence is one unknown word."""
-        rows = [[self.numbers.get(word, 1) for word in _words(sentence)[:length]] or [1] for sentence in sentences]
+        rows = [
+            [self.numbers.get(word, 1) for word in _words(sentence)[:length]] or [1]
+            for sentence in sentences
+        ]
         tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for row, numbers in zip(tokens, rows, strict=True):
             row[: len(numbers)] = torch.tensor(numbers)
@@ -75,7 +82,9 @@ def _text(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise QseError(f"{path}: cannot read this text file; name an existing one in UTF-8") from error
+        raise QseError(
+            f"{path}: cannot read this text file; name an existing one in UTF-8"
+        ) from error
     if not text.strip():
         raise QseError(f"{path}: empty; name a file with examples")
     return text

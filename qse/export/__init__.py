@@ -20,6 +20,13 @@ __all__ = [
 MODULES = {
     ".streaming": ["export_stream"],
     ".offline": ["export_offline"],
-    ".lowering": ["adapt", "interleave", "lower", "register", "with_children", "with_real_children"],
+    ".lowering": [
+        "adapt",
+        "interleave",
+        "lower",
+        "register",
+        "with_children",
+        "with_real_children",
+    ],
 }
 __getattr__, __dir__ = lazily(__name__, MODULES, "train")

@@ -10,7 +10,11 @@ from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
 from .cost import Cost
 
-SCORES = (("WB-PESQ", "pesq_wb", 3), ("STOI", "stoi", 4), ("SI-SDR dB", "si_sdr", 2))  # title, key, digits
+SCORES = (
+    ("WB-PESQ", "pesq_wb", 3),
+    ("STOI", "stoi", 4),
+    ("SI-SDR dB", "si_sdr", 2),
+)  # title, key, digits
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,10 @@ class Card:
         yield "sample rate", " / ".join(f"{rate} Hz" for rate in self.costs)
         yield "algorithmic latency", self._latency()
         yield "parameters", f"{max(cost.params for cost in self.costs.values()):,}"
-        yield "multiply-accumulates", f"{self._each(lambda cost: f'{cost.macs / 1e9:.2f}')} G per second of audio"
+        yield (
+            "multiply-accumulates",
+            f"{self._each(lambda cost: f'{cost.macs / 1e9:.2f}')} G per second of audio",
+        )
         if hops:
             yield "state", " / ".join(f"{hop.state_bytes / 1024:.0f}" for hop in hops) + " KiB"
             times = (f"p50 {1e6 * hop.p50:.0f} µs, p99 {1e6 * hop.p99:.0f} µs" for hop in hops)
@@ -77,9 +84,15 @@ class Card:
         return " / ".join(text(cost) for cost in self.costs.values())
 
     def _paragraphs(self) -> Iterator[str]:
-        for pairs, prefix in (("Validation pairs", ""), ("Validation pairs of unknown sources", UNKNOWN)):
+        for pairs, prefix in (
+            ("Validation pairs", ""),
+            ("Validation pairs of unknown sources", UNKNOWN),
+        ):
             if prefix + SCORES[0][1] in self.scores:
-                scores = (f"{title} {float(self.scores[prefix + key]):.{digits}f}" for title, key, digits in SCORES)
+                scores = (
+                    f"{title} {float(self.scores[prefix + key]):.{digits}f}"
+                    for title, key, digits in SCORES
+                )
                 yield f"{pairs}, mean: {', '.join(scores)}"
         if self.options.data:
             yield f"Trained on {self.options.data}"
@@ -96,7 +109,10 @@ class Card:
         return f"{hop + lag:g} ms (hop {hop:g} ms)"
 
     def _training(self) -> str:
-        header, origin = self.header, self.header.get("origin")  # hours of the origin are counted too
+        header, origin = (
+            self.header,
+            self.header.get("origin"),
+        )  # hours of the origin are counted too
         skipped = int(header.get("skipped", 0))  # their gradients were not finite
         steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
         steps += f" after those of {origin}, in all " if origin else ", "
@@ -109,7 +125,9 @@ class Card:
         """Yield a sentence and the command that repeats the last run."""
         header, origin = self.header, self.header.get("origin")
         options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
-        command = f"qse train --recipe config.toml {options} --out RUN" + (f" --from {origin}" if origin else "")
+        command = f"qse train --recipe config.toml {options} --out RUN" + (
+            f" --from {origin}" if origin else ""
+        )
         again = "Its last run" if origin or "mean_with" in header else "To train it again"
         again += ", which began with the release before this one" if origin == self.name else ""
         yield f"{again} (`config.toml` lies beside this card):"

@@ -39,7 +39,9 @@ class Compact:
 
     def matrix(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return the matrix as the operators build it."""
-        blocks = self.weight[PARTS.ravel()].reshape(4, 4, *self.weight.shape[1:]).transpose(self.order())
+        blocks = (
+            self.weight[PARTS.ravel()].reshape(4, 4, *self.weight.shape[1:]).transpose(self.order())
+        )
         return (blocks * self.factors()).reshape(shape)
 
 
@@ -47,7 +49,11 @@ def find_quaternions(matrix: np.ndarray) -> Compact | None:
     """Return the quaternion weight of a real matrix (out, in, *kernel) or (in, out); None if it is not built of one."""
     for transposed in (False, True)[: 1 + (matrix.ndim == 2)]:
         found = _find(matrix.T if transposed else matrix, transposed)
-        if found and np.abs(found.matrix(matrix.shape) - matrix).max() <= TOLERANCE * np.abs(matrix).max():
+        if (
+            found
+            and np.abs(found.matrix(matrix.shape) - matrix).max()
+            <= TOLERANCE * np.abs(matrix).max()
+        ):
             return found
     return None
 
@@ -55,15 +61,21 @@ def find_quaternions(matrix: np.ndarray) -> Compact | None:
 def _find(matrix: np.ndarray, transposed: bool) -> Compact | None:
     if matrix.ndim < 2 or matrix.shape[0] % 4 or matrix.shape[1] % 4:
         return None
-    blocks = matrix.reshape(matrix.shape[0] // 4, 4, matrix.shape[1] // 4, 4, -1).astype(np.float64)  # A, 4, B, 4, K
-    energy = np.square(blocks).sum((2, 3, 4))  # of every row: the rows of a quaternion differ by their factors alone
+    blocks = matrix.reshape(matrix.shape[0] // 4, 4, matrix.shape[1] // 4, 4, -1).astype(
+        np.float64
+    )  # A, 4, B, 4, K
+    energy = np.square(blocks).sum(
+        (2, 3, 4)
+    )  # of every row: the rows of a quaternion differ by their factors alone
     largest = energy.argmax(1)
     rows = np.sqrt(energy / energy.max(1, keepdims=True).clip(1e-300))
     weight = np.zeros((4, *blocks.shape[::2]))
     for a, row in enumerate(largest):
         for column in range(4):
             weight[PARTS[row, column], a] = SIGNS[row, column] * blocks[a, row, :, column]
-    signs = np.einsum("apbqk,pq,pqabk->ap", blocks, SIGNS, weight[PARTS])  # a batch norm may turn the sign of a row
+    signs = np.einsum(
+        "apbqk,pq,pqabk->ap", blocks, SIGNS, weight[PARTS]
+    )  # a batch norm may turn the sign of a row
     rows = (rows * np.where(signs < 0, -1, 1)).astype(np.float32)
     return Compact(weight.astype(np.float32), rows, transposed)
 
@@ -74,7 +86,11 @@ def compact(model: onnx.ModelProto) -> onnx.ModelProto:
     kept, built = [], []
     for initializer in graph.initializer:
         matrix = numpy_helper.to_array(initializer)
-        found = find_quaternions(matrix) if matrix.size >= SMALLEST and matrix.dtype == np.float32 else None
+        found = (
+            find_quaternions(matrix)
+            if matrix.size >= SMALLEST and matrix.dtype == np.float32
+            else None
+        )
         if found is None:
             kept.append(initializer)
         else:
@@ -90,7 +106,9 @@ def compact(model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def _building(name: str, found: Compact, shape: tuple[int, ...]) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
+def _building(
+    name: str, found: Compact, shape: tuple[int, ...]
+) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
     """Return the constants and the operators from which the matrix `name` is built."""
     blocks = (4, 4, *found.weight.shape[1:])
     constants = {
@@ -108,4 +126,6 @@ def _building(name: str, found: Compact, shape: tuple[int, ...]) -> tuple[list[o
         make("Mul", [f"{name}.ordered", f"{name}.factors"], [f"{name}.scaled"]),
         make("Reshape", [f"{name}.scaled", f"{name}.shape"], [name]),
     ]
-    return [numpy_helper.from_array(value, f"{name}.{key}") for key, value in constants.items()], nodes
+    return [
+        numpy_helper.from_array(value, f"{name}.{key}") for key, value in constants.items()
+    ], nodes

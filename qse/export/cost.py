@@ -42,15 +42,21 @@ def measure(network: Network, model: Model, seconds: float = 10.0) -> Cost:
         return Cost(times.median / seconds, params, macs_per_second(network))
     engine = model.as_engine()
     hop, state = engine.hop_length / engine.sample_rate, engine.initial_state()
-    times = race({engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP))[engine.name]
-    per_hop = HopCost(times.median, times.quantile(0.99), sum(array.nbytes for array in state.values()))
+    times = race(
+        {engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP)
+    )[engine.name]
+    per_hop = HopCost(
+        times.median, times.quantile(0.99), sum(array.nbytes for array in state.values())
+    )
     return Cost(times.mean / hop, params, macs_per_second(network), per_hop)
 
 
 def macs_per_second(network: Network) -> int:
     """Count the multiply-accumulates of a network in one second of audio."""
     config = network.config
-    network = copy.deepcopy(network).double().eval()  # in float32 an LSTM is one operator that is not counted
+    network = (
+        copy.deepcopy(network).double().eval()
+    )  # in float32 an LSTM is one operator that is not counted
     second = config.sample_rate // config.hop_length * config.hop_length
     return macs(network, torch.zeros(1, second, dtype=torch.float64))
 

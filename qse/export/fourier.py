@@ -42,7 +42,9 @@ def bins_by_place(n_fft: int) -> Tensor:
 
 def _split(n_fft: int) -> tuple[int, int, int]:
     """Return A, J and R, with A about 2 J, so that both matrices are about as large."""
-    a = min((a for a in range(2, n_fft + 1, 2) if n_fft % a == 0), key=lambda a: abs(a - 2 * n_fft // a))
+    a = min(
+        (a for a in range(2, n_fft + 1, 2) if n_fft % a == 0), key=lambda a: abs(a - 2 * n_fft // a)
+    )
     return a, n_fft // a, a // 2 + 1
 
 
@@ -64,19 +66,25 @@ class FactoredAnalysis(Stateful):
         super().__init__()
         self.n_fft, self.hop_length = analysis.n_fft, analysis.hop_length
         first, twiddle, second = factors(self.n_fft)
-        self.register_buffer("window", window_pair(self.n_fft, self.hop_length, analysis.overlap)[0].float())
+        self.register_buffer(
+            "window", window_pair(self.n_fft, self.hop_length, analysis.overlap)[0].float()
+        )
         self.register_buffer("first", first.float())
         self.register_buffer("twiddle", twiddle.float())
         self.register_buffer("second", second.float())
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if x.shape[1] % self.hop_length:
-            raise ValueError(f"{x.shape[1]} samples are no multiple of the hop of {self.hop_length}")
+            raise ValueError(
+                f"{x.shape[1]} samples are no multiple of the hop of {self.hop_length}"
+            )
         if past is None:
             past = x.new_zeros(x.shape[0], self.n_fft - self.hop_length)
         x = torch.cat([past, x], dim=1)
         starts = range(0, x.shape[1] - self.n_fft + 1, self.hop_length)
-        frames = torch.stack([x[:, start : start + self.n_fft] for start in starts], 1) * self.window  # B, T, n_fft
+        frames = (
+            torch.stack([x[:, start : start + self.n_fft] for start in starts], 1) * self.window
+        )  # B, T, n_fft
         y = self.first @ frames.unflatten(2, (self.first.shape[1], -1))  # B, T, 2 R, J
         y = y.flatten(2).unflatten(2, (len(self.twiddle), 1, -1)) * self.twiddle  # B, T, R, 2, 2 J
         y = y.flatten(3) @ self.second  # B, T, R, 2 J
@@ -96,7 +104,11 @@ class FactoredSynthesis(Stateful):
 
     def __init__(self, synthesis: Synthesis):
         super().__init__()
-        n_fft, self.hop_length, self.overlap = synthesis.n_fft, synthesis.hop_length, synthesis.overlap
+        n_fft, self.hop_length, self.overlap = (
+            synthesis.n_fft,
+            synthesis.hop_length,
+            synthesis.overlap,
+        )
         self.latency = self.overlap
         window = window_pair(n_fft, self.hop_length, self.overlap)[1]
         first, twiddle, second = factors(n_fft)
@@ -104,7 +116,9 @@ class FactoredSynthesis(Stateful):
         weight = torch.full((len(twiddle),), 2 / n_fft, dtype=torch.float64)
         weight[[0, -1]] /= 2  # all bins of these two rows have two places, or are real
         last = -(-len(window) * first.shape[1] // n_fft)  # rows of a that the window reaches
-        first = first.T[-last:].unflatten(1, (-1, 1, 2)).expand(-1, -1, 2, -1)  # both halves of the twiddles add up
+        first = (
+            first.T[-last:].unflatten(1, (-1, 1, 2)).expand(-1, -1, 2, -1)
+        )  # both halves of the twiddles add up
         self.register_buffer("window", window.float())
         self.register_buffer("first", first.flatten(1).float())  # a, (r, 2, part)
         self.register_buffer("twiddle", (twiddle * weight[:, None, None]).flatten(1).float())
@@ -115,7 +129,9 @@ class FactoredSynthesis(Stateful):
         y = self.first @ y.flatten(2).unflatten(2, (self.first.shape[1], -1))  # B, T, a, J
         y = y.flatten(2)  # the last a J samples
         frames = y[:, :, y.shape[2] - len(self.window) :] * self.window
-        first, alone, later = frames.split([self.overlap, self.hop_length - self.overlap, self.overlap], 2)
+        first, alone, later = frames.split(
+            [self.overlap, self.hop_length - self.overlap, self.overlap], 2
+        )
         if tail is None:
             tail = later.new_zeros(later.shape[0], self.overlap)
         before, after = delay(later, tail[:, None], dim=1)

@@ -31,7 +31,9 @@ def publish(
         _describe(beside, metadata)
         found = difference(beside)
         if not found <= tolerance:
-            raise QseError(f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit {tolerance})")
+            raise QseError(
+                f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit {tolerance})"
+            )
 
 
 def metadata_of(network: Network, name: str, version: str, licence: str) -> dict[str, object]:
@@ -55,7 +57,9 @@ def to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], path: Path, **options
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            torch.onnx.export(module, inputs, path, dynamo=True, external_data=False, verbose=False, **options)
+            torch.onnx.export(
+                module, inputs, path, dynamo=True, external_data=False, verbose=False, **options
+            )
     finally:
         log.setLevel(level)
 
@@ -65,7 +69,9 @@ def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     time = np.arange(samples) / sample_rate
     pitch = 2 * np.pi * np.cumsum(140 + 40 * np.sin(2 * np.pi * 0.7 * time)) / sample_rate
-    voice = sum(np.sin(k * pitch) / k for k in range(1, 25)) * np.clip(np.sin(2 * np.pi * 3 * time), 0, None)
+    voice = sum(np.sin(k * pitch) / k for k in range(1, 25)) * np.clip(
+        np.sin(2 * np.pi * 3 * time), 0, None
+    )
     noisy = voice + 0.3 * voice.std() * rng.standard_normal(samples)
     return (0.5 * noisy / np.abs(noisy).max()).astype(np.float32)
 

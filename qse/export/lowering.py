@@ -11,7 +11,16 @@ from ..errors import QseError
 from ..networks import Network
 from ..nn.declared import layer_name
 from . import real_attention, real_layers, real_offline, real_streaming  # noqa: F401  they register real forms
-from .real_form import CURE, NoRealForm, adapt, interleave, real_form, register, with_children, with_real_children
+from .real_form import (
+    CURE,
+    NoRealForm,
+    adapt,
+    interleave,
+    real_form,
+    register,
+    with_children,
+    with_real_children,
+)
 
 __all__ = ["adapt", "interleave", "lower", "register", "with_children", "with_real_children"]
 
@@ -27,7 +36,9 @@ def lower(network: nn.Module) -> nn.Module:
     try:
         lowered = real_form(consumed)
     except NoRealForm as error:
-        raise QseError(f"{layer_name(error.layer, paths[id(error.layer)])} {error.reason}") from error
+        raise QseError(
+            f"{layer_name(error.layer, paths[id(error.layer)])} {error.reason}"
+        ) from error
     if isinstance(network, Network):
         _try(network, lowered)
     return lowered
@@ -43,7 +54,9 @@ def _try(network: Network, lowered: nn.Module) -> None:
     except Exception as error:
         where = _failing_layer(error, lowered)
         reason = " ".join(str(error).split())
-        raise QseError(f"{where} cannot be exported, it fails on real numbers ({reason}): {CURE}") from error
+        raise QseError(
+            f"{where} cannot be exported, it fails on real numbers ({reason}): {CURE}"
+        ) from error
 
 
 def _failing_layer(error: BaseException, network: nn.Module) -> str:

@@ -18,19 +18,25 @@ TOLERANCE = 1e-4
 COMPARED = (0.3, 1.1)  # seconds
 
 
-def export_offline(network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0") -> None:
+def export_offline(
+    network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0"
+) -> None:
     """Write the graph of `network` to `path`, replacing a file that is there.
 
     Raises QseError, and leaves `path` as it was, for a network that is not offline, and when ONNX Runtime and torch
     differ by more than TOLERANCE in the waveform, at two lengths.
     """
     if network.streams:
-        raise QseError(f"{path}: not written, {type(network).__name__} is a streaming network; export it as one")
+        raise QseError(
+            f"{path}: not written, {type(network).__name__} is a streaming network; export it as one"
+        )
     publish(
         path,
         lambda beside: _write(network, beside),
         metadata_of(network, name, version, licence),
-        lambda beside: float(np.max([disagreement(network, beside, seconds) for seconds in COMPARED])),  # or nan
+        lambda beside: float(
+            np.max([disagreement(network, beside, seconds) for seconds in COMPARED])
+        ),  # or nan
         TOLERANCE,
     )
 

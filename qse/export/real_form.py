@@ -81,7 +81,11 @@ def real_form(layer: nn.Module) -> nn.Module:
             return form.lower(layer)
     axis = getattr(layer, "quaternion_axis", None)
     if axis is not None:
-        return StreamOnQuaternions(layer, axis) if isinstance(layer, Stateful) else OnQuaternions(layer, axis)
+        return (
+            StreamOnQuaternions(layer, axis)
+            if isinstance(layer, Stateful)
+            else OnQuaternions(layer, axis)
+        )
     weights = ", ".join(weight.name for weight in weights_of_layer(layer))
     if weights:
         raise NoRealForm(layer, f"has quaternion weights ({weights}) and no real form: {CURE}")
@@ -90,13 +94,17 @@ def real_form(layer: nn.Module) -> nn.Module:
 
 def _overrides(kind: type, base: type) -> bool:
     """Return whether a class overrides a method of `base`, so that its instances may compute something else."""
-    methods = [name for name, value in vars(base).items() if isfunction(value) and name != "__init__"]
+    methods = [
+        name for name, value in vars(base).items() if isfunction(value) and name != "__init__"
+    ]
     return any(getattr(kind, name) is not vars(base)[name] for name in methods)
 
 
 def with_real_children(layer: Module) -> Module:
     """Replace every child by its real form."""
-    return with_children(layer, **{name: real_form(child) for name, child in layer.named_children()})
+    return with_children(
+        layer, **{name: real_form(child) for name, child in layer.named_children()}
+    )
 
 
 def with_children(layer: Module, /, **children: nn.Module) -> Module:

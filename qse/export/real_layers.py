@@ -98,7 +98,10 @@ class RealGRU(Stateful):
         self.hidden_r, self.hidden_z, self.hidden_n = _by_gate(gru.weight_hidden)
         r, z, n = (bias.T.flatten() for bias in gru.bias_input)
         hidden_r, hidden_z, hidden_n = (bias.T.flatten() for bias in gru.bias_hidden)
-        self.input_bias_r, self.input_bias_z = nn.Parameter(r + hidden_r), nn.Parameter(z + hidden_z)
+        self.input_bias_r, self.input_bias_z = (
+            nn.Parameter(r + hidden_r),
+            nn.Parameter(z + hidden_z),
+        )
         self.input_bias_n, self.hidden_bias_n = nn.Parameter(n), nn.Parameter(hidden_n)
 
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -111,8 +114,12 @@ class RealGRU(Stateful):
         return torch.stack(outputs, 1), hidden
 
     def _step(self, x: Tensor, h: Tensor) -> Tensor:
-        r = torch.sigmoid(torch.addmm(torch.addmm(self.input_bias_r, x, self.input_r), h, self.hidden_r))
-        z = torch.sigmoid(torch.addmm(torch.addmm(self.input_bias_z, x, self.input_z), h, self.hidden_z))
+        r = torch.sigmoid(
+            torch.addmm(torch.addmm(self.input_bias_r, x, self.input_r), h, self.hidden_r)
+        )
+        z = torch.sigmoid(
+            torch.addmm(torch.addmm(self.input_bias_z, x, self.input_z), h, self.hidden_z)
+        )
         n = torch.addmm(self.hidden_bias_n, h, self.hidden_n)
         n = torch.tanh(torch.addmm(self.input_bias_n, x, self.input_n) + r * n)
         return n + z * (h - n)

@@ -15,6 +15,8 @@ def _features(features: QuaternionFeatures) -> nn.Sequential:
 
 @adapt(Decoder)
 def _decoder(decoder: Decoder) -> Decoder:
-    first = next(layer for layer in decoder.out if isinstance(layer, nn.Conv2d))  # on the components of quaternions
+    first = next(
+        layer for layer in decoder.out if isinstance(layer, nn.Conv2d)
+    )  # on the components of quaternions
     first.weight = nn.Parameter(interleave(first.weight, 1))
     return with_real_children(decoder)

@@ -26,7 +26,9 @@ class RealFeatures(nn.Module):
         self.register_buffer("index", torch.cat([re, re + places.shape[1]]).int())
 
     def forward(self, spec: Tensor) -> Tensor:
-        spec = spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)  # B, 2, T, bins
+        spec = (
+            spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)
+        )  # B, 2, T, bins
         if self.gain != 1:
             spec = spec * self.gain
         mag = torch.linalg.vector_norm(spec, dim=1, keepdim=True).clamp_min(1e-5)
@@ -51,5 +53,10 @@ class RealMask(nn.Module):
         gain, turn = o.split([1, 2], 1)
         length = torch.linalg.vector_norm(turn, dim=1, keepdim=True).clamp_min(math.sqrt(1e-7))
         turn = turn * (torch.sigmoid(gain) / length)
-        turn = turn.transpose(1, 2).flatten(2).index_select(2, self.index).unflatten(2, (self.rows, 1, 2, -1))
+        turn = (
+            turn.transpose(1, 2)
+            .flatten(2)
+            .index_select(2, self.index)
+            .unflatten(2, (self.rows, 1, 2, -1))
+        )
         return spec[:, :, :, :, None] * turn

@@ -51,7 +51,9 @@ class DelayedConv(Stateful):
         real = real_conv(conv, unit.norm)
         (older, newer), bias = real.weight.unbind(2), real.get_parameter("bias")
         self.dilation, self.act = conv.dilation[0], unit.act
-        self.taps = nn.Conv2d(real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), conv.stride, conv.padding)
+        self.taps = nn.Conv2d(
+            real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), conv.stride, conv.padding
+        )
         self.taps.weight = nn.Parameter(torch.cat([newer, older])[:, :, None])
         self.taps.bias = nn.Parameter(torch.cat([bias, torch.zeros_like(bias)]))
 
@@ -101,7 +103,9 @@ def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
     synthesis = FactoredSynthesis(network.synthesis)
     synthesis.window *= 2  # of 2 sigmoid(o0), see RealMask
     if network.delays:
-        network.delays["spec"] = Delay(network.bottleneck.look_ahead, dim=-4)  # B, T, R, 2, J, see FactoredAnalysis
+        network.delays["spec"] = Delay(
+            network.bottleneck.look_ahead, dim=-4
+        )  # B, T, R, 2, J, see FactoredAnalysis
     return with_children(
         network,
         analysis=FactoredAnalysis(network.analysis),

@@ -62,7 +62,9 @@ def release(
     # scored before any file is replaced, because scoring takes long and may fail
     scores = _scores(run, network, header, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
-    export: Callable[..., None] = partial(export_stream, hops=hops) if network.streams else export_offline
+    export: Callable[..., None] = (
+        partial(export_stream, hops=hops) if network.streams else export_offline
+    )
     parts = at_its_rates(network)
     with TemporaryDirectory(dir=folder) as new:  # a failed export leaves all former graphs
         for file, part in parts.items():
@@ -70,7 +72,9 @@ def release(
         for file in parts:
             (Path(new) / file).replace(folder / file)
     if FULL_BAND_GRAPH not in parts:
-        (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)  # of a former release, which had two graphs
+        (folder / FULL_BAND_GRAPH).unlink(
+            missing_ok=True
+        )  # of a former release, which had two graphs
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     if whole:
@@ -79,7 +83,9 @@ def release(
     else:
         (folder / CHECKPOINT).unlink(missing_ok=True)  # of a former release
         write_config(folder / CONFIG, config, network)
-    costs = {part.config.sample_rate: measure(part, load(folder / file)) for file, part in parts.items()}
+    costs = {
+        part.config.sample_rate: measure(part, load(folder / file)) for file, part in parts.items()
+    }
     card = Card(name, network, config, header, costs, options, scores, hops)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
     return costs
@@ -103,7 +109,10 @@ def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, 
             f"{run}: no step has changed its weights, because no gradient was finite; train it with a lower rate"
         )
     if others:
-        networks = network, *(load_network(run / "config.toml", weights_of(other))[0] for other in others)
+        networks = (
+            network,
+            *(load_network(run / "config.toml", weights_of(other))[0] for other in others),
+        )
         states = [each.state_dict() for each in networks]
         mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
         network.load_state_dict(mean)
@@ -131,13 +140,19 @@ def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Netwo
 def _check(run: Path, folder: Path) -> None:
     """Raise QseError where `run` is no run, or `folder` no place for a model."""
     if not (run / "checkpoint.safetensors").exists():
-        raise QseError(f"{run}: no run, as it has no checkpoint.safetensors; name the folder of a run")
+        raise QseError(
+            f"{run}: no run, as it has no checkpoint.safetensors; name the folder of a run"
+        )
     if run.resolve() == folder.resolve():
-        raise QseError(f"{run}: is a run, which the model would replace; name another folder for the model")
+        raise QseError(
+            f"{run}: is a run, which the model would replace; name another folder for the model"
+        )
     if folder.exists() and not folder.is_dir():
         raise QseError(f"{folder}: is a file; name a folder for the model")
     if (folder / "train.csv").exists():
-        raise QseError(f"{folder}: is a run, which the model would replace; name another folder for the model")
+        raise QseError(
+            f"{folder}: is a run, which the model would replace; name another folder for the model"
+        )
 
 
 def _scores(
@@ -145,8 +160,12 @@ def _scores(
 ) -> Mapping[str, str | float]:
     """Score the network on `valid`, or look up the run's own validation; empty where there is neither."""
     if valid:
-        return validate(network, read_pairs(find_pairs(valid, sample_rate), sample_rate), torch.device("cpu"))
-    if "mean_with" in header or not (run / "valid.csv").exists():  # valid.csv has no scores of a mean
+        return validate(
+            network, read_pairs(find_pairs(valid, sample_rate), sample_rate), torch.device("cpu")
+        )
+    if (
+        "mean_with" in header or not (run / "valid.csv").exists()
+    ):  # valid.csv has no scores of a mean
         return {}
     with (run / "valid.csv").open(newline="") as file:
         return next((row for row in csv.DictReader(file) if row["step"] == header["step"]), {})

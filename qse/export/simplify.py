@@ -14,7 +14,18 @@ import onnx
 from onnx import helper, numpy_helper
 
 SHAPING = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"}
-ELEMENTWISE = {"Clip", "Exp", "LeakyRelu", "Log", "Neg", "Reciprocal", "Relu", "Sigmoid", "Sqrt", "Tanh"}
+ELEMENTWISE = {
+    "Clip",
+    "Exp",
+    "LeakyRelu",
+    "Log",
+    "Neg",
+    "Reciprocal",
+    "Relu",
+    "Sigmoid",
+    "Sqrt",
+    "Tanh",
+}
 PAIRWISE = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}
 
 Shape = tuple[int, ...]
@@ -25,8 +36,14 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
     rewriter = _Rewriter(onnx.shape_inference.infer_shapes(model, strict_mode=True).graph)
     nodes = rewriter.nodes()
     used = {name for node in nodes for name in node.input}
-    weights = [numpy_helper.from_array(array, name) for name, array in rewriter.constants.items() if name in used]
-    graph = helper.make_graph(nodes, model.graph.name, model.graph.input, model.graph.output, weights)
+    weights = [
+        numpy_helper.from_array(array, name)
+        for name, array in rewriter.constants.items()
+        if name in used
+    ]
+    graph = helper.make_graph(
+        nodes, model.graph.name, model.graph.input, model.graph.output, weights
+    )
     smaller = onnx.ModelProto()
     smaller.CopyFrom(model)
     smaller.graph.CopyFrom(graph)
@@ -39,10 +56,16 @@ class _Rewriter:
 
     def __init__(self, graph: onnx.GraphProto):
         self.graph = graph
-        self.constants = {weight.name: numpy_helper.to_array(weight) for weight in graph.initializer}
-        self.shape = {info.name: _fixed(info) for info in (*graph.input, *graph.value_info, *graph.output)}
+        self.constants = {
+            weight.name: numpy_helper.to_array(weight) for weight in graph.initializer
+        }
+        self.shape = {
+            info.name: _fixed(info) for info in (*graph.input, *graph.value_info, *graph.output)
+        }
         self.shape |= {name: array.shape for name, array in self.constants.items()}
-        self.view = {info.name: info.name for info in graph.input}  # tensor -> tensor of the new graph with its values
+        self.view = {
+            info.name: info.name for info in graph.input
+        }  # tensor -> tensor of the new graph with its values
         self.stored = {info.name: self.shape[info.name] for info in graph.input}
         self.reshaped: dict[tuple[str, Shape], str] = {}
         self.written: list[onnx.NodeProto] = []
@@ -79,7 +102,9 @@ class _Rewriter:
         if node.op_type == "Gather":  # from an axis of length one
             return self.constants.get(node.input[1], np.ones(2)).size == 1 and self._all(node)
         if node.op_type == "Slice":
-            return (len(node.input) < 5 or (self.constants[node.input[4]] == 1).all()) and self._all(node)
+            return (
+                len(node.input) < 5 or (self.constants[node.input[4]] == 1).all()
+            ) and self._all(node)
         return node.op_type in SHAPING
 
     def _all(self, node: onnx.NodeProto) -> bool:
@@ -116,11 +141,19 @@ class _Rewriter:
             equal = _long(both[0]) == _long(both[1])
             shape = min(both, key=len) if equal else shapes[0]
             return self._write(node, [self._shaped(name, shape) for name in node.input], shape)
-        if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(self.shape[node.output[0]]):
+        if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(
+            self.shape[node.output[0]]
+        ):
             name, other = node.input[constant.index(False)], node.input[constant.index(True)]
-            axes, shape, stored = len(self.shape[other]), self.shape[name], self.stored[self.view[name]]
+            axes, shape, stored = (
+                len(self.shape[other]),
+                self.shape[name],
+                self.stored[self.view[name]],
+            )
             if axes <= len(stored) and stored[len(stored) - axes :] == shape[len(shape) - axes :]:
-                return self._write(node, [other if fixed else self.view[name] for fixed in constant], stored)
+                return self._write(
+                    node, [other if fixed else self.view[name] for fixed in constant], stored
+                )
         return self._write(node, [self._shaped(name, self.shape[name]) for name in node.input])
 
     def _matmul(self, node: onnx.NodeProto) -> None:
@@ -137,7 +170,9 @@ class _Rewriter:
         shape = self.shape[node.input[0]]
         long = [axis for axis, length in enumerate(shape) if length != 1]
         turned = [axis for axis in helper.get_node_attr_value(node, "perm") if axis in long]
-        short = helper.make_node("Transpose", node.input, node.output, perm=[long.index(axis) for axis in turned])
+        short = helper.make_node(
+            "Transpose", node.input, node.output, perm=[long.index(axis) for axis in turned]
+        )
         source = self._shaped(node.input[0], tuple(shape[axis] for axis in long))
         self._write(short, [source], tuple(shape[axis] for axis in turned))
 
@@ -172,7 +207,9 @@ class _Rewriter:
         return self.reshaped[key]
 
     def _constant(self, name: str, array: np.ndarray | onnx.TensorProto) -> str:
-        self.constants[name] = numpy_helper.to_array(array) if isinstance(array, onnx.TensorProto) else array
+        self.constants[name] = (
+            numpy_helper.to_array(array) if isinstance(array, onnx.TensorProto) else array
+        )
         self.shape[name] = self.constants[name].shape
         return name
 

@@ -31,12 +31,20 @@ class WaveStep(nn.Module):
         self.network, self.names = network, names
 
     def forward(self, audio: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
-        enhanced, after = self.network(audio, unflatten_state(dict(zip(self.names, state, strict=True))))
+        enhanced, after = self.network(
+            audio, unflatten_state(dict(zip(self.names, state, strict=True)))
+        )
         return enhanced, *flatten_state(after).values()
 
 
 def export_stream(
-    network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0", hops: int = 1
+    network: Network,
+    path: Path,
+    *,
+    name: str,
+    version: str,
+    licence: str = "Apache-2.0",
+    hops: int = 1,
 ) -> None:
     """Write the wave-step graph of `network` to `path`, replacing a file that is there.
 
@@ -45,7 +53,9 @@ def export_stream(
     differ by more than TOLERANCE.
     """
     if not network.streams:
-        raise QseError(f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream")
+        raise QseError(
+            f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream"
+        )
     metadata = metadata_of(network, name, version, licence)
     metadata["hop_length"] = hops * network.config.hop_length
     metadata["latency"] = network.latency
@@ -91,7 +101,9 @@ def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
     noisy[:rate] = noisy[len(noisy) // 2 : len(noisy) // 2 + rate] = 0
     expected = network.eval()(torch.from_numpy(noisy)[None])[0][0].numpy()
     state, worst = engine.initial_state(), np.float32(0)
-    for hop, wanted in zip(*(audio.reshape(-1, engine.hop_length) for audio in (noisy, expected)), strict=True):
+    for hop, wanted in zip(
+        *(audio.reshape(-1, engine.hop_length) for audio in (noisy, expected)), strict=True
+    ):
         enhanced, state = engine.step(hop, state)
         worst = np.maximum(worst, np.abs(enhanced - wanted).max())  # keeps nan
     return float(worst)

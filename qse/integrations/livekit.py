@@ -68,7 +68,10 @@ class QseProcessor(FrameProcessor[AudioFrame]):
         if not self._enabled:
             return frame
         stream = self._stream
-        if stream is None or (stream.sample_rate, stream.channels) != (frame.sample_rate, frame.num_channels):
+        if stream is None or (stream.sample_rate, stream.channels) != (
+            frame.sample_rate,
+            frame.num_channels,
+        ):
             engine = self._engine_at(frame.sample_rate)
             stream = PcmStream(engine, frame.sample_rate, frame.num_channels, self._strength)
             self._stream = stream
@@ -76,7 +79,11 @@ class QseProcessor(FrameProcessor[AudioFrame]):
             stream.strength = self._strength
         enhanced = stream.process(bytes(frame.data.cast("B")))
         return AudioFrame(
-            enhanced, frame.sample_rate, frame.num_channels, frame.samples_per_channel, userdata=frame.userdata
+            enhanced,
+            frame.sample_rate,
+            frame.num_channels,
+            frame.samples_per_channel,
+            userdata=frame.userdata,
         )
 
     def _close(self) -> None:

@@ -57,7 +57,9 @@ class PcmStream:
         cannot stream.
         """
         if not LOWEST_RATE <= sample_rate <= HIGHEST_RATE or sample_rate % 1:
-            raise ValueError(f"sample_rate must be from {LOWEST_RATE} to {HIGHEST_RATE} Hz, not {sample_rate}")
+            raise ValueError(
+                f"sample_rate must be from {LOWEST_RATE} to {HIGHEST_RATE} Hz, not {sample_rate}"
+            )
         if channels < 1:
             raise ValueError(f"channels must be at least 1, not {channels}")
         engine = engine_at(model)(sample_rate)
@@ -65,7 +67,9 @@ class PcmStream:
         self.strength = strength
         self._streams = [Stream(engine, sample_rate) for _ in range(channels)]
         self.latency = self._streams[0].latency
-        self._past = np.zeros((self.latency, channels), np.float32)  # noisy samples that are not in the output yet
+        self._past = np.zeros(
+            (self.latency, channels), np.float32
+        )  # noisy samples that are not in the output yet
         self._share = self._wanted
 
     @property
@@ -80,10 +84,16 @@ class PcmStream:
     def process(self, pcm: bytes) -> bytes:
         """Enhance the next block, of any length. ValueError if it ends inside a sample, TypeError for an array."""
         if memoryview(pcm).itemsize != 1:
-            raise TypeError("pcm must be bytes of 16-bit samples, not an array: give the tobytes() of an int16 array")
+            raise TypeError(
+                "pcm must be bytes of 16-bit samples, not an array: give the tobytes() of an int16 array"
+            )
         if len(pcm) % (2 * self.channels):
-            raise ValueError(f"{len(pcm)} bytes are no whole number of 16-bit samples in {self.channels} channels")
-        noisy = np.frombuffer(pcm, np.int16).reshape(-1, self.channels).astype(np.float32) / FULL_SCALE
+            raise ValueError(
+                f"{len(pcm)} bytes are no whole number of 16-bit samples in {self.channels} channels"
+            )
+        noisy = (
+            np.frombuffer(pcm, np.int16).reshape(-1, self.channels).astype(np.float32) / FULL_SCALE
+        )
         channels = zip(self._streams, noisy.T, strict=True)
         enhanced = np.stack([stream.process(channel) for stream, channel in channels], axis=1)
         line = np.concatenate([self._past, noisy])

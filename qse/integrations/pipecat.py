@@ -29,7 +29,12 @@ class QseFilter(BaseAudioFilter):
     FilterUpdateSettingsFrame({"strength": 12}) changes the attenuation limit. Both work while the transport runs.
     """
 
-    def __init__(self, model: str | Path | Model = DEFAULT_MODEL, strength: float | None = None, channels: int = 1):
+    def __init__(
+        self,
+        model: str | Path | Model = DEFAULT_MODEL,
+        strength: float | None = None,
+        channels: int = 1,
+    ):
         """`model` is what `qse.load` returns, or takes: several filters may share one. `strength`: attenuation limit in
         dB; None: no limit. `channels`: those of the transport (`audio_in_channels`).
 
@@ -48,7 +53,9 @@ class QseFilter(BaseAudioFilter):
 
     async def start(self, sample_rate: int) -> None:
         """Begin a stream at `sample_rate`. Raises ValueError for one outside 8 to 48 kHz."""
-        self._stream = PcmStream(self._engine_at(sample_rate), sample_rate, self._channels, self._strength)
+        self._stream = PcmStream(
+            self._engine_at(sample_rate), sample_rate, self._channels, self._strength
+        )
         self._stream.enabled = self._enabled
         self._thread = self._thread or ThreadPoolExecutor(1, "qse filter")
 
@@ -64,7 +71,9 @@ class QseFilter(BaseAudioFilter):
             self._enabled = frame.enable
         elif isinstance(frame, FilterUpdateSettingsFrame):
             if unknown := set(frame.settings) - {"strength"}:
-                raise ValueError(f"unknown settings {', '.join(sorted(unknown))}: the filter has only strength, in dB")
+                raise ValueError(
+                    f"unknown settings {', '.join(sorted(unknown))}: the filter has only strength, in dB"
+                )
             strength = frame.settings.get("strength", self._strength)
             noisy_share(strength)
             self._strength = strength
@@ -75,4 +84,6 @@ class QseFilter(BaseAudioFilter):
         """Enhance the next block. Before `start` and after `stop` it is returned as it is."""
         if self._stream is None or self._thread is None:
             return audio
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._stream.process, audio)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, self._stream.process, audio
+        )

@@ -5,7 +5,10 @@ import math
 import numpy as np
 
 SPAN = 0.05  # seconds over which powers are averaged
-KEPT, AUDIBLE = 0.1, 10**-5.5  # least share of the power that is kept, and least power (-55 dBFS), of speech
+KEPT, AUDIBLE = (
+    0.1,
+    10**-5.5,
+)  # least share of the power that is kept, and least power (-55 dBFS), of speech
 HOLD = 0.2  # seconds for which speech counts as heard after its last sound
 FAINT = 1e-4  # the highest peak that counts as silence: -80 dBFS
 ZEROS_AFTER, FAINT_AFTER = 3.0, 10.0  # seconds after which zeros, and faint sound, are reported
@@ -48,7 +51,9 @@ class SilenceCheck:
 
     def __init__(self, sample_rate: int):
         self._rate = sample_rate
-        self._zeros = self._faint = 0  # samples since the last that was not 0, and since the last above FAINT
+        self._zeros = self._faint = (
+            0  # samples since the last that was not 0, and since the last above FAINT
+        )
 
     def add(self, noisy: np.ndarray) -> None:
         """Count the next samples, (samples, ...)."""

@@ -8,7 +8,11 @@ ClockDrift: a proportional-integral controller with both poles at FAST radians p
 down to SLOW: the clocks are stable, but the fill level also varies for other reasons.
 """
 
-FAST, SLOW, LEARNING = 0.02, 0.004, 200.0  # radians per second, and seconds after which the speed has halved
+FAST, SLOW, LEARNING = (
+    0.02,
+    0.004,
+    200.0,
+)  # radians per second, and seconds after which the speed has halved
 LIMIT = 2e-3  # 3.5 cents, which is inaudible
 
 

@@ -72,7 +72,10 @@ def block_of(size: int | Fraction | None, sample_rate: int) -> int:
 
 def devices(sound: SoundSystem) -> list[Device]:
     """Return all devices, ordered by their ids."""
-    hosts, defaults = sound.query_hostapis(), dict(zip(("input", "output"), sound.default.device, strict=True))
+    hosts, defaults = (
+        sound.query_hostapis(),
+        dict(zip(("input", "output"), sound.default.device, strict=True)),
+    )
     return [
         Device(
             id,
@@ -108,16 +111,24 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
         found = _matches(usable, kind, wanted)
     if len(found) == 1:
         return found[0]
-    reason = f"no {kind} device is marked as default" if wanted is None else f"{wanted!r} matches no {kind} device"
+    reason = (
+        f"no {kind} device is marked as default"
+        if wanted is None
+        else f"{wanted!r} matches no {kind} device"
+    )
     if found:
         reason = f"{wanted!r} matches several {kind} devices"
     raise NoSound(f"{reason}; name one of: " + "; ".join(map(str, found or usable)))
 
 
-def refuse_feedback(sound: SoundSystem, inputs: Iterable[DevicePort], outputs: Iterable[DevicePort]) -> None:
+def refuse_feedback(
+    sound: SoundSystem, inputs: Iterable[DevicePort], outputs: Iterable[DevicePort]
+) -> None:
     """Raise NoSound if an input records what is played on an output, as a sound server's monitor of it does."""
     entries = sound.query_devices()
-    for input, output in ((input.device, output.device) for input, output in product(inputs, outputs)):
+    for input, output in (
+        (input.device, output.device) for input, output in product(inputs, outputs)
+    ):
         monitored = entries[input.id].get("monitor")
         if monitored and monitored == entries[output.id].get("pulse"):
             raise NoSound(
@@ -137,7 +148,9 @@ def _require_microphone(inputs: list[Device]) -> None:
     """Raise NoMicrophone if no microphone is among the inputs, or if the default one is none."""
     cure = "plug in or switch on a microphone, or name an input with --input (see qse live --list)"
     if all(device.monitored for device in inputs):
-        raise NoMicrophone(f"there is no microphone, and what is played on an output is not taken for one: {cure}")
+        raise NoMicrophone(
+            f"there is no microphone, and what is played on an output is not taken for one: {cure}"
+        )
     for device in inputs:
         if device.monitored and "input" in device.default_for:
             what = f"the default input {device} records what is played on {device.monitored}, it is no microphone"

@@ -11,8 +11,13 @@ import numpy as np
 
 SHORT = 0.1  # seconds over which the powers are averaged that are compared
 LONG = 5.0  # seconds in which the largest power of a channel decays to 1 / e, so that a pause is no dead channel
-DEAD = 1e-3  # share of the power of the loudest channel (-30 dB) below which a channel counts as dead
-CANCELS, HOLDS = 0.8, 2.5  # power of the mean, where independent channels have 1 to 2: begin and end of a solo
+DEAD = (
+    1e-3  # share of the power of the loudest channel (-30 dB) below which a channel counts as dead
+)
+CANCELS, HOLDS = (
+    0.8,
+    2.5,
+)  # power of the mean, where independent channels have 1 to 2: begin and end of a solo
 LOUDER = 4.0  # by how much more power another channel takes over the solo
 
 
@@ -25,7 +30,9 @@ class Downmix:
     def __init__(self, sample_rate: int, channel: int | None = None):
         """`channel`: the only channel to take, counted from 1; None mixes."""
         self._rate, self._channel = sample_rate, channel
-        self._short = self._peak = np.zeros(0)  # power per channel: mean over SHORT, and largest over LONG
+        self._short = self._peak = np.zeros(
+            0
+        )  # power per channel: mean over SHORT, and largest over LONG
         self._mean_power = 0.0  # of the mean of the channels that carry sound, over SHORT
         self._weights = np.zeros(0, np.float32)
         self._solo: int | None = None

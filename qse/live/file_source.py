@@ -24,12 +24,22 @@ class FileSource:
 
     complaint, is_live, lost, channels_heard = "behind the clock", False, False, ""
 
-    def __init__(self, path: Path, block: int | Fraction | None = None, paced: bool = True, buffer: float = 0.01):
+    def __init__(
+        self,
+        path: Path,
+        block: int | Fraction | None = None,
+        paced: bool = True,
+        buffer: float = 0.01,
+    ):
         """`block` as in `block_of`. `paced`: deliver each block when a microphone would have; a block that is not done
         `buffer` seconds after the next one is due counts as a dropout. Raises QseError if the file cannot be used."""
         with open_audio(path) as source:
             self.layout: Layout = source.layout
-        self.path, self.sample_rate, self.channels = path, self.layout.sample_rate, self.layout.channels
+        self.path, self.sample_rate, self.channels = (
+            path,
+            self.layout.sample_rate,
+            self.layout.channels,
+        )
         self.blocksize = block_of(block, self.sample_rate)
         self.samples = self.dropouts = self.bad = 0
         self.latency = 0.0
@@ -111,7 +121,11 @@ def _cut(blocks: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
 
 
 def aligned(
-    enhanced: Iterable[np.ndarray], latency: int, sample_rate: int, source: AudioSource, channels: int
+    enhanced: Iterable[np.ndarray],
+    latency: int,
+    sample_rate: int,
+    source: AudioSource,
+    channels: int,
 ) -> Iterator[np.ndarray]:
     """Yield enhanced blocks (samples, channels) at `sample_rate` converted to the source's rate and aligned with it.
 

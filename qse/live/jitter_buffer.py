@@ -25,7 +25,10 @@ class JitterBuffer:
     def __init__(self, sample_rate: int, target: float, most: int = 0):
         """`target` in seconds; it grows by half with every underrun, up to WIDEST. `most`: samples of the largest block
         that is read."""
-        self.sample_rate, self.ring = sample_rate, RingBuffer(int((2 + target) * sample_rate) + 2 * most, 1)
+        self.sample_rate, self.ring = (
+            sample_rate,
+            RingBuffer(int((2 + target) * sample_rate) + 2 * most, 1),
+        )
         self.target = target * sample_rate
         self.underruns = self.skips = 0
         self.excess, self.playing, self.draining = 0.0, False, False
@@ -47,7 +50,9 @@ class JitterBuffer:
         self._last = float(out[got - 1, 0]) if got else last
         if got < len(out):
             self._underrun(out[got:])
-        elif self.excess > LOOSE * self.sample_rate + 2 * len(out) and self.ring.waiting >= len(self._ramp):
+        elif self.excess > LOOSE * self.sample_rate + 2 * len(out) and self.ring.waiting >= len(
+            self._ramp
+        ):
             self._skip(out)
         self._measure(len(out) / self.sample_rate)
 

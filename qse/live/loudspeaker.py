@@ -33,7 +33,9 @@ class Loudspeaker(Port):
 
     kind = "output"
 
-    def __init__(self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float):
+    def __init__(
+        self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float
+    ):
         """See Port; `buffer` is also the least target of the jitter buffer."""
         super().__init__(sound, wanted, block, buffer)
         self._model_rate = self.sample_rate
@@ -74,7 +76,9 @@ class Loudspeaker(Port):
         queue = self._queue  # the device may be opened at another rate meanwhile
         buffer = queue.buffer
         if buffer.playing:
-            queue.converter.stretch = queue.drift.update(buffer.excess / buffer.sample_rate, seconds)
+            queue.converter.stretch = queue.drift.update(
+                buffer.excess / buffer.sample_rate, seconds
+            )
         samples = queue.converter.process(enhanced.mean(axis=1))
         buffer.ring.write(np.clip(samples, -1, 1)[:, None])
 

@@ -52,7 +52,9 @@ class Microphone(Port):
         self._ready, self._stopped = WakeSignal(), False
         self._model_rate = self.sample_rate
         self._capture = self._made_capture()  # of the stream
-        self._current = self._capture  # of the worker, which changes to that of the stream between two blocks
+        self._current = (
+            self._capture
+        )  # of the worker, which changes to that of the stream between two blocks
         self.samples = self.dropouts = self.bad = 0
 
     @property
@@ -97,7 +99,9 @@ class Microphone(Port):
         self._capture = self._made_capture()
 
     def _made_capture(self) -> "_Capture":
-        converter = None if self.rate == self._model_rate else Converter(self.rate, self._model_rate)
+        converter = (
+            None if self.rate == self._model_rate else Converter(self.rate, self._model_rate)
+        )
         ring = RingBuffer(max(self.rate, 2 * self.block), self._channels)
         block = np.zeros((self.block, self._channels), np.float32)
         return _Capture(self.rate, ring, block, Downmix(self.rate, self._channel), converter)
@@ -108,13 +112,21 @@ class Microphone(Port):
         if self._current.downmix.reason:
             return self._current.downmix.reason
         has = self.device.inputs
-        return f"the first {self._channels} of {has}; --channel N takes another" if has > self._channels else ""
+        return (
+            f"the first {self._channels} of {has}; --channel N takes another"
+            if has > self._channels
+            else ""
+        )
 
     def _channels_of(self, device: Device) -> int:
         if self._channel is None:
             return super()._channels_of(device)
         if self._channel > device.inputs:
-            cure = f"--channel takes 1 to {device.inputs}" if device.inputs > 1 else "leave --channel out"
+            cure = (
+                f"--channel takes 1 to {device.inputs}"
+                if device.inputs > 1
+                else "leave --channel out"
+            )
             raise Unusable(f"{device} has no channel {self._channel}: {cure}")
         return device.inputs
 
@@ -134,7 +146,9 @@ class Microphone(Port):
         return self.blocksize / self.sample_rate + (converter.delay if converter else 0.0)
 
     def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
-        self._note(time.inputBufferAdcTime, time.currentTime - time.inputBufferAdcTime - count / self.rate)
+        self._note(
+            time.inputBufferAdcTime, time.currentTime - time.inputBufferAdcTime - count / self.rate
+        )
         complete = self._capture.ring.write(samples) == count
         self.dropouts += (bool(flags.input_overflow) or not complete) and not self._stopped
         self._ready.set()

@@ -11,7 +11,9 @@ from .protocols import SoundSystem
 RETRY = 1.0  # seconds before each look at the devices
 
 
-def awaited_microphone(sound: SoundSystem, make: Callable[[], Microphone], say: Callable[[str], object]) -> Microphone:
+def awaited_microphone(
+    sound: SoundSystem, make: Callable[[], Microphone], say: Callable[[str], object]
+) -> Microphone:
     """Return the microphone that `make` finds; while there is none, look again, and `say` once what is missing.
 
     Raises NoSound if the sound system goes, or if a name was given that fits no input: it may be mistyped.

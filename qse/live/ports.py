@@ -29,7 +29,9 @@ class Port(ABC):
 
     kind = ""
 
-    def __init__(self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float):
+    def __init__(
+        self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float
+    ):
         """`wanted` as in `find`; `block` as in `block_of`; `buffer`: size to ask of the sound card, in seconds."""
         self._sound, self._wanted, self._buffer = sound, wanted, buffer
         self._stream: Any = None
@@ -52,7 +54,9 @@ class Port(ABC):
             self._stream = opener(
                 samplerate=self.rate,
                 blocksize=self.block,
-                device=None if self._wanted is None else device.id,  # None may follow the default device
+                device=None
+                if self._wanted is None
+                else device.id,  # None may follow the default device
                 channels=self._channels,
                 dtype="float32",
                 latency=self._buffer,
@@ -62,7 +66,9 @@ class Port(ABC):
             self._stream.start()
         except self._sound.PortAudioError as error:
             self.close()
-            raise NoSound(f"{device} does not start ({error}): is another program holding it?") from error
+            raise NoSound(
+                f"{device} does not start ({error}): is another program holding it?"
+            ) from error
         self.device = device
 
     def _found_again(self) -> Device:
@@ -73,7 +79,9 @@ class Port(ABC):
         if self._wanted is None:
             return find(self._sound, self.kind)
         known = (self.device.name, self.device.host)
-        found = [d for d in devices(self._sound) if (d.name, d.host) == known and d.channels(self.kind)]
+        found = [
+            d for d in devices(self._sound) if (d.name, d.host) == known and d.channels(self.kind)
+        ]
         if found:
             return next((d for d in found if d.id == self.device.id), found[0])
         if not self._wanted.isdecimal():
@@ -87,7 +95,9 @@ class Port(ABC):
         if (device.sample_rate, channels) == (self.rate, self._channels):
             return
         if device.sample_rate <= 0:
-            raise Unusable(f"{device} reports a sample rate of {device.sample_rate} Hz: name another device")
+            raise Unusable(
+                f"{device} reports a sample rate of {device.sample_rate} Hz: name another device"
+            )
         self.rate, self._channels = device.sample_rate, channels
         self.block = max(1, round(self.blocksize * self.rate / self.sample_rate))
         self._changed()

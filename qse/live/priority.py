@@ -36,9 +36,16 @@ def steady(urgent: bool = True) -> Iterator[None]:
 
 def _raise() -> Callable[[], object] | None:
     """Raise the priority; return the function that restores it, None if nothing was changed."""
-    if not hasattr(os, "sched_setscheduler") or os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
+    if not hasattr(os, "sched_setscheduler") or os.sched_getscheduler(0) in (
+        os.SCHED_FIFO,
+        os.SCHED_RR,
+    ):
         return None
-    policy, parameters, nice = os.sched_getscheduler(0), os.sched_getparam(0), os.getpriority(os.PRIO_PROCESS, 0)
+    policy, parameters, nice = (
+        os.sched_getscheduler(0),
+        os.sched_getparam(0),
+        os.getpriority(os.PRIO_PROCESS, 0),
+    )
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(REALTIME))
         return lambda: os.sched_setscheduler(0, policy, parameters)

@@ -20,7 +20,13 @@ class NoServer(PulseError):
 def pactl(*arguments: str) -> str:
     """Run pactl and return what it prints, in English. Raises PulseError, NoServer."""
     try:
-        done = subprocess.run(["pactl", *arguments], capture_output=True, text=True, env=in_english(), timeout=PATIENCE)
+        done = subprocess.run(
+            ["pactl", *arguments],
+            capture_output=True,
+            text=True,
+            env=in_english(),
+            timeout=PATIENCE,
+        )
     except FileNotFoundError as error:
         cure = "`apt install pulseaudio-utils` (Debian, Ubuntu) or `dnf install pulseaudio-utils` (Fedora)"
         raise NoServer(f"the program pactl is missing: {cure}") from error
@@ -29,7 +35,9 @@ def pactl(*arguments: str) -> str:
     if done.returncode:
         reason = done.stderr.strip().partition("\n")[0] or "no reason given"
         absent = NoServer if reason.startswith("Connection failure") else PulseError
-        raise absent(f"pactl {arguments[0]}: {reason}; is PulseAudio or PipeWire running (pactl info)?")
+        raise absent(
+            f"pactl {arguments[0]}: {reason}; is PulseAudio or PipeWire running (pactl info)?"
+        )
     return done.stdout
 
 

@@ -26,7 +26,12 @@ PIPE_BYTES = 4096  # of the pipe to pacat: 21 ms of mono float32 at 48 kHz
 class PulseStream:
     """One parec or pacat, and a thread that passes blocks between its pipe and a callback."""
 
-    def __init__(self, line: list[str], wanted: dict[str, Any], may_move: Callable[[str], bool] = lambda _: True):
+    def __init__(
+        self,
+        line: list[str],
+        wanted: dict[str, Any],
+        may_move: Callable[[str], bool] = lambda _: True,
+    ):
         """`wanted`: the arguments of a sounddevice stream. If the stream is moved to another device, and `may_move`
         returns false for the name of that, the stream ends; so it does for the first device. `connected`: its present
         device."""
@@ -34,15 +39,25 @@ class PulseStream:
         self._records = line[0] == "parec"
         latency = min(wanted["latency"], FRAGMENT) if self._records else wanted["latency"]
         milliseconds = max(10, round(1000 * latency))
-        self._pipe_delay = 0.0 if self._records else PIPE_BYTES / (4 * wanted["channels"] * wanted["samplerate"])
+        self._pipe_delay = (
+            0.0 if self._records else PIPE_BYTES / (4 * wanted["channels"] * wanted["samplerate"])
+        )
         self.latency = milliseconds / 1000 + self._pipe_delay
         self._underflow = False
         self.connected: str | None = None
-        self._line = [*line, "--raw", f"--rate={wanted['samplerate']}", f"--channels={wanted['channels']}"]
+        self._line = [
+            *line,
+            "--raw",
+            f"--rate={wanted['samplerate']}",
+            f"--channels={wanted['channels']}",
+        ]
         self._line += ["--format=float32le", f"--latency-msec={milliseconds}", *NAMES, "--verbose"]
         self._process: subprocess.Popen | None = None
         self._sound: Any = None  # the pipe that carries samples
-        self._threads = [Thread(target=work, name="qse pulse", daemon=True) for work in (self._run, self._read_status)]
+        self._threads = [
+            Thread(target=work, name="qse pulse", daemon=True)
+            for work in (self._run, self._read_status)
+        ]
 
     def start(self) -> None:
         """Begin to record or play. Raises PulseError if the program is missing."""
@@ -56,7 +71,9 @@ class PulseStream:
                 env=in_english(),
             )
         except OSError as error:
-            raise PulseError(f"the program {self._line[0]} cannot be started: {error.strerror}") from error
+            raise PulseError(
+                f"the program {self._line[0]} cannot be started: {error.strerror}"
+            ) from error
         _limit(self._process.pid)
         self._sound = self._process.stdout if self._records else self._process.stdin
         if not self._records:
@@ -86,7 +103,9 @@ class PulseStream:
         assert self._process
         block = np.zeros((self._wanted["blocksize"], self._wanted["channels"]), np.float32)
         pass_on = self._record if self._records else self._play
-        with suppress(OSError, ValueError):  # the server or the program is gone, or the pipe was closed
+        with suppress(
+            OSError, ValueError
+        ):  # the server or the program is gone, or the pipe was closed
             while pass_on(block):
                 pass
         self._process.kill()
@@ -105,7 +124,9 @@ class PulseStream:
         return True
 
     def _call(self, block: np.ndarray) -> None:
-        time = SimpleNamespace(currentTime=monotonic(), inputBufferAdcTime=0.0, outputBufferDacTime=0.0)  # not known
+        time = SimpleNamespace(
+            currentTime=monotonic(), inputBufferAdcTime=0.0, outputBufferDacTime=0.0
+        )  # not known
         flags = SimpleNamespace(input_overflow=False, output_underflow=self._underflow)
         self._underflow = False
         self._wanted["callback"](block, len(block), time, flags)

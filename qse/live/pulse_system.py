@@ -40,10 +40,17 @@ class PulseSystem:
     def _listed(self, kind: str, names: dict[str, str]) -> list[dict[str, Any]]:
         found = []
         for fields in listed(f"{kind}s"):
-            name, spec = fields["Name"], re.match(r"\S+ (\d+)ch (\d+)Hz", fields["Sample Specification"])
+            name, spec = (
+                fields["Name"],
+                re.match(r"\S+ (\d+)ch (\d+)Hz", fields["Sample Specification"]),
+            )
             if name in self._hidden or spec is None:
                 continue
-            channels, input, monitored = int(spec[1]), kind == "source", fields.get("Monitor of Sink", "n/a")
+            channels, input, monitored = (
+                int(spec[1]),
+                kind == "source",
+                fields.get("Monitor of Sink", "n/a"),
+            )
             found.append(
                 {
                     "name": f"{fields.get('Description', '')} ({name})",
@@ -54,14 +61,20 @@ class PulseSystem:
                     "pulse": name,
                     "positions": fields.get("Channel Map", ""),
                     "preferred": name == names.get(kind),
-                    "monitor": monitored if monitored != "n/a" else "",  # the sink that it listens to
+                    "monitor": monitored
+                    if monitored != "n/a"
+                    else "",  # the sink that it listens to
                 }
             )
         return found
 
     def _default(self, direction: str) -> int:
         """Return the id of the server's default device; if that is hidden, of the first that is no monitor; or -1."""
-        devices = [(id, entry) for id, entry in enumerate(self._devices) if entry[f"max_{direction}_channels"]]
+        devices = [
+            (id, entry)
+            for id, entry in enumerate(self._devices)
+            if entry[f"max_{direction}_channels"]
+        ]
         usable = [id for id, entry in devices if f"{entry['pulse']}.monitor" not in self._hidden]
         preferred = [id for id in usable if self._devices[id]["preferred"]]
         real = [id for id in usable if not self._devices[id]["monitor"]]
@@ -86,7 +99,9 @@ class PulseSystem:
         line = ["parec", *self._unmixed(wanted)]
         if name is None:
             return PulseStream(line, wanted, self._may_follow)
-        return self._staying([*line, "--property=node.dont-reconnect=true"], "sources", name, wanted)  # with PipeWire
+        return self._staying(
+            [*line, "--property=node.dont-reconnect=true"], "sources", name, wanted
+        )  # with PipeWire
 
     def _unmixed(self, wanted: dict[str, Any]) -> list[str]:
         """Return the options by which all channels of a source arrive as they are, whatever their positions are."""
@@ -101,7 +116,11 @@ class PulseSystem:
         """As `sounddevice.OutputStream`."""
         name = self._kept("output", wanted)
         line = ["pacat", "--playback"]
-        return PulseStream(line, wanted) if name is None else self._staying(line, "sinks", name, wanted)
+        return (
+            PulseStream(line, wanted)
+            if name is None
+            else self._staying(line, "sinks", name, wanted)
+        )
 
     def _kept(self, direction: str, wanted: dict[str, Any]) -> str | None:
         """Return the device that a stream stays on; None if it follows the server's default device."""
@@ -110,7 +129,9 @@ class PulseSystem:
             id = self._defaults[direction == "output"]
         return None if id is None else self._devices[id]["pulse"]
 
-    def _staying(self, line: list[str], kind: str, name: str, wanted: dict[str, Any]) -> PulseStream:
+    def _staying(
+        self, line: list[str], kind: str, name: str, wanted: dict[str, Any]
+    ) -> PulseStream:
         def may_move(new: str) -> bool:
             """Return whether a user moved the stream; the server moves it when its device vanishes."""
             if new == name:

@@ -52,7 +52,9 @@ class Reconnector:
         begun = self._begun
         if begun is not None and monotonic() - begun > LONGEST:
             self._abandon()
-            raise QseError(f"{self.message}, but the sound system no longer answers: start qse live again")
+            raise QseError(
+                f"{self.message}, but the sound system no longer answers: start qse live again"
+            )
         if self.message is None:
             gone = dict.fromkeys(str(port.device) for port in self._ports if port.lost)
             if gone:
@@ -76,7 +78,9 @@ class Reconnector:
     def _lose(self, names: str) -> None:
         self.losses += 1
         if not self._reconnect:
-            raise QseError(f"device gone: {names}; plug it in and start again, or leave --reconnect on")
+            raise QseError(
+                f"device gone: {names}; plug it in and start again, or leave --reconnect on"
+            )
         self._since = monotonic()
         self.message = f"gone, waiting for its return: {names}"
         self._session.reset_levels()
@@ -102,7 +106,11 @@ class Reconnector:
                 self._close_ports()
                 continue
             except Exception as error:  # or this thread would end and the session wait for ever
-                self._fail(QseError(f"{self.message}, but it cannot be opened ({error!r}): start qse live again"))
+                self._fail(
+                    QseError(
+                        f"{self.message}, but it cannot be opened ({error!r}): start qse live again"
+                    )
+                )
                 return
             self._before, self.message, self._begun = self.away, None, None
             return

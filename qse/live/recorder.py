@@ -32,7 +32,14 @@ class Recorder:
     """Write sound to a file in a thread. `lost`: samples per channel that the disk was too slow for; `error`: why
     writing ended early, None while all is well."""
 
-    def __init__(self, path: Path, sample_rate: int, channels: int, overwrite: bool = False, paced: bool = True):
+    def __init__(
+        self,
+        path: Path,
+        sample_rate: int,
+        channels: int,
+        overwrite: bool = False,
+        paced: bool = True,
+    ):
         """`paced`: the sound cannot wait for the disk.
 
         The path is claimed until `close`; the file is created with the first block, so a session that does not start
@@ -53,7 +60,9 @@ class Recorder:
 
     def put(self, block: np.ndarray) -> None:
         """Add (samples, channels); return at once if the sound is `paced`, else when there is space."""
-        while not (self._paced or self.error or self._closing.is_set()) and self._ring.free < len(block):
+        while not (self._paced or self.error or self._closing.is_set()) and self._ring.free < len(
+            block
+        ):
             sleep(EVERY)
         if self.error is None:
             self.lost += len(block) - self._ring.write(block)
@@ -80,7 +89,9 @@ class Recorder:
             kept = " What was written so far is kept" if file else ""
             self.error = f"{self.path} {state}: is the disk full?{kept}"
         except Exception as error:  # whatever it is, the session continues without a recording
-            self.error = f"{self.path} is not written any further ({error}); what was written so far is kept"
+            self.error = (
+                f"{self.path} is not written any further ({error}); what was written so far is kept"
+            )
         try:
             if file:
                 file.close()
@@ -102,7 +113,9 @@ class Recorder:
             self._open(BytesIO()).close()
         except soundfile.SoundFileError as error:
             what = f"{self._layout.channels} channels (both sides) at {self._layout.sample_rate} Hz"
-            raise QseError(f"{self.path}: this format cannot hold {what}; record to a .wav file") from error
+            raise QseError(
+                f"{self.path}: this format cannot hold {what}; record to a .wav file"
+            ) from error
 
 
 def _claimed(path: Path) -> ExitStack:
@@ -112,7 +125,9 @@ def _claimed(path: Path) -> ExitStack:
         with suppress(OSError):  # a file in a folder in which no other can be made
             held.enter_context(claim(Path(os.path.realpath(path))))
     except Claimed as error:
-        raise QseError(f"{path} is being written by another process: name another recording") from error
+        raise QseError(
+            f"{path} is being written by another process: name another recording"
+        ) from error
     return held
 
 
@@ -120,14 +135,22 @@ def _check(path: Path, overwrite: bool) -> str:
     """Return the format for the path's suffix. Raises QseError if the file cannot or may not be written."""
     form = format_of(path)
     if form is None:
-        raise QseError(f"{path}: no audio format has this suffix; name a recording that ends in .wav or .flac")
+        raise QseError(
+            f"{path}: no audio format has this suffix; name a recording that ends in .wav or .flac"
+        )
     path = Path(os.path.realpath(path))  # the file that a link points to
     if path.exists() and not overwrite:
         raise QseError(f"{path} exists already: name another recording or ask for --overwrite")
     if not path.parent.exists():
-        raise QseError(f"{path}: the folder {path.parent} does not exist; make it first, or name another recording")
+        raise QseError(
+            f"{path}: the folder {path.parent} does not exist; make it first, or name another recording"
+        )
     try:
-        if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        if (
+            path.is_dir()
+            or not path.parent.is_dir()
+            or not os.access(path if path.exists() else path.parent, os.W_OK)
+        ):
             raise OSError
     except OSError as error:
         raise QseError(f"{path} cannot be written: name another place for the recording") from error

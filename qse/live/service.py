@@ -89,7 +89,9 @@ def systemctl(*arguments: str, check: bool = True) -> str:
     try:
         done = subprocess.run(["systemctl", *arguments], capture_output=True, text=True)
     except OSError as error:
-        raise QseError("systemctl is missing: qse service needs systemd; elsewhere start qse live at login") from error
+        raise QseError(
+            "systemctl is missing: qse service needs systemd; elsewhere start qse live at login"
+        ) from error
     if check and done.returncode:
         reason = done.stderr.strip().partition("\n")[0] or f"status {done.returncode}"
         raise QseError(f"systemctl {' '.join(arguments)}: {reason}")

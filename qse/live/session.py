@@ -61,7 +61,12 @@ class LiveSession:
         strength: float | None = None,
     ):
         """`strength`: attenuation limit in dB (see Stream)."""
-        self.engine, self.source, self.speakers, self.recorder = engine, source, tuple(speakers), recorder
+        self.engine, self.source, self.speakers, self.recorder = (
+            engine,
+            source,
+            tuple(speakers),
+            recorder,
+        )
         self.bypass = self.muted = False
         self.recorded: list[Recorder] = []
         self.meter = Meter(source.sample_rate)
@@ -209,7 +214,9 @@ class LiveSession:
         for stream in self._streams:
             stream.noisy_share = 1.0 if self.bypass else self._share
         done = [noisy[:0]]
-        for hops in zip(*(stream.hops(noisy[:, c]) for c, stream in enumerate(self._streams)), strict=True):
+        for hops in zip(
+            *(stream.hops(noisy[:, c]) for c, stream in enumerate(self._streams)), strict=True
+        ):
             enhanced, past = (np.stack(channels, axis=1) for channels in zip(*hops, strict=True))
             self.noisy.add(past)
             self.silence.add(past)

@@ -36,7 +36,9 @@ def _portaudio() -> SoundSystem:
     try:
         import sounddevice
     except ImportError as error:
-        raise NoSound("the Python package sounddevice is missing: `pip install sounddevice`") from error
+        raise NoSound(
+            "the Python package sounddevice is missing: `pip install sounddevice`"
+        ) from error
     except OSError as error:
         raise NoSound(f"the PortAudio library was not found: {LIBRARY}") from error
     except Exception as error:  # PortAudioError, of the module that could not be imported

@@ -17,7 +17,11 @@ ENOUGH = 0.7  # median RTF above which dropouts are expected
 def speed(engine: Engine) -> float:
     """Return the median RTF of the model on this machine, measured on noise for half a second."""
     hop = 0.1 * np.random.default_rng(0).standard_normal(engine.hop_length).astype(np.float32)
-    stream, meter, begin = Stream(engine, blocksize=len(hop)), Meter(engine.sample_rate), perf_counter()
+    stream, meter, begin = (
+        Stream(engine, blocksize=len(hop)),
+        Meter(engine.sample_rate),
+        perf_counter(),
+    )
     while meter.samples < TRIAL * engine.sample_rate and perf_counter() - begin < 2 * TRIAL:
         start = perf_counter()
         stream.process(hop)

@@ -32,7 +32,9 @@ def virtual_microphone() -> Iterator[PulseSystem]:
     virtual microphone.
     """
     if owner := _living_owner():
-        raise UsageError(f"process {owner} already has a virtual microphone: end that qse live first")
+        raise UsageError(
+            f"process {owner} already has a virtual microphone: end that qse live first"
+        )
     remove()
     try:
         yield PulseSystem(hidden=OWN, refresh=_ensure)
@@ -44,7 +46,9 @@ def virtual_microphone() -> Iterator[PulseSystem]:
 def remove() -> int:
     """Remove the virtual microphone of whatever process; return the number of modules that were removed."""
     modules = _modules()
-    for index, _ in sorted(modules, key=lambda module: SOURCE not in module[1]):  # the source rests on the sink
+    for index, _ in sorted(
+        modules, key=lambda module: SOURCE not in module[1]
+    ):  # the source rests on the sink
         with suppress(PulseError):  # gone already
             pactl("unload-module", index)
     return len(modules)
@@ -53,7 +57,9 @@ def remove() -> int:
 def remove_abandoned() -> int:
     """As `remove`, but raise UsageError if the process that made it is still running."""
     if owner := _living_owner():
-        raise UsageError(f"process {owner} is using the virtual microphone: end that qse live, which removes it")
+        raise UsageError(
+            f"process {owner} is using the virtual microphone: end that qse live, which removes it"
+        )
     return remove()
 
 
@@ -63,7 +69,9 @@ def _ensure() -> None:
         return
     remove()
     before = defaults()
-    pactl(*_load("module-null-sink", "sink", SINK, f"rate={RATE}", "channels=1", "channel_map=mono"))
+    pactl(
+        *_load("module-null-sink", "sink", SINK, f"rate={RATE}", "channels=1", "channel_map=mono")
+    )
     pactl(*_load("module-remap-source", "source", SOURCE, f"master={SINK}.monitor"))
     after = defaults()
     for kind, own in (("sink", (SINK,)), ("source", OWN)):
@@ -74,14 +82,24 @@ def _ensure() -> None:
 
 def _load(module: str, kind: str, name: str, *arguments: str) -> list[str]:
     properties = f'device.description="{LABELS[name]}" qse.owner="{_identity(os.getpid())}"'
-    return ["load-module", module, *arguments, f"{kind}_name={name}", f"{kind}_properties='{properties}'"]
+    return [
+        "load-module",
+        module,
+        *arguments,
+        f"{kind}_name={name}",
+        f"{kind}_properties='{properties}'",
+    ]
 
 
 def _modules() -> list[tuple[str, str]]:
     """Return index and arguments of the virtual microphone's modules."""
     rows = [line.split("\t") for line in pactl("list", "short", "modules").splitlines()]
     names = (f"sink_name={SINK} ", f"source_name={SOURCE} ")
-    return [(row[0], row[2]) for row in rows if len(row) > 2 and any(name in f"{row[2]} " for name in names)]
+    return [
+        (row[0], row[2])
+        for row in rows
+        if len(row) > 2 and any(name in f"{row[2]} " for name in names)
+    ]
 
 
 def _living_owner() -> int | None:

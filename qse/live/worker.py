@@ -41,9 +41,20 @@ class Worker(Thread):
     def _write(self, to: Path) -> None:
         session, source = self.session, self.session.source
         layout = replace(source.layout_for(to), channels=session.channels)
-        blocks = aligned(session.run(), session.engine.latency, session.engine.sample_rate, source, session.channels)
-        if write(to, _first(blocks, layout.longest), layout, self._overwrite, source.is_live) == layout.longest:
-            raise QseError(f"{to}: the session ended, for a {layout.format} file cannot be longer; name a .rf64 file")
+        blocks = aligned(
+            session.run(),
+            session.engine.latency,
+            session.engine.sample_rate,
+            source,
+            session.channels,
+        )
+        if (
+            write(to, _first(blocks, layout.longest), layout, self._overwrite, source.is_live)
+            == layout.longest
+        ):
+            raise QseError(
+                f"{to}: the session ended, for a {layout.format} file cannot be longer; name a .rf64 file"
+            )
 
 
 def _first(blocks: Iterable[np.ndarray], samples: float) -> Iterator[np.ndarray]:

@@ -105,11 +105,15 @@ def composite(
     autocast. At a `sample_rate` other than 16 kHz, magnitudes are scaled to those at 16 kHz; at a multiple of it, pesq,
     stoi and noise_floor compare the band below 8 kHz.
     """
-    ratio = sample_rate / WIDE_BAND  # a window of the same duration sums this many times as many samples
+    ratio = (
+        sample_rate / WIDE_BAND
+    )  # a window of the same duration sums this many times as many samples
     signals: dict[str, Any] = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
     low = {name: _below_8_khz(x, sample_rate) for name, x in signals.items()}
     scaled = {name: x / ratio for name, x in signals.items()} if ratio != 1 else signals
-    spectral: dict[str, Any] = {key: round(ratio * getattr(config, key)) for key in ("n_fft", "hop_length")}
+    spectral: dict[str, Any] = {
+        key: round(ratio * getattr(config, key)) for key in ("n_fft", "hop_length")
+    }
     terms = {
         "mrstft": lambda: multi_resolution_stft(**signals),
         "si_sdr": lambda: si_sdr(**signals) / config.si_sdr_unit,
@@ -120,16 +124,22 @@ def composite(
         "snr": lambda: snr(**signals) / config.si_sdr_unit,
         "stoi": lambda: stoi(**low),
         "noise_floor": lambda: (
-            noise_floor(**low, noisy=_below_8_khz(_required(noisy), sample_rate)) / config.si_sdr_unit
+            noise_floor(**low, noisy=_below_8_khz(_required(noisy), sample_rate))
+            / config.si_sdr_unit
         ),
         "over_attenuation": lambda: over_attenuation(**scaled, **spectral),
         "high_band": lambda: high_band_snr(**signals, sample_rate=sample_rate) / config.si_sdr_unit,
     }
     with torch.autocast(clean.device.type, enabled=False):
         values = {
-            name: terms[name]() for name in TERMS if getattr(config, name) != 0 and (ratio > 1 or name != "high_band")
+            name: terms[name]()
+            for name in TERMS
+            if getattr(config, name) != 0 and (ratio > 1 or name != "high_band")
         }
-        total = sum((getattr(config, name) * value for name, value in values.items()), start=clean.new_zeros(()))
+        total = sum(
+            (getattr(config, name) * value for name, value in values.items()),
+            start=clean.new_zeros(()),
+        )
     return total, {name: value.detach() for name, value in values.items()}
 
 
@@ -150,7 +160,9 @@ def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
     return max(least.get(name, at_16_khz) for name in TERMS if getattr(config, name))
 
 
-def _complex_l1(config: LossConfig, specs: tuple[Tensor, Tensor] | None, waveforms: dict[str, Any]) -> Tensor:
+def _complex_l1(
+    config: LossConfig, specs: tuple[Tensor, Tensor] | None, waveforms: dict[str, Any]
+) -> Tensor:
     if not config.needs_specs:
         return complex_l1(**waveforms)
     if specs is None:

@@ -83,7 +83,9 @@ def _checked(name: str, weight: float, term: LossTerm) -> list[str]:
     if not weight > 0:
         raise ValueError(f"loss term {name!r}: its weight is {weight}, and must be above 0")
     arguments = list(signature(term).parameters)
-    required = [key for key, value in signature(term).parameters.items() if value.default is value.empty]
+    required = [
+        key for key, value in signature(term).parameters.items() if value.default is value.empty
+    ]
     unknown = set(required) - set(GIVEN)
     if unknown:
         raise ValueError(f"loss term {name!r} needs {min(unknown)!r}: there are {', '.join(GIVEN)}")

@@ -10,7 +10,9 @@ from .stft import QUIETEST, check_waveforms
 from .waveform import SNR_LIMIT
 
 WIDE_BAND = 16000  # Hz: the sample rate of PESQ, STOI, and the band below 8 kHz
-HIGH_FLOOR = 1e-2 * QUIETEST  # mean square at -100 dBFS: speech above 8 kHz is some 30 dB below the rest
+HIGH_FLOOR = (
+    1e-2 * QUIETEST
+)  # mean square at -100 dBFS: speech above 8 kHz is some 30 dB below the rest
 
 
 def to_wide_band(x: Tensor, sample_rate: int) -> Tensor:
@@ -33,7 +35,9 @@ def high_band_snr(*, clean: Tensor, enhanced: Tensor, sample_rate: int) -> Tenso
     """
     check_waveforms(clean, enhanced)
     first = clean.shape[1] * WIDE_BAND // (2 * sample_rate)
-    kept, lost = (_energy(torch.fft.rfft(x)[:, first:], x.shape[1]) for x in (clean, enhanced - clean))
+    kept, lost = (
+        _energy(torch.fft.rfft(x)[:, first:], x.shape[1]) for x in (clean, enhanced - clean)
+    )
     share, floor = 10.0 ** (-SNR_LIMIT / 10.0), HIGH_FLOOR * clean.shape[1]
     return 10.0 * ((lost + share * kept + floor) / (kept + floor)).log10().mean()
 

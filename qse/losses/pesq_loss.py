@@ -21,10 +21,17 @@ from .stft import QUIETEST, check_waveforms, power_spectrum
 
 SAMPLE_RATE, N_FFT, HOP_LENGTH, BANDS = 16000, 512, 256, 49
 BAND_WIDTH = 7 * math.asinh(SAMPLE_RATE / 2 / 650) / BANDS  # Bark
-ALIGNED_POWER = 1e7 / 2.0**30  # mean square between 325 and 3250 Hz after level alignment; full scale +-1
-TONE_40_DB = 0.5 * (29.54 / 2.0**15) ** 2  # mean square of the 1 kHz tone that is to be perceived at 40 dB, P = 1e4
+ALIGNED_POWER = (
+    1e7 / 2.0**30
+)  # mean square between 325 and 3250 Hz after level alignment; full scale +-1
+TONE_40_DB = (
+    0.5 * (29.54 / 2.0**15) ** 2
+)  # mean square of the 1 kHz tone that is to be perceived at 40 dB, P = 1e4
 SONE = 0.1866  # makes that tone 1 sone loud, about (P.862's constant)
-BAND_POWER_BIAS, FRAME_POWER_BIAS = 1e3, 5e3  # keep quotients of powers near 1 where nothing is audible
+BAND_POWER_BIAS, FRAME_POWER_BIAS = (
+    1e3,
+    5e3,
+)  # keep quotients of powers near 1 where nothing is audible
 SILENT_FRAME = 1e7  # audible power of a clean frame below which it is left out of the equalisation
 
 
@@ -48,12 +55,16 @@ def _distance(clean: Tensor, enhanced: Tensor) -> Tensor:
     """Return 0.1 D + 0.0309 D_asymmetric, (B,)."""
     check_waveforms(clean, enhanced)
     ear = _ear(clean.dtype, clean.device)
-    reference, degraded = _equalised(_band_powers(clean, ear), _band_powers(enhanced, ear), ear.threshold)
+    reference, degraded = _equalised(
+        _band_powers(clean, ear), _band_powers(enhanced, ear), ear.threshold
+    )
     loudness, guess = _loudness(reference, ear), _loudness(degraded, ear)
     dead_zone = 0.25 * torch.minimum(loudness, guess)
     difference = guess - loudness
     disturbance = difference.sign() * (difference.abs() - dead_zone).clamp_min(0)  # (B, T, Z)
-    added = ((degraded + 50) / (reference + 50)).pow(1.2)  # what is added disturbs more than what is missing
+    added = ((degraded + 50) / (reference + 50)).pow(
+        1.2
+    )  # what is added disturbs more than what is missing
     added = torch.where(added < 3, torch.zeros_like(added), added.clamp_max(12))
     effort = ((_audible(reference, ear.threshold) + 1e5) / 1e7).pow(0.04)  # (B, T)
     symmetric = vector_norm(disturbance, dim=2) * BAND_WIDTH**1.5 * BANDS**0.5 / effort
@@ -82,7 +93,9 @@ def _equalised(reference: Tensor, degraded: Tensor, threshold: Tensor) -> tuple[
     speech = _audible(reference, 100 * threshold) >= SILENT_FRAME  # (B, T)
 
     def average(power: Tensor) -> Tensor:
-        return (power * (power > 100 * threshold) * speech[:, :, None]).mean(1, keepdim=True)  # (B, 1, Z)
+        return (power * (power > 100 * threshold) * speech[:, :, None]).mean(
+            1, keepdim=True
+        )  # (B, 1, Z)
 
     colour = (average(degraded) + BAND_POWER_BIAS) / (average(reference) + BAND_POWER_BIAS)
     reference = reference * colour.clamp(0.01, 100)
@@ -120,7 +133,12 @@ def _bark(frequency: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _ear(dtype: torch.dtype, device: torch.device) -> _Ear:
     with torch.inference_mode(False):  # kept for later calls, which may need gradients
-        return _Ear(*(torch.as_tensor(table, dtype=dtype, device=device) for table in (*_filters(), *_hearing())))
+        return _Ear(
+            *(
+                torch.as_tensor(table, dtype=dtype, device=device)
+                for table in (*_filters(), *_hearing())
+            )
+        )
 
 
 def _filters() -> tuple[np.ndarray, np.ndarray]:
@@ -130,13 +148,19 @@ def _filters() -> tuple[np.ndarray, np.ndarray]:
     """
     step = SAMPLE_RATE / N_FFT
     frequency = np.arange(N_FFT // 2 + 1) * step
-    mean_square = np.full(len(frequency), 2.0 / (0.375 * N_FFT**2))  # Parseval, one-sided, Hann window
+    mean_square = np.full(
+        len(frequency), 2.0 / (0.375 * N_FFT**2)
+    )  # Parseval, one-sided, Hann window
     telephone = mean_square * ((frequency >= 325) & (frequency <= 3250))
-    low, high = (_bark(np.clip(frequency + shift, 0, SAMPLE_RATE / 2)) for shift in (-step / 2, step / 2))
+    low, high = (
+        _bark(np.clip(frequency + shift, 0, SAMPLE_RATE / 2)) for shift in (-step / 2, step / 2)
+    )
     edges = np.arange(BANDS + 1) * BAND_WIDTH
     shared = np.minimum(high[:, None], edges[1:]) - np.maximum(low[:, None], edges[:-1])
     shared = shared.clip(0) / (high - low)[:, None]
-    input_filter = 10**0.9 * frequency**4 / (frequency**4 + 200.0**4)  # second-order high-pass, +9 dB
+    input_filter = (
+        10**0.9 * frequency**4 / (frequency**4 + 200.0**4)
+    )  # second-order high-pass, +9 dB
     return telephone, (mean_square * input_filter / TONE_40_DB * 1e4)[:, None] * shared
 
 
@@ -144,5 +168,7 @@ def _hearing() -> tuple[np.ndarray, np.ndarray]:
     """Return `threshold` by Terhardt's formula and `exponent`, larger below 4 Bark, at the middle of each band."""
     centre = (np.arange(BANDS) + 0.5) * BAND_WIDTH
     kilohertz = 0.65 * np.sinh(centre / 7)
-    decibels = 3.64 * kilohertz**-0.8 - 6.5 * np.exp(-0.6 * (kilohertz - 3.3) ** 2) + 1e-3 * kilohertz**4
+    decibels = (
+        3.64 * kilohertz**-0.8 - 6.5 * np.exp(-0.6 * (kilohertz - 3.3) ** 2) + 1e-3 * kilohertz**4
+    )
     return 10 ** (decibels / 10), 0.23 * np.clip(6 / (centre + 2), 1, 2) ** 0.15

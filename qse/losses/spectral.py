@@ -8,8 +8,14 @@ from torch import Tensor
 
 from .stft import check_waveforms, floored, power_spectrum, stft
 
-CONVERGENCE_FLOOR = 1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
-RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))  # (n_fft, hop_length, win_length)
+CONVERGENCE_FLOOR = (
+    1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
+)
+RESOLUTIONS = (
+    (512, 50, 240),
+    (1024, 120, 600),
+    (2048, 240, 1200),
+)  # (n_fft, hop_length, win_length)
 
 
 def multi_resolution_stft(
@@ -25,7 +31,9 @@ def multi_resolution_stft(
     check_waveforms(clean, enhanced)
     total = clean.new_zeros(())
     for n_fft, hop_length, win_length in resolutions:
-        target = floored(power_spectrum(clean, n_fft, hop_length, win_length)).flatten(1)  # |S|^2, (B, T*F)
+        target = floored(power_spectrum(clean, n_fft, hop_length, win_length)).flatten(
+            1
+        )  # |S|^2, (B, T*F)
         guess = floored(power_spectrum(enhanced, n_fft, hop_length, win_length)).flatten(1)
         norm = target.mean(1).clamp_min(CONVERGENCE_FLOOR).mul(target.shape[1]).sqrt()  # (B,)
         convergence = torch.linalg.vector_norm(target.sqrt() - guess.sqrt(), dim=1) / norm
@@ -33,7 +41,9 @@ def multi_resolution_stft(
     return total / len(resolutions)
 
 
-def complex_l1(*, clean: Tensor, enhanced: Tensor, n_fft: int = 512, hop_length: int = 128) -> Tensor:
+def complex_l1(
+    *, clean: Tensor, enhanced: Tensor, n_fft: int = 512, hop_length: int = 128
+) -> Tensor:
     """Return the L1 error of the real plus that of the imaginary part of the spec, Eq. 72, mean over bins."""
     check_waveforms(clean, enhanced)
     error = stft(enhanced - clean, n_fft, hop_length)  # the STFT is linear: one instead of two
@@ -67,7 +77,9 @@ def compressed_spectrum(
     check_waveforms(clean, enhanced)
     spec, guess = stft(clean, n_fft, hop_length), stft(enhanced, n_fft, hop_length)
     mag, guess_mag = magnitude(spec), magnitude(guess)
-    difference = torch.view_as_real(spec * mag.pow(exponent - 1) - guess * guess_mag.pow(exponent - 1))
+    difference = torch.view_as_real(
+        spec * mag.pow(exponent - 1) - guess * guess_mag.pow(exponent - 1)
+    )
     complex_error = difference.square().sum(-1).mean()
     magnitude_error = (mag.pow(exponent) - guess_mag.pow(exponent)).square().mean()
     return complex_share * complex_error + (1 - complex_share) * magnitude_error

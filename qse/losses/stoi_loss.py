@@ -16,9 +16,15 @@ from torch.linalg import vector_norm
 from .stft import check_waveforms, floored, power_spectrum
 
 SAMPLE_RATE, WINDOW, HOP_LENGTH, N_FFT = 16000, 410, 205, 1024
-BANDS, LOWEST, STRETCH = 15, 150.0, 30  # third octaves, Hz of the first one's centre, frames: 384 ms
+BANDS, LOWEST, STRETCH = (
+    15,
+    150.0,
+    30,
+)  # third octaves, Hz of the first one's centre, frames: 384 ms
 DYNAMIC_RANGE = 1e-4  # frames of the clean signal that are 40 dB below its loudest count as silent
-CLIPPED = 1 + 10 ** (15 / 20)  # an envelope counts as at most this much above the clean one: -15 dB of distortion
+CLIPPED = 1 + 10 ** (
+    15 / 20
+)  # an envelope counts as at most this much above the clean one: -15 dB of distortion
 
 
 def stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
@@ -32,15 +38,24 @@ def stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
 def predicted_stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """Return an estimate of STOI (B,), -1 to 1, of (B, N) and (B, N)."""
     check_waveforms(clean, enhanced)
-    power, guess = (power_spectrum(x, N_FFT, HOP_LENGTH, WINDOW) for x in (clean, enhanced))  # (B, T, F)
+    power, guess = (
+        power_spectrum(x, N_FFT, HOP_LENGTH, WINDOW) for x in (clean, enhanced)
+    )  # (B, T, F)
     if power.shape[1] < STRETCH:
         return power.new_zeros(len(power))
     energy = power.sum(2)  # (B, T)
     silent = energy <= DYNAMIC_RANGE * energy.amax(1, keepdim=True)
-    order = silent.to(torch.uint8).argsort(dim=1, stable=True)[:, :, None]  # speech first, its order kept
+    order = silent.to(torch.uint8).argsort(dim=1, stable=True)[
+        :, :, None
+    ]  # speech first, its order kept
     bands = _third_octaves(clean.dtype, clean.device)
-    x, y = (floored((p @ bands).take_along_dim(order, 1)).sqrt().unfold(1, STRETCH, 1) for p in (power, guess))
-    y = torch.minimum(y * (vector_norm(x, dim=3) / vector_norm(y, dim=3))[..., None], CLIPPED * x)  # (B, M, Z, 30)
+    x, y = (
+        floored((p @ bands).take_along_dim(order, 1)).sqrt().unfold(1, STRETCH, 1)
+        for p in (power, guess)
+    )
+    y = torch.minimum(
+        y * (vector_norm(x, dim=3) / vector_norm(y, dim=3))[..., None], CLIPPED * x
+    )  # (B, M, Z, 30)
     correlation = (_normalised(x) * _normalised(y)).sum(3).mean(2)  # (B, M)
     stretches = (~silent).sum(1, keepdim=True) - STRETCH + 1  # those of speech alone
     spoken = torch.arange(correlation.shape[1], device=clean.device) < stretches

@@ -10,7 +10,9 @@ from .stft import QUIETEST, check_waveforms, stft
 
 FRAME_LENGTH = 320  # samples; 20 ms at 16 kHz
 SILENCE = 1e-5  # a clean frame that is 50 dB below the loudest one counts as silent
-RESIDUAL_FLOOR = 1e-2 * QUIETEST  # mean square at -100 dBFS, so that digital silence has a finite level and gradient
+RESIDUAL_FLOOR = (
+    1e-2 * QUIETEST
+)  # mean square at -100 dBFS, so that digital silence has a finite level and gradient
 
 
 def noise_floor(*, clean: Tensor, enhanced: Tensor, noisy: Tensor) -> Tensor:
@@ -30,7 +32,12 @@ def noise_floor(*, clean: Tensor, enhanced: Tensor, noisy: Tensor) -> Tensor:
 
 
 def over_attenuation(
-    *, clean: Tensor, enhanced: Tensor, n_fft: int = 512, hop_length: int = 128, exponent: float = 0.3
+    *,
+    clean: Tensor,
+    enhanced: Tensor,
+    n_fft: int = 512,
+    hop_length: int = 128,
+    exponent: float = 0.3,
 ) -> Tensor:
     """Return the share of clean speech that the enhanced signal lacks, 0 to 1; what it has in excess does not count.
 
@@ -39,7 +46,9 @@ def over_attenuation(
     compressed magnitudes, per item. 0 where the clean signal is silent.
     """
     check_waveforms(clean, enhanced)
-    target, found = (magnitude(stft(x, n_fft, hop_length)).pow(exponent).flatten(1) for x in (clean, enhanced))
+    target, found = (
+        magnitude(stft(x, n_fft, hop_length)).pow(exponent).flatten(1) for x in (clean, enhanced)
+    )
     return ((target - found).clamp_min(0).square().sum(1) / target.square().sum(1)).mean()
 
 

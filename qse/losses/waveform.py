@@ -22,8 +22,13 @@ def si_sdr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     scale = (clean * enhanced).sum(1) / clean.square().sum(1).clamp_min(POWER_FLOOR)  # (B,)
     target = scale[:, None] * clean
     kept, lost = target.square().sum(1), (enhanced - target).square().sum(1)
-    share = 10.0 ** (-RATIO_LIMIT / 10.0)  # of each energy is added to the other, which bends towards the limits
-    above, below = (kept + share * lost).clamp_min(POWER_FLOOR), (lost + share * kept).clamp_min(POWER_FLOOR)
+    share = 10.0 ** (
+        -RATIO_LIMIT / 10.0
+    )  # of each energy is added to the other, which bends towards the limits
+    above, below = (
+        (kept + share * lost).clamp_min(POWER_FLOOR),
+        (lost + share * kept).clamp_min(POWER_FLOOR),
+    )
     return 10.0 * (below.log10() - above.log10()).mean()
 
 

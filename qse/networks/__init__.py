@@ -31,7 +31,9 @@ __all__ = [
     "network_name",
 ]
 
-Architecture = tuple[type, Callable[[Any], Network]]  # the config, and the network that is built from it
+Architecture = tuple[
+    type, Callable[[Any], Network]
+]  # the config, and the network that is built from it
 
 NETWORKS: dict[str, Architecture] = {
     "streaming": (StreamingConfig, StreamingEnhancer),
@@ -52,7 +54,9 @@ def build_network(model: Mapping[str, Any]) -> Network:
     Raises QseError for an unknown network or key, and for sizes that do not fit together.
     """
     if not isinstance(model, Mapping):
-        raise QseError(f"model = {model!r}: expected a table, with network and the keys of its config")
+        raise QseError(
+            f"model = {model!r}: expected a table, with network and the keys of its config"
+        )
     values = dict(model)
     name = values.pop("network", None)
     config, network = _architecture(name)
@@ -81,5 +85,7 @@ def _architecture(name: Any) -> Architecture:
     if not (isinstance(found, type) and issubclass(found, Network)):
         raise QseError(f"network {name}: derive it from qse.networks.StreamingNetwork")
     if not is_dataclass(found.config_type):
-        raise QseError(f"network {name}: set config_type to the frozen dataclass that it is built from")
+        raise QseError(
+            f"network {name}: set config_type to the frozen dataclass that it is built from"
+        )
     return found.config_type, found

@@ -75,7 +75,9 @@ class ConvModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = F.glu(self.widen(x), dim=-1)  # the second half of the 2 C channels gates the first
-        y = to_tokens(self.local(to_features(y[None])))[0]  # the sequences as the rows of one picture
+        y = to_tokens(self.local(to_features(y[None])))[
+            0
+        ]  # the sequences as the rows of one picture
         return self.dropout(self.out(self.act(y)))
 
 

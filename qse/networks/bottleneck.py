@@ -94,12 +94,16 @@ class DualPathBlock(Stateful):
 
     def pruned_parts(self) -> list[str]:
         """Return the names of all parts that are pruned."""
-        return [part for parts in BRANCHES.values() for part in parts if getattr(self, part) is None]
+        return [
+            part for parts in BRANCHES.values() for part in parts if getattr(self, part) is None
+        ]
 
     def make_identity_(self) -> None:
         """Make the block an identity, from which it can be trained: zero the last weights of its branches."""
         for name, parameter in self.named_parameters():
-            if name.startswith(LAST) and not name.endswith("rule"):  # of an algebra that learns its multiplication
+            if name.startswith(LAST) and not name.endswith(
+                "rule"
+            ):  # of an algebra that learns its multiplication
                 nn.init.zeros_(parameter)
 
 
@@ -112,7 +116,9 @@ class Bottleneck(Stateful):
 
     blocks: Any
 
-    def __init__(self, blocks: Iterable[DualPathBlock], look_ahead: Mapping[int, LookAhead] | None = None):
+    def __init__(
+        self, blocks: Iterable[DualPathBlock], look_ahead: Mapping[int, LookAhead] | None = None
+    ):
         """`look_ahead`: layers by the number of the block behind them."""
         super().__init__()
         self.blocks = nn.ModuleDict()

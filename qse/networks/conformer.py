@@ -38,9 +38,15 @@ class RealCore(nn.Module):
     def __init__(self, config: ConformerConfig):
         super().__init__()
         c = config.channels
-        self.encoder = nn.Sequential(_unit(3, c, 3), Dense(c, config.encoder, config.dropout, stride=2))
+        self.encoder = nn.Sequential(
+            _unit(3, c, 3), Dense(c, config.encoder, config.dropout, stride=2)
+        )
         self.blocks = nn.Sequential(
-            *(Along(axis, Block(config)) for _ in range(config.layers) for axis in (TIME, FREQUENCY))
+            *(
+                Along(axis, Block(config))
+                for _ in range(config.layers)
+                for axis in (TIME, FREQUENCY)
+            )
         )
         self.fuse = _unit(2 * c, c, 1)
         self.dense = Dense(c, config.decoder, config.dropout)
@@ -83,7 +89,9 @@ class GatedLayer(nn.Module):
     def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int):
         super().__init__()
         self.widen = _unit(in_channels, 4 * growth, 1)
-        both = nn.Conv2d(4 * growth, 2 * growth, 3, (1, stride), (dilation, 1), (dilation, 1), bias=False)
+        both = nn.Conv2d(
+            4 * growth, 2 * growth, 3, (1, stride), (dilation, 1), (dilation, 1), bias=False
+        )
         self.both = nn.Sequential(both, nn.BatchNorm2d(2 * growth))
         self.act = nn.PReLU()
         self.dropout = nn.Dropout(dropout)
@@ -102,7 +110,9 @@ class Attention(nn.Module):
         self.project, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        q, k, v = self.project(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each N, H, L, d
+        q, k, v = (
+            self.project(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        )  # each N, H, L, d
         return self.out(attend(q, k, v).transpose(1, 2).flatten(-2))
 
 
@@ -112,12 +122,16 @@ class ConvModule(nn.Module):
     def __init__(self, channels: int, kernel: int, dropout: float):
         super().__init__()
         self.widen, self.out = nn.Linear(channels, 2 * channels), nn.Linear(channels, channels)
-        depthwise = nn.Conv2d(channels, channels, (1, kernel), padding=(0, kernel // 2), groups=channels, bias=False)
+        depthwise = nn.Conv2d(
+            channels, channels, (1, kernel), padding=(0, kernel // 2), groups=channels, bias=False
+        )
         self.local = nn.Sequential(depthwise, nn.BatchNorm2d(channels))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = F.glu(self.widen(x)).permute(2, 0, 1)[None]  # 1, C, N, L: the sequences as the rows of one picture
+        y = F.glu(self.widen(x)).permute(2, 0, 1)[
+            None
+        ]  # 1, C, N, L: the sequences as the rows of one picture
         return self.dropout(self.out(F.silu(self.local(y)[0].permute(1, 2, 0))))
 
 

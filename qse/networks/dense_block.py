@@ -17,10 +17,14 @@ from ..nn.state import Stateful
 class ConvUnit(nn.Module):
     """Apply a convolution without state, batch norm and leaky ReLU."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1):
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel: tuple[int, int], stride: int = 1
+    ):
         super().__init__()
         padding = (0, kernel[1] // 2)
-        self.conv = QuaternionConv2d(in_channels, out_channels, kernel, stride=(1, stride), padding=padding, bias=False)
+        self.conv = QuaternionConv2d(
+            in_channels, out_channels, kernel, stride=(1, stride), padding=padding, bias=False
+        )
         self.norm = QuaternionBatchNorm2d(out_channels)
         self.act = nn.LeakyReLU(0.2)
 
@@ -41,7 +45,9 @@ class CausalUnit(Stateful):
         stride: int = 1,
     ):
         super().__init__()
-        self.conv = CausalConv2d(in_channels, out_channels, kernel, dilation=dilation, stride=stride, bias=False)
+        self.conv = CausalConv2d(
+            in_channels, out_channels, kernel, dilation=dilation, stride=stride, bias=False
+        )
         self.norm = QuaternionBatchNorm2d(out_channels)
         self.act = nn.LeakyReLU(0.2)
 

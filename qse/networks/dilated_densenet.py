@@ -48,10 +48,17 @@ class NormedConv(nn.Module):
     quaternion_axis = FEATURES
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel: tuple[int, int], dilation: int = 1, stride: int = 1
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel: tuple[int, int],
+        dilation: int = 1,
+        stride: int = 1,
     ):
         super().__init__()
-        self.weight = nn.Parameter(quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel)))
+        self.weight = nn.Parameter(
+            quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel))
+        )
         self.batch_norm = nn.BatchNorm2d(4 * out_channels)
         self.stride, self.dilation = (1, stride), (dilation, 1)
         self.padding = (dilation * (kernel[0] // 2), kernel[1] // 2)
@@ -60,13 +67,17 @@ class NormedConv(nn.Module):
         weight = real_matrix(self.weight)
         if self.training:
             return self.batch_norm(self._convolve(x, weight, None)).unflatten(1, (4, -1))
-        return self._convolve(x, *fold_batch_norm(weight, None, self.batch_norm)).unflatten(1, (4, -1))
+        return self._convolve(x, *fold_batch_norm(weight, None, self.batch_norm)).unflatten(
+            1, (4, -1)
+        )
 
     def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         if weight.shape[2:] == (1, 1):  # a matrix product needs no copies as a convolution does
             y = F.linear(to_tokens(x).flatten(-2), weight[..., 0, 0], bias)
             return y.permute(0, 3, 1, 2)
-        weight = weight.contiguous(memory_format=torch.channels_last)  # decides the layout of the result
+        weight = weight.contiguous(
+            memory_format=torch.channels_last
+        )  # decides the layout of the result
         return conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
 
 
@@ -84,10 +95,14 @@ class GatedLayer(nn.Module):
     The leaky ReLU is a PReLU with a fixed slope, because it can work in place on the widest features.
     """
 
-    def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int = 1):
+    def __init__(
+        self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int = 1
+    ):
         super().__init__()
         self.reach = dilation
-        self.widen = nn.Sequential(NormedConv(in_channels, 4 * growth, (1, 1)), nn.LeakyReLU(0.25, inplace=True))
+        self.widen = nn.Sequential(
+            NormedConv(in_channels, 4 * growth, (1, 1)), nn.LeakyReLU(0.25, inplace=True)
+        )
         self.both = NormedConv(4 * growth, 2 * growth, (3, 3), dilation, stride)
         self.act = nn.PReLU()
         self.dropout = nn.Dropout(dropout)
@@ -106,7 +121,14 @@ class DilatedDense(nn.Module):
     `stride` is that of the last layer along frequency, whose output is the result.
     """
 
-    def __init__(self, channels: int, growth: int, dilations: tuple[int, ...], dropout: float, stride: int = 1):
+    def __init__(
+        self,
+        channels: int,
+        growth: int,
+        dilations: tuple[int, ...],
+        dropout: float,
+        stride: int = 1,
+    ):
         super().__init__()
         strides = [1] * (len(dilations) - 1) + [stride]
         self.layers = nn.ModuleList(

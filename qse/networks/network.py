@@ -33,7 +33,9 @@ class Network(nn.Module, ABC):
     def at(self, sample_rate: int) -> "Network":
         """Return the network for this sample rate in Hz, with shared weights. Raises ValueError if there is none."""
         if sample_rate != self.config.sample_rate:
-            raise ValueError(f"sample_rate {sample_rate}: the network works at {self.config.sample_rate} Hz")
+            raise ValueError(
+                f"sample_rate {sample_rate}: the network works at {self.config.sample_rate} Hz"
+            )
         return self
 
     @abstractmethod

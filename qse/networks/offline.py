@@ -37,18 +37,26 @@ class OfflineConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        sizes = [key for key, value in vars(self).items() if type(value) in (int, tuple) and key != "layers"]
+        sizes = [
+            key
+            for key, value in vars(self).items()
+            if type(value) in (int, tuple) and key != "layers"
+        ]
         require_positive(self, *sizes)
         if self.layers < 0:
             raise ValueError(f"layers {self.layers}: 0 or more")
         if not (self.encoder and self.decoder):
             raise ValueError("encoder and decoder: at least one dilation each")
         if not self.kernel % 2:
-            raise ValueError(f"kernel {self.kernel}: an odd number, for equal reach in both directions")
+            raise ValueError(
+                f"kernel {self.kernel}: an odd number, for equal reach in both directions"
+            )
         if self.n_fft % 2:
             raise ValueError(f"n_fft {self.n_fft}: an even number")
         if self.n_fft % self.hop_length or self.n_fft == self.hop_length:
-            raise ValueError(f"hop_length {self.hop_length}: must divide n_fft {self.n_fft} into at least two")
+            raise ValueError(
+                f"hop_length {self.hop_length}: must divide n_fft {self.n_fft} into at least two"
+            )
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,11 @@ class Bottleneck(nn.Module):
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
         self.blocks = nn.Sequential(
-            *(Along(axis, _block(config)) for _ in range(config.layers) for axis in (TIME, FREQUENCY))
+            *(
+                Along(axis, _block(config))
+                for _ in range(config.layers)
+                for axis in (TIME, FREQUENCY)
+            )
         )
         self.fuse = Unit(2 * config.channels, config.channels, (1, 1))
 

@@ -41,7 +41,9 @@ def measure(name: str) -> tuple[int, int]:
     with torch.device("meta"):
         network = build_network({"network": name})
     config, core = network.config, written_out_(network.get_submodule("core"))
-    spec = torch.empty(1, 2, 1 + config.sample_rate // config.hop_length, config.n_fft // 2 + 1, device="meta")
+    spec = torch.empty(
+        1, 2, 1 + config.sample_rate // config.hop_length, config.n_fft // 2 + 1, device="meta"
+    )
     return sum(parameter.numel() for parameter in network.parameters()), macs(core, spec)
 
 

@@ -51,7 +51,9 @@ class Encoder(Stateful):
         self.down1 = ConvUnit(c0, c1, (1, 3), stride=2)
         self.down2 = CausalUnit(c1, c2, (2, 3), stride=2)
 
-    def forward(self, x: Tensor, state: dict | None = None) -> tuple[tuple[Tensor, Tensor, Tensor], dict]:
+    def forward(
+        self, x: Tensor, state: dict | None = None
+    ) -> tuple[tuple[Tensor, Tensor, Tensor], dict]:
         state = state or {}
         x0, dense = self.dense(self.split(x), state.get("dense"))
         x1 = self.down1(x0)
@@ -73,7 +75,9 @@ class Decoder(Stateful):
         nn.init.normal_(self.head.weight, std=0.01)
         nn.init.zeros_(self.head.get_parameter("bias"))
 
-    def forward(self, x: tuple[Tensor, Tensor, Tensor], state: dict | None = None) -> tuple[Tensor, dict]:
+    def forward(
+        self, x: tuple[Tensor, Tensor, Tensor], state: dict | None = None
+    ) -> tuple[Tensor, dict]:
         x0, x1, x2 = x
         y = self.fuse1(self.up2(x2), x1)
         y = self.fuse0(self.up1(y), x0)
@@ -103,7 +107,9 @@ class StreamingEnhancer(StreamingNetwork):
         """Build the parts without weights, which depend on sample rate and look-ahead."""
         self.config = config
         self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
-        self.features = QuaternionFeatures(config.power, config.n_fft // 2, REFERENCE_RATE / config.sample_rate)
+        self.features = QuaternionFeatures(
+            config.power, config.n_fft // 2, REFERENCE_RATE / config.sample_rate
+        )
         self.synthesis = Synthesis(config.n_fft, config.hop_length, config.overlap)
         ahead = self.bottleneck.look_ahead
         waiting = ("spec", "skip0", "skip1") if ahead else ()

@@ -16,8 +16,13 @@ class StreamingConfig:
     sample_rate: int = 16000
     n_fft: int = 512
     hop_length: int = 160
-    overlap: int = 0  # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
-    ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))  # (bins, bins per band), from low to high
+    overlap: int = (
+        0  # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
+    )
+    ranges: tuple[tuple[int, int], ...] = (
+        (96, 2),
+        (160, 5),
+    )  # (bins, bins per band), from low to high
     power: float = 0.3
     channels: tuple[int, int, int] = (8, 12, 16)
     growth: int = 4
@@ -26,20 +31,37 @@ class StreamingConfig:
     heads: int = 4
     attention: str = "shared"  # across bands; or hamilton, or none
     qk_norm: bool = False
-    time_mixer: tuple[str, ...] = ("gru",)  # of all blocks, or of each: in TIME_MIXERS, or package.module:Class
-    pruned: tuple[str, ...] = ()  # branches to leave out: "block1.attention", "block2.time", "block2.feed"
+    time_mixer: tuple[str, ...] = (
+        "gru",
+    )  # of all blocks, or of each: in TIME_MIXERS, or package.module:Class
+    pruned: tuple[
+        str, ...
+    ] = ()  # branches to leave out: "block1.attention", "block2.time", "block2.feed"
     window: int = 100  # frames that attention over time, or the token, looks back over
     look_ahead: int = 0  # frames
-    look_ahead_blocks: tuple[int, ...] = (2,)  # in front of which layers look ahead, each an equal part of the frames
+    look_ahead_blocks: tuple[int, ...] = (
+        2,
+    )  # in front of which layers look ahead, each an equal part of the frames
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
 
     def __post_init__(self) -> None:
         require_positive(
-            self, "sample_rate", "n_fft", "hop_length", "ranges", "channels", "growth", "dilations", "heads", "window"
+            self,
+            "sample_rate",
+            "n_fft",
+            "hop_length",
+            "ranges",
+            "channels",
+            "growth",
+            "dilations",
+            "heads",
+            "window",
         )
         if len(self.channels) != 3 or self.channels[0] < 2:
-            raise ValueError(f"channels {self.channels}: three numbers, the first of them 2 or more")
+            raise ValueError(
+                f"channels {self.channels}: three numbers, the first of them 2 or more"
+            )
         if not 0 < self.power <= 1:
             raise ValueError(f"power {self.power}: above 0 and at most 1")
         if self.blocks < 0:
@@ -47,9 +69,13 @@ class StreamingConfig:
         if self.n_fft % 2:
             raise ValueError(f"n_fft {self.n_fft}: an even number")
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
-            raise ValueError(f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}")
+            raise ValueError(
+                f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}"
+            )
         if any(bins % (4 * width) for bins, width in self.ranges):
-            raise ValueError(f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}")
+            raise ValueError(
+                f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}"
+            )
         if len(self.time_mixer) not in (1, self.blocks):
             raise ValueError(f"time_mixer {list(self.time_mixer)}: a list of one, or one per block")
         for name in self.time_mixer:
@@ -74,7 +100,9 @@ class StreamingConfig:
     def look_ahead_of_blocks(self) -> dict[int, int]:
         """Return the look-ahead in frames of the layer before each of `look_ahead_blocks`; later ones have more."""
         layers = len(self.look_ahead_blocks)
-        return {block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)}
+        return {
+            block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)
+        }
 
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingConfig":
         """Return the same windows in seconds at a lower sample rate, without the bands above half of it.
@@ -85,10 +113,18 @@ class StreamingConfig:
         if look_ahead is None:
             look_ahead = self.look_ahead
         if not 0 <= look_ahead <= self.look_ahead:
-            raise ValueError(f"look_ahead {look_ahead}: the network looks at most {self.look_ahead} frames ahead")
-        sizes = {name: getattr(self, name) * sample_rate for name in ("n_fft", "hop_length", "overlap")}
-        if sample_rate > self.sample_rate or any(size % self.sample_rate for size in sizes.values()):
-            raise ValueError(f"sample_rate {sample_rate}: not a rate of a network for {self.sample_rate} Hz")
+            raise ValueError(
+                f"look_ahead {look_ahead}: the network looks at most {self.look_ahead} frames ahead"
+            )
+        sizes = {
+            name: getattr(self, name) * sample_rate for name in ("n_fft", "hop_length", "overlap")
+        }
+        if sample_rate > self.sample_rate or any(
+            size % self.sample_rate for size in sizes.values()
+        ):
+            raise ValueError(
+                f"sample_rate {sample_rate}: not a rate of a network for {self.sample_rate} Hz"
+            )
         sizes = {name: size // self.sample_rate for name, size in sizes.items()}
         ranges = ranges_below(self.ranges, sizes["n_fft"] // 2)
         return replace(self, sample_rate=sample_rate, look_ahead=look_ahead, ranges=ranges, **sizes)

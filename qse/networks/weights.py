@@ -32,12 +32,18 @@ def _opened(path: Path) -> Iterator[Any]:
         with safe_open(path, framework="pt") as file:
             yield file
     except (OSError, SafetensorError) as error:
-        raise QseError(f"{path}: cannot read the checkpoint ({error}); train again or name another one") from error
+        raise QseError(
+            f"{path}: cannot read the checkpoint ({error}); train again or name another one"
+        ) from error
 
 
 def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors under `prefix.`, without it in their names."""
-    return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
+    return {
+        name[len(prefix) + 1 :]: tensor
+        for name, tensor in tensors.items()
+        if name.startswith(f"{prefix}.")
+    }
 
 
 def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -61,7 +67,9 @@ def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
     try:
         network.load_state_dict(averaged(tensors))
     except RuntimeError as error:
-        raise QseError(f"{weights}: its weights do not fit the model in {config}; name the files of one run") from error
+        raise QseError(
+            f"{weights}: its weights do not fit the model in {config}; name the files of one run"
+        ) from error
     return network.eval(), header
 
 
@@ -71,5 +79,7 @@ def weights_step(folder: Path) -> str:
     This shows outdated weights of a run that was resumed without validation.
     """
     last = folder / "checkpoint.safetensors"
-    steps = [load_header(path).get("step", "?") for path in (weights_of(folder), last) if path.is_file()]
+    steps = [
+        load_header(path).get("step", "?") for path in (weights_of(folder), last) if path.is_file()
+    ]
     return " of ".join(dict.fromkeys(steps))

@@ -25,7 +25,14 @@ from .look_ahead import Delay, LookAhead
 from .mask import MagnitudePhaseMask
 from .norm import QuaternionLayerNorm, QuaternionRMSNorm
 from .polar import PolarMask
-from .quaternion import conjugate, gate_matrix, hamilton_matrix, hamilton_product, modulus, real_matrix
+from .quaternion import (
+    conjugate,
+    gate_matrix,
+    hamilton_matrix,
+    hamilton_product,
+    modulus,
+    real_matrix,
+)
 from .real_head import RealHead
 from .recurrent import QuaternionGRU
 from .state import State, Stateful, delay, flatten_state, stateful_layers, unflatten_state

@@ -18,7 +18,9 @@ from .norm import QuaternionRMSNorm
 from .time_mixer import TimeMixer
 
 FEW_TOKENS = 64  # e.g. the bands of a frame; see attend
-FRAMES_AT_ONCE = 128  # so that the memory of scores over time grows linearly with the length of a recording
+FRAMES_AT_ONCE = (
+    128  # so that the memory of scores over time grows linearly with the length of a recording
+)
 
 
 class Projections(nn.Module):
@@ -40,7 +42,9 @@ class Projections(nn.Module):
 
     def score_weights(self) -> dict[str, int]:
         """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
-        return {"norm_q.gain": 1} if self.qk_norm else {"linear.weight": 3, "linear.bias": 3}  # Q, then K and V
+        return (
+            {"norm_q.gain": 1} if self.qk_norm else {"linear.weight": 3, "linear.bias": 3}
+        )  # Q, then K and V
 
 
 def merge_heads(x: Tensor) -> Tensor:
@@ -48,7 +52,9 @@ def merge_heads(x: Tensor) -> Tensor:
     return moved(x.unflatten(-1, (4, -1)), (0, 2, 3, 1, 4)).flatten(-2)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None
+) -> Tensor:
     """Compute scaled dot-product attention, scale 1 / sqrt(width) if None; avoid torch's form where it is slow.
 
     On a CPU bfloat16 is computed in float32, because the gradient in bfloat16 takes twenty times as long. In training,
@@ -56,7 +62,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: f
     """
     if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # a norm may have promoted q and k
         with torch.autocast("cpu", enabled=False):
-            return attend(q.float(), k.float(), v.float(), None if mask is None else mask.float(), scale)
+            return attend(
+                q.float(), k.float(), v.float(), None if mask is None else mask.float(), scale
+            )
     if v.requires_grad and mask is None and k.shape[-2] <= FEW_TOKENS:
         return (q * (q.shape[-1] ** -0.5 if scale is None else scale) @ k.mT).softmax(-1) @ v
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
@@ -96,7 +104,9 @@ class CausalSharedScoreAttention(TimeMixer):
     def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
         return cls(channels, heads, window)
 
-    def forward(self, x: Tensor, past: dict[str, Tensor] | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, x: Tensor, past: dict[str, Tensor] | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         outputs, past = [], past or {}
         for frames in x.split(FRAMES_AT_ONCE, dim=1):
             y, past = self._frames(frames, past)
@@ -108,11 +118,18 @@ class CausalSharedScoreAttention(TimeMixer):
         valid = x.new_ones(x.shape[:2])
         if not past:
             past = self._empty(k, valid)
-        k, v = torch.cat([past["keys"], k], 2), torch.cat([past["values"], v], 2)  # N, H, window - 1 + T, 4d
+        k, v = (
+            torch.cat([past["keys"], k], 2),
+            torch.cat([past["values"], v], 2),
+        )  # N, H, window - 1 + T, 4d
         valid = torch.cat([past["valid"], valid], 1)
         y = self._attend(q, k, v, self._mask(x.shape[1], valid))
         kept = slice(x.shape[1], None)
-        return self.out(merge_heads(y)), {"keys": k[:, :, kept], "values": v[:, :, kept], "valid": valid[:, kept]}
+        return self.out(merge_heads(y)), {
+            "keys": k[:, :, kept],
+            "values": v[:, :, kept],
+            "valid": valid[:, kept],
+        }
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
         return attend(q, k, v, mask)
@@ -128,7 +145,9 @@ class CausalSharedScoreAttention(TimeMixer):
     def _mask(self, frames: int, valid: Tensor) -> Tensor:
         """Return (N, H, T, window - 1 + T): the bias of the distance; -1e4 outside the window or before the start."""
         now = torch.arange(frames, device=valid.device)[:, None] + self.window - 1
-        distance = now - torch.arange(frames + self.window - 1, device=valid.device)  # T, window - 1 + T
+        distance = now - torch.arange(
+            frames + self.window - 1, device=valid.device
+        )  # T, window - 1 + T
         inside = (distance >= 0) & (distance < self.window)
         bias = self.bias[:, distance.clamp(0, self.window - 1)]  # H, T, window - 1 + T
         seen = inside * valid[:, None, None, :]

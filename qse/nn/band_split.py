@@ -20,7 +20,9 @@ Ranges = tuple[tuple[int, int], ...]  # (bins, bins per band), from low to high 
 def ranges_below(ranges: Ranges, bins: int) -> Ranges:
     """Return the ranges of the first `bins` bins; the last one may be cut."""
     ends = accumulate(size for size, _ in ranges)
-    clipped = ((size - max(0, end - bins), width) for (size, width), end in zip(ranges, ends, strict=True))
+    clipped = (
+        (size - max(0, end - bins), width) for (size, width), end in zip(ranges, ends, strict=True)
+    )
     return tuple((size, width) for size, width in clipped if size > 0)
 
 
@@ -37,7 +39,9 @@ class BandSplit(nn.Module):
         super().__init__()
         self.ranges = ranges
         self.convs = nn.ModuleList(
-            QuaternionConv2d(1, channels, (1, width + 2 * self.MARGIN), stride=(1, width), bias=False)
+            QuaternionConv2d(
+                1, channels, (1, width + 2 * self.MARGIN), stride=(1, width), bias=False
+            )
             for _, width in ranges
         )
         self.norm = QuaternionBatchNorm2d(channels)
@@ -46,7 +50,9 @@ class BandSplit(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = channels_innermost(F.pad(x, (self.MARGIN, self.MARGIN)))
         spans = ((first, last + 2 * self.MARGIN) for first, last in self._ends())
-        parts = [conv(x[..., first:last]) for conv, (first, last) in zip(self.convs, spans, strict=True)]
+        parts = [
+            conv(x[..., first:last]) for conv, (first, last) in zip(self.convs, spans, strict=True)
+        ]
         return self.act(self.norm(join(parts, -1)))
 
     def receptive_fields(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -54,7 +60,9 @@ class BandSplit(nn.Module):
         ends = self._ends()
         spans = [(first - self.MARGIN, last + self.MARGIN) for first, last in ends]
         seen = [(max(first, 0), min(last, ends[-1][1])) for first, last in spans]
-        return seen, [(a - first, last - b) for (first, last), (a, b) in zip(spans, seen, strict=True)]
+        return seen, [
+            (a - first, last - b) for (first, last), (a, b) in zip(spans, seen, strict=True)
+        ]
 
     def below(self, bins: int) -> "BandSplit":
         """Return the split of the first `bins` bins, which shares its weights with this one."""
@@ -76,7 +84,9 @@ class BandMerge(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, ranges: Ranges):
         super().__init__()
         self.ranges = ranges
-        self.ups = nn.ModuleList(FrequencyUpsample(in_channels, out_channels, width) for _, width in ranges)
+        self.ups = nn.ModuleList(
+            FrequencyUpsample(in_channels, out_channels, width) for _, width in ranges
+        )
         self.act = nn.LeakyReLU(0.2)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -22,8 +22,12 @@ class QuaternionBatchNorm2d(nn.BatchNorm2d):
         return super().forward(x.flatten(1, 2)).unflatten(1, (4, -1))
 
 
-def fold_batch_norm(weight: Tensor, bias: Tensor | None, norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
+def fold_batch_norm(
+    weight: Tensor, bias: Tensor | None, norm: nn.BatchNorm2d
+) -> tuple[Tensor, Tensor]:
     """Return the real kernel (out, in, kt, kf) and bias (out,) of a convolution followed by `norm` in eval mode."""
     scale = norm.weight * torch.rsqrt(norm.get_buffer("running_var") + norm.eps)
     mean = norm.get_buffer("running_mean")
-    return weight * scale[:, None, None, None], norm.bias + scale * (-mean if bias is None else bias - mean)
+    return weight * scale[:, None, None, None], norm.bias + scale * (
+        -mean if bias is None else bias - mean
+    )

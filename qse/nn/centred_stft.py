@@ -25,7 +25,9 @@ class CentredSTFT(nn.Module):
         super().__init__()
         self.n_fft, self.hop_length = n_fft, hop_length
         basis = fourier_basis(n_fft) * torch.hann_window(n_fft, dtype=torch.float64)
-        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2 F, 1, n_fft
+        self.register_buffer(
+            "basis", basis.float().flatten(0, 1)[:, None], persistent=False
+        )  # 2 F, 1, n_fft
 
     def forward(self, audio: Tensor) -> Tensor:
         padded = F.pad(audio, (self.n_fft // 2, self.n_fft // 2))[:, None].to(self.basis.dtype)
@@ -45,8 +47,12 @@ class CentredISTFT(nn.Module):
         self.n_fft, self.hop_length = n_fft, hop_length
         window = torch.hann_window(n_fft, dtype=torch.float64)
         basis = fourier_basis(n_fft) * window * bin_weights(n_fft)[:, None]
-        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2 F, 1, n_fft
-        self.register_buffer("squared_window", window.square().float()[None, None], persistent=False)
+        self.register_buffer(
+            "basis", basis.float().flatten(0, 1)[:, None], persistent=False
+        )  # 2 F, 1, n_fft
+        self.register_buffer(
+            "squared_window", window.square().float()[None, None], persistent=False
+        )
 
     def forward(self, spec: Tensor, samples: int) -> Tensor:
         frames = spec.transpose(2, 3).flatten(1, 2).to(self.basis.dtype)  # B, 2 F, T

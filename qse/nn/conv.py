@@ -33,7 +33,9 @@ class QuaternionConv2d(nn.Module):
         bias: bool = True,
     ):
         super().__init__()
-        self.weight = nn.Parameter(quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel)))
+        self.weight = nn.Parameter(
+            quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel))
+        )
         self.bias = nn.Parameter(torch.zeros(4, out_channels)) if bias else None
         self.stride, self.padding, self.dilation = stride, padding, dilation
 
@@ -85,7 +87,9 @@ class FrequencyUpsample(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, factor: int = 2, kernel: int = 3):
         super().__init__()
         self.factor = factor
-        self.conv = QuaternionConv2d(in_channels, factor * out_channels, (1, kernel), padding=(0, kernel // 2))
+        self.conv = QuaternionConv2d(
+            in_channels, factor * out_channels, (1, kernel), padding=(0, kernel // 2)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         if is_channels_innermost(x):

@@ -23,17 +23,23 @@ class ConvolutionAttention(nn.Module):
         if channels % heads:
             raise ValueError(f"{heads} heads do not divide {channels} quaternion channels")
         self.heads, self.qk_norm = heads, qk_norm
-        self.project = QuaternionConv2d(channels, 3 * channels, (kernel, 1), padding=(kernel // 2, 0))
+        self.project = QuaternionConv2d(
+            channels, 3 * channels, (kernel, 1), padding=(kernel // 2, 0)
+        )
         self.norm_q = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
         self.norm_k = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
         self.out = QuaternionLinear(channels, channels)
 
     def forward(self, x: Tensor) -> Tensor:
         qkv = self.project(x.permute(0, 2, 3, 1)[..., None])[..., 0]  # N, 4, 3 C, L
-        q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 5, 1, 4)  # each N, H, L, 4, d
+        q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(
+            2, 0, 3, 5, 1, 4
+        )  # each N, H, L, 4, d
         q, k = self.norm_q(q), self.norm_k(k)
         return self.out(merge_heads(attend(q.flatten(-2), k.flatten(-2), v.flatten(-2))))
 
     def score_weights(self) -> dict[str, int]:
         """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
-        return {"norm_q.gain": 1} if self.qk_norm else {"project.weight": 3, "project.bias": 3}  # Q, then K and V
+        return (
+            {"norm_q.gain": 1} if self.qk_norm else {"project.weight": 3, "project.bias": 3}
+        )  # Q, then K and V

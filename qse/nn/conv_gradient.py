@@ -48,7 +48,13 @@ def _trains_here(x: Tensor, weight: Tensor) -> bool:
 class _Conv2d(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Pair, padding: Pair, dilation: Pair
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Pair,
+        padding: Pair,
+        dilation: Pair,
     ) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.geometry = stride, padding, dilation
@@ -58,7 +64,11 @@ class _Conv2d(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        only_x = [ctx.needs_input_grad[0], False, False]  # the bias gradient would need the weight gradient
+        only_x = [
+            ctx.needs_input_grad[0],
+            False,
+            False,
+        ]  # the bias gradient would need the weight gradient
         by_x, *_ = torch.ops.aten.convolution_backward(
             gradient, x, weight, None, *ctx.geometry, False, (0, 0), 1, only_x
         )
@@ -66,11 +76,15 @@ class _Conv2d(torch.autograd.Function):
         return by_x, _by_weight(gradient, x, weight.shape, *ctx.geometry), by_bias, None, None, None
 
 
-def _by_weight(gradient: Tensor, x: Tensor, shape: torch.Size, stride: Pair, padding: Pair, dilation: Pair) -> Tensor:
+def _by_weight(
+    gradient: Tensor, x: Tensor, shape: torch.Size, stride: Pair, padding: Pair, dilation: Pair
+) -> Tensor:
     """Return the weight gradient; the side with fewer channels (with a stride always x) is unfolded."""
     outputs, inputs, *kernel = shape
     if outputs < inputs and stride == (1, 1):
-        time, frequency = (d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
+        time, frequency = (
+            d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)
+        )
         shifted = _shifted(gradient, x.shape[2:], kernel, stride, (time, frequency), dilation)
         product = shifted.T @ x.permute(0, 2, 3, 1).flatten(0, 2)
         return product.view(*kernel, outputs, inputs).flip(0, 1).permute(2, 3, 0, 1)
@@ -79,7 +93,9 @@ def _by_weight(gradient: Tensor, x: Tensor, shape: torch.Size, stride: Pair, pad
     return product.view(outputs, *kernel, inputs).permute(0, 3, 1, 2)
 
 
-def _shifted(x: Tensor, size: torch.Size, kernel: list[int], stride: Pair, padding: Pair, dilation: Pair) -> Tensor:
+def _shifted(
+    x: Tensor, size: torch.Size, kernel: list[int], stride: Pair, padding: Pair, dilation: Pair
+) -> Tensor:
     """Unfold the input of each kernel position: (B, C, T, F) -> (B * size[0] * size[1], kt * kf * C)."""
     (time, frequency), (batch, channels) = padding, x.shape[:2]
     x = F.pad(x.permute(0, 2, 3, 1), (0, 0, frequency, frequency, time, time))

@@ -28,7 +28,13 @@ def gru(x: Tensor, hidden: Tensor, weights: tuple[Tensor, Tensor, Tensor, Tensor
 class _GRU(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, hidden: Tensor, w_input: Tensor, w_hidden: Tensor, b_input: Tensor, b_hidden: Tensor
+        ctx: Any,
+        x: Tensor,
+        hidden: Tensor,
+        w_input: Tensor,
+        w_hidden: Tensor,
+        b_input: Tensor,
+        b_hidden: Tensor,
     ) -> Tensor:
         (count, frames, _), units = x.shape, hidden.shape[1]
         after = x.new_empty(frames, count, units)
@@ -37,7 +43,14 @@ class _GRU(torch.autograd.Function):
         states = x.new_empty(STRETCH, count, units)
         into, again = w_input.t().contiguous(), w_hidden.t().contiguous()
         steps = [
-            (last, g[:, : 2 * units], last[:, : 2 * units], *g.chunk(3, 1), last[:, 2 * units :], state)
+            (
+                last,
+                g[:, : 2 * units],
+                last[:, : 2 * units],
+                *g.chunk(3, 1),
+                last[:, 2 * units :],
+                state,
+            )
             for g, last, state in zip(from_input, from_hidden, states, strict=True)
         ]
         before = hidden
@@ -77,7 +90,11 @@ class _GRU(torch.autograd.Function):
             now = slice(start, start + STRETCH)
             r, z, new, last_new = gates[now].unbind(2)
             n = len(r)
-            before = torch.cat([hidden[None], after[: n - 1]]) if start == 0 else after[start - 1 : start + n - 1]
+            before = (
+                torch.cat([hidden[None], after[: n - 1]])
+                if start == 0
+                else after[start - 1 : start + n - 1]
+            )
             arriving[:n], keep[:n] = gradient[:, now].transpose(0, 1), z
             of_new = (1 - z) * (1 - new * new)  # derivative by the argument of tanh
             torch.mul(of_new * last_new, r * (1 - r), out=slopes[:n, :, 0])

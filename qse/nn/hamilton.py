@@ -23,7 +23,10 @@ from .quaternion import PART, SIGN
 def component_scores(q: Tensor, k: Tensor) -> Tensor:
     """Return Q (x) K^T / sqrt(d) by components, Eq. 14, as 16 products: (N, H, L, 4, d) twice -> (N, H, 4, L, L)."""
     queries, keys = q.unbind(-2), k.unbind(-2)
-    rows = [reduce(torch.add, (SIGN[a][x] * (queries[x] @ keys[PART[a][x]].mT) for x in range(4))) for a in range(4)]
+    rows = [
+        reduce(torch.add, (SIGN[a][x] * (queries[x] @ keys[PART[a][x]].mT) for x in range(4)))
+        for a in range(4)
+    ]
     return torch.stack(rows, 2) / math.sqrt(q.shape[-1])
 
 

@@ -38,7 +38,9 @@ def join(parts: list[Tensor], dim: int) -> Tensor:
     if not is_channels_innermost(parts[-1]):
         return torch.cat(parts, dim)
     tokens, token_dim = [to_tokens(part) for part in parts], (0, 3, 4, 1, 2).index(dim % 5)
-    return to_features(_Join.apply(token_dim, *tokens) if torch.is_grad_enabled() else torch.cat(tokens, token_dim))
+    return to_features(
+        _Join.apply(token_dim, *tokens) if torch.is_grad_enabled() else torch.cat(tokens, token_dim)
+    )
 
 
 class _Join(torch.autograd.Function):
@@ -54,7 +56,9 @@ class _Join(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         parts = zip(gradient.split(ctx.sizes, ctx.dim), ctx.needs_input_grad[1:], strict=True)
-        return None, *(_Move.apply(part, tuple(range(part.ndim))) if needed else None for part, needed in parts)
+        return None, *(
+            _Move.apply(part, tuple(range(part.ndim))) if needed else None for part, needed in parts
+        )
 
 
 def moved(x: Tensor, order: tuple[int, ...]) -> Tensor:
@@ -79,7 +83,9 @@ def _packed(*parts: Tensor) -> list[Tensor]:
 
     Parts of several types, or whose offsets and strides are no multiple of the word, come back unchanged.
     """
-    for word in () if torch.compiler.is_compiling() else (torch.complex128, torch.int64, torch.int32):
+    for word in (
+        () if torch.compiler.is_compiling() else (torch.complex128, torch.int64, torch.int32)
+    ):
         count = word.itemsize // parts[0].element_size()
         if count and all(part.dtype == parts[0].dtype and _fits(part, count) for part in parts):
             return [part.view(word) for part in parts]

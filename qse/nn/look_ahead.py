@@ -54,7 +54,10 @@ class LookAhead(Stateful):
         self.look_ahead = frames
         self.norm = QuaternionLayerNorm(channels)
         self.taps = nn.ModuleDict(
-            {str(ahead): QuaternionLinear(channels, 2 * channels, bias=ahead == 0) for ahead in tap_positions(frames)}
+            {
+                str(ahead): QuaternionLinear(channels, 2 * channels, bias=ahead == 0)
+                for ahead in tap_positions(frames)
+            }
         )
         self.act = nn.SiLU()
         self.out = QuaternionLinear(2 * channels, channels)

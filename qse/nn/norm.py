@@ -43,6 +43,8 @@ class QuaternionLayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        x = (x - x.mean(-1, keepdim=True)).flatten(-2)  # ..., 4 C, of mean zero, so layer_norm divides by the RMS
+        x = (x - x.mean(-1, keepdim=True)).flatten(
+            -2
+        )  # ..., 4 C, of mean zero, so layer_norm divides by the RMS
         y = F.layer_norm(x, x.shape[-1:], self.gain.repeat(4), self.bias.flatten(), self.eps)
         return y.unflatten(-1, (4, -1))

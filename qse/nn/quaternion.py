@@ -55,7 +55,9 @@ def hamilton_matrix(weight: Tensor) -> Tensor:
     Rows and columns run over components first, channels second, as `flatten` of a (4, channels) pair of axes does.
     """
     _, out, into, *kernel = weight.shape
-    basis = _basis if torch.compiler.is_compiling() else _cached_basis  # a tracer's tensors must not be cached
+    basis = (
+        _basis if torch.compiler.is_compiling() else _cached_basis
+    )  # a tracer's tensors must not be cached
     blocks = basis(weight.device, weight.dtype) @ weight.reshape(4, -1)  # 16, out*in*kernel
     blocks = blocks.view(4, 4, out, into, -1).transpose(1, 2)  # 4, out, 4, in, kernel
     return blocks.reshape(4 * out, 4 * into, *kernel)

@@ -42,12 +42,16 @@ class QuaternionGRU(TimeMixer):
             hidden = x.new_zeros(x.shape[0], *self.bias_hidden.shape[1:])
         kind = self.bias_hidden.dtype
         x, hidden = x.flatten(-2).to(kind), hidden.flatten(-2).to(kind)
-        with torch.autocast(x.device.type, enabled=False):  # rounding accumulates; float32 is no slower
+        with torch.autocast(
+            x.device.type, enabled=False
+        ):  # rounding accumulates; float32 is no slower
             matrices = gate_matrix(self.weight_input), gate_matrix(self.weight_hidden)
             weights = *matrices, self.bias_input.flatten(), self.bias_hidden.flatten()
             if self.training and x.device.type == "cpu":
                 y = gru(x, hidden, weights)
                 after = y[None, :, -1]
             else:  # with biases, 1 layer, no dropout, one direction, batch first
-                y, after = torch.gru(x, hidden[None], weights, True, 1, 0.0, self.training, False, True)
+                y, after = torch.gru(
+                    x, hidden[None], weights, True, 1, 0.0, self.training, False, True
+                )
         return y.unflatten(-1, (4, -1)), after[0].unflatten(-1, (4, -1))

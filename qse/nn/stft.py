@@ -22,9 +22,13 @@ def window_pair(n_fft: int, hop_length: int, overlap: int) -> tuple[Tensor, Tens
     """Return windows of analysis (n_fft,), at most 1, and synthesis (hop_length + overlap,), at most 1.54, float64."""
     size = hop_length + overlap
     if not 0 < overlap <= hop_length:
-        raise ValueError(f"windows that overlap by {overlap} samples: at least 1 and at most the hop of {hop_length}")
+        raise ValueError(
+            f"windows that overlap by {overlap} samples: at least 1 and at most the hop of {hop_length}"
+        )
     if n_fft < size:
-        raise ValueError(f"n_fft {n_fft} is shorter than a hop of {hop_length} and an overlap of {overlap} samples")
+        raise ValueError(
+            f"n_fft {n_fft} is shorter than a hop of {hop_length} and an overlap of {overlap} samples"
+        )
     fall = min(size // 2, 2 * overlap)
     rise = min(n_fft - fall, n_fft - size + 2 * overlap)
     analysis = _trapezium(rise, n_fft - rise - fall, fall).sqrt()
@@ -66,11 +70,15 @@ class Analysis(Stateful):
         super().__init__()
         self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
         basis = fourier_basis(n_fft) * window_pair(n_fft, hop_length, self.overlap)[0]
-        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, n_fft
+        self.register_buffer(
+            "basis", basis.float().flatten(0, 1)[:, None], persistent=False
+        )  # 2F, 1, n_fft
 
     def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if x.shape[1] % self.hop_length:
-            raise ValueError(f"{x.shape[1]} samples are no multiple of the hop of {self.hop_length}")
+            raise ValueError(
+                f"{x.shape[1]} samples are no multiple of the hop of {self.hop_length}"
+            )
         if past is None:
             past = x.new_zeros(x.shape[0], self.n_fft - self.hop_length)
         x = torch.cat([past, x], dim=1)
@@ -92,8 +100,12 @@ class Synthesis(Stateful):
         self.n_fft, self.hop_length, self.overlap = n_fft, hop_length, overlap or hop_length
         self.latency = self.overlap
         window = window_pair(n_fft, hop_length, self.overlap)[1]
-        basis = fourier_basis(n_fft)[..., n_fft - len(window) :] * window * bin_weights(n_fft)[:, None]
-        self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)  # 2F, 1, hop + overlap
+        basis = (
+            fourier_basis(n_fft)[..., n_fft - len(window) :] * window * bin_weights(n_fft)[:, None]
+        )
+        self.register_buffer(
+            "basis", basis.float().flatten(0, 1)[:, None], persistent=False
+        )  # 2F, 1, hop + overlap
 
     def forward(self, spec: Tensor, tail: Tensor | None = None) -> tuple[Tensor, Tensor]:
         x = spec.transpose(2, 3).flatten(1, 2).to(self.basis.dtype)  # B, 2F, T
@@ -101,5 +113,7 @@ class Synthesis(Stateful):
             y = F.conv_transpose1d(x, self.basis, stride=self.hop_length)[:, 0]
         if tail is None:
             tail = y.new_zeros(y.shape[0], self.overlap)
-        y = torch.cat([y[:, : self.overlap] + tail, y[:, self.overlap :]], dim=1)  # B, T hop + overlap
+        y = torch.cat(
+            [y[:, : self.overlap] + tail, y[:, self.overlap :]], dim=1
+        )  # B, T hop + overlap
         return y[:, : -self.overlap], y[:, -self.overlap :]

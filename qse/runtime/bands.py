@@ -15,7 +15,13 @@ FULL_BAND = 48000  # Hz
 class BandModels:
     """The graphs of one model, each loaded when it is first needed; `at` may be called from any number of threads."""
 
-    def __init__(self, model: str | Path, band: Band | None = None, threads: int = 1, flush_to_zero: bool = False):
+    def __init__(
+        self,
+        model: str | Path,
+        band: Band | None = None,
+        threads: int = 1,
+        flush_to_zero: bool = False,
+    ):
         """`model`, `threads` and `flush_to_zero` as in `load`. `band`: the graph for all audio; None: by sample rate.
 
         The graph for WIDE_BAND, or the one of `band`, is loaded at once. Raises QseError as `load` does, and where
@@ -27,12 +33,16 @@ class BandModels:
         self._lock = Lock()
         first = self.at(WIDE_BAND)
         if band == "full" and first.sample_rate <= WIDE_BAND:
-            raise QseError(f"{first.name} has no full-band graph: leave --band out, or choose another model")
+            raise QseError(
+                f"{first.name} has no full-band graph: leave --band out, or choose another model"
+            )
 
     @property
     def graphs(self) -> list[Path]:
         """Return the files that `at` may load."""
-        rates = {"wide": (WIDE_BAND,), "full": (FULL_BAND,), None: (WIDE_BAND, FULL_BAND)}[self._band]
+        rates = {"wide": (WIDE_BAND,), "full": (FULL_BAND,), None: (WIDE_BAND, FULL_BAND)}[
+            self._band
+        ]
         return list(dict.fromkeys(find(self._model, rate) for rate in rates))
 
     def at(self, sample_rate: float) -> Model:

@@ -96,7 +96,9 @@ def enhance_file(
         def enhanced(reader: AudioReader) -> Iterator:
             rate = reader.layout.sample_rate
             used = model if reader is source else model_at(rate)
-            threads = options.channel_threads if used.streams else 1  # an offline model takes gigabytes for a channel
+            threads = (
+                options.channel_threads if used.streams else 1
+            )  # an offline model takes gigabytes for a channel
             noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
             return _until(cancelled, enhance(noisy, rate, used, options.strength, threads))
 
@@ -145,11 +147,15 @@ def run(
                 raise Cancelled(f"{job} was not started")
             return enhance_file(job, model_at, options, progress, given_up)
         except QseError as error:
-            return Outcome(job, error=error.with_traceback(None))  # a traceback would keep the file open until the end
+            return Outcome(
+                job, error=error.with_traceback(None)
+            )  # a traceback would keep the file open until the end
         except OSError as error:
             return Outcome(job, error=QseError(f"{job}: {error}"))
         except Exception as error:
-            if not isinstance(error, MemoryError) and not type(error).__module__.startswith("onnxruntime"):
+            if not isinstance(error, MemoryError) and not type(error).__module__.startswith(
+                "onnxruntime"
+            ):
                 raise
             reason = str(error).partition("\n")[0] or type(error).__name__
             cure = "is there enough memory? Try --threads 1"
@@ -171,7 +177,10 @@ def _join(pool: ThreadPoolExecutor) -> None:
         try:
             pool.shutdown(wait=True, cancel_futures=True)
             break
-        except (KeyboardInterrupt, SystemExit) as error:  # a further signal: the threads still run the model
+        except (
+            KeyboardInterrupt,
+            SystemExit,
+        ) as error:  # a further signal: the threads still run the model
             interruption = error
     if interruption:
         raise interruption

@@ -52,7 +52,9 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     differ in their suffix alone, and would become one .wav file, both keep theirs: memo.amr becomes memo.amr.wav.
     """
     if "" in (*inputs, output):
-        raise UsageError("an input or output without a name: is a variable empty? For this folder write .")
+        raise UsageError(
+            "an input or output without a name: is a variable empty? For this folder write ."
+        )
     found, errors = _collect(inputs)
     if not found:
         return [], errors
@@ -71,7 +73,11 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
             clash = f"{entry.path} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
     if not jobs and not errors:
-        errors.append(QseError(f"{', '.join(inputs)}: nothing to do, all files there are results of an earlier run"))
+        errors.append(
+            QseError(
+                f"{', '.join(inputs)}: nothing to do, all files there are results of an earlier run"
+            )
+        )
     return list(jobs.values()), errors
 
 
@@ -83,12 +89,16 @@ def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
         try:
             for entry in _matches(text, errors.append):
                 real = realpath(entry.path)
-                if real not in found or found[real].path.is_symlink():  # a file goes before a link to it
+                if (
+                    real not in found or found[real].path.is_symlink()
+                ):  # a file goes before a link to it
                     found[real] = entry
         except QseError as error:
             errors.append(error)
         except OSError as error:
-            if isinstance(error, FileNotFoundError) and not error.filename:  # the working directory is gone
+            if (
+                isinstance(error, FileNotFoundError) and not error.filename
+            ):  # the working directory is gone
                 raise
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     return found, errors
@@ -99,9 +109,15 @@ def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
     if path.exists() or not any(sign in text for sign in "*?["):
         found = _below(path, refuse)
         if not found:
-            raise QseError(f"{text} holds no audio file (known by their suffix: {', '.join((*FORMATS, *FOREIGN))})")
+            raise QseError(
+                f"{text} holds no audio file (known by their suffix: {', '.join((*FORMATS, *FOREIGN))})"
+            )
         return found
-    found = [entry for match in sorted(glob(text, recursive=True)) for entry in _below(Path(match), refuse)]
+    found = [
+        entry
+        for match in sorted(glob(text, recursive=True))
+        for entry in _below(Path(match), refuse)
+    ]
     if not found:
         raise QseError(f"{text}: no file matches this pattern")
     return found
@@ -118,7 +134,11 @@ def _output_folder(output: str, single: bool) -> Path | None:
     """Return the folder that `output` means, None if it means a file."""
     path = Path(output)
     is_folder = path.is_dir() or output.endswith(("/", os.sep)) or not path.suffix
-    if not is_folder and not single and (path.exists() or format_of(path) or suffix_of(path) in MEDIA):
+    if (
+        not is_folder
+        and not single
+        and (path.exists() or format_of(path) or suffix_of(path) in MEDIA)
+    ):
         raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
     return None if single and not is_folder else path
 
@@ -131,8 +151,12 @@ def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list
     if folder is None:
         return earlier
     place = Path(realpath(folder))
-    if any(Path(realpath(root)) in place.parents for root in {entry.root for entry in found.values()}):
-        earlier |= {abspath(entry.path) for real, entry in found.items() if place in Path(real).parents}
+    if any(
+        Path(realpath(root)) in place.parents for root in {entry.root for entry in found.values()}
+    ):
+        earlier |= {
+            abspath(entry.path) for real, entry in found.items() if place in Path(real).parents
+        }
     return earlier - {abspath(text) for text in inputs}  # a result that is named itself is an input
 
 

@@ -45,7 +45,9 @@ def denoise(
     """
     if not isinstance(sample_rate, Real):
         kind = type(sample_rate).__name__
-        raise TypeError(f"sample_rate must be a number in Hz, not {kind}; the call is denoise(audio, sample_rate)")
+        raise TypeError(
+            f"sample_rate must be a number in Hz, not {kind}; the call is denoise(audio, sample_rate)"
+        )
     if not LOWEST_RATE <= sample_rate < inf:
         raise ValueError(f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}")
     audio = _checked(float_array("audio", audio))
@@ -56,7 +58,11 @@ def denoise(
 
 
 def enhance(
-    blocks: Iterable[np.ndarray], sample_rate: float, model: Model, strength: float | None = None, threads: int = 1
+    blocks: Iterable[np.ndarray],
+    sample_rate: float,
+    model: Model,
+    strength: float | None = None,
+    threads: int = 1,
 ) -> Iterator[np.ndarray]:
     """Enhance blocks (samples, channels) of one signal; together the output is as long as the input and aligned to it.
 
@@ -68,7 +74,9 @@ def enhance(
     with ThreadPoolExecutor(threads) as pool:  # it starts a thread only when there is work for it
         for block in blocks:
             if path is None:
-                path = _SignalPath(model, sample_rate, block.shape[1], pool if threads > 1 else None)
+                path = _SignalPath(
+                    model, sample_rate, block.shape[1], pool if threads > 1 else None
+                )
                 noisy = block[:0]  # the samples whose enhanced ones are not out yet
             enhanced, noisy = path.process(block), np.concatenate([noisy, block])
             yield mixed(enhanced, noisy[: len(enhanced)], share)
@@ -80,7 +88,9 @@ def enhance(
 class _SignalPath:
     """Resample to the model's sample rate, enhance each channel, resample back, cut off the latency."""
 
-    def __init__(self, model: Model, sample_rate: float, channels: int, pool: ThreadPoolExecutor | None):
+    def __init__(
+        self, model: Model, sample_rate: float, channels: int, pool: ThreadPoolExecutor | None
+    ):
         """`pool`: threads for the channels; without it they are enhanced one after another."""
         self._map = pool.map if pool and channels > 1 else map
         self._inward = Resampler(sample_rate, model.sample_rate, channels)
@@ -96,7 +106,9 @@ class _SignalPath:
     def finish(self) -> np.ndarray:
         """Flush with zeros: return the samples that are still inside, and a few more."""
         silence = np.zeros((self._spare, len(self._channels)), np.float32)
-        rest = self._outward.process(self._enhanced(np.concatenate([self._inward.finish(), silence])))
+        rest = self._outward.process(
+            self._enhanced(np.concatenate([self._inward.finish(), silence]))
+        )
         last = self._outward.process(self._cut(list(self._map(_finish, self._channels))))
         return np.concatenate([rest, last, self._outward.finish()])
 
@@ -121,11 +133,17 @@ def _finish(channel: Channel) -> np.ndarray:
 
 def _checked(audio: np.ndarray) -> np.ndarray:
     if audio.ndim not in (1, 2):
-        raise ValueError(f"audio must have the shape (samples,) or (samples, channels), not {audio.shape}")
+        raise ValueError(
+            f"audio must have the shape (samples,) or (samples, channels), not {audio.shape}"
+        )
     if audio.ndim == 2 and not 0 < audio.shape[1] <= CHANNELS:
-        raise ValueError(f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, samples)?")
+        raise ValueError(
+            f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, samples)?"
+        )
     if count := bad_samples(audio):
         raise ValueError(f"audio holds samples that are NaN or infinite, {count} in all")
     if (loudest := np.abs(audio).max(initial=0)) > LOUDEST:
-        raise ValueError(f"audio has samples of {loudest:.0f}, where full scale is 1: divide PCM by its full scale")
+        raise ValueError(
+            f"audio has samples of {loudest:.0f}, where full scale is 1: divide PCM by its full scale"
+        )
     return audio

@@ -69,10 +69,14 @@ class Engine:
         wanted = ["enhanced", *(_after(name) for name in self._shapes)]
         first = [(node.name, *map(str, node.shape)) for node in inputs[:1]]
         fits = first == [("audio", "1", self.metadata.get("hop_length"))]
-        fits &= all(isinstance(size, int) and size >= 0 for shape in self._shapes.values() for size in shape)
+        fits &= all(
+            isinstance(size, int) and size >= 0 for shape in self._shapes.values() for size in shape
+        )
         fits &= all(node.type == "tensor(float)" for node in inputs)
         if not described(self.metadata, METADATA) or outputs != wanted or not fits:
-            raise NotStreaming(f"{self.path} is an ONNX file, but not a streaming model written by `qse export`")
+            raise NotStreaming(
+                f"{self.path} is an ONNX file, but not a streaming model written by `qse export`"
+            )
 
     def _try(self) -> None:
         """Run one step on a graph of unknown origin. Raises QseError where that fails."""
@@ -82,7 +86,9 @@ class Engine:
             self.session().step(np.zeros(self.hop_length, np.float32))
         except Exception as error:  # ONNX Runtime's exceptions have no common base of their own
             reason = str(error).partition("\n")[0]
-            raise QseError(f"{self.path} cannot be run: {reason}; export it again, `qse export`") from error
+            raise QseError(
+                f"{self.path} cannot be run: {reason}; export it again, `qse export`"
+            ) from error
 
     def __reduce__(self) -> tuple:
         """Pickle the path and the options: another process loads the file for itself."""
@@ -109,7 +115,9 @@ class Engine:
 
     def session(self) -> "EngineSession":
         """Return a session for one signal, which keeps the state: the same output as `step`, in less time."""
-        return EngineSession(self._session, self.initial_state(), self.initial_state(), self.hop_length)
+        return EngineSession(
+            self._session, self.initial_state(), self.initial_state(), self.hop_length
+        )
 
 
 class EngineSession:
@@ -150,7 +158,9 @@ class EngineSession:
 
 def described(metadata: Mapping[str, str], keys: Iterable[str]) -> bool:
     """Return whether `metadata` holds all of `keys`; those other than name and version must be integers in range."""
-    return all(key in metadata and (key in ("name", "version") or _in_range(key, metadata)) for key in keys)
+    return all(
+        key in metadata and (key in ("name", "version") or _in_range(key, metadata)) for key in keys
+    )
 
 
 def _in_range(key: str, metadata: Mapping[str, str]) -> bool:
@@ -187,11 +197,17 @@ def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: b
         if not is_installed(path):
             _limit(options, check_graph(data))
         session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        _ = session.get_modelmeta().custom_metadata_map, session.get_inputs(), session.get_outputs()  # all is UTF-8
+        _ = (
+            session.get_modelmeta().custom_metadata_map,
+            session.get_inputs(),
+            session.get_outputs(),
+        )  # all is UTF-8
         _ = [node.name for node in (*session.get_inputs(), *session.get_outputs())]
         return session
     except Unfit as error:
-        raise QseError(f"{path} is not a model that qse runs: {error}; export it again, `qse export`") from error
+        raise QseError(
+            f"{path} is not a model that qse runs: {error}; export it again, `qse export`"
+        ) from error
     except Exception as error:  # ONNX Runtime's exceptions have no common base of their own
         raise QseError(
             f"{path} cannot be loaded as an ONNX model: it is damaged or not ONNX; fetch it again"
@@ -213,9 +229,13 @@ def _limit(options: Any, nodes: int) -> None:
     if not _limited:
         everything = {"max_mem": memory_limit() // 2, "arena_extend_strategy": -1}
         sizes = dict.fromkeys(("initial_chunk_size_bytes", "max_dead_bytes_per_chunk"), -1)
-        place = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+        place = ort.OrtMemoryInfo(
+            "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
+        )
         ort.create_and_register_allocator(place, ort.OrtArenaCfg({**everything, **sizes}))
         _limited = True
     options.add_session_config_entry("session.use_env_allocators", "1")
     most = memory_limit() // 2 // max(1, nodes)
-    options.add_session_config_entry("optimization.constant_folding_max_output_size_in_bytes", str(most))
+    options.add_session_config_entry(
+        "optimization.constant_folding_max_output_size_in_bytes", str(most)
+    )

@@ -60,15 +60,21 @@ def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOpt
     tracks = len(source.media.tracks) if source.media else 1
     if not job.is_media or (suffix_of(job.target) in VIDEO and source.media is None):
         if tracks > 1 and options.track is None:
-            cure = f"--track N chooses one, from 1 to {tracks}; an output that ends in .mka holds all"
-            raise QseError(f"{job} has {tracks} sound tracks, and {job.target} can hold one: {cure}")
+            cure = (
+                f"--track N chooses one, from 1 to {tracks}; an output that ends in .mka holds all"
+            )
+            raise QseError(
+                f"{job} has {tracks} sound tracks, and {job.target} can hold one: {cure}"
+            )
         written = _write_audio(job, source, enhance, options)
     else:
         written = _write_media(job, source, enhance, options)
     kind = None if job.name else wrong_suffix(job.source)
     if kind:
         suffix = job.target.suffix
-        written.warnings.insert(0, f"{job} is a file of the kind {kind}, read as such; {job.target} is a {suffix} file")
+        written.warnings.insert(
+            0, f"{job} is a file of the kind {kind}, read as such; {job.target} is a {suffix} file"
+        )
     return written
 
 
@@ -76,7 +82,9 @@ def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileO
     written, clipping = Written(), ClipMeter()
     layout = _layout(job, source, options)
     if (source.samples or 0) > layout.longest:
-        raise QseError(f"{job} is too long for a {layout.format} file: name an output that ends in .rf64")
+        raise QseError(
+            f"{job} is too long for a {layout.format} file: name an output that ends in .rf64"
+        )
 
     def finish(part: Path, samples: int) -> None:
         try:
@@ -104,7 +112,11 @@ def _layout(job: Job, source: AudioReader, options: FileOptions) -> Layout:
         rate = _source_rate(job, source, seconds)
     copied = is_copied(job.source, layout)
     tags = {} if copied or not needs_strings(layout) else layout.tags
-    return replace(layout, tags=tags, settings=settings(layout.subtype, layout.sample_rate, layout.channels, rate))
+    return replace(
+        layout,
+        tags=tags,
+        settings=settings(layout.subtype, layout.sample_rate, layout.channels, rate),
+    )
 
 
 def _source_rate(job: Job, source: AudioReader, seconds: float | None) -> BitRate | None:
@@ -123,12 +135,19 @@ def _write_media(job: Job, first: AudioReader, enhance: Enhance, options: FileOp
         raise QseError(f"{job} cannot be read by ffmpeg: name an output that ends in .wav")
     numbers = range(len(media.tracks)) if options.track is None else [options.track - 1]
     written = Written(tracks=len(numbers))
-    with atomic_target(job.target, options.overwrite) as part, TemporaryDirectory(prefix="qse-") as folder:
+    with (
+        atomic_target(job.target, options.overwrite) as part,
+        TemporaryDirectory(prefix="qse-") as folder,
+    ):
         sounds = []
         for place, number in enumerate(numbers):
             clipping = ClipMeter()
             sound = Sound(number, Path(folder) / f"{number}.w64")
-            reader = first if place == 0 else open_audio(job.source, job.name, options.salvage, number + 1)
+            reader = (
+                first
+                if place == 0
+                else open_audio(job.source, job.name, options.salvage, number + 1)
+            )
             with reader:
                 samples = _write_sound(sound.path, reader, clipping.counted(enhance(reader)))
             written.samples = written.samples or samples
@@ -136,7 +155,9 @@ def _write_media(job: Job, first: AudioReader, enhance: Enhance, options: FileOp
             if clips(media.tracks[number], suffix_of(job.target)):
                 _say_clipping(written, job, clipping)
             sounds.append(sound)
-        _say(written, job, write_media(job.source, media, sounds, part, job.target, options.bit_rate))
+        _say(
+            written, job, write_media(job.source, media, sounds, part, job.target, options.bit_rate)
+        )
         if options.keep_times:
             _copy_times(job.source, part)
     return written
@@ -154,7 +175,9 @@ def _write_sound(path: Path, reader: AudioReader, blocks: Iterable[np.ndarray]) 
 def _say(written: Written, job: Job, copied: Copied) -> None:
     """Name what is lost, in one line, and what no longer holds, in another."""
     if copied.lost:
-        written.warnings.append(f"{job.target} does not hold these metadata of {job}: {_names(copied.lost)}")
+        written.warnings.append(
+            f"{job.target} does not hold these metadata of {job}: {_names(copied.lost)}"
+        )
     if copied.dropped:
         reason = "it no longer holds after enhancement"
         written.warnings.append(f"{job.target} is without what {job} says of its loudness, because {reason}: "
@@ -164,14 +187,21 @@ def _say(written: Written, job: Job, copied: Copied) -> None:
 
 def _names(names: list[str]) -> str:
     """Return names in one line of limited length: a damaged file may have any."""
-    text = ", ".join("".join(sign if sign.isprintable() else "?" for sign in name) for name in dict.fromkeys(names))
-    return text if len(text) <= LONGEST_NAMES else f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
+    text = ", ".join(
+        "".join(sign if sign.isprintable() else "?" for sign in name)
+        for name in dict.fromkeys(names)
+    )
+    return (
+        text if len(text) <= LONGEST_NAMES else f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
+    )
 
 
 def _say_clipping(written: Written, job: Job, clipping: ClipMeter) -> None:
     said = clipping.said()
     if said:
-        written.warnings.append(f"{job.target}: {said}; a .wav file of a float recording holds them")
+        written.warnings.append(
+            f"{job.target}: {said}; a .wav file of a float recording holds them"
+        )
 
 
 def _copy_times(source: Path, part: Path) -> None:

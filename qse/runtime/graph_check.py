@@ -76,7 +76,9 @@ def _check_parts(graph: memoryview) -> tuple[int, int]:
 def _check_node(node: memoryview) -> None:
     for field, value in _fields(node):
         if field == DOMAIN and _message(value) not in STANDARD:
-            raise Unfit(f"it has an operator of the domain {_text(value)}, which is not of the ONNX standard")
+            raise Unfit(
+                f"it has an operator of the domain {_text(value)}, which is not of the ONNX standard"
+            )
         if field == OPERATOR and _message(value) in CONTROL:
             raise Unfit(f"it has the operator {_text(value)}, which controls the flow")
         if field == ATTRIBUTE:
@@ -97,8 +99,12 @@ def _size(value_info: memoryview) -> int:
     """Return the numbers in an input or output: the product of its dimensions, those without a number left out."""
     found = [value_info]
     for step in (2, 1, 2, 1):  # ValueInfoProto.type.tensor_type.shape.dim
-        found = [_message(value) for part in found for field, value in _fields(part) if field == step]
-    sizes = [value for part in found for field, value in _fields(part) if field == 1]  # their dim_value
+        found = [
+            _message(value) for part in found for field, value in _fields(part) if field == step
+        ]
+    sizes = [
+        value for part in found for field, value in _fields(part) if field == 1
+    ]  # their dim_value
     return prod(value for value in sizes if isinstance(value, int))
 
 

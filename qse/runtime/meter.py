@@ -49,7 +49,9 @@ class Level:
         if np.size(block):
             self._averaged = min(self._averaged + len(block), max(self._span, len(block)))
             self._power += (
-                len(block) / self._averaged * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
+                len(block)
+                / self._averaged
+                * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
             )
 
     @property

@@ -34,7 +34,9 @@ class OfflineModel:
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         inputs = [node.name for node in self._session.get_inputs()]
         if inputs == ["spec"]:
-            raise QseError(f"{self.path} was exported with its STFT outside the graph: export it again, `qse export`")
+            raise QseError(
+                f"{self.path} was exported with its STFT outside the graph: export it again, `qse export`"
+            )
         if not described(self.metadata, METADATA) or inputs != ["audio"]:
             raise QseError(f"{self.path} is an ONNX file, but not a model written by `qse export`")
         self.name, self.version = self.metadata["name"], self.metadata["version"]
@@ -50,7 +52,9 @@ class OfflineModel:
 
     def as_engine(self) -> Engine:
         """Raise QseError: the model cannot stream; see Model."""
-        raise QseError(f"{self.name} needs whole recordings and cannot stream; choose another model")
+        raise QseError(
+            f"{self.name} needs whole recordings and cannot stream; choose another model"
+        )
 
     def enhance(self, noisy: np.ndarray) -> np.ndarray:
         """Enhance (samples,) float32 at `sample_rate` all at once; memory grows with the length."""
@@ -72,7 +76,9 @@ class Segments:
         The memory of attention grows with the square of the frames. ValueError unless 0 < 2 * overlap <= frames.
         """
         if not 0 < 2 * overlap <= frames:
-            raise ValueError(f"an overlap of {overlap} frames does not go with segments of {frames}")
+            raise ValueError(
+                f"an overlap of {overlap} frames does not go with segments of {frames}"
+            )
         self._model = model
         self._long, shared = frames * model.hop_length, overlap * model.hop_length
         self._rise = (np.arange(shared, dtype=np.float32) + 0.5) / shared

@@ -28,7 +28,9 @@ class RateConversion:
         self._ready = np.zeros(SPARE, np.float32)
         self._past = np.zeros(self.latency, np.float32)  # noisy, not in the output yet
 
-    def process(self, noisy: np.ndarray, enhance: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def process(
+        self, noisy: np.ndarray, enhance: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Take finite float32 (samples,); return the enhanced and the noisy samples, aligned.
 
         `enhance` is called with the next samples at the model's rate.

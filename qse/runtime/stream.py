@@ -34,7 +34,9 @@ class HopStream:
         self.noisy_share = self._share = noisy_share
         self._glide, self._session = glide, engine.session()
         self._hop, self._filled = np.zeros(hop, np.float32), 0
-        self._past = np.zeros(engine.latency + hop, np.float32)  # the last noisy samples, oldest first
+        self._past = np.zeros(
+            engine.latency + hop, np.float32
+        )  # the last noisy samples, oldest first
         self.unmixed = np.zeros(hop, np.float32)
 
     @property
@@ -170,7 +172,9 @@ class Stream:
 
     def finish(self) -> np.ndarray:
         """Flush with zeros: return the last (latency,) samples. Later calls continue after that silence."""
-        return self.process(np.zeros(self.latency + -self.latency % self._grain, np.float32))[: self.latency]
+        return self.process(np.zeros(self.latency + -self.latency % self._grain, np.float32))[
+            : self.latency
+        ]
 
     def _take(self, out: np.ndarray) -> None:
         left = self._waiting - len(out)
@@ -191,12 +195,18 @@ class Stream:
 
 def _check(sample_rate: float | None, blocksize: int | None) -> None:
     if not isinstance(sample_rate, Real | None):
-        raise TypeError(f"sample_rate must be a number in Hz or None, not {type(sample_rate).__name__}")
+        raise TypeError(
+            f"sample_rate must be a number in Hz or None, not {type(sample_rate).__name__}"
+        )
     if sample_rate is not None and not LOWEST_RATE <= sample_rate < inf:
         cure = "a block's length is given by name, Stream(model, blocksize=480)"
-        raise ValueError(f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}; {cure}")
+        raise ValueError(
+            f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}; {cure}"
+        )
     if not isinstance(blocksize, Integral | None):
-        raise TypeError(f"blocksize must be a number of samples (int) or None, not {type(blocksize).__name__}")
+        raise TypeError(
+            f"blocksize must be a number of samples (int) or None, not {type(blocksize).__name__}"
+        )
     if blocksize is not None and blocksize < 1:
         raise ValueError(f"blocksize must be at least 1 sample, not {blocksize}")
 
@@ -205,6 +215,10 @@ def float_array(name: str, audio: np.ndarray) -> np.ndarray:
     """Return the argument `name` as an array. Raises TypeError if its samples are not floats."""
     audio = np.asarray(audio)
     if audio.dtype.kind != "f":
-        cure = "divide PCM by its full scale first" if audio.dtype.kind in "iu" else "give an array of samples"
+        cure = (
+            "divide PCM by its full scale first"
+            if audio.dtype.kind in "iu"
+            else "give an array of samples"
+        )
         raise TypeError(f"{name} must hold floats in [-1, 1], not {audio.dtype}; {cure}")
     return audio

@@ -37,7 +37,12 @@ class Times:
 
 
 def race(
-    calls: Mapping[Key, Callable[[], object]], seconds: float, *, group: int = 1, warmup: int = 3, least: int = 3
+    calls: Mapping[Key, Callable[[], object]],
+    seconds: float,
+    *,
+    group: int = 1,
+    warmup: int = 3,
+    least: int = 3,
 ) -> dict[Key, Times]:
     """Run `calls` in turn, `group` in a row, for `seconds` per call and at least `least` groups; return their times.
 

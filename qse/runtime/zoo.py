@@ -45,9 +45,13 @@ def load(
     ValueError for `threads` or a `sample_rate` of another type or range.
     """
     if not isinstance(threads, Integral) or not isinstance(sample_rate, Real | None):
-        raise TypeError(f"threads must be an int and sample_rate a number in Hz, not {threads!r} and {sample_rate!r}")
+        raise TypeError(
+            f"threads must be an int and sample_rate a number in Hz, not {threads!r} and {sample_rate!r}"
+        )
     if threads < 1 or not (sample_rate is None or sample_rate > 0):
-        raise ValueError(f"threads and sample_rate must be above 0, not {threads} and {sample_rate}")
+        raise ValueError(
+            f"threads and sample_rate must be above 0, not {threads} and {sample_rate}"
+        )
     path = find(model, sample_rate)
     loaded = _open(path, threads, flush_to_zero)
     if path != Path(model):
@@ -66,7 +70,9 @@ def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Mode
     if isinstance(model, str | Path):
         return load(model, sample_rate=sample_rate)
     if not hasattr(model, "open_channel"):
-        raise TypeError(f"model must be a name, a path or what qse.load returns, not {type(model).__name__}")
+        raise TypeError(
+            f"model must be a name, a path or what qse.load returns, not {type(model).__name__}"
+        )
     folder = getattr(model, "folder", None)  # a model of one's own need not have one
     if sample_rate is None or folder is None:
         return model
@@ -101,7 +107,9 @@ def find(model: str | Path, sample_rate: float | None = None) -> Path:
         if (path / GRAPH).is_file():
             return _graph(path, sample_rate)
     names = ", ".join(sorted(models)) or "none"
-    raise QseError(f"no model called {model}: the installed ones are {names}; the path of an .onnx file works too")
+    raise QseError(
+        f"no model called {model}: the installed ones are {names}; the path of an .onnx file works too"
+    )
 
 
 def seal(folder: str | Path) -> None:
@@ -117,7 +125,9 @@ def _graph(folder: Path, sample_rate: float | None) -> Path:
 
 
 def _models() -> dict[str, Path]:
-    folders = [Path(folder) for folder in os.environ.get("QSE_MODELS", "").split(os.pathsep) if folder]
+    folders = [
+        Path(folder) for folder in os.environ.get("QSE_MODELS", "").split(os.pathsep) if folder
+    ]
     folders += [Path(place) for place in qse_models.__path__]
     found: dict[str, Path] = {}
     for folder in folders:
@@ -131,13 +141,17 @@ def _verify(path: Path) -> None:
     if not sums.is_file():
         return
     try:
-        lines = [line.split() for line in sums.read_text(encoding="utf-8", errors="replace").splitlines()]
+        lines = [
+            line.split() for line in sums.read_text(encoding="utf-8", errors="replace").splitlines()
+        ]
         wanted = {line[0].lower() for line in lines if line[1:] in ([path.name], [f"*{path.name}"])}
         damaged = wanted != {_sha256(path)}
     except OSError as error:
         raise QseError(f"{error.filename} cannot be read: {error.strerror}") from error
     if not wanted:
-        raise QseError(f"{path} is not listed in {CHECKSUMS} beside it: install qse again, or delete {CHECKSUMS}")
+        raise QseError(
+            f"{path} is not listed in {CHECKSUMS} beside it: install qse again, or delete {CHECKSUMS}"
+        )
     if damaged:
         raise QseError(
             f"{path} is damaged (its checksum is not the one in {CHECKSUMS}): install qse again or copy it again"

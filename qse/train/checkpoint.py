@@ -22,7 +22,13 @@ CURE = "train again, or name another run"
 STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: ("momentum",)}
 
 Parser = Callable[[str], object]
-NUMBERS: dict[str, Parser] = {"step": int, "skipped": int, "heard": int, "averaged": int, "seconds": float}
+NUMBERS: dict[str, Parser] = {
+    "step": int,
+    "skipped": int,
+    "heard": int,
+    "averaged": int,
+    "seconds": float,
+}
 
 
 def parse_sums(text: str) -> dict[str, float]:
@@ -33,21 +39,31 @@ def parse_sums(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in sums.items()}
 
 
-LATER: dict[str, Parser] = {"best": float, "validated": int, "sums": parse_sums}  # not in headers of early runs
+LATER: dict[str, Parser] = {
+    "best": float,
+    "validated": int,
+    "sums": parse_sums,
+}  # not in headers of early runs
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read tensors and header of a run's checkpoint. Raises QseError naming the file when it is missing or damaged."""
     tensors, header = weights.load(path)
-    for key, parse in (NUMBERS | {key: parse for key, parse in LATER.items() if key in header}).items():
+    for key, parse in (
+        NUMBERS | {key: parse for key, parse in LATER.items() if key in header}
+    ).items():
         try:
             parse(header[key])
         except (KeyError, TypeError, ValueError) as error:
-            raise QseError(f"{path}: is damaged, its header has no valid {key!r}; {CURE}") from error
+            raise QseError(
+                f"{path}: is damaged, its header has no valid {key!r}; {CURE}"
+            ) from error
     names = weights.pick(tensors, "model").keys()
     updated = {name.partition(".")[2] for name in weights.pick(tensors, "optimizer")}
     if names != weights.pick(tensors, "average").keys() or updated - names:
-        raise QseError(f"{path}: is damaged, its weights have other names than their average or optimizer; {CURE}")
+        raise QseError(
+            f"{path}: is damaged, its weights have other names than their average or optimizer; {CURE}"
+        )
     return tensors, header
 
 
@@ -56,14 +72,18 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
     try:
         values = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         with atomic_path(path) as partial:
-            partial.write_bytes(serialized(values, dict(header)))  # save_file would let only its owner read it
+            partial.write_bytes(
+                serialized(values, dict(header))
+            )  # save_file would let only its owner read it
     except (OSError, SafetensorError) as error:
         raise QseError(
             f"{path}: cannot write the checkpoint ({error}); free some space or name another folder"
         ) from error
 
 
-def optimizer_tensors(network: nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, Tensor]:
+def optimizer_tensors(
+    network: nn.Module, optimizers: Iterable[torch.optim.Optimizer]
+) -> dict[str, Tensor]:
     """Return the states of the optimisers, by parameter name, without prefix."""
     names = {id(parameter): name for name, parameter in network.named_parameters()}
     return {
@@ -82,7 +102,12 @@ def restore_optimizers(
     States of another kind of optimiser are left out: a run may change its optimiser.
     """
     parameters = dict(network.named_parameters())
-    owners = {p: optimizer for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
+    owners = {
+        p: optimizer
+        for optimizer in optimizers
+        for group in optimizer.param_groups
+        for p in group["params"]
+    }
     for path, value in tensors.items():
         key, name = path.split(".", 1)
         parameter = parameters[name]

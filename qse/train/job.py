@@ -36,5 +36,7 @@ class Job:
     def options(self) -> str:
         """Return the options of `qse train` that change the result, apart from configuration and first weights."""
         options = "--data DATA" if self.data else "--speech SPEECH --noise NOISE"
-        options += (" --valid VALID" if self.valid else "") + (" --unknown UNKNOWN" if self.unknown else "")
+        options += (" --valid VALID" if self.valid else "") + (
+            " --unknown UNKNOWN" if self.unknown else ""
+        )
         return options + (f" --processes {self.processes}" if self.processes > 1 else "")

@@ -13,8 +13,16 @@ from .validator import Validator
 class TrainingLoop:
     """The loop of one process; all processes make the same decisions, and the first one writes the files."""
 
-    def __init__(self, trainer: Trainer, validator: Validator, log: TrainingLog, stop: StopRequest, job: Job):
-        self.trainer, self.validator, self.log, self.stop, self.job = trainer, validator, log, stop, job
+    def __init__(
+        self, trainer: Trainer, validator: Validator, log: TrainingLog, stop: StopRequest, job: Job
+    ):
+        self.trainer, self.validator, self.log, self.stop, self.job = (
+            trainer,
+            validator,
+            log,
+            stop,
+            job,
+        )
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continue from a checkpoint."""

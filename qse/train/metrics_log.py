@@ -33,7 +33,9 @@ class MetricsLog:
         for name in scores:
             curves.setdefault(name.removeprefix(UNKNOWN), []).append((name, valid))
         figure = Figure(figsize=(3.2 * len(curves), 3), layout="constrained")
-        for axes, (title, lines) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
+        for axes, (title, lines) in zip(
+            figure.subplots(1, len(curves)), curves.items(), strict=True
+        ):
             for name, rows in lines:
                 label = "unknown sources" if name.startswith(UNKNOWN) else "known sources"
                 axes.plot([row["step"] for row in rows], [row[name] for row in rows], label=label)
@@ -60,11 +62,18 @@ class MetricsLog:
             return []
         try:
             with path.open(newline="", encoding="utf-8") as file:
-                rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file, strict=True)]
+                rows = [
+                    {key: float(value) for key, value in row.items()}
+                    for row in csv.DictReader(file, strict=True)
+                ]
         except (ValueError, TypeError, csv.Error) as error:
-            raise QseError(f"{path} is damaged ({error}): correct it, or delete it and lose this curve") from error
+            raise QseError(
+                f"{path} is damaged ({error}): correct it, or delete it and lose this curve"
+            ) from error
         if not all("step" in row for row in rows):
-            raise QseError(f"{path} is damaged (no column step): correct it, or delete it and lose this curve")
+            raise QseError(
+                f"{path} is damaged (no column step): correct it, or delete it and lose this curve"
+            )
         return rows
 
 

@@ -14,7 +14,11 @@ from torch import Tensor, nn
 from ..nn.quaternion import gate_matrix
 
 ROUNDS = 5
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3, x^5: five rounds map singular values above 0.01 norm to about 1
+COEFFICIENTS = (
+    3.4445,
+    -4.7750,
+    2.0315,
+)  # of x, x^3, x^5: five rounds map singular values above 0.01 norm to about 1
 SIZE = 0.2  # RMS of a step at learning rate 1
 
 
@@ -39,7 +43,9 @@ class QuaternionMuon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            shapes = defaultdict(list)  # weights of one shape are one batch, for few kernel launches
+            shapes = defaultdict(
+                list
+            )  # weights of one shape are one batch, for few kernel launches
             for weight in group["params"]:
                 if weight.grad is not None:
                     shapes[weight.shape].append(weight)
@@ -76,5 +82,7 @@ def equalised(weight: Tensor) -> Tensor:
         square = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
     x = x.mT if out > into else x
-    first = x.unflatten(1, (4, out))[..., :into]  # the column of blocks that holds w0, w1, w2, w3 as they are
+    first = x.unflatten(1, (4, out))[
+        ..., :into
+    ]  # the column of blocks that holds w0, w1, w2, w3 as they are
     return SIZE * max(real.shape[1:]) ** 0.5 * first

@@ -25,11 +25,18 @@ def fit_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, T
         if isinstance(module, BandSplit):
             _fit(found, f"{path}.convs.", ("weight",), module.ranges, _stretched_split)
         elif isinstance(module, BandMerge):
-            _fit(found, f"{path}.ups.", ("conv.weight", "conv.bias"), module.ranges, _stretched_merge)
+            _fit(
+                found, f"{path}.ups.", ("conv.weight", "conv.bias"), module.ranges, _stretched_merge
+            )
     if found.keys() != weights.keys():  # other ranges, so other bands
         for path, module in network.named_modules():
-            if isinstance(module, DualPathBlock) and (band := found.get(f"{path}.band")) is not None:
-                found[f"{path}.band"] = band[torch.arange(len(module.band)).clamp_max(len(band) - 1)]
+            if (
+                isinstance(module, DualPathBlock)
+                and (band := found.get(f"{path}.band")) is not None
+            ):
+                found[f"{path}.band"] = band[
+                    torch.arange(len(module.band)).clamp_max(len(band) - 1)
+                ]
     return found
 
 
@@ -41,12 +48,18 @@ def train_highest_range_only_(network: nn.Module) -> None:
     """
     splits = [module for module in network.modules() if isinstance(module, BandSplit)]
     if not splits or len(splits[0].ranges) < 2:
-        raise ValueError("highest_range_only needs a streaming network with several ranges of bands")
+        raise ValueError(
+            "highest_range_only needs a streaming network with several ranges of bands"
+        )
     highest = len(splits[0].ranges) - 1
-    kept = sum(bins // width for bins, width in splits[0].ranges[:highest]) // 4  # bands of the bottleneck
+    kept = (
+        sum(bins // width for bins, width in splits[0].ranges[:highest]) // 4
+    )  # bands of the bottleneck
     for name, parameter in network.named_parameters():
         if name.endswith(".band"):
-            parameter.register_hook(lambda gradient: torch.cat([torch.zeros_like(gradient[:kept]), gradient[kept:]]))
+            parameter.register_hook(
+                lambda gradient: torch.cat([torch.zeros_like(gradient[:kept]), gradient[kept:]])
+            )
         elif f".convs.{highest}." not in name and f".ups.{highest}." not in name:
             parameter.requires_grad_(False)
     network.eval()
@@ -66,7 +79,9 @@ def _fit(
     for n, ((_, below), (_, width)) in enumerate(pairwise(ranges)):
         for name in names:
             if f"{prefix}{n}.{name}" in weights and f"{prefix}{n + 1}.{name}" not in weights:
-                weights[f"{prefix}{n + 1}.{name}"] = stretched(weights[f"{prefix}{n}.{name}"], below, width)
+                weights[f"{prefix}{n + 1}.{name}"] = stretched(
+                    weights[f"{prefix}{n}.{name}"], below, width
+                )
 
 
 def _stretched_split(weight: Tensor, old: int, new: int) -> Tensor:

@@ -13,7 +13,9 @@ from .muon import QuaternionMuon
 NAMES = ("adamw", "muon")
 
 
-def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight_decay: float) -> list[Optimizer]:
+def optimizers(
+    network: nn.Module, name: str, betas: tuple[float, float], weight_decay: float
+) -> list[Optimizer]:
     """Return one or two optimisers, AdamW first; every parameter of `network` is in one of them.
 
     Gains and biases do not decay: a branch whose gain reached zero would stay there. Raises QseError where there is
@@ -23,9 +25,16 @@ def optimizers(network: nn.Module, name: str, betas: tuple[float, float], weight
     if name == "muon":
         weights, gates = quaternion_weights(network)
         if not weights and not gates:
-            raise QseError("train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate")
+            raise QseError(
+                "train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate"
+            )
         made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
-    taken = {parameter for optimizer in made for group in optimizer.param_groups for parameter in group["params"]}
+    taken = {
+        parameter
+        for optimizer in made
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    }
     weights, others = list[nn.Parameter](), list[nn.Parameter]()
     for path, parameter in network.named_parameters():
         if parameter not in taken:

@@ -31,12 +31,16 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
         work(0, 1, *arguments)
         return
     with tempfile.TemporaryDirectory() as folder, _signals_passed_on() as (children, received):
-        spawned = torch.multiprocessing.spawn(_join, (processes, folder, work, arguments), processes, join=False)
+        spawned = torch.multiprocessing.spawn(
+            _join, (processes, folder, work, arguments), processes, join=False
+        )
         children.extend(spawned.processes)
         for number in received:  # while the processes were started
             _pass_on(number, children)
         try:
-            while not spawned.join(grace_period=10):  # the others end by themselves, or are terminated
+            while not spawned.join(
+                grace_period=10
+            ):  # the others end by themselves, or are terminated
                 pass
         except (ProcessRaisedException, ProcessExitedException) as error:
             reason = Path(folder) / "reason"
@@ -45,7 +49,9 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
             if received:  # before the processes had their handlers
                 raise SystemExit(128 + received[0]) from None
             if isinstance(error, ProcessExitedException):
-                raise QseError(f"{error}; if there is a checkpoint, --resume continues from there") from None
+                raise QseError(
+                    f"{error}; if there is a checkpoint, --resume continues from there"
+                ) from None
             raise
 
 
@@ -71,9 +77,13 @@ def _pass_on(number: int, children: list[BaseProcess]) -> None:
             process.terminate()
 
 
-def _join(rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple) -> None:
+def _join(
+    rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple
+) -> None:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=processes)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=processes
+    )
     try:
         work(rank, processes, *arguments)
     except QseError as error:
@@ -99,7 +109,9 @@ def average_(tensors: Iterable[Tensor]) -> None:
     flat = torch.cat([tensor.flatten() for tensor in tensors])
     dist.all_reduce(flat)
     flat /= count()
-    for tensor, mean in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
+    for tensor, mean in zip(
+        tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True
+    ):
         tensor.copy_(mean.view_as(tensor))
 
 

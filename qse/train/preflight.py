@@ -23,7 +23,12 @@ from .train_config import TrainConfig
 from .validation import find_pairs
 from .warm_start import start_from
 
-RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")  # of a run, complete or not
+RUN_FILES = (
+    "checkpoint.safetensors",
+    "best.safetensors",
+    "train.csv",
+    "valid.csv",
+)  # of a run, complete or not
 
 
 class Start(NamedTuple):
@@ -40,7 +45,9 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     if own.source is None:
         _check_sources(config, job)
     if job.start and job.resume:
-        raise UsageError("resume continues a run, start begins one from other weights: leave one of them out")
+        raise UsageError(
+            "resume continues a run, start begins one from other weights: leave one of them out"
+        )
     start = _start(config, job, own.network)
     loss = as_loss(own.loss or config.loss)
     if own.source is None:
@@ -55,28 +62,40 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
 
 def _check_folder(job: Job) -> None:
     if not job.resume and any((job.out / name).exists() for name in RUN_FILES):
-        raise QseError(f"{job.out}: holds a run already; continue it with --resume or name another folder")
+        raise QseError(
+            f"{job.out}: holds a run already; continue it with --resume or name another folder"
+        )
     if job.resume and not job.checkpoint.exists():
         raise QseError(f"{job.checkpoint}: no checkpoint to resume from")
 
 
 def _check_sources(config: RunConfig, job: Job) -> None:
     if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
-        raise UsageError("say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe")
+        raise UsageError(
+            "say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe"
+        )
     if job.cache and job.data:
-        raise UsageError("--cache is for --speech and --noise; the copies of a corpus lie beside it")
+        raise UsageError(
+            "--cache is for --speech and --noise; the copies of a corpus lie beside it"
+        )
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
-        raise UsageError(f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}")
+        raise UsageError(
+            f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}"
+        )
 
 
 def _check_device(job: Job) -> None:
     if job.device not in ("cpu", "cuda"):
         raise UsageError(f"--device {job.device}: choose cpu or cuda")
     if job.device == "cuda" and job.processes > 1:
-        raise UsageError(f"--processes {job.processes}: they would share one GPU; leave it out with --device cuda")
+        raise UsageError(
+            f"--processes {job.processes}: they would share one GPU; leave it out with --device cuda"
+        )
     if job.device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out")
+        raise UsageError(
+            "--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out"
+        )
 
 
 def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
@@ -85,23 +104,31 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
     try:
         network = network or build_network(config.model)
     except QseError as error:
-        raise QseError(f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)) from error
+        raise QseError(
+            f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)
+        ) from error
     if job.resume:
         tensors, _ = checkpoint.load(job.checkpoint)
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
         except RuntimeError as error:
             path = job.checkpoint
-            raise QseError(f"{path}: not a checkpoint of this model; resume with the run's own config.toml") from error
+            raise QseError(
+                f"{path}: not a checkpoint of this model; resume with the run's own config.toml"
+            ) from error
     return Start(network, start_from(network, job.start) if job.start else {})
 
 
 def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
     """Raise QseError where corpus, model, mixing, and losses have different sample rates."""
     if job.data and rate != SAMPLE_RATE:
-        raise QseError(f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal")
+        raise QseError(
+            f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal"
+        )
     if rate != config.mix.sample_rate:
-        raise QseError(f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal")
+        raise QseError(
+            f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal"
+        )
     if rate % SAMPLE_RATE and (config.loss.pesq or config.loss.stoi):
         cure = "set their weights to 0"
         raise QseError(
@@ -112,14 +139,18 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
 def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> None:
     """Raise QseError where the network does not fit the losses, or segments are too short for whole frames of them."""
     if loss.needs_specs and not network.has_spec:
-        raise QseError("loss.complex_l1_of is mask, which needs an offline network: set it to waveform")
+        raise QseError(
+            "loss.complex_l1_of is mask, which needs an offline network: set it to waveform"
+        )
     rates = {config.mix.sample_rate}
     if config.mix.sample_rate > WIDE_BAND and config.train.wide_band_share:
         rates.add(WIDE_BAND)
     least = max(_least_seconds(network.at(rate), loss, config.train, rate) for rate in rates)
     if config.mix.segment < least:
         shown = ceil(1000 * least) / 1000
-        raise QseError(f"mix.segment is {config.mix.segment:g} s, and the losses need {shown:g} s: make it longer")
+        raise QseError(
+            f"mix.segment is {config.mix.segment:g} s, and the losses need {shown:g} s: make it longer"
+        )
 
 
 def _least_seconds(network: Network, loss: CompositeLoss, plan: TrainConfig, rate: int) -> float:
@@ -130,11 +161,15 @@ def _least_seconds(network: Network, loss: CompositeLoss, plan: TrainConfig, rat
 def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: TrainConfig) -> None:
     """Raise QseError for a batch of one's own source that network or loss cannot work with."""
     if not isinstance(batch, Batch):
-        raise QseError(f"the source returns {type(batch).__name__}: return qse.data.Batch(noisy, clean, sample_rate)")
+        raise QseError(
+            f"the source returns {type(batch).__name__}: return qse.data.Batch(noisy, clean, sample_rate)"
+        )
     noisy, clean, rate = batch
     if noisy.ndim != 2 or noisy.shape != clean.shape or not noisy.is_floating_point():
         shapes = f"{tuple(noisy.shape)} and {tuple(clean.shape)}"
-        raise QseError(f"the source returns noisy and clean of {shapes}: both must be float tensors (size, samples)")
+        raise QseError(
+            f"the source returns noisy and clean of {shapes}: both must be float tensors (size, samples)"
+        )
     try:
         network = network.at(rate)
     except ValueError as error:
@@ -142,7 +177,9 @@ def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: Train
     least = least_segment(network, loss.least_samples(rate), plan.carry_state_probability)
     if noisy.shape[1] < least:
         found = noisy.shape[1]
-        raise QseError(f"the source returns segments of {found} samples, and the losses need {least}: make them longer")
+        raise QseError(
+            f"the source returns segments of {found} samples, and the losses need {least}: make them longer"
+        )
 
 
 def _check_validation(config: RunConfig, job: Job, rate: int) -> None:

@@ -32,7 +32,9 @@ class RunConfig:
 
 def find_recipe(recipe: str) -> Path:
     """Return the path of a recipe: of an installed one by its name, or a path. Raises QseError if there is none."""
-    known = {path.stem: path for place in qse_recipes.__path__ for path in Path(place).glob("*.toml")}
+    known = {
+        path.stem: path for place in qse_recipes.__path__ for path in Path(place).glob("*.toml")
+    }
     if recipe in known or Path(recipe).is_file():
         return known.get(recipe, Path(recipe))
     names = ", ".join(sorted(known))
@@ -52,7 +54,9 @@ def write_config(path: Path, config: RunConfig, network: Network) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, tomli_w.dumps(tables))
     except OSError as error:
-        raise QseError(f"{path.parent}: cannot write there ({error.strerror}); name another folder") from error
+        raise QseError(
+            f"{path.parent}: cannot write there ({error.strerror}); name another folder"
+        ) from error
 
 
 def model_table(network: Network) -> dict[str, Any]:
@@ -60,7 +64,9 @@ def model_table(network: Network) -> dict[str, Any]:
     config = network.config
     if not is_dataclass(config) or isinstance(config, type):
         kind = type(network).__name__
-        raise QseError(f"network {kind}: its config must be a frozen dataclass, so that the run can be read again")
+        raise QseError(
+            f"network {kind}: its config must be a frozen dataclass, so that the run can be read again"
+        )
     return {"network": network_name(network), **asdict(config)}
 
 
@@ -68,5 +74,7 @@ def read_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
     """Read a recipe and apply `changes` ("table.key=value"). Raises QseError for keys and values that do not fit."""
     values = configuration.overridden(configuration.read(path), list(changes))
     model = values.pop("model", {})
-    config = configuration.build(RunConfig, values, f"{path} with --set: " if changes else f"{path}: ")
+    config = configuration.build(
+        RunConfig, values, f"{path} with --set: " if changes else f"{path}: "
+    )
     return replace(config, model=model)

@@ -70,7 +70,9 @@ def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> No
         sources.prepare(config.dataset, job.data, progress)
     if job.cache and job.processes > 1:
         assert job.speech and job.noise
-        sources.write_cache(job.speech, job.noise, config.mix, config.train.wide_band_share, job.cache)
+        sources.write_cache(
+            job.speech, job.noise, config.mix, config.train.wide_band_share, job.cache
+        )
 
 
 def _trained(network: Network, job: Job) -> Network:
@@ -85,15 +87,25 @@ def _trained(network: Network, job: Job) -> Network:
 
 
 def _work(
-    rank: int, processes: int, config: RunConfig, job: Job, start: Start, own: Own, report: Report | None
+    rank: int,
+    processes: int,
+    config: RunConfig,
+    job: Job,
+    start: Start,
+    own: Own,
+    report: Report | None,
 ) -> None:
     """Train in one of the processes."""
     if job.device == "cpu":
         torch.set_num_threads(1)
     else:
-        torch.backends.cudnn.allow_tf32 = False  # STFT and GRU need full precision; TF32 has 10 bits of mantissa
+        torch.backends.cudnn.allow_tf32 = (
+            False  # STFT and GRU need full precision; TF32 has 10 bits of mantissa
+        )
     device = torch.device(job.device)
-    network = copy.deepcopy(start.network) if processes > 1 else start.network  # processes share what they are sent
+    network = (
+        copy.deepcopy(start.network) if processes > 1 else start.network
+    )  # processes share what they are sent
     source = own.source or _source(config, job, device)
     plan = config.train.counted(source.segments, processes)
 
@@ -128,7 +140,9 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
         return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
     assert job.speech and job.noise
     share = config.train.wide_band_share
-    return sources.folders(job.speech, job.noise, mix, seed, device, wide_share=share, cache=job.cache)
+    return sources.folders(
+        job.speech, job.noise, mix, seed, device, wide_share=share, cache=job.cache
+    )
 
 
 def _pairs(config: RunConfig, job: Job, rate: int) -> list[Utterance]:

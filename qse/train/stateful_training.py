@@ -47,12 +47,17 @@ def training_loss(
             if name.startswith(prefix)
         }
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
-        enhanced, state = network(noisy[:, : samples + network.latency], unflatten_state(begin) or None)
+        enhanced, state = network(
+            noisy[:, : samples + network.latency], unflatten_state(begin) or None
+        )
         enhanced = enhanced[:, network.latency :]
         clean = clean[:, :samples]
         total, terms = compare(clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
         finite = total.isfinite()  # stays on the device: nothing waits for it
-        after = {prefix + name: torch.where(finite, s.detach(), 0.0) for name, s in flatten_state(state).items()}
+        after = {
+            prefix + name: torch.where(finite, s.detach(), 0.0)
+            for name, s in flatten_state(state).items()
+        }
         return total, terms, {**carried, **after}
 
     return loss
@@ -82,7 +87,9 @@ def least_segment(network: Network, least: int, carry_state_probability: float) 
     return hop * ceil((least + network.latency) / hop)
 
 
-def _enhanced(network: Any, noisy: Tensor, clean: Tensor | None) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
+def _enhanced(
+    network: Any, noisy: Tensor, clean: Tensor | None
+) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
     """Return the enhanced signal and, of a network that has specs where `clean` is given, both."""
     if clean is None or not network.has_spec:
         return network.enhance(noisy), None

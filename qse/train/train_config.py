@@ -23,10 +23,16 @@ class TrainConfig:
     clip_norm: float = 1.0  # largest norm of the gradient
     ema_decay: float = 0.999  # of the exponential moving average of the weights
     precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
-    carry_state_probability: float = 0.0  # that an item starts from the state at the end of the step before
+    carry_state_probability: float = (
+        0.0  # that an item starts from the state at the end of the step before
+    )
     wide_band_share: float = 0.5  # of the steps of a network above 16 kHz that train it at 16 kHz
-    look_ahead: tuple[int, ...] = ()  # frames, one of them drawn for every step; (): those of the model
-    highest_range_only: bool = False  # train the bands of the highest range alone; weight_decay must be 0
+    look_ahead: tuple[
+        int, ...
+    ] = ()  # frames, one of them drawn for every step; (): those of the model
+    highest_range_only: bool = (
+        False  # train the bands of the highest range alone; weight_decay must be 0
+    )
     compile: bool = False
     checkpoint_every: int = 250  # steps
     valid_every: int = 1000  # steps
@@ -37,7 +43,9 @@ class TrainConfig:
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
         if not 0 <= self.carry_state_probability <= 1:
-            raise ValueError(f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1")
+            raise ValueError(
+                f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1"
+            )
         if self.highest_range_only and (self.weight_decay or self.wide_band_share):
             raise ValueError("highest_range_only: set weight_decay and wide_band_share to 0")
         if not 0 <= self.wide_band_share < 1:
@@ -67,5 +75,8 @@ class TrainConfig:
         start = max(self.plateau_steps, self.warmup_steps)
         fall = min(max(0.0, (step - start) / max(1, self.steps - start)), 1.0)
         return (
-            self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup_steps)) * 0.5 * (1 + math.cos(math.pi * fall))
+            self.learning_rate
+            * min(1.0, (step + 1) / max(1, self.warmup_steps))
+            * 0.5
+            * (1 + math.cos(math.pi * fall))
         )

@@ -24,7 +24,9 @@ from .parallel import average_, count, gather
 from .train_config import TrainConfig
 
 Terms = dict[str, Tensor]
-Carried = dict[str, Tensor]  # states at the end of a step, by their path in the network; items first
+Carried = dict[
+    str, Tensor
+]  # states at the end of a step, by their path in the network; items first
 Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
 """(network, batch, carried) -> (loss, its terms, carried to the next step)."""
 
@@ -46,18 +48,28 @@ class Trainer:
         device: torch.device,
         rank: int = 0,
     ):
-        self.config, self.loss, self.batches, self.device, self.rank = config, loss, batches, device, rank
+        self.config, self.loss, self.batches, self.device, self.rank = (
+            config,
+            loss,
+            batches,
+            device,
+            rank,
+        )
         self.network = network.to(device).train()
         self.ema = WeightEMA(self.network, config.ema_decay)
         if config.compile:
             self.network.compile()  # in place: it keeps its type and its names
-        self.optimizers = optimizers(self.network, config.optimizer, config.betas, config.weight_decay)
+        self.optimizers = optimizers(
+            self.network, config.optimizer, config.betas, config.weight_decay
+        )
         self.carried: Carried = {}
         self.done = self.skipped = self.heard = 0
         self.seconds = 0.0
         self.origin = ""
         kept = self.network.state_dict()
-        self._statistics = [b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()]
+        self._statistics = [
+            b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()
+        ]
         self._statistics_before = [statistic.clone() for statistic in self._statistics]
 
     def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
@@ -67,7 +79,9 @@ class Trainer:
         copy_(self._statistics_before, self._statistics)
         batch = self.batches(self.done)
         self.heard += round(batch.seconds * WIDE_BAND) * count()
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"
+        ):
             total, terms, self.carried = self.loss(self.network, batch, self.carried)
         gradients = self._backward(total)
         stops = torch.full((1,), float(stop), device=self.device if count() > 1 else "cpu")
@@ -113,7 +127,11 @@ class Trainer:
         if self.config.carry_state_probability:
             carried = {name: state.cpu() for name, state in self.carried.items()}
             parts |= {f"carried.{rank}": states for rank, states in enumerate(gather([carried]))}
-        return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
+        return {
+            f"{part}.{name}": value
+            for part, values in parts.items()
+            for name, value in values.items()
+        }
 
     def header(self) -> dict[str, str]:
         """Return the numbers of a checkpoint, as text; `steps` are those of the whole run."""
@@ -130,15 +148,23 @@ class Trainer:
 
     def begin(self, origin: str, header: dict[str, str]) -> None:
         """Count the training of the weights that the network started from: `header` of the file of model `origin`."""
-        self.origin, self.heard, self.seconds = origin, int(header.get("heard", 0)), float(header.get("seconds", 0.0))
+        self.origin, self.heard, self.seconds = (
+            origin,
+            int(header.get("heard", 0)),
+            float(header.get("seconds", 0.0)),
+        )
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continue where the checkpoint was written. Warns where it lacks the carried states of this process."""
         self.network.load_state_dict(weights.pick(tensors, "model"))
         self.ema.network.load_state_dict(weights.pick(tensors, "average"))
-        checkpoint.restore_optimizers(self.network, self.optimizers, weights.pick(tensors, "optimizer"))
+        checkpoint.restore_optimizers(
+            self.network, self.optimizers, weights.pick(tensors, "optimizer")
+        )
         self.ema.updates = int(header["averaged"])
-        self.done, self.skipped, self.heard = (int(header[key]) for key in ("step", "skipped", "heard"))
+        self.done, self.skipped, self.heard = (
+            int(header[key]) for key in ("step", "skipped", "heard")
+        )
         self.seconds, self.origin = float(header["seconds"]), header.get("origin", "")
         if self.config.carry_state_probability:
             self._restore_carried(weights.pick(tensors, f"carried.{self.rank}"), header)
@@ -148,7 +174,9 @@ class Trainer:
         if not (carried and fits) and self.done and self.rank == 0:
             text = "the checkpoint has no carried states of this batch size: the streams of the next step start at zero"
             warnings.warn(text, stacklevel=3)
-        self.carried = {name: state.to(self.device) for name, state in carried.items()} if fits else {}
+        self.carried = (
+            {name: state.to(self.device) for name, state in carried.items()} if fits else {}
+        )
 
 
 def _read(values: dict[str, Tensor]) -> dict[str, float]:

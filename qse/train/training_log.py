@@ -25,7 +25,9 @@ class TrainingLog:
     Keys of `sums`: the terms, `steps` (how many are in the sums), `skipped` (steps without an update).
     """
 
-    def __init__(self, folder: Path, trainer: Trainer, sample_rate: int, report: Report | None = None):
+    def __init__(
+        self, folder: Path, trainer: Trainer, sample_rate: int, report: Report | None = None
+    ):
         self.trainer, self.sample_rate = trainer, sample_rate
         self.report = report if trainer.rank == 0 else None
         self.metrics = MetricsLog(folder) if trainer.rank == 0 else None
@@ -36,7 +38,11 @@ class TrainingLog:
         for name, value in ({"skipped": 1} if skipped else {"steps": 1, **terms}).items():
             self.sums[name] = self.sums.get(name, 0.0) + value
         if self.report:
-            row = {"step": self.trainer.done, "audio": self._audio(), "seconds": self.trainer.seconds}
+            row = {
+                "step": self.trainer.done,
+                "audio": self._audio(),
+                "seconds": self.trainer.seconds,
+            }
             self.report({**terms, **row}, self.trainer.config)
 
     def write(self) -> None:
@@ -47,12 +53,16 @@ class TrainingLog:
         done, self.sums = self.trainer.done, {}
         hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
         if self.metrics:
-            self.metrics.add("train", {"step": done, **hours, "rate": self.trainer.config.rate(done), **means})
+            self.metrics.add(
+                "train", {"step": done, **hours, "rate": self.trainer.config.rate(done), **means}
+            )
 
     def write_scores(self, scores: dict[str, float]) -> None:
         """Write the scores of a validation to valid.csv."""
         if self.metrics:
-            self.metrics.add("valid", {"step": self.trainer.done, "audio_hours": self._audio() / 3600, **scores})
+            self.metrics.add(
+                "valid", {"step": self.trainer.done, "audio_hours": self._audio() / 3600, **scores}
+            )
 
     def draw(self) -> None:
         """Draw curves.png."""

@@ -19,7 +19,10 @@ from .parallel import gather
 METRICS = ("pesq_wb", "stoi", "si_sdr")
 UPPER_BAND_RATE = metrics.METRICS["band_snr"].least_rate  # Hz, from which on this metric is added
 UNKNOWN = "unknown_"  # prefix of the scores of sources that are in no training data
-SHORTEST, LONGEST = 0.5, 30  # seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
+SHORTEST, LONGEST = (
+    0.5,
+    30,
+)  # seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
 
 
 @dataclass(frozen=True)
@@ -68,16 +71,24 @@ def read_pairs(pairs: list[Pair], sample_rate: int = SAMPLE_RATE) -> list[Uttera
 
     Raises QseError for a pair of different lengths, or one that the metrics cannot score.
     """
-    rate = sample_rate if sample_rate > SAMPLE_RATE and common_rate(pairs) == sample_rate else SAMPLE_RATE
+    rate = (
+        sample_rate
+        if sample_rate > SAMPLE_RATE and common_rate(pairs) == sample_rate
+        else SAMPLE_RATE
+    )
     return [_read(pair, rate) for pair in pairs]
 
 
 def _read(pair: Pair, rate: int) -> Utterance:
     clean, noisy = read_pair(pair, needs_clean=True, sample_rate=rate)
     if clean is None or not clean.any():
-        raise QseError(f"{pair.clean}: is silent, and metrics are undefined against silence; leave the pair out")
+        raise QseError(
+            f"{pair.clean}: is silent, and metrics are undefined against silence; leave the pair out"
+        )
     if not SHORTEST <= len(clean) / rate <= LONGEST:
-        raise QseError(f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out")
+        raise QseError(
+            f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out"
+        )
     try:
         score_pair(clean=clean, enhanced=noisy, sample_rate=rate, metrics=["stoi", "pesq_wb"])
     except ValueError as error:
@@ -103,7 +114,9 @@ def validate(
     """
     training = network.training
     network.eval()
-    rows = gather([_score(network, pair, device) for pair in pairs[rank::processes] if not stopped()])
+    rows = gather(
+        [_score(network, pair, device) for pair in pairs[rank::processes] if not stopped()]
+    )
     network.train(training)
     if len(rows) < len(pairs):
         return {}

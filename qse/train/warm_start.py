@@ -44,8 +44,14 @@ def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
     """
     parts = {f"{name}.": part for name, part in network.named_modules() if name}
     grown = {name: part for name, part in parts.items() if hasattr(part, "make_identity_")}
-    new = {name: part for name, part in grown.items() if not any(key.startswith(name) for key in weights)}
-    prunable = {name: part.pruned_parts() for name, part in parts.items() if hasattr(part, "pruned_parts")}
+    new = {
+        name: part
+        for name, part in grown.items()
+        if not any(key.startswith(name) for key in weights)
+    }
+    prunable = {
+        name: part.pruned_parts() for name, part in parts.items() if hasattr(part, "pruned_parts")
+    }
     left_out = tuple(name + branch for name, branches in prunable.items() for branch in branches)
     weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
     found = network.load_state_dict(fit_ranges(network, widen(network, weights)), strict=False)
@@ -61,8 +67,13 @@ def _check_ranges(network: Network, weights: Path) -> None:
 
     The one with more ranges may have any on top.
     """
-    own, config = [list(pair) for pair in getattr(network.config, "ranges", ())], weights.with_name(CONFIG)
+    own, config = (
+        [list(pair) for pair in getattr(network.config, "ranges", ())],
+        weights.with_name(CONFIG),
+    )
     trained = trained_weights.model_table(config).get("ranges", []) if config.is_file() else []
     if any(mine != theirs for mine, theirs in zip(own, trained, strict=False)):
         ranges = f"they are for the ranges of bands {trained}, and this network has {own}"
-        raise QseError(f"{weights}: these weights do not fit: {ranges}; only ranges on top may be others")
+        raise QseError(
+            f"{weights}: these weights do not fit: {ranges}; only ranges on top may be others"
+        )

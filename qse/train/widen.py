@@ -34,13 +34,19 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
     for name, weight in narrow.items():
         read = inputs.get(name)
         for dim, (size, old) in enumerate(zip(sizes.get(name, ()), weight.shape, strict=False)):
-            if size <= old or (read is not None and dim > read) or (name.endswith(".band") and dim == 0):
+            if (
+                size <= old
+                or (read is not None and dim > read)
+                or (name.endswith(".band") and dim == 0)
+            ):
                 continue  # no kernel grows, nor the number of bands
             origin = dense[name] if dim == read and name in dense else _origin([size], [old])
             weight = weight.index_select(dim, origin)
             if dim == read:
                 weight *= _shares(weight, dim, origin, random)
-            elif name in queries:  # more products, some of them several times; the scale is the root of their number
+            elif (
+                name in queries
+            ):  # more products, some of them several times; the scale is the root of their number
                 factor = math.sqrt(size / old) / origin.bincount()[origin]
                 factor[size // queries[name] :] = 1
                 weight *= factor.view(-1, *[1] * (weight.ndim - dim - 1))
@@ -54,7 +60,10 @@ def _origin(sizes: Sequence[int], olds: Sequence[int]) -> Tensor:
     Parts that grow by the same factor, such as heads, are one part: a copy then lies in the part of its channel.
     """
     starts = [sum(olds[:part]) for part in range(len(olds))]
-    parts = [torch.arange(size) * old // size + at for size, old, at in zip(sizes, olds, starts, strict=True)]
+    parts = [
+        torch.arange(size) * old // size + at
+        for size, old, at in zip(sizes, olds, starts, strict=True)
+    ]
     return torch.cat(parts)
 
 

@@ -23,9 +23,13 @@ def level(audio):
 
 def test_make_mixes_at_4_db(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(make, "synthesise", lambda text, voice: rng.standard_normal(24000).astype(np.float32))
+    monkeypatch.setattr(
+        make, "synthesise", lambda text, voice: rng.standard_normal(24000).astype(np.float32)
+    )
     monkeypatch.setattr(make, "HERE", tmp_path)
     make.main()
-    (clean, _), (noisy, _) = (soundfile.read(tmp_path / f"{name}.wav") for name in ("clean", "noisy"))
+    (clean, _), (noisy, _) = (
+        soundfile.read(tmp_path / f"{name}.wav") for name in ("clean", "noisy")
+    )
     assert level(clean) - level(noisy - clean) == pytest.approx(4.0, abs=0.05)
     assert np.abs(noisy).max() == pytest.approx(10 ** (-3 / 20), abs=1e-4)

@@ -89,7 +89,9 @@ def endless():
     sys.stdin.read()
 write(Path({str(tmp_path / "a.wav")!r}), endless(), WAV)
 """
-    first = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    first = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert first.stdout.readline() == b"\n"
     with pytest.raises(QseError, match=r"a\.wav is being written by another process"):
         write(tmp_path / "a.wav", [tone(1000)], WAV)
@@ -115,7 +117,9 @@ def test_claim_starts_again_if_its_file_was_removed_meanwhile(tmp_path, monkeypa
 
 
 def test_claimed_path_without_locks_differs_for_each_writer(tmp_path, monkeypatch):
-    monkeypatch.setattr(claim, "lock", lambda file: (_ for _ in ()).throw(OSError(95, "not supported")))
+    monkeypatch.setattr(
+        claim, "lock", lambda file: (_ for _ in ()).throw(OSError(95, "not supported"))
+    )
     with claimed_path(tmp_path / "a.txt") as one, claimed_path(tmp_path / "a.txt") as two:
         assert one != two
         one.write_text("one")

@@ -16,19 +16,37 @@ def extensible(path, mask: int, channels: int, form: str = "WAVEX", subtype: str
 
 @pytest.mark.parametrize(
     "mask, channels",
-    [(0x63F, 8), (0xFF, 8), (0x60F, 6), (0x3F, 6), (0xB, 3), (0x7, 3), (0, 4), (0x33, 4), (0x3, 2), (0x4, 1), (0, 2)],
+    [
+        (0x63F, 8),
+        (0xFF, 8),
+        (0x60F, 6),
+        (0x3F, 6),
+        (0xB, 3),
+        (0x7, 3),
+        (0, 4),
+        (0x33, 4),
+        (0x3, 2),
+        (0x4, 1),
+        (0, 2),
+    ],
 )
-@pytest.mark.parametrize("suffix, form", [("wav", "WAVEX"), ("rf64", "RF64"), ("w64", "W64"), ("caf", "CAF")])
+@pytest.mark.parametrize(
+    "suffix, form", [("wav", "WAVEX"), ("rf64", "RF64"), ("w64", "W64"), ("caf", "CAF")]
+)
 def test_mask_comes_back(here, command, mask, channels, suffix, form):
     path = extensible(here / f"a.{suffix}", mask, channels, form)
     assert read_mask(path) == mask
     status, _, err = command("denoise", path.name)
     assert status == 0 and "positions" not in err
     assert read_mask(here / f"a-enhanced.{suffix}") == mask
-    np.testing.assert_array_equal(soundfile.read(f"a-enhanced.{suffix}")[0], soundfile.read(path)[0])
+    np.testing.assert_array_equal(
+        soundfile.read(f"a-enhanced.{suffix}")[0], soundfile.read(path)[0]
+    )
 
 
-@pytest.mark.parametrize("mask, channels", [(0x63F, 8), (0xFF, 8), (0x60F, 6), (0x3F, 6), (0xB, 3), (0x33, 4), (0, 2)])
+@pytest.mark.parametrize(
+    "mask, channels", [(0x63F, 8), (0xFF, 8), (0x60F, 6), (0x3F, 6), (0xB, 3), (0x33, 4), (0, 2)]
+)
 @pytest.mark.parametrize("to", ["flac", "caf", "rf64", "w64"])
 def test_mask_through_another_format(here, command, mask, channels, to):
     extensible(here / "a.wav", mask, channels)
@@ -43,10 +61,18 @@ def test_mask_through_another_format(here, command, mask, channels, to):
 
 @needs_ffmpeg
 @pytest.mark.parametrize("layout", ["7.1", "7.1(wide)", "5.1(side)", "5.1", "2.1", "quad", "3.1"])
-@pytest.mark.parametrize("suffix, coding", [("wav", "pcm_s24le"), ("flac", "flac"), ("caf", "pcm_s16le")])
+@pytest.mark.parametrize(
+    "suffix, coding", [("wav", "pcm_s24le"), ("flac", "flac"), ("caf", "pcm_s16le")]
+)
 def test_layouts_of_ffmpeg_come_back(here, command, layout, suffix, coding):
     ffmpeg(
-        "-f", "lavfi", "-i", f"anoisesrc=d=0.2:r=16000,aformat=channel_layouts={layout}", "-c:a", coding, f"a.{suffix}"
+        "-f",
+        "lavfi",
+        "-i",
+        f"anoisesrc=d=0.2:r=16000,aformat=channel_layouts={layout}",
+        "-c:a",
+        coding,
+        f"a.{suffix}",
     )
     before = probed(here / f"a.{suffix}")["streams"][0].get("channel_layout")
     status, _, err = command("denoise", f"a.{suffix}")
@@ -66,4 +92,7 @@ def test_positions_that_are_lost_are_named(here, command):
 def test_format_chunk_is_copied(here, command):
     extensible(here / "a.wav", 0x60F, 6, subtype="PCM_24")
     command("denoise", "a.wav")
-    assert chunks((here / "a.wav").read_bytes())[0] == chunks((here / "a-enhanced.wav").read_bytes())[0]
+    assert (
+        chunks((here / "a.wav").read_bytes())[0]
+        == chunks((here / "a-enhanced.wav").read_bytes())[0]
+    )

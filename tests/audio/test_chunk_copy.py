@@ -45,7 +45,9 @@ def kept(path) -> list[tuple[bytes, bytes]]:
     return [each for each in chunks(path.read_bytes()) if each[0] not in mine]
 
 
-@pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT", "PCM_U8", "ULAW", "IMA_ADPCM", "MS_ADPCM"])
+@pytest.mark.parametrize(
+    "subtype", ["PCM_16", "PCM_24", "FLOAT", "PCM_U8", "ULAW", "IMA_ADPCM", "MS_ADPCM"]
+)
 @pytest.mark.parametrize("samples", [16000, 15999])
 def test_wav_chunks_come_back(here, command, subtype, samples):
     soundfile.write(here / "a.wav", sound()[:samples], 16000, subtype)
@@ -54,7 +56,17 @@ def test_wav_chunks_come_back(here, command, subtype, samples):
     assert status == 0
     found = kept(here / "a-enhanced.wav")
     names = [name for name, _ in found]
-    assert names == [b"bext", b"iXML", b"data", b"cue ", b"LIST", b"LIST", b"smpl", b"cart", b"xyz!"]
+    assert names == [
+        b"bext",
+        b"iXML",
+        b"data",
+        b"cue ",
+        b"LIST",
+        b"LIST",
+        b"smpl",
+        b"cart",
+        b"xyz!",
+    ]
     assert [each for each in found if each[0] != b"data"] == [(b"bext", UNLOUD), BEFORE[1], *AFTER]
     assert "loudness in bext" in err and "does not hold" not in err
     info = soundfile.info(here / "a-enhanced.wav")
@@ -87,7 +99,9 @@ def test_long_formats_keep_chunks(here, command, suffix, form):
     for name in ("b", "c"):
         container = read_container(here / f"{name}.{suffix}")
         held = [(chunk.name, container.body(chunk)) for chunk in container.chunks]
-        assert sorted(each for each in held if each in BEFORE + AFTER) == sorted(BEFORE[1:2] + AFTER[:-1])
+        assert sorted(each for each in held if each in BEFORE + AFTER) == sorted(
+            BEFORE[1:2] + AFTER[:-1]
+        )
         info = soundfile.info(here / f"{name}.{suffix}")
         assert (info.format, info.frames) == (form, 16000)
     np.testing.assert_array_equal(soundfile.read(f"c.{suffix}")[0], soundfile.read("a.wav")[0])
@@ -112,7 +126,9 @@ def test_w64_ends_where_its_samples_end(here, command, subtype):
     assert command("denoise", "a.w64")[0] == 0
     assert soundfile.info("a-enhanced.w64").frames == 16000
     assert (b"cue ", CUE) in [
-        (chunk.name, each.body(chunk)) for each in [read_container(here / "a-enhanced.w64")] for chunk in each.chunks
+        (chunk.name, each.body(chunk))
+        for each in [read_container(here / "a-enhanced.w64")]
+        for chunk in each.chunks
     ]
 
 
@@ -138,12 +154,19 @@ def test_aiff_chunks_come_back(here, command, suffix):
     soundfile.write(here / f"a.{suffix}", sound(), 16000, "PCM_16", format="AIFF")
     marks = struct.pack(">HHI", 1, 1, 8000) + b"\4mark\0"
     before = [(b"NAME", b"a name"), (b"MARK", marks)]
-    after = [(b"ANNO", b"odd"), (b"COMT", bytes(10)), (b"APPL", b"stocxyz"), (b"ID3 ", b"not a tag")]
+    after = [
+        (b"ANNO", b"odd"),
+        (b"COMT", bytes(10)),
+        (b"APPL", b"stocxyz"),
+        (b"ID3 ", b"not a tag"),
+    ]
     with_chunks(here / f"a.{suffix}", before, after)
     assert command("denoise", f"a.{suffix}")[0] == 0
     found = [each for each in kept(here / f"a-enhanced.{suffix}") if each[0] != b"SSND"]
     assert found == before + after
-    np.testing.assert_array_equal(soundfile.read(f"a-enhanced.{suffix}")[0], soundfile.read(f"a.{suffix}")[0])
+    np.testing.assert_array_equal(
+        soundfile.read(f"a-enhanced.{suffix}")[0], soundfile.read(f"a.{suffix}")[0]
+    )
 
 
 @pytest.mark.parametrize("subtype", ["PCM_16", "ALAC_24"])
@@ -151,21 +174,32 @@ def test_caf_chunks_come_back(here, command, subtype):
     soundfile.write(here / "a.caf", sound(), 16000, subtype)
     data = (here / "a.caf").read_bytes()
     strings = (1).to_bytes(4, "big") + b"title\0a title\0"
-    extra = b"info" + len(strings).to_bytes(8, "big") + strings + b"umid" + (64).to_bytes(8, "big") + bytes(range(64))
+    extra = (
+        b"info"
+        + len(strings).to_bytes(8, "big")
+        + strings
+        + b"umid"
+        + (64).to_bytes(8, "big")
+        + bytes(range(64))
+    )
     at = data.index(b"data")
     (here / "a.caf").write_bytes(data[:at] + extra + data[at:])
     assert command("denoise", "a.caf")[0] == 0
     assert extra in (here / "a-enhanced.caf").read_bytes()
     info = soundfile.info("a-enhanced.caf")
     assert (info.subtype, info.frames) == (subtype, 16000)
-    np.testing.assert_allclose(soundfile.read("a-enhanced.caf")[0], soundfile.read("a.caf")[0], atol=2**-15)
+    np.testing.assert_allclose(
+        soundfile.read("a-enhanced.caf")[0], soundfile.read("a.caf")[0], atol=2**-15
+    )
 
 
 def test_wav_longer_than_its_header_can_say_is_refused(here, command, monkeypatch):
     with_chunks(wav(here / "a.wav"), [], [(b"cart", bytes(5000))])
     monkeypatch.setattr(chunk_module, "LONGEST", 35000)
     status, _, err = command("denoise", "a.wav")
-    assert status == 1 and "a WAV file cannot be so long with its metadata; name a .rf64 file" in err
+    assert (
+        status == 1 and "a WAV file cannot be so long with its metadata; name a .rf64 file" in err
+    )
     assert sorted(path.name for path in here.iterdir()) == ["a.wav"]
 
 

@@ -12,7 +12,9 @@ from qse.audio.reader import Source
 from qse.errors import QseError
 
 
-@pytest.mark.parametrize("suffix, subtype", [kind for kind in KINDS if kind[0] != "caf" or os.name == "posix"])
+@pytest.mark.parametrize(
+    "suffix, subtype", [kind for kind in KINDS if kind[0] != "caf" or os.name == "posix"]
+)
 def test_is_cut_refuses_a_truncated_file(tmp_path, suffix, subtype):
     path = make(tmp_path / f"a.{suffix}", tone(48000), subtype)
     assert read(path) == 48000
@@ -65,11 +67,15 @@ def test_has_more_ignores_tags_after_an_mp3(tmp_path):
         assert read(path) == soundfile.info(path).frames
 
 
-@pytest.mark.parametrize("rate", [22050, 44100])  # at which frames are of two sizes, so that guesses from one are wrong
+@pytest.mark.parametrize(
+    "rate", [22050, 44100]
+)  # at which frames are of two sizes, so that guesses from one are wrong
 def test_says_length_ignores_estimates_for_mp3(tmp_path, rate):
     path = tmp_path / "a.mp3"
     noise = np.random.default_rng(0).standard_normal(4 * rate) / 4
-    with soundfile.SoundFile(path, "w", rate, 1, bitrate_mode="CONSTANT", compression_level=0.6) as file:
+    with soundfile.SoundFile(
+        path, "w", rate, 1, bitrate_mode="CONSTANT", compression_level=0.6
+    ) as file:
         file.write(noise)
     data = path.read_bytes()
     info = data.index(b"Info")
@@ -85,9 +91,14 @@ def test_has_more_refuses_an_unfinished_wav(tmp_path):
     for samples in (0, 1000):
         data[4:8], data[40:44] = struct.pack("<I", 36 + 2 * samples), struct.pack("<I", 2 * samples)
         path.write_bytes(data)
-        with pytest.raises(QseError, match=r"holds more than libsndfile reads .*unfinished.*--salvage"):
+        with pytest.raises(
+            QseError, match=r"holds more than libsndfile reads .*unfinished.*--salvage"
+        ):
             Source(path)
-    data[4:8], data[40:44] = struct.pack("<I", 0), struct.pack("<I", 2 * 48000)  # as some programs leave it
+    data[4:8], data[40:44] = (
+        struct.pack("<I", 0),
+        struct.pack("<I", 2 * 48000),
+    )  # as some programs leave it
     path.write_bytes(data)
     assert read(path) == 48000
 

@@ -34,7 +34,11 @@ def test_kind_of_knows_what_libsndfile_writes(tmp_path, suffix, subtype):
     "suffix", ["m4a", "mp4", "mov", "mka", "mkv", "webm", "wma", "ac3", "aac", "3gp", "mp3", "spx"]
 )
 def test_kind_of_knows_what_ffmpeg_writes(tmp_path, suffix):
-    coding = {"webm": ["-c:a", "libopus"], "3gp": ["-c:a", "aac"], "spx": ["-c:a", "flac", "-f", "ogg"]}.get(suffix, [])
+    coding = {
+        "webm": ["-c:a", "libopus"],
+        "3gp": ["-c:a", "aac"],
+        "spx": ["-c:a", "flac", "-f", "ogg"],
+    }.get(suffix, [])
     ffmpeg("-i", wav(tmp_path / "s.wav"), *coding, tmp_path / f"a.{suffix}")
     assert wrong_suffix(tmp_path / f"a.{suffix}") is None and kind_of(tmp_path / f"a.{suffix}")
     assert length(tmp_path / f"a.{suffix}") >= 16000
@@ -69,7 +73,15 @@ def test_mp3_without_a_length_and_joined_ones_are_read_whole(here, command):
     quiet = np.concatenate([sound(3.0, 1, 44100), np.zeros((441000, 1), np.float32)])
     soundfile.write(here / "s.wav", quiet, 44100)
     ffmpeg("-i", "s.wav", "-q:a", 4, "-write_xing", 0, "-id3v2_version", 0, "vbr.mp3")
-    ffmpeg("-i", wav(here / "t.wav", sample_rate=44100), "-metadata", "title=x", "-write_id3v1", 1, "one.mp3")
+    ffmpeg(
+        "-i",
+        wav(here / "t.wav", sample_rate=44100),
+        "-metadata",
+        "title=x",
+        "-write_id3v1",
+        1,
+        "one.mp3",
+    )
     (here / "joined.mp3").write_bytes(2 * (here / "one.mp3").read_bytes())
     for name, seconds in (("vbr", 13.0), ("joined", 2.0)):
         status, out, err = command("denoise", f"{name}.mp3", "--json")
@@ -95,7 +107,10 @@ def test_wrong_suffix_is_said(here, command):
     soundfile.write(here / "b.flac", sound(), 16000, format="WAV")
     for name, kind, form in (("a.wav", "MP3", "WAV"), ("b.flac", "WAV", "FLAC")):
         _, out, err = command("denoise", name, "--json")
-        assert err.count("qse: warning:") == 1 and f"{name} is a file of the kind {kind}, read as such" in err
+        assert (
+            err.count("qse: warning:") == 1
+            and f"{name} is a file of the kind {kind}, read as such" in err
+        )
         assert f"kind {kind}" in json.loads(out)["warning"]
         stem, _, suffix = name.partition(".")
         assert soundfile.info(f"{stem}-enhanced.{suffix}").format == form
@@ -106,7 +121,11 @@ def test_wrong_suffix_of_ffmpeg_files(here, command):
     ffmpeg("-i", wav(here / "s.wav"), "-c:a", "aac", "-f", "ipod", "a.mp3")
     (here / "s.wav").rename(here / "s.m4a")
     status, _, err = command("denoise", "a.mp3", "s.m4a", "-o", "out")
-    assert status == 0 and "a.mp3 is a file of the kind MP4" in err and "s.m4a is a file of the kind WAV" in err
+    assert (
+        status == 0
+        and "a.mp3 is a file of the kind MP4" in err
+        and "s.m4a is a file of the kind WAV" in err
+    )
     assert (kind_of(here / "out/a.mp3"), kind_of(here / "out/s.m4a")) == ("MP3", "MP4")
 
 
@@ -130,5 +149,7 @@ def test_a_damaged_sample_rate_is_refused_for_ffmpeg_too(here):
     data = (here / "a.sph").read_bytes()
     at = data.index(b"sample_rate -i 16000")
     (here / "a.sph").write_bytes(data[:at] + b"sample_rate -i 1\0\0\0\0" + data[at + 20 :])
-    with pytest.raises(QseError, match=r"a\.sph (claims 1 samples per second|is not an audio file)"):
+    with pytest.raises(
+        QseError, match=r"a\.sph (claims 1 samples per second|is not an audio file)"
+    ):
         open_audio(here / "a.sph")

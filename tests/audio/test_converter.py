@@ -7,15 +7,21 @@ from qse.audio.converter import Converter
 
 
 def sine(rate: float, seconds: float, frequency: float = 440.0, late: float = 0.0) -> np.ndarray:
-    return np.sin(2 * np.pi * frequency * (np.arange(round(rate * seconds)) / rate - late)).astype(np.float32)
+    return np.sin(2 * np.pi * frequency * (np.arange(round(rate * seconds)) / rate - late)).astype(
+        np.float32
+    )
 
 
-@pytest.mark.parametrize("source, target", [(48000, 16000), (44100, 16000), (16000, 44100), (8000, 16000)])
+@pytest.mark.parametrize(
+    "source, target", [(48000, 16000), (44100, 16000), (16000, 44100), (8000, 16000)]
+)
 def test_converter_delays_sines(source, target):
     converter, block = Converter(source, target), source // 100
     tones = [110, 997, 0.4 * min(source, target)]
     audio = sum(sine(source, 0.5, tone) for tone in tones)
-    parts = [converter.process(audio[start : start + block]) for start in range(0, len(audio), block)]
+    parts = [
+        converter.process(audio[start : start + block]) for start in range(0, len(audio), block)
+    ]
     assert {len(part) for part in parts} == {target // 100}
     out = np.concatenate(parts)
     expected = sum(sine(target, 0.5, tone, converter.delay) for tone in tones)
@@ -48,6 +54,9 @@ def test_converter_stretch():
 def test_converter_with_positions_on_input_samples(phase):
     """Positions that rounding moves to either side of an input sample neither fail nor lose a sample."""
     for seed in range(3):
-        converter, sizes = Converter(16000, 12000, phase), np.random.default_rng(seed).integers(1, 200, 200)
+        converter, sizes = (
+            Converter(16000, 12000, phase),
+            np.random.default_rng(seed).integers(1, 200, 200),
+        )
         made = sum(len(converter.process(np.zeros(size, np.float32))) for size in sizes)
         assert abs(made - 0.75 * sizes.sum()) <= 2

@@ -17,7 +17,12 @@ needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs 
 
 
 def run(*arguments) -> bytes:
-    line = ["ffmpeg", "-v", "error", *map(str, arguments)]  # which would take what is on standard input for keys
+    line = [
+        "ffmpeg",
+        "-v",
+        "error",
+        *map(str, arguments),
+    ]  # which would take what is on standard input for keys
     return subprocess.run(line, check=True, stdin=subprocess.DEVNULL, capture_output=True).stdout
 
 
@@ -30,7 +35,9 @@ def wav(tmp_path):
 def video(tmp_path, wav):
     """Two seconds of a picture with two channels of sound."""
     path = tmp_path / "a.mp4"
-    run("-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=10", "-i", wav, "-c:a", "aac", path)
+    run(
+        "-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=10", "-i", wav, "-c:a", "aac", path
+    )
     return path
 
 
@@ -72,7 +79,10 @@ def test_ffmpeg_source_reports_or_salvages_damage(tmp_path, wav):
     data = bytearray((tmp_path / "a.mka").read_bytes())
     data[len(data) // 2 : len(data) // 2 + 3000] = bytes(3000)
     (tmp_path / "a.mka").write_bytes(data)
-    with pytest.raises(QseError, match=r"a\.mka is damaged: .*--salvage"), open_audio(tmp_path / "a.mka") as source:
+    with (
+        pytest.raises(QseError, match=r"a\.mka is damaged: .*--salvage"),
+        open_audio(tmp_path / "a.mka") as source,
+    ):
         list(source.blocks())
     with open_audio(tmp_path / "a.mka", salvage=True) as source:
         assert sum(len(block) for block in source.blocks()) > 8000

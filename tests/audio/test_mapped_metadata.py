@@ -38,7 +38,15 @@ def rich(here, suffix: str):
     (here / "chapters").write_text(CHAPTERS)
     soundfile.write(here / "s.wav", sound(1.0, 2, 48000), 48000)
     inputs = ["-i", "s.wav", "-i", "chapters", "-i", cover(here / "c.png")]
-    maps = ["-map", "0:a", "-map_chapters", 1, *tags_of("-metadata"), "-metadata", "replaygain_track_gain=-3 dB"]
+    maps = [
+        "-map",
+        "0:a",
+        "-map_chapters",
+        1,
+        *tags_of("-metadata"),
+        "-metadata",
+        "replaygain_track_gain=-3 dB",
+    ]
     if suffix in ("flac", "mp3", "m4a"):
         maps += ["-map", "2:v", "-c:v", "copy", "-disposition:v", "attached_pic"]
     ffmpeg(*inputs, *maps, f"a.{suffix}")
@@ -77,7 +85,9 @@ def test_every_format_to_every_other(here, command, sources, suffix, to):
         held = to in HOLDS_CHAPTERS
         assert (chapters(result) == chapters(source)) == held and ("chapters" in named) != held
     if covers(source):
-        assert covers(result) == (1 if to in HOLDS_COVER else 0) and ("cover" in named) != bool(covers(result))
+        assert covers(result) == (1 if to in HOLDS_COVER else 0) and ("cover" in named) != bool(
+            covers(result)
+        )
     if "replaygain_track_gain" in before:
         assert "replaygain_track_gain" in named and "replaygain_track_gain" not in after
     for name in lost:
@@ -86,7 +96,9 @@ def test_every_format_to_every_other(here, command, sources, suffix, to):
 
 @needs_ffmpeg
 def test_chunks_without_a_counterpart_are_named(here, command):
-    with_chunks(wav(here / "a.wav"), [(b"iXML", b"<BWFXML/>")], [(b"cue ", bytes(4)), (b"smpl", bytes(36))])
+    with_chunks(
+        wav(here / "a.wav"), [(b"iXML", b"<BWFXML/>")], [(b"cue ", bytes(4)), (b"smpl", bytes(36))]
+    )
     _, out, err = command("denoise", "a.wav", "-o", "b.flac", "--json")
     assert json.loads(out)["lost"] == ["iXML", "cue", "smpl"]
     assert "qse: warning: b.flac does not hold these metadata of a.wav: iXML, cue, smpl" in err
@@ -99,8 +111,22 @@ def test_samples_are_not_touched_by_mapping(here, command):
         source = rich(here, "m4a")
         assert command("denoise", source.name, "-o", f"b.{suffix}", "--model", "live-base")[0] == 0
         plain = here / "plain.wav"
-        ffmpeg("-i", source, "-map_metadata", -1, "-vn", "-map_chapters", -1, "-c:a", "pcm_f32le", plain)
-        assert command("denoise", plain.name, "-o", f"c.{suffix}", "--overwrite", "--bit-rate", 128)[0] == 0
+        ffmpeg(
+            "-i",
+            source,
+            "-map_metadata",
+            -1,
+            "-vn",
+            "-map_chapters",
+            -1,
+            "-c:a",
+            "pcm_f32le",
+            plain,
+        )
+        assert (
+            command("denoise", plain.name, "-o", f"c.{suffix}", "--overwrite", "--bit-rate", 128)[0]
+            == 0
+        )
         assert abs(soundfile.info(f"b.{suffix}").frames - soundfile.info(f"c.{suffix}").frames) == 0
 
 

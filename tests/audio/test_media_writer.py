@@ -5,7 +5,19 @@ import json
 import numpy as np
 import pytest
 import soundfile
-from tagged_files import CHAPTERS, TAGS, chapters, cover, ffmpeg, needs_ffmpeg, probed, sound, tags, tags_of, wav
+from tagged_files import (
+    CHAPTERS,
+    TAGS,
+    chapters,
+    cover,
+    ffmpeg,
+    needs_ffmpeg,
+    probed,
+    sound,
+    tags,
+    tags_of,
+    wav,
+)
 
 from qse.audio.reader import open_audio
 
@@ -15,13 +27,22 @@ pytestmark = needs_ffmpeg
 def recording(path, *coding):
     """A picture and three sound tracks, as OBS records them: desktop, microphone, guest."""
     for number in range(3):
-        soundfile.write(path.parent / f"s{number}.wav", sound(1.0, 1 + number % 2, 48000, number) * 0.5, 48000)
+        soundfile.write(
+            path.parent / f"s{number}.wav", sound(1.0, 1 + number % 2, 48000, number) * 0.5, 48000
+        )
     inputs = ["-f", "lavfi", "-i", "testsrc=duration=1:size=64x48:rate=10"]
     maps = ["-map", "0:v"]
-    for number, (name, language) in enumerate((("Desktop", "eng"), ("Mikrofon", "deu"), ("Guest", "fra"))):
+    for number, (name, language) in enumerate(
+        (("Desktop", "eng"), ("Mikrofon", "deu"), ("Guest", "fra"))
+    ):
         inputs += ["-i", path.parent / f"s{number}.wav"]
         maps += ["-map", f"{number + 1}:a", f"-metadata:s:a:{number}", f"language={language}"]
-        maps += [f"-metadata:s:a:{number}", f"title={name}", f"-metadata:s:a:{number}", f"handler_name={name}"]
+        maps += [
+            f"-metadata:s:a:{number}",
+            f"title={name}",
+            f"-metadata:s:a:{number}",
+            f"handler_name={name}",
+        ]
     maps += ["-disposition:a:0", "0", "-disposition:a:1", "default", "-disposition:a:2", "comment"]
     ffmpeg(*inputs, *maps, *coding, path)
     return path
@@ -51,7 +72,10 @@ def test_all_tracks_come_back(here, command, suffix):
     assert json.loads(out)["tracks"] == 3
     assert described(here / f"a-enhanced.{suffix}") == described(here / f"a.{suffix}")
     for number in (1, 2, 3):
-        before, after = track(here / f"a.{suffix}", number), track(here / f"a-enhanced.{suffix}", number)
+        before, after = (
+            track(here / f"a.{suffix}", number),
+            track(here / f"a-enhanced.{suffix}", number),
+        )
         least = min(len(before), len(after))
         assert not np.allclose(before[:least], after[:least], atol=0.02)
     status, _, err = command("denoise", f"a.{suffix}", "--overwrite")
@@ -62,10 +86,18 @@ def test_track_chooses_and_others_are_copied(here, command):
     recording(here / "a.mkv", "-c:a", "flac")
     status, out, err = command("denoise", "a.mkv", "--track", "2", "--model", "recurrent", "--json")
     assert status == 0 and json.loads(out)["tracks"] == 1, err
-    same = [np.array_equal(track(here / "a.mkv", n), track(here / "a-enhanced.mkv", n)) for n in (1, 2, 3)]
-    assert same == [True, False, True] and described(here / "a.mkv") == described(here / "a-enhanced.mkv")
+    same = [
+        np.array_equal(track(here / "a.mkv", n), track(here / "a-enhanced.mkv", n))
+        for n in (1, 2, 3)
+    ]
+    assert same == [True, False, True] and described(here / "a.mkv") == described(
+        here / "a-enhanced.mkv"
+    )
     assert command("denoise", "a.mkv", "--track", "3", "-o", "b.wav")[0] == 0
-    likeness = [abs(np.corrcoef(soundfile.read("b.wav")[0], track(here / "a.mkv", n)[:, 0])[0, 1]) for n in (1, 2, 3)]
+    likeness = [
+        abs(np.corrcoef(soundfile.read("b.wav")[0], track(here / "a.mkv", n)[:, 0])[0, 1])
+        for n in (1, 2, 3)
+    ]
     assert likeness[2] > 0.4 > 0.1 > max(likeness[:2])
     status, _, err = command("denoise", "a.mkv", "--track", "4")
     assert status == 1 and "a.mkv has no sound track 4: it has 3" in err
@@ -74,7 +106,10 @@ def test_track_chooses_and_others_are_copied(here, command):
 def test_a_file_of_one_track_is_refused_for_several(here, command):
     recording(here / "a.mkv")
     status, _, err = command("denoise", "a.mkv", "-o", "b.wav")
-    assert status == 1 and "a.mkv has 3 sound tracks, and b.wav can hold one: --track N chooses one" in err
+    assert (
+        status == 1
+        and "a.mkv has 3 sound tracks, and b.wav can hold one: --track N chooses one" in err
+    )
     assert not (here / "b.wav").exists()
     assert command("denoise", "a.mkv", "-o", "b.mka")[0] == 0
     assert len(described(here / "b.mka")) == 3
@@ -84,8 +119,20 @@ def test_a_file_of_one_track_is_refused_for_several(here, command):
 def test_tags_chapters_and_cover_come_back(here, command, suffix):
     (here / "chapters").write_text(CHAPTERS)
     inputs = ["-i", wav(here / "s.wav"), "-i", "chapters"]
-    pictures = [] if suffix == "mka" else ["-i", cover(here / "c.png"), "-map", "2:v", "-disposition:v", "attached_pic"]
-    maps = ["-map", "0:a", "-map_chapters", 1, *tags_of("-metadata"), "-metadata", "REPLAYGAIN_TRACK_GAIN=-3 dB"]
+    pictures = (
+        []
+        if suffix == "mka"
+        else ["-i", cover(here / "c.png"), "-map", "2:v", "-disposition:v", "attached_pic"]
+    )
+    maps = [
+        "-map",
+        "0:a",
+        "-map_chapters",
+        1,
+        *tags_of("-metadata"),
+        "-metadata",
+        "REPLAYGAIN_TRACK_GAIN=-3 dB",
+    ]
     inputs += pictures[:2]
     ffmpeg(*inputs, *maps, *pictures[2:], "-c:v", "copy", f"a.{suffix}")
     status, _, err = command("denoise", f"a.{suffix}")
@@ -94,7 +141,9 @@ def test_tags_chapters_and_cover_come_back(here, command, suffix):
     assert {name: tags(result)[name] for name in TAGS} == TAGS
     assert "replaygain_track_gain" not in tags(result)
     assert chapters(result) == chapters(here / f"a.{suffix}") != []
-    attached = [stream for stream in probed(result)["streams"] if stream["disposition"]["attached_pic"]]
+    attached = [
+        stream for stream in probed(result)["streams"] if stream["disposition"]["attached_pic"]
+    ]
     assert len(attached) == len(pictures[:1])
 
 
@@ -104,7 +153,12 @@ def test_items_come_back_byte_by_byte(here, command, suffix):
     path = here / f"a.{suffix}"
     ffmpeg("-i", wav(here / "s.wav"), "-metadata", "title=x", "-f", "ipod", path)
     file = mp4.MP4(path)
-    file["\xa9nam"], file["aART"], file["disk"], file["\xa9lyr"] = ["Müller"], ["someone"], [(2, 3)], ["one\ntwo"]
+    file["\xa9nam"], file["aART"], file["disk"], file["\xa9lyr"] = (
+        ["Müller"],
+        ["someone"],
+        [(2, 3)],
+        ["one\ntwo"],
+    )
     file["covr"] = [mp4.MP4Cover(cover(here / "c.png").read_bytes(), mp4.MP4Cover.FORMAT_PNG)]
     file["----:com.apple.iTunes:odd"] = [b"kept", b"twice"]
     file["----:com.apple.iTunes:iTunNORM"] = [b" 00000001"]
@@ -112,7 +166,12 @@ def test_items_come_back_byte_by_byte(here, command, suffix):
     file.save()
     status, _, err = command("denoise", path.name)
     before, after = mp4.MP4(path), mp4.MP4(here / f"a-enhanced.{suffix}")
-    assert status == 0 and "iTunNORM" in err and "replaygain_track_gain" in err and "does not hold" not in err
+    assert (
+        status == 0
+        and "iTunNORM" in err
+        and "replaygain_track_gain" in err
+        and "does not hold" not in err
+    )
     kept = {key for key in before if "NORM" not in key and "replaygain" not in key}
     assert set(after) == kept and all(after[key] == before[key] for key in kept)
     assert len(track(here / f"a-enhanced.{suffix}", 1)) == pytest.approx(16000, abs=1024)
@@ -139,10 +198,20 @@ def test_wav_becomes_m4a_with_its_tags(here, command):
 def test_picture_is_copied(here, command, suffix):
     coding = ("-c:v", "libvpx", "-c:a", "libopus") if suffix == "webm" else ()
     ffmpeg(
-        "-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=10", "-i", wav(here / "s.wav"), *coding, f"a.{suffix}"
+        "-f",
+        "lavfi",
+        "-i",
+        "testsrc=duration=2:size=64x48:rate=10",
+        "-i",
+        wav(here / "s.wav"),
+        *coding,
+        f"a.{suffix}",
     )
     assert command("denoise", f"a.{suffix}")[0] == 0
-    picture = [ffmpeg("-i", name, "-map", "0:v", "-f", "md5", "-") for name in (f"a.{suffix}", f"a-enhanced.{suffix}")]
+    picture = [
+        ffmpeg("-i", name, "-map", "0:v", "-f", "md5", "-")
+        for name in (f"a.{suffix}", f"a-enhanced.{suffix}")
+    ]
     assert picture[0] == picture[1]
 
 

@@ -43,7 +43,9 @@ def test_alac_keeps_its_bits(here, command, bits, form):
         info = soundfile.info("b.wav")
         assert (info.subtype, info.frames) == (f"PCM_{bits}", 16000)
         original = soundfile.read("s.wav", dtype="float32")[0]
-        np.testing.assert_allclose(soundfile.read("b.wav")[0], original, atol=1.01 * 2 ** (1 - bits))
+        np.testing.assert_allclose(
+            soundfile.read("b.wav")[0], original, atol=1.01 * 2 ** (1 - bits)
+        )
 
 
 def test_clipping_is_said(here, command):
@@ -79,7 +81,9 @@ def nominal(path) -> int:
 
 
 @needs_ffmpeg
-@pytest.mark.parametrize("rate, low", [(44100, 320), (44100, 128), (48000, 64), (22050, 56), (16000, 160), (11025, 32)])
+@pytest.mark.parametrize(
+    "rate, low", [(44100, 320), (44100, 128), (48000, 64), (22050, 56), (16000, 160), (11025, 32)]
+)
 def test_mp3_keeps_a_constant_bit_rate(here, command, rate, low):
     soundfile.write(here / "s.wav", sound(4.0, 2, rate), rate)
     ffmpeg("-i", "s.wav", "-b:a", f"{low}k", "a.mp3")

@@ -72,7 +72,9 @@ def test_source_counts_samples_that_are_not_finite(tmp_path, at):
     audio[at, 1] = np.nan
     audio[-1] = np.inf
     path = make(tmp_path / "a.wav", audio, "FLOAT")
-    with pytest.raises(QseError, match=rf"a.wav holds samples .* 3 in all, .* at {at / 16000:.3f} s in channel 2"):
+    with pytest.raises(
+        QseError, match=rf"a.wav holds samples .* 3 in all, .* at {at / 16000:.3f} s in channel 2"
+    ):
         read(path)
 
 
@@ -91,8 +93,12 @@ def test_source_refuses_undivided_pcm(tmp_path):
 
 def test_source_refuses_a_flac_without_samples(tmp_path):
     path = tmp_path / "a.flac"
-    rate_channels_bits = (16000 << 44) + (15 << 36)  # one channel, 16 bits, an unknown number of samples
-    streaminfo = 2 * (4096).to_bytes(2, "big") + bytes(6) + rate_channels_bits.to_bytes(8, "big") + bytes(16)
+    rate_channels_bits = (16000 << 44) + (
+        15 << 36
+    )  # one channel, 16 bits, an unknown number of samples
+    streaminfo = (
+        2 * (4096).to_bytes(2, "big") + bytes(6) + rate_channels_bits.to_bytes(8, "big") + bytes(16)
+    )
     path.write_bytes(b"fLaC\x80\0\0\x22" + streaminfo)
     with pytest.raises(QseError, match="no samples"), Source(path) as source:
         list(source.blocks())
@@ -115,5 +121,7 @@ def test_source_refuses_a_file_without_its_header(tmp_path, suffix):
     path = make(tmp_path / f"a.{suffix}", tone(1000), "PCM_16")
     path.write_bytes(b"\0\0\0\0" + path.read_bytes()[4:])
     for salvage in (False, True):
-        with pytest.raises(QseError, match=rf"a\.{suffix} is not an audio file, or its beginning is damaged"):
+        with pytest.raises(
+            QseError, match=rf"a\.{suffix} is not an audio file, or its beginning is damaged"
+        ):
             Source(path, salvage=salvage)

@@ -23,7 +23,9 @@ def noise(samples: int) -> np.ndarray:
     return (0.1 * np.random.default_rng(0).standard_normal((samples, 1))).astype(np.float32)
 
 
-@pytest.mark.parametrize("suffix, told", [("wav", True), ("flac", True), ("ogg", False), ("aiff", True), ("mp3", True)])
+@pytest.mark.parametrize(
+    "suffix, told", [("wav", True), ("flac", True), ("ogg", False), ("aiff", True), ("mp3", True)]
+)
 def test_salvage_reads_a_truncated_file(tmp_path, suffix, told):
     path = make(tmp_path / f"a.{suffix}", noise(160_000))
     data = path.read_bytes()
@@ -32,7 +34,10 @@ def test_salvage_reads_a_truncated_file(tmp_path, suffix, told):
         list(source.blocks())
     audio, damage = salvaged(path)
     assert 40_000 < len(audio) < 120_000
-    read, missing = re.search(r"([\d.]+) s were read", damage), re.search(r"([\d.]+) s are missing", damage)
+    read, missing = (
+        re.search(r"([\d.]+) s were read", damage),
+        re.search(r"([\d.]+) s are missing", damage),
+    )
     assert float(read[1]) == pytest.approx(len(audio) / 16000, abs=0.01)
     assert bool(missing) == told
     if told:

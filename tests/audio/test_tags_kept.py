@@ -27,7 +27,11 @@ COMMENTS = [
     ("CHAPTER001", "00:00:00.000"),
     ("CHAPTER001NAME", "Anfang"),
 ]
-GAINS = [("REPLAYGAIN_TRACK_GAIN", "-3.2 dB"), ("R128_TRACK_GAIN", "-512"), ("replaygain_track_peak", "0.9")]
+GAINS = [
+    ("REPLAYGAIN_TRACK_GAIN", "-3.2 dB"),
+    ("R128_TRACK_GAIN", "-512"),
+    ("replaygain_track_peak", "0.9"),
+]
 
 
 def picture() -> flac.Picture:
@@ -53,7 +57,11 @@ def test_flac_blocks_come_back(here, command):
     file.tags.extend(COMMENTS + GAINS)
     file.add_picture(picture())
     sheet = flac.CueSheet(None)
-    sheet.media_catalog_number, sheet.lead_in_samples, sheet.compact_disc = b"1234567890123", 88200, True
+    sheet.media_catalog_number, sheet.lead_in_samples, sheet.compact_disc = (
+        b"1234567890123",
+        88200,
+        True,
+    )
     track = flac.CueSheetTrack(1, 0, isrc=b"DEA123456789")
     track.indexes.append(flac.CueSheetTrackIndex(1, 0))
     sheet.tracks = [track, flac.CueSheetTrack(170, 32000, isrc=b"")]
@@ -65,7 +73,10 @@ def test_flac_blocks_come_back(here, command):
     after = flac.FLAC(here / "a-enhanced.flac")
     assert status == 0 and list(after.tags) == COMMENTS
     assert after.pictures == before.pictures and after.cuesheet == before.cuesheet
-    assert all(name in err for name in ("REPLAYGAIN_TRACK_GAIN", "R128_TRACK_GAIN", "REPLAYGAIN_TRACK_PEAK"))
+    assert all(
+        name in err
+        for name in ("REPLAYGAIN_TRACK_GAIN", "R128_TRACK_GAIN", "REPLAYGAIN_TRACK_PEAK")
+    )
     np.testing.assert_array_equal(soundfile.read("a-enhanced.flac")[0], soundfile.read("a.flac")[0])
 
 
@@ -77,14 +88,18 @@ def test_flac_behind_an_id3_tag(here, command):
     assert flac.FLAC(here / "a-enhanced.flac").info.total_samples == 32000
 
 
-@pytest.mark.parametrize("suffix, opened", [("ogg", oggvorbis.OggVorbis), ("opus", oggopus.OggOpus)])
+@pytest.mark.parametrize(
+    "suffix, opened", [("ogg", oggvorbis.OggVorbis), ("opus", oggopus.OggOpus)]
+)
 @pytest.mark.parametrize("covers", [0, 1, 3])
 def test_ogg_comments_come_back(here, command, suffix, opened, covers):
     path = make(here / f"a.{suffix}", rate=48000)
     file = opened(path)
     file.delete()
     block = base64.b64encode(picture().write()).decode()
-    entries = [(key.lower(), text) for key, text in COMMENTS] + covers * [("metadata_block_picture", block)]
+    entries = [(key.lower(), text) for key, text in COMMENTS] + covers * [
+        ("metadata_block_picture", block)
+    ]
     for key, text in entries + GAINS:
         file[key] = [*file.get(key, []), text]
     file.save()
@@ -119,8 +134,12 @@ def test_ogg_result_is_read_by_ffmpeg(here, command):
     file["metadata_block_picture"] = base64.b64encode(picture().write()).decode()
     file.save()
     command("denoise", "a.ogg")
-    decoded = np.frombuffer(ffmpeg("-i", "a-enhanced.ogg", "-map", "0:a", "-f", "f32le", "-"), np.float32)
-    np.testing.assert_allclose(decoded.reshape(-1, 2), soundfile.read("a-enhanced.ogg")[0], atol=1e-4)
+    decoded = np.frombuffer(
+        ffmpeg("-i", "a-enhanced.ogg", "-map", "0:a", "-f", "f32le", "-"), np.float32
+    )
+    np.testing.assert_allclose(
+        decoded.reshape(-1, 2), soundfile.read("a-enhanced.ogg")[0], atol=1e-4
+    )
 
 
 FRAMES = [
@@ -152,8 +171,15 @@ def test_mp3_tags_come_back(here, command, version, loud):
         tag.add(frame)
     tag.save(path, v2_version=version, v1=2)
     status, _, err = command("denoise", "a.mp3")
-    before, after = id3.ID3(path, translate=False), id3.ID3(here / "a-enhanced.mp3", translate=False)
-    kept = {key for key in before if "replaygain" not in key.lower() and "RVA" not in key and "iTunNORM" not in key}
+    before, after = (
+        id3.ID3(path, translate=False),
+        id3.ID3(here / "a-enhanced.mp3", translate=False),
+    )
+    kept = {
+        key
+        for key in before
+        if "replaygain" not in key.lower() and "RVA" not in key and "iTunNORM" not in key
+    }
     assert status == 0 and set(after) == kept
     assert all(after[key] == before[key] for key in kept)
     assert ("iTunNORM" in err) == bool(loud)

@@ -47,7 +47,10 @@ def test_write_copies_format_length_and_samples(tmp_path, suffix, subtype):
     for aspect in ("format", "subtype", "samplerate", "channels", "frames", "endian"):
         assert getattr(after, aspect) == getattr(before, aspect), aspect
     exact = subtype not in ("VORBIS", "OPUS", "MPEG_LAYER_III")
-    one, other = soundfile.read(path, dtype="float32")[0], soundfile.read(tmp_path / f"b.{suffix}", dtype="float32")[0]
+    one, other = (
+        soundfile.read(path, dtype="float32")[0],
+        soundfile.read(tmp_path / f"b.{suffix}", dtype="float32")[0],
+    )
     np.testing.assert_allclose(other, one, atol=0 if exact else 0.15)
 
 
@@ -65,7 +68,10 @@ def test_write_keeps_tags(tmp_path):
 
 @pytest.mark.parametrize("suffix, subtype", KINDS)
 def test_write_keep_partial_in_every_format(tmp_path, suffix, subtype):
-    layout, blocks = Layout(16000, 1, CONTAINER.get(suffix, suffix.upper()), subtype, "FILE", {}), [tone(500)] * 20
+    layout, blocks = (
+        Layout(16000, 1, CONTAINER.get(suffix, suffix.upper()), subtype, "FILE", {}),
+        [tone(500)] * 20,
+    )
     assert write(tmp_path / f"a.{suffix}", blocks, layout, keep_partial=True) == 10000
     heard, _ = soundfile.read(tmp_path / f"a.{suffix}", dtype="float32", always_2d=True)
     assert heard.shape == (10000, 1)
@@ -91,7 +97,10 @@ def test_write_refuses_what_is_too_long_for_wav(tmp_path, monkeypatch):
 def test_write_leaves_nothing_when_interrupted(tmp_path):
     def blocks():
         yield tone(1000)
-        assert sorted(path.suffix for path in tmp_path.iterdir()) == [".lock", ".part"]  # hidden, beside the target
+        assert sorted(path.suffix for path in tmp_path.iterdir()) == [
+            ".lock",
+            ".part",
+        ]  # hidden, beside the target
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -117,12 +126,19 @@ def test_write_replaces_only_with_overwrite(tmp_path):
 
 def test_write_refuses_to_replace_a_device():
     with pytest.raises(QseError, match="is not a regular file"):
-        write(Path(os.devnull), [tone(10, 1)], Layout(16000, 1, "WAV", "PCM_16", "FILE", {}), overwrite=True)
+        write(
+            Path(os.devnull),
+            [tone(10, 1)],
+            Layout(16000, 1, "WAV", "PCM_16", "FILE", {}),
+            overwrite=True,
+        )
 
 
 def test_write_refuses_a_folder_that_is_a_file(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(QseError, match=r"file.a.wav cannot be written: (Not a directory|.*file is no folder)"):
+    with pytest.raises(
+        QseError, match=r"file.a.wav cannot be written: (Not a directory|.*file is no folder)"
+    ):
         write(tmp_path / "file" / "a.wav", [tone(10)], WAV)
 
 
@@ -135,10 +151,14 @@ def test_write_names_what_the_format_cannot_hold(tmp_path):
 
 def test_write_clips_pcm(tmp_path):
     write(tmp_path / "a.wav", [np.float32([[1.5], [-1.5], [0.5]])], WAV)
-    np.testing.assert_array_equal(soundfile.read(tmp_path / "a.wav", dtype="int16")[0], [32767, -32768, 16384])
+    np.testing.assert_array_equal(
+        soundfile.read(tmp_path / "a.wav", dtype="int16")[0], [32767, -32768, 16384]
+    )
 
 
-@pytest.mark.parametrize("subtype", ["ULAW", "ALAW", "IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16"])
+@pytest.mark.parametrize(
+    "subtype", ["ULAW", "ALAW", "IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16"]
+)
 def test_write_clips_telephone_codes(tmp_path, subtype):
     loud = np.float32(1.3 * np.sin(0.2 * np.arange(8000)))[:, None]
     write(tmp_path / "a.wav", [loud], replace(WAV, subtype=subtype, sample_rate=8000))
@@ -164,11 +184,15 @@ def test_write_keep_partial_on_a_full_disk(tmp_path, suffix, subtype):
         assert len(file.read(4000)) == 4000
 
 
-@pytest.mark.parametrize("rate, fits", [(65535, True), (81540, True), (655350, True), (81536, False), (655360, False)])
+@pytest.mark.parametrize(
+    "rate, fits", [(65535, True), (81540, True), (655350, True), (81536, False), (655360, False)]
+)
 def test_write_names_rates_that_flac_cannot_hold(tmp_path, rate, fits):
     layout = replace(WAV, format="FLAC", sample_rate=rate)
     if fits:
         assert write(tmp_path / "a.flac", [tone(10)], layout) == 10
         return
-    with pytest.raises(QseError, match=rf"a\.flac: FLAC cannot hold {rate} Hz; name an output that ends in \.wav"):
+    with pytest.raises(
+        QseError, match=rf"a\.flac: FLAC cannot hold {rate} Hz; name an output that ends in \.wav"
+    ):
         write(tmp_path / "a.flac", [tone(10)], layout)

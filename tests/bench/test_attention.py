@@ -16,7 +16,9 @@ HEADS, TOKENS, D = 2, 5, 3
 
 def hamilton(q, k, v):
     """Eqs. 14-16 from the Hamilton product itself, (1, H, T, 4, d)."""
-    score = hamilton_product(q[:, :, :, None], k[:, :, None], dim=-2).sum(-1) / D**0.5  # 1, H, T, T, 4
+    score = (
+        hamilton_product(q[:, :, :, None], k[:, :, None], dim=-2).sum(-1) / D**0.5
+    )  # 1, H, T, T, 4
     return torch.einsum("nhstc,nhtcd->nhscd", score.softmax(3), v)
 
 
@@ -48,7 +50,9 @@ def test_onnx_graph_computes_the_torch_form(form):
     np.testing.assert_allclose(found, expected.numpy(), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(("tokens", "ours", "theirs"), [(512, 134e6, 336e6), (4096, 8.59e9, 21.5e9)])
+@pytest.mark.parametrize(
+    ("tokens", "ours", "theirs"), [(512, 134e6, 336e6), (4096, 8.59e9, 21.5e9)]
+)
 def test_count_macs_equals_table_9(tokens, ours, theirs):
     """The paper counts d_model = 64 quaternions, 8 heads: 4 d = 32 real channels of each head."""
     assert attention.count_macs("shared, fused", tokens) == pytest.approx(ours, rel=3e-3)
@@ -71,6 +75,8 @@ def test_peak_memory_counts_simultaneous_results():
 def test_attention_bench_has_a_row_per_form():
     table = attention.bench(bench.Request(seconds=0.0), tokens=(8,))
     found = {(row["engine"], row["form"]) for row in table.rows}
-    assert {("torch", form) for form in forms.FORMS} | {("ONNX Runtime", form) for form in attention.ONNX} <= found
+    assert {("torch", form) for form in forms.FORMS} | {
+        ("ONNX Runtime", form) for form in attention.ONNX
+    } <= found
     literal = next(row for row in table.rows if row["form"] == "hamilton, 16 products")
     assert literal["memory_bytes"] >= 4 * attention.HEADS * 4 * 8 * 8 and all(table.cells())

@@ -15,7 +15,9 @@ from qse.runtime.engine import Engine
 
 def test_network_of_a_recipe_is_reproducible(recipe):
     first, second = network(str(recipe)), network(str(recipe))
-    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)
+    )
     with pytest.raises(QseError, match="no network called nothing: give a recipe"):
         network("nothing")
 
@@ -30,7 +32,10 @@ def test_train_stepper_gives_every_weight_a_gradient(recipe):
 
 def test_graphs_exports_a_recipe(recipe):
     with models_of((str(recipe),)) as found:
-        assert list(found) == ["small, untrained"] and Engine(found["small, untrained"]).hop_length == 32
+        assert (
+            list(found) == ["small, untrained"]
+            and Engine(found["small, untrained"]).hop_length == 32
+        )
 
 
 def test_graphs_distinguishes_recipes_of_one_name(recipe, tmp_path, monkeypatch):

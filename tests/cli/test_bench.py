@@ -15,11 +15,17 @@ from qse.bench.precision import CONVERSIONS
 
 
 def test_bench_stream_measures_installed_models(models, command, tmp_path):
-    status, out, err = command("bench", "stream", "recurrent", "--seconds", 0.01, "--json", tmp_path / "found.json")
+    status, out, err = command(
+        "bench", "stream", "recurrent", "--seconds", 0.01, "--json", tmp_path / "found.json"
+    )
     assert (status, err) == (0, "") and "recurrent" in out and "RTF" in out
     (row,) = json.loads((tmp_path / "found.json").read_text())["rows"]
     assert 0 < row["p50"] <= row["p90"] <= row["p99"] <= row["longest"] and 0 < row["rtf"] < 100
-    assert row["state_bytes"] == 4 * 2 * graphs.HOP and row["operators"] == 7 and row["macs"] == 100 * graphs.HOP**2
+    assert (
+        row["state_bytes"] == 4 * 2 * graphs.HOP
+        and row["operators"] == 7
+        and row["macs"] == 100 * graphs.HOP**2
+    )
     assert row["memory_bytes"] > 10e6 and row["latency"] == 0.01
 
 
@@ -33,7 +39,9 @@ def test_bench_refuses_before_measuring(models, command, tmp_path):
 def test_bench_precision_changes_the_output_slightly(models, command, tmp_path):
     arguments = "recurrent", "--seconds", 0.01, "--json", tmp_path / "found.json"
     status, _, err = command("bench", "precision", *arguments)
-    rows = {row["precision"]: row for row in json.loads((tmp_path / "found.json").read_text())["rows"]}
+    rows = {
+        row["precision"]: row for row in json.loads((tmp_path / "found.json").read_text())["rows"]
+    }
     assert (status, err) == (0, "") and list(rows) == ["float32", *CONVERSIONS]
     assert rows["float32"]["snr"] is None and rows["float16"]["bytes"] < rows["float32"]["bytes"]
     assert 50 < rows["float16"]["snr"] < 90  # a mantissa of 11 bits
@@ -41,9 +49,15 @@ def test_bench_precision_changes_the_output_slightly(models, command, tmp_path):
 
 
 def test_bench_graphs_leaves_out_offline_models(command, monkeypatch, tmp_path):
-    audio, enhanced = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("audio", "enhanced"))
+    audio, enhanced = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        for name in ("audio", "enhanced")
+    )
     copy = helper.make_node("Identity", ["audio"], ["enhanced"])
-    graph, opset = helper.make_graph([copy], "offline", [audio], [enhanced]), helper.make_opsetid("", 17)
+    graph, opset = (
+        helper.make_graph([copy], "offline", [audio], [enhanced]),
+        helper.make_opsetid("", 17),
+    )
     model = helper.make_model(graph, opset_imports=[opset], ir_version=9)
     numbers = {"sample_rate": "16000", "hop_length": "100"}
     helper.set_model_props(model, {"name": "offline", "version": "1", **numbers})
@@ -61,7 +75,10 @@ def test_bench_refuses_unknown_names(models, command):
     status, _, err = command("bench", "layers", "live-base")
     assert (status, err) == (2, "qse: layers is measured without a model: leave live-base out\n")
     status, _, err = command("bench", "speed")
-    assert (status, err) == (2, f"qse: no topic called speed: there are {', '.join(bench.TOPICS)}\n")
+    assert (status, err) == (
+        2,
+        f"qse: no topic called speed: there are {', '.join(bench.TOPICS)}\n",
+    )
     status, _, err = command("bench", "stream", "nothing")
     assert status == 1 and "no model called nothing" in err
 
@@ -69,4 +86,8 @@ def test_bench_refuses_unknown_names(models, command):
 def test_bench_without_models_is_one_sentence(command, monkeypatch, tmp_path):
     monkeypatch.setattr("qse.bench.models.available", lambda: [])
     status, _, err = command("bench", "stream")
-    assert status == 1 and err.startswith("qse: no trained model is installed: name one") and err.count("\n") == 1
+    assert (
+        status == 1
+        and err.startswith("qse: no trained model is installed: name one")
+        and err.count("\n") == 1
+    )

@@ -31,7 +31,9 @@ def make_corpus(folder, count, seconds):
         path = folder / "ab"[n % 2] / f"{n}.wav"
         path.parent.mkdir(exist_ok=True)
         soundfile.write(path, 0.1 * rng.standard_normal(int(seconds * 16000)), 16000)
-        lines.append({"audio_filepath": f"{'ab'[n % 2]}/{n}.wav", "duration": seconds, "text": f"größer {n}"})
+        lines.append(
+            {"audio_filepath": f"{'ab'[n % 2]}/{n}.wav", "duration": seconds, "text": f"größer {n}"}
+        )
     write_lines(folder / "in.jsonl", lines)
     return folder
 
@@ -99,7 +101,9 @@ def test_clean_retries_failed_recordings(corpus, clean):
     (corpus / "a/0.wav").write_bytes(b"no sound")
     status, err = clean()
     assert status == 1 and "9 enhanced, 1 failed" in err
-    (failed,) = [line for line in read_lines(corpus / "out.jsonl") if line["qse"]["state"] == "failed"]
+    (failed,) = [
+        line for line in read_lines(corpus / "out.jsonl") if line["qse"]["state"] == "failed"
+    ]
     assert failed["audio_filepath"] == "a/0.wav" and "not an audio file" in failed["qse"]["error"]
     (corpus / "a/0.wav").write_bytes(sound)
     assert clean()[0] == 0
@@ -181,18 +185,28 @@ def test_journal_refuses_a_file_system_without_locks(tmp_path, monkeypatch):
 
 
 def test_clean_enhances_a_recording_with_offsets_once(corpus, clean):
-    parts = [{"audio_filepath": "a/0.wav", "offset": start, "duration": 0.1} for start in (0.0, 0.2, 0.3)]
+    parts = [
+        {"audio_filepath": "a/0.wav", "offset": start, "duration": 0.1} for start in (0.0, 0.2, 0.3)
+    ]
     write_lines(corpus / "parts.jsonl", parts)
     status, err = clean(manifest="parts.jsonl")
     assert status == 0 and "1 enhanced" in err
     lines = read_lines(corpus / "out.jsonl")
-    assert [(line["offset"], line["duration"]) for line in lines] == [(0.0, 0.1), (0.2, 0.1), (0.3, 0.1)]
-    (corpus / "out.jsonl").write_bytes(b"".join((corpus / "out.jsonl").read_bytes().splitlines(keepends=True)[:2]))
+    assert [(line["offset"], line["duration"]) for line in lines] == [
+        (0.0, 0.1),
+        (0.2, 0.1),
+        (0.3, 0.1),
+    ]
+    (corpus / "out.jsonl").write_bytes(
+        b"".join((corpus / "out.jsonl").read_bytes().splitlines(keepends=True)[:2])
+    )
     clean(manifest="parts.jsonl")
     assert len(read_lines(corpus / "out.jsonl")) == 3
 
 
-@pytest.mark.parametrize("line", ['{"duration": 1}', "[1]", '{"audio_filepath": 3}', "{", '{"audio_filepath": ""}'])
+@pytest.mark.parametrize(
+    "line", ['{"duration": 1}', "[1]", '{"audio_filepath": 3}', "{", '{"audio_filepath": ""}']
+)
 def test_clean_names_malformed_line(corpus, clean, line):
     with (corpus / "in.jsonl").open("a") as file:
         file.write(line + "\n")
@@ -201,12 +215,16 @@ def test_clean_names_malformed_line(corpus, clean, line):
 
 
 def test_clean_refuses_to_replace_recordings(corpus, command):
-    status, _, err = command("clean", "in.jsonl", "-o", ".", "--manifest", "out.jsonl", "--model", MODEL)
+    status, _, err = command(
+        "clean", "in.jsonl", "-o", ".", "--manifest", "out.jsonl", "--model", MODEL
+    )
     assert status == 2 and "would be replaced" in err
 
 
 def test_clean_refuses_input_as_output(corpus, command):
-    status, _, err = command("clean", "in.jsonl", "-o", "out", "--manifest", "in.jsonl", "--model", MODEL)
+    status, _, err = command(
+        "clean", "in.jsonl", "-o", "out", "--manifest", "in.jsonl", "--model", MODEL
+    )
     assert status == 2 and "input itself" in err
 
 
@@ -226,19 +244,36 @@ def test_clean_refuses_two_sources_of_one_target(corpus, clean):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name
+)
 def test_clean_resumes_after_signal_in_two_shards(models, tmp_path, number):
     count = 40
     make_corpus(tmp_path, count, 10.0)
-    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "clean", "in.jsonl", "-o", "out"]
+    line = [
+        sys.executable,
+        "-c",
+        "from qse_cli.main import main; main()",
+        "clean",
+        "in.jsonl",
+        "-o",
+        "out",
+    ]
     line += ["--manifest", "out.jsonl", "--model", MODEL, "--threads", "1", "--shard"]
     manifests = [tmp_path / f"out.{shard}-of-2.jsonl" for shard in (1, 2)]
 
     def start():
-        return [subprocess.Popen([*line, f"{n}/2"], cwd=tmp_path, stderr=subprocess.DEVNULL) for n in (1, 2)]
+        return [
+            subprocess.Popen([*line, f"{n}/2"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+            for n in (1, 2)
+        ]
 
     processes = start()
-    until(lambda: all(path.is_file() and len(path.read_bytes().splitlines()) >= 2 for path in manifests))
+    until(
+        lambda: all(
+            path.is_file() and len(path.read_bytes().splitlines()) >= 2 for path in manifests
+        )
+    )
     for process in processes:
         process.send_signal(number)
     assert all(process.wait(60) != 0 for process in processes)

@@ -12,7 +12,14 @@ class Session(SimpleNamespace):
     """Test what keys change."""
 
     def __init__(self, **changes):
-        standing = {"strength": None, "muted": False, "bypass": False, "recorder": None, "stops": 0, "ended": []}
+        standing = {
+            "strength": None,
+            "muted": False,
+            "bypass": False,
+            "recorder": None,
+            "stops": 0,
+            "ended": [],
+        }
         super().__init__(**{**standing, **changes})
 
     def stop(self):
@@ -67,7 +74,9 @@ def test_controls_record_to_a_new_file_each_time(tmp_path, monkeypatch):
     controls.press("r")
     assert session.recorder.name.startswith("qse-2") and session.recorder.suffix == ".wav"
     controls.press("rrr")
-    assert session.recorder is None and len(set(session.ended)) == len(list(tmp_path.iterdir())) == 2
+    assert (
+        session.recorder is None and len(set(session.ended)) == len(list(tmp_path.iterdir())) == 2
+    )
 
 
 def test_controls_show_why_a_recording_cannot_begin():

@@ -20,7 +20,17 @@ def test_denoise_reports_bad_files_and_does_the_others(here, command):
     (here / "text.wav").write_text("not sound" * 100)
     soundfile.write("none.wav", np.zeros(0), 16000)
     (here / "hollow").mkdir()
-    bad = ["missing.wav", "nan.wav", "cut.wav", "cut.flac", "empty.wav", "text.wav", "none.wav", "hollow", "x*.wav"]
+    bad = [
+        "missing.wav",
+        "nan.wav",
+        "cut.wav",
+        "cut.flac",
+        "empty.wav",
+        "text.wav",
+        "none.wav",
+        "hollow",
+        "x*.wav",
+    ]
     status, out, err = command("denoise", "good.wav", *bad, "last.flac", "-o", "out")
     assert (status, out, tree(here / "out")) == (1, "", ["good.wav", "last.flac"])
     sentences = [line for line in err.splitlines() if line.startswith("qse: ")]
@@ -58,7 +68,11 @@ def test_denoise_refuses_what_is_too_long_for_wav(here, command):
         file.write((count + 24).to_bytes(8, "little"))
         file.truncate(at + 24 + count)
     status, _, err = command("denoise", "a.w64", "-o", "b.wav")
-    assert status == 1 and "a.w64 is too long for a WAV file: name an output" in err and tree(here) == ["a.w64"]
+    assert (
+        status == 1
+        and "a.w64 is too long for a WAV file: name an output" in err
+        and tree(here) == ["a.w64"]
+    )
 
 
 def test_denoise_error_messages(here, command):
@@ -66,13 +80,20 @@ def test_denoise_error_messages(here, command):
     (here / "wall").write_text("")
     for arguments, sentence in (
         (("a.wav", "-o", "b.mp4"), "qse: b.mp4: no audio format has this suffix"),
-        (("a.wav", "--model", "live-bass"), "qse: no model called live-bass: the installed ones are "),
+        (
+            ("a.wav", "--model", "live-bass"),
+            "qse: no model called live-bass: the installed ones are ",
+        ),
         (("a.wav", "-o", "wall/b.wav"), "qse: wall/b.wav cannot be written: "),
         (("x*.wav", "-o", "b.wav"), "qse: x*.wav: no file matches this pattern"),
         (("a.wav", "--model", 300 * "x"), "qse: no model called xxx"),
     ):
         status, _, err = command("denoise", *arguments)
-        assert status == 1 and err.replace("\\", "/").startswith(sentence) and len(err.splitlines()) == 1
+        assert (
+            status == 1
+            and err.replace("\\", "/").startswith(sentence)
+            and len(err.splitlines()) == 1
+        )
     assert tree(here) == ["a.wav", "wall"]
 
 

@@ -15,16 +15,22 @@ import qse
 
 
 def run(*arguments, **how) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-c", "from qse_cli.main import main; main()", *arguments], **how)
+    return subprocess.run(
+        [sys.executable, "-c", "from qse_cli.main import main; main()", *arguments], **how
+    )
 
 
 def test_denoise_writes_beside_the_file(here, command):
     make(here / "a.wav")
     status, out, err = command("denoise", "a.wav")
     assert (status, out, tree(here)) == (0, "", ["a-enhanced.wav", "a.wav"])
-    np.testing.assert_array_equal(samples("a-enhanced.wav"), samples("a.wav"))  # the model is a pure delay
+    np.testing.assert_array_equal(
+        samples("a-enhanced.wav"), samples("a.wav")
+    )  # the model is a pure delay
     lines = err.splitlines()
-    assert lines[0] == "a.wav -> a-enhanced.wav" and lines[1].startswith("1 file, 0.2 s of audio in ")
+    assert lines[0] == "a.wav -> a-enhanced.wav" and lines[1].startswith(
+        "1 file, 0.2 s of audio in "
+    )
     assert re.search(r"RTF \d+\.\d{3}$", lines[1])
 
 
@@ -33,15 +39,28 @@ def test_denoise_equals_the_library(here, command, recurrent, sample_rate, chann
     make(here / "a.wav", 70001, channels, sample_rate, subtype="FLOAT")
     assert command("denoise", "a.wav", "--model", "recurrent", "-o", "b.wav")[0] == 0
     info = soundfile.info("b.wav")
-    assert (info.samplerate, info.channels, info.frames, info.subtype) == (sample_rate, channels, 70001, "FLOAT")
-    np.testing.assert_array_equal(samples("b.wav"), qse.denoise(samples("a.wav"), sample_rate, recurrent))
+    assert (info.samplerate, info.channels, info.frames, info.subtype) == (
+        sample_rate,
+        channels,
+        70001,
+        "FLOAT",
+    )
+    np.testing.assert_array_equal(
+        samples("b.wav"), qse.denoise(samples("a.wav"), sample_rate, recurrent)
+    )
 
 
 def test_denoise_strength(here, command):
     make(here / "a.wav")
-    assert command("denoise", "a.wav", "--model", "recurrent", "--strength", "0", "-o", "b.wav")[0] == 0
+    assert (
+        command("denoise", "a.wav", "--model", "recurrent", "--strength", "0", "-o", "b.wav")[0]
+        == 0
+    )
     np.testing.assert_array_equal(samples("b.wav"), samples("a.wav"))
-    assert command("denoise", "a.wav", "--model", "recurrent", "--strength", "6", "-o", "c.wav")[0] == 0
+    assert (
+        command("denoise", "a.wav", "--model", "recurrent", "--strength", "6", "-o", "c.wav")[0]
+        == 0
+    )
     assert np.abs(samples("c.wav") - samples("a.wav")).max() > 0.01
     assert command("denoise", "a.wav", "--strength", "-1", "-o", "d.wav")[0] == 2
 
@@ -88,7 +107,9 @@ def test_denoise_patterns_and_many_files(here, command):
     assert tree(here / "two") == ["a3.wav"]
     (here / "papers").mkdir()
     (here / "papers/notes.txt").write_text("no sound")
-    assert command("denoise", "[abp]*", "-o", "three")[0] == 0  # a pattern passes over a folder without audio
+    assert (
+        command("denoise", "[abp]*", "-o", "three")[0] == 0
+    )  # a pattern passes over a folder without audio
     assert tree(here / "three") == ["a1.wav", "a2.wav", "b.wav"]
 
 
@@ -125,9 +146,13 @@ def test_denoise_names_an_impossible_output(here, command):
     (here / "loop.wav").symlink_to("loop.wav")
     status, _, err = command("denoise", "a.wav", "-o", "b" * 300 + ".wav")
     assert status == 1 and err.startswith("qse: bbb") and "name too long; name another place" in err
-    assert command("denoise", "a.wav", "-o", "loop.wav")[0] == 0  # it led nowhere, and is now a file
+    assert (
+        command("denoise", "a.wav", "-o", "loop.wav")[0] == 0
+    )  # it led nowhere, and is now a file
     os.mkfifo("pipe.wav")
-    assert command("denoise", "a.wav", "-o", "pipe.wav")[2].startswith("qse: pipe.wav is not a regular file")
+    assert command("denoise", "a.wav", "-o", "pipe.wav")[2].startswith(
+        "qse: pipe.wav is not a regular file"
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")

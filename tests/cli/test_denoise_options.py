@@ -24,7 +24,10 @@ def test_denoise_salvage(here, command):
     status, _, err = command("denoise", "a.wav")
     assert status == 1 and "cut short" in err and "--salvage" in err and tree(here) == ["a.wav"]
     status, _, err = command("denoise", "a.wav", "--salvage")
-    assert status == 0 and "qse: warning: a.wav is damaged: 0.50 s were read, 0.50 s are missing" in err
+    assert (
+        status == 0
+        and "qse: warning: a.wav is damaged: 0.50 s were read, 0.50 s are missing" in err
+    )
     assert len(samples("a-enhanced.wav")) == 8000
 
 
@@ -63,7 +66,12 @@ def test_denoise_json_is_one_object_per_file(here, command):
     status, out, err = command("denoise", "a.wav", "b.wav", "missing*.wav", "-o", "out", "--json")
     refused, first, second = map(json.loads, out.splitlines())
     assert status == 1 and len(err.splitlines()) == 2
-    assert refused == {"status": "failed", "input": None, "output": None, "error": err.splitlines()[0][5:]}
+    assert refused == {
+        "status": "failed",
+        "input": None,
+        "output": None,
+        "error": err.splitlines()[0][5:],
+    }
     assert first == {"status": "written", "input": "a.wav", "output": "out/a.wav", "seconds": 0.5,
                      "sample_rate": 16000, "channels": 2, "tracks": 1, "warning": None, "lost": []}  # fmt: skip
     assert second["status"] == "failed" and "b.wav" in second["error"]
@@ -78,8 +86,12 @@ def test_denoise_silences_the_mp3_decoder(here):
     data[3000:3400] = bytes(400)
     path.write_bytes(data)
     code = "from qse_cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, "denoise", "a.mp3"], capture_output=True, text=True)
-    assert done.stderr and all(line.startswith(("qse: ", "a.mp3", "1 file")) for line in done.stderr.splitlines())
+    done = subprocess.run(
+        [sys.executable, "-c", code, "denoise", "a.mp3"], capture_output=True, text=True
+    )
+    assert done.stderr and all(
+        line.startswith(("qse: ", "a.mp3", "1 file")) for line in done.stderr.splitlines()
+    )
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
@@ -91,7 +103,9 @@ def test_denoise_videos_and_phone_recordings(here, command):
     subprocess.run([*line, "-c:a", "aac", "in/memo.m4a"], check=True, cwd=here)
     status, _, err = command("denoise", "in", "-o", "out")
     assert status == 0 and tree(here / "out") == ["a.mp4", "memo.m4a"], err
-    probe = subprocess.run(["ffmpeg", "-i", "out/a.mp4"], capture_output=True, text=True, cwd=here).stderr
+    probe = subprocess.run(
+        ["ffmpeg", "-i", "out/a.mp4"], capture_output=True, text=True, cwd=here
+    ).stderr
     assert "Video: h264" in probe or "Video: mpeg4" in probe
     assert "Audio: aac" in probe and "Duration: 00:00:02" in probe
     assert command("denoise", "in/memo.m4a", "-o", "memo.wav")[0] == 0

@@ -40,7 +40,10 @@ def test_evaluate_exit_status(corpus, run):
 def test_evaluate_names_options_in_errors(corpus, run):
     folders = "--clean", corpus / "clean", "--noisy", corpus / "noisy", "--out", corpus / "out"
     done = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1, "--sample-rate", 48000)
-    assert done.exit_code == 1 and "has 16000 Hz: evaluate with --sample-rate 16000, or without" in done.stderr
+    assert (
+        done.exit_code == 1
+        and "has 16000 Hz: evaluate with --sample-rate 16000, or without" in done.stderr
+    )
 
 
 def test_evaluate_names_options_in_errors_of_a_system(corpus, run, monkeypatch):

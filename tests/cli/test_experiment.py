@@ -8,7 +8,10 @@ pytest.importorskip("matplotlib")
 
 def test_experiment_names_the_experiments(command, tmp_path):
     status, _, error = command("experiment", "copytask", "--out", tmp_path)
-    assert status == 2 and "copy-task, phm-rotation, phm-hamilton, reasoning, sentiment, pairs" in error
+    assert (
+        status == 2
+        and "copy-task, phm-rotation, phm-hamilton, reasoning, sentiment, pairs" in error
+    )
 
 
 def test_experiment_prints_a_line(command, tmp_path):
@@ -29,7 +32,9 @@ def test_experiment_asks_for_missing_text(command, tmp_path):
     ("learning_rate=-1", "learning_rate = -1.0: must be above 0"),
 ])  # fmt: skip
 def test_experiment_refuses_settings_before_reading(command, tmp_path, change, sentence):
-    status, _, error = command("experiment", "sentiment", "--out", tmp_path / "new", "--set", change)
+    status, _, error = command(
+        "experiment", "sentiment", "--out", tmp_path / "new", "--set", change
+    )
     assert status == 1 and sentence in error and not (tmp_path / "new").exists()
 
 
@@ -37,9 +42,19 @@ def test_experiment_refuses_folders_and_settings(command, tmp_path):
     (tmp_path / "file").write_text("")
     status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "file")
     assert status == 1 and "file: cannot make this folder" in error
-    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "step=3")
+    status, _, error = command(
+        "experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "step=3"
+    )
     assert status == 1 and "unknown key 'step'" in error and not (tmp_path / "new").exists()
-    status, _, error = command("experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "steps=0")
+    status, _, error = command(
+        "experiment", "phm-rotation", "--out", tmp_path / "new", "--set", "steps=0"
+    )
     assert status == 1 and "steps = 0: must be above 0" in error and not (tmp_path / "new").exists()
-    status, _, error = command("experiment", "copy-task", "--out", tmp_path / "new", "--set", "hidden=6")
-    assert status == 1 and "hidden 6: must be a multiple of 4" in error and not (tmp_path / "new").exists()
+    status, _, error = command(
+        "experiment", "copy-task", "--out", tmp_path / "new", "--set", "hidden=6"
+    )
+    assert (
+        status == 1
+        and "hidden 6: must be a multiple of 4" in error
+        and not (tmp_path / "new").exists()
+    )

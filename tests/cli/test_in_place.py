@@ -45,7 +45,16 @@ def original(folder):
 
 
 def run(code, *arguments) -> subprocess.Popen:
-    words = [*map(str, arguments), "denoise", "a.wav", "-o", "a.wav", "--overwrite", "--model", "recurrent"]
+    words = [
+        *map(str, arguments),
+        "denoise",
+        "a.wav",
+        "-o",
+        "a.wav",
+        "--overwrite",
+        "--model",
+        "recurrent",
+    ]
     return subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE)
 
 
@@ -73,7 +82,9 @@ def test_killed_at_each_step(here):
         if not killed:
             break
     assert not killed and len(outcomes) > 6 and outcomes[-1] and not any(outcomes[:4])
-    assert sorted(path.name for path in here.iterdir()) == ["a.wav"]  # the last run removed what the others left
+    assert sorted(path.name for path in here.iterdir()) == [
+        "a.wav"
+    ]  # the last run removed what the others left
 
 
 def test_killed_at_random_times(here):

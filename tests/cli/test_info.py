@@ -17,13 +17,19 @@ def test_info_language_lists_arms_and_paper(command):
     status, out, _ = command("info", "language")
     rows = [line.split() for line in out.splitlines()]
     assert status == 0
-    assert [[row[0], *row[-2:]] for row in rows[1:7]] == [[arm, f"{n:,}", f"{n:,}"] for arm, n in TABLE_4.items()]
+    assert [[row[0], *row[-2:]] for row in rows[1:7]] == [
+        [arm, f"{n:,}", f"{n:,}"] for arm, n in TABLE_4.items()
+    ]
 
 
 def test_info_models_lists_every_model_within_five_percent(command):
     status, out, _ = command("info", "models")
     assert status == 0
-    listed = {line.split()[0]: float(line.split()[1]) for line in out.splitlines() if line.split()[0] in PARAMS}
+    listed = {
+        line.split()[0]: float(line.split()[1])
+        for line in out.splitlines()
+        if line.split()[0] in PARAMS
+    }
     assert listed.keys() == PARAMS.keys()
     assert listed == pytest.approx(PARAMS, rel=0.05)
     assert {row.name: row.params for row in ROWS} == PARAMS

@@ -60,7 +60,9 @@ def test_denoise_refuses_a_target_of_another_process(here):
     first = start(ENDLESS, "b.wav", "-o", "two.wav")
     assert first.stdout.readline() == "begun\n"
     second = start(PLAIN, "b.wav", "-o", "two.wav", "--overwrite")
-    assert second.communicate(timeout=60)[1].startswith("qse: two.wav is being written by another process: wait")
+    assert second.communicate(timeout=60)[1].startswith(
+        "qse: two.wav is being written by another process: wait"
+    )
     assert second.returncode == 1
     first.kill()
     first.communicate()
@@ -80,7 +82,10 @@ def test_denoise_survives_many_signals(here):
         process.send_signal(signal.SIGINT)
         time.sleep(0.005)
     assert tree(here) == ["a.wav"]
-    assert process.returncode in (130, -signal.SIGINT)  # by the last one, when nothing is left to do
+    assert process.returncode in (
+        130,
+        -signal.SIGINT,
+    )  # by the last one, when nothing is left to do
     assert "terminate" not in process.stderr.read()
 
 
@@ -98,7 +103,9 @@ print("imported")
     (here / "slow.py").write_text(module)
     code = "import time, qse_cli.main as cli; cli.app = lambda: (__import__('slow'), time.sleep(60)); cli.main()"
     signals = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    done = subprocess.run([sys.executable, "-c", signals + code], capture_output=True, text=True, timeout=50)
+    done = subprocess.run(
+        [sys.executable, "-c", signals + code], capture_output=True, text=True, timeout=50
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("imported\n", "", status)
 
 

@@ -20,7 +20,9 @@ def noisy(tmp_path):
 
 def test_live_from_file_to_file(command, models, noisy):
     assert command("denoise", noisy, "-o", noisy.with_name("a.wav"))[0] == 0
-    status, out, err = command("live", "--from", noisy, "--to", noisy.with_name("b.wav"), "--as-fast-as-possible")
+    status, out, err = command(
+        "live", "--from", noisy, "--to", noisy.with_name("b.wav"), "--as-fast-as-possible"
+    )
     assert (status, err) == (0, "")
     assert "live-base: 0.5 s of audio" in out and "dropouts: 0" in out and "model 10," in out
     assert noisy.with_name("a.wav").read_bytes() == noisy.with_name("b.wav").read_bytes()
@@ -29,13 +31,17 @@ def test_live_from_file_to_file(command, models, noisy):
 def test_live_paced_records(command, models, noisy):
     begin = time.monotonic()
     target = noisy.with_name("both.wav")
-    status, out, _ = command("live", "--from", noisy, "--no-monitor", "--record", target, "--plain", "--strength", "6")
+    status, out, _ = command(
+        "live", "--from", noisy, "--no-monitor", "--record", target, "--plain", "--strength", "6"
+    )
     assert status == 0 and f"recorded: {target}" in out
     assert time.monotonic() - begin > 0.5
     assert soundfile.info(target).channels == 4
 
 
-def test_live_measures_its_speed_at_the_priority_of_the_session(command, models, noisy, monkeypatch):
+def test_live_measures_its_speed_at_the_priority_of_the_session(
+    command, models, noisy, monkeypatch
+):
     """A busy machine would count as a slow one otherwise, and its session would get no priority."""
     entered = []
 
@@ -46,8 +52,13 @@ def test_live_measures_its_speed_at_the_priority_of_the_session(command, models,
         entered.pop()
 
     monkeypatch.setattr("qse.live.priority.steady", steady)
-    monkeypatch.setattr("qse.live.speed_check.advice", lambda *_: None if entered == [True] else "not urgent")
-    assert command("live", "--from", noisy, "--to", noisy.with_name("b.wav"), "--plain")[0::2] == (0, "")
+    monkeypatch.setattr(
+        "qse.live.speed_check.advice", lambda *_: None if entered == [True] else "not urgent"
+    )
+    assert command("live", "--from", noisy, "--to", noisy.with_name("b.wav"), "--plain")[0::2] == (
+        0,
+        "",
+    )
 
 
 def test_live_refuses_to_record_into_its_files(command, models, noisy):
@@ -62,8 +73,12 @@ def test_live_refuses_to_record_into_its_files(command, models, noisy):
 
 
 def test_live_status_of_a_recording_that_failed(command, models, noisy, monkeypatch):
-    monkeypatch.setattr("qse.live.recorder.Recorder._open", lambda self, to: 1 / 0 if isinstance(to, bytes) else to)
-    status, out, err = command("live", "--from", noisy, "--no-monitor", "--record", noisy.with_name("c.wav"), "--plain")
+    monkeypatch.setattr(
+        "qse.live.recorder.Recorder._open", lambda self, to: 1 / 0 if isinstance(to, bytes) else to
+    )
+    status, out, err = command(
+        "live", "--from", noisy, "--no-monitor", "--record", noisy.with_name("c.wav"), "--plain"
+    )
     assert status == 1 and "not recorded: " in out and "is not written any further" in err
 
 
@@ -73,7 +88,10 @@ def test_live_status_of_a_recording_that_failed(command, models, noisy, monkeypa
         (["--as-fast-as-possible"], "--from FILE --to FILE"),
         (["--from", "x.wav", "--input", "1"], "name one"),
         (["--from", "nowhere.wav", "--to", "y.wav"], "no such file"),
-        (["--input", "attic"], "'attic' matches no input device; name one of: 0 Desk Microphone (ALSA)"),
+        (
+            ["--input", "attic"],
+            "'attic' matches no input device; name one of: 0 Desk Microphone (ALSA)",
+        ),
         (["--model", "live-huge", "--list"], "Desk Microphone"),
         (["--model", "live-huge"], "no model called live-huge"),
     ],
@@ -82,12 +100,16 @@ def test_live_wrong_use(command, models, monkeypatch, options, words):
     monkeypatch.setitem(sys.modules, "sounddevice", Sound(MICROPHONE, HEADSET))
     status, out, err = command("live", *options)
     assert words in out + err
-    assert status == (0 if "--list" in options else 1 if "no such file" in words or "no model" in words else 2)
+    assert status == (
+        0 if "--list" in options else 1 if "no such file" in words or "no model" in words else 2
+    )
     assert err.count("\n") == (0 if "--list" in options else 1)
 
 
 def test_live_list_shows_names_as_they_are(command, models, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sounddevice", Sound({**MICROPHONE, "name": "Mic [red]"}, HEADSET))
+    monkeypatch.setitem(
+        sys.modules, "sounddevice", Sound({**MICROPHONE, "name": "Mic [red]"}, HEADSET)
+    )
     status, out, _ = command("live", "--list")
     assert status == 0 and "Mic [red]" in out
 
@@ -103,7 +125,13 @@ def test_live_says_what_to_install(command, models, monkeypatch):
     for options in ([], ["--list"]):
         status, _, err = command("live", *options)
         assert status == 2 and err.count("\n") == 1
-        for how in ("PortAudio", "apt install libportaudio2", "dnf install portaudio", "brew install portaudio", "pip"):
+        for how in (
+            "PortAudio",
+            "apt install libportaudio2",
+            "dnf install portaudio",
+            "brew install portaudio",
+            "pip",
+        ):
             assert how in err
     monkeypatch.setitem(sys.modules, "sounddevice", Sound(defaults=(-1, -1)))
     for options in ([], ["--list"]):

@@ -30,7 +30,9 @@ def test_main_help_lists_commands_in_whole_sentences(command, monkeypatch):
     assert status == 0 and max(map(len, out.splitlines())) <= 80
     listed = " ".join(out.partition("Commands:")[2].split())
     for name in COMMANDS:
-        sentence = getattr(import_module(f"qse_cli.{name}"), name).__doc__.partition("\n\n")[0].strip()
+        sentence = (
+            getattr(import_module(f"qse_cli.{name}"), name).__doc__.partition("\n\n")[0].strip()
+        )
         assert sentence.endswith(".")
         assert f"{name} {' '.join(sentence.split())}" in listed
 
@@ -58,5 +60,7 @@ def test_main_without_a_working_directory(tmp_path, models):
 
 
 def test_main_runs_as_a_module():
-    done = subprocess.run([sys.executable, "-m", "qse", "--version"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "qse", "--version"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"qse {qse.__version__}\n", "")

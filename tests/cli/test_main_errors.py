@@ -17,7 +17,9 @@ def test_main_names_the_command_for_a_file(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my call.wav").touch()
     status, _, err = command("my call.wav")
-    assert status == 2 and err.endswith("is no command: to remove noise from it, run qse denoise 'my call.wav'\n")
+    assert status == 2 and err.endswith(
+        "is no command: to remove noise from it, run qse denoise 'my call.wav'\n"
+    )
     assert command("other.wav")[0] == 2
 
 
@@ -28,15 +30,25 @@ def test_main_names_a_missing_package(command, monkeypatch):
     monkeypatch.setattr("qse_cli.main.app", needs_torch)
     status, _, err = command("train")
     assert (
-        status == 1 and err == 'qse: this command needs the package torch: pip install "qse-speech[train,evaluate]"\n'
+        status == 1
+        and err
+        == 'qse: this command needs the package torch: pip install "qse-speech[train,evaluate]"\n'
     )
 
 
 @pytest.mark.parametrize(
     "number, place, said",
     [
-        (errno.ENOSPC, "a.csv", "qse: a.csv: No space left on device; make room, or write to another place\n"),
-        (errno.ENOSPC, None, "qse: No space left on device; make room, or write to another place\n"),
+        (
+            errno.ENOSPC,
+            "a.csv",
+            "qse: a.csv: No space left on device; make room, or write to another place\n",
+        ),
+        (
+            errno.ENOSPC,
+            None,
+            "qse: No space left on device; make room, or write to another place\n",
+        ),
         (errno.EACCES, "a.csv", "qse: a.csv: Permission denied; name another place\n"),
     ],
 )

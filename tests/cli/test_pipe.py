@@ -12,7 +12,9 @@ from noisy_files import make, samples, tree
 
 
 def run(*arguments, **how) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-c", "from qse_cli.main import main; main()", *arguments], **how)
+    return subprocess.run(
+        [sys.executable, "-c", "from qse_cli.main import main; main()", *arguments], **how
+    )
 
 
 def test_pipe_in_and_out(here):
@@ -54,7 +56,10 @@ def test_pipe_names_the_cure_for_a_full_temporary_folder(here, command, monkeypa
 def test_pipe_checks_the_target_before_reading(here, command, monkeypatch):
     monkeypatch.setattr("sys.stdin", None)  # which fails whoever reads it
     make(here / "there.wav")
-    for target, sentence in [("there.wav", "there.wav exists already"), ("a.xyz", "no audio format has")]:
+    for target, sentence in [
+        ("there.wav", "there.wav exists already"),
+        ("a.xyz", "no audio format has"),
+    ]:
         status, _, err = command("denoise", "-", "-o", target)
         assert status == 1 and sentence in err
 
@@ -64,7 +69,10 @@ def test_pipe_reports_a_full_output(here):
     make(here / "a.wav")
     with open("/dev/full", "wb") as full:
         done = run("denoise", "a.wav", "-o", "-", stdout=full, stderr=subprocess.PIPE, text=True)
-    assert (done.returncode, done.stderr) == (1, "qse: standard output cannot be written: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "qse: standard output cannot be written: No space left on device\n",
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="closes descriptors")
@@ -75,7 +83,9 @@ def test_open_streams_with_closed_descriptors(here):
         line = f"{qse_denoise} a.wav -o out.wav --overwrite {closed}"
         assert subprocess.run(line, shell=True).returncode == 0
         assert len(samples(here / "out.wav")) == len(samples(here / "a.wav"))
-    done = subprocess.run(f"{qse_denoise} - -o b.wav <&-", shell=True, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        f"{qse_denoise} - -o b.wav <&-", shell=True, stderr=subprocess.PIPE, text=True
+    )
     assert done.returncode == 1 and done.stderr.startswith("qse: standard input is empty")
 
 
@@ -87,5 +97,12 @@ def test_pipe_writes_devices(here):
     done = run("denoise", "a.wav", "-o", "/dev/stdout", capture_output=True)
     with soundfile.SoundFile(io.BytesIO(done.stdout)) as file:
         assert done.returncode == 0 and file.frames == 4000
-    done = run("denoise", "/dev/stdin", "-o", "b.wav", input=(here / "a.wav").read_bytes(), capture_output=True)
+    done = run(
+        "denoise",
+        "/dev/stdin",
+        "-o",
+        "b.wav",
+        input=(here / "a.wav").read_bytes(),
+        capture_output=True,
+    )
     assert done.returncode == 0 and len(samples(here / "b.wav")) == 4000

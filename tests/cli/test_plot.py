@@ -23,16 +23,29 @@ def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
     write(tmp_path / "high.wav", hiss(48000), 48000)
     picture = tmp_path / "pictures" / "both.png"
     result = run(
-        tmp_path / "high.wav", write(tmp_path / "low.wav", voice(1.0)), "-o", picture, "--titles", "noise, voice"
+        tmp_path / "high.wav",
+        write(tmp_path / "low.wav", voice(1.0)),
+        "-o",
+        picture,
+        "--titles",
+        "noise, voice",
     )
     assert result.exit_code == 0 and picture.read_bytes().startswith(b"\x89PNG")
     drawn = []
-    monkeypatch.setattr("qse.evaluate.plot.plot_spectrograms", lambda signals, path: drawn.extend(signals))
+    monkeypatch.setattr(
+        "qse.evaluate.plot.plot_spectrograms", lambda signals, path: drawn.extend(signals)
+    )
     two = np.stack([hiss(1600), 0.5 * hiss(1600)], 1)
     write(tmp_path / "two.wav", two)
-    assert "exists already" in str(run(tmp_path / "high.wav", "-o", picture).exception) and not drawn
+    assert (
+        "exists already" in str(run(tmp_path / "high.wav", "-o", picture).exception) and not drawn
+    )
     run(tmp_path / "two.wav", tmp_path / "high.wav", "-o", picture, "--overwrite")
-    assert [title for title, *_ in drawn] == ["two.wav, channel 1", "two.wav, channel 2", "high.wav"]
+    assert [title for title, *_ in drawn] == [
+        "two.wav, channel 1",
+        "two.wav, channel 2",
+        "high.wav",
+    ]
     np.testing.assert_allclose(drawn[1][1], two[:, 1], atol=1e-4)
     none = run(tmp_path / "none.wav", "-o", picture, "--overwrite")
     assert str(none.exception) == f"{tmp_path / 'none.wav'}: no such file"

@@ -23,17 +23,31 @@ def test_plain_prints_one_line_per_second(capsys, monkeypatch):
     plain = screen.Plain(SimpleNamespace(noisy=level, enhanced=level, speech=speech), None, None)
     for seconds in (0.5, 1.0, 1.1, 3.7, 3.8, 4.0, 5.2):
         plain.show(seconds)
-    assert [line[:8] for line in capsys.readouterr().out.splitlines()] == [f"00:00:0{n}" for n in (1, 3, 4, 5)]
+    assert [line[:8] for line in capsys.readouterr().out.splitlines()] == [
+        f"00:00:0{n}" for n in (1, 3, 4, 5)
+    ]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_plain_full_log_does_not_end_the_session(models, tmp_path):
     soundfile.write(tmp_path / "noisy.wav", noise(20000), 16000)
     code = "from qse_cli.main import main; main()"
-    words = [sys.executable, "-c", code, "live", "--plain", "--from", "noisy.wav", "--to", "out.wav"]
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        "live",
+        "--plain",
+        "--from",
+        "noisy.wav",
+        "--to",
+        "out.wav",
+    ]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(words, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, b"") and soundfile.info(tmp_path / "out.wav").frames == 20000
+    assert (done.returncode, done.stderr) == (0, b"") and soundfile.info(
+        tmp_path / "out.wav"
+    ).frames == 20000
 
 
 def test_plain_on_a_dumb_terminal(command, models, noisy, monkeypatch):
@@ -51,18 +65,31 @@ def session_of(**changes):
 
 
 def test_screen_recording_while_a_device_is_gone():
-    recorder, reconnector = SimpleNamespace(error=None, lost=0, path="a.wav"), SimpleNamespace(message="gone")
+    recorder, reconnector = (
+        SimpleNamespace(error=None, lost=0, path="a.wav"),
+        SimpleNamespace(message="gone"),
+    )
     controls = SimpleNamespace(message=None)
-    sessions = [session_of(recorder=recorder, source=SimpleNamespace(lost=lost)) for lost in (True, False)]
+    sessions = [
+        session_of(recorder=recorder, source=SimpleNamespace(lost=lost)) for lost in (True, False)
+    ]
     said = [list(screen._recordings(session, reconnector, controls)) for session in sessions]
-    assert [[name for name, _ in lines] for lines in said] == [["not recorded"], ["recording"]]  # a microphone, a file
+    assert [[name for name, _ in lines] for lines in said] == [
+        ["not recorded"],
+        ["recording"],
+    ]  # a microphone, a file
 
 
 def test_screen_lists_ended_and_refused_recordings():
     ended = [SimpleNamespace(error=None, lost=lost, path=f"{lost}.wav") for lost in (0, 8000)]
     controls = SimpleNamespace(message="here.wav cannot be written")
-    said = list(screen._recordings(session_of(recorded=ended), SimpleNamespace(message=None), controls))
-    assert said[0] == ("recorded", "0.wav") and said[2] == ("not recorded", "here.wav cannot be written")
+    said = list(
+        screen._recordings(session_of(recorded=ended), SimpleNamespace(message=None), controls)
+    )
+    assert said[0] == ("recorded", "0.wav") and said[2] == (
+        "not recorded",
+        "here.wav cannot be written",
+    )
     assert said[1][0] == "not recorded" and said[1][1].startswith("0.5 s")
 
 

@@ -39,7 +39,10 @@ def test_keys_background_job_leaves_the_terminal(models, tmp_path):
         "sys.exit(os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1]))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", shell, str(terminal), *line], cwd=tmp_path, pass_fds=[terminal], start_new_session=False
+        [sys.executable, "-c", shell, str(terminal), *line],
+        cwd=tmp_path,
+        pass_fds=[terminal],
+        start_new_session=False,
     )
     expect(main, b"latency: ")
     assert process.wait(30) == 0
@@ -60,7 +63,9 @@ def test_keys_and_ctrl_c_on_a_terminal(models, tmp_path):
 
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live"]
     line += ["--from", "long.wav", "--to", "x.wav"]
-    process = subprocess.Popen(line, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=enter)
+    process = subprocess.Popen(
+        line, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=enter
+    )
     try:
         expect(main, b"dropouts")
         expect(main, b"bypass", key=b"b")
@@ -79,7 +84,9 @@ def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
     soundfile.write(tmp_path / "long.wav", noise(16000 * 60), 16000)
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
     line += ["--from", "long.wav", "--to", "x.wav", "--buffer", "500"]
-    process = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, text=True, process_group=0)
+    process = subprocess.Popen(
+        line, cwd=tmp_path, stdout=subprocess.PIPE, text=True, process_group=0
+    )
     try:
         assert "dropouts 0" in process.stdout.readline()
         process.send_signal(signal.SIGTSTP)
@@ -87,7 +94,9 @@ def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
         assert os.WIFSTOPPED(state)
         time.sleep(1.0)
         process.send_signal(signal.SIGCONT)
-        assert any(re.search(r"pauses 1, [1-9]\d* s in all", process.stdout.readline()) for _ in range(5))
+        assert any(
+            re.search(r"pauses 1, [1-9]\d* s in all", process.stdout.readline()) for _ in range(5)
+        )
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=30)
     finally:
@@ -98,7 +107,13 @@ def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")
 @pytest.mark.parametrize(
     "pressed, keys",
-    [("b", "b"), ("\x1b[A\x1b[B", "+-"), ("\x1bOA", "+"), ("\x1b[3~\x1b[C\x1b", ""), ("m+\x1b[Bq", "m+-q")],
+    [
+        ("b", "b"),
+        ("\x1b[A\x1b[B", "+-"),
+        ("\x1bOA", "+"),
+        ("\x1b[3~\x1b[C\x1b", ""),
+        ("m+\x1b[Bq", "m+-q"),
+    ],
 )
 def test_keys_read_all_that_were_pressed(monkeypatch, pressed, keys):
     import pty
@@ -126,7 +141,12 @@ def test_keys_change_a_live_session(models, tmp_path):
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
     line += ["--from", "long.wav", "--to", "x.wav"]
     process = subprocess.Popen(
-        line, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=lambda: os.login_tty(terminal)
+        line,
+        cwd=tmp_path,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        preexec_fn=lambda: os.login_tty(terminal),
     )
     try:
         expect(main, b"keys: + - strength   m mute")
@@ -142,4 +162,6 @@ def test_keys_change_a_live_session(models, tmp_path):
     finally:
         process.kill()
     (recording,) = tmp_path.glob("qse-2*.wav")
-    assert soundfile.info(recording).channels == 2 and not soundfile.read(recording)[0].any()  # muted
+    assert (
+        soundfile.info(recording).channels == 2 and not soundfile.read(recording)[0].any()
+    )  # muted

@@ -43,7 +43,9 @@ def test_splice_cross_fades_at_the_position():
     first, second = torch.ones(3, 100), torch.full((3, 100), 3.0)
     spliced = splice(first, second, torch.tensor([0, 40, 95]), 10).numpy()
     for row, position in zip(spliced, (0, 40, 95), strict=True):
-        np.testing.assert_allclose(row, np.interp(np.arange(100), [position, position + 10], [1, 3]), rtol=1e-6)
+        np.testing.assert_allclose(
+            row, np.interp(np.arange(100), [position, position + 10], [1, 3]), rtol=1e-6
+        )
 
 
 def test_soft_clip_bends_loud_samples():

@@ -20,7 +20,11 @@ def test_cached_corpus_equals_the_corpus_in_memory(tmp_path):
 
     def check():
         found, expected = cached_corpus(files, folder, store), Corpus.read(folder)
-        assert torch.equal(found.audio, expected.audio) and found.names == expected.names == ("", "a", "b")
+        assert torch.equal(found.audio, expected.audio) and found.names == expected.names == (
+            "",
+            "a",
+            "b",
+        )
         for part in ("starts", "lengths", "groups"):
             assert torch.equal(getattr(found, part), getattr(expected, part))
 
@@ -40,7 +44,9 @@ def test_cached_corpus_equals_the_corpus_in_memory(tmp_path):
         cached_corpus(files, folder, store)
     written = store.with_suffix(".int16").stat().st_mtime_ns
     (folder / "b/two.wav").unlink()
-    found = cached_corpus([path for path in files if path.exists()], folder, store)  # what could be read was kept
+    found = cached_corpus(
+        [path for path in files if path.exists()], folder, store
+    )  # what could be read was kept
     assert torch.equal(found.audio, Corpus.read(folder).audio) and found.names == ("", "a")
     assert store.with_suffix(".int16").stat().st_mtime_ns == written
 

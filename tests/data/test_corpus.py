@@ -27,11 +27,15 @@ def test_corpus_reads_a_folder(tmp_path):
     corpus = Corpus.read(tmp_path)
     assert corpus.names == ("", "a", "b")
     assert corpus.groups.tolist() == [0, 1, 1, 2]
-    files = [corpus.audio[s : s + n].numpy() for s, n in zip(corpus.starts, corpus.lengths, strict=True)]
+    files = [
+        corpus.audio[s : s + n].numpy() for s, n in zip(corpus.starts, corpus.lengths, strict=True)
+    ]
     np.testing.assert_array_equal(files[0], sine(100, 0.1))
     np.testing.assert_array_equal(files[1], sine(500, 0.5))
     np.testing.assert_array_equal(files[3], sine(440, 0.2))
-    assert len(files[2]) == 2 * RATE  # 8 kHz became 16 kHz, so 1000 Hz of a half-speed file is 500 Hz
+    assert (
+        len(files[2]) == 2 * RATE
+    )  # 8 kHz became 16 kHz, so 1000 Hz of a half-speed file is 500 Hz
     assert np.argmax(np.abs(np.fft.rfft(files[2]))) == 1000
 
 
@@ -56,7 +60,9 @@ def test_corpus_names_unusable_files(tmp_path):
     soundfile.write(tmp_path / "nan.wav", np.full(10, np.nan), RATE, subtype="FLOAT")
     soundfile.write(tmp_path / "loud.wav", np.full(10, 32767.0), RATE, subtype="FLOAT")
     soundfile.write(tmp_path / "slow.wav", np.full(10, 0.5), 1)
-    with pytest.raises(QseError, match=r"(?s)empty\.wav.*loud\.wav.*nan\.wav.*slow\.wav.*text\.wav"):
+    with pytest.raises(
+        QseError, match=r"(?s)empty\.wav.*loud\.wav.*nan\.wav.*slow\.wav.*text\.wav"
+    ):
         Corpus.read(tmp_path)
 
 

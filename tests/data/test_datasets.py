@@ -10,18 +10,31 @@ from qse.evaluate.systems import FolderSystem
 
 
 def test_pair_folders_matches_names_and_marks(tmp_path):
-    for path in ("noisy/a.wav", "noisy/b/c.flac", "noisy/x_snr5_fileid_7.wav", "clean/a.flac", "clean/b/c.wav"):
+    for path in (
+        "noisy/a.wav",
+        "noisy/b/c.flac",
+        "noisy/x_snr5_fileid_7.wav",
+        "clean/a.flac",
+        "clean/b/c.wav",
+    ):
         write(tmp_path / path, np.zeros(10))
     write(tmp_path / "clean/clean_fileid_7.wav", np.zeros(10))
     write(tmp_path / "clean/d.wav", np.zeros(10))
     pairs = datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
     assert [pair.name for pair in pairs] == ["a", "b/c", "d", "fileid_7"]
     assert pairs[2].noisy is None and pairs[3].clean.name == "clean_fileid_7.wav"
-    write(tmp_path / "noisy/b/y_fileid_7.wav", np.zeros(10))  # a mark that tells no more who belongs to whom
+    write(
+        tmp_path / "noisy/b/y_fileid_7.wav", np.zeros(10)
+    )  # a mark that tells no more who belongs to whom
     names = ["a", "b/c", "b/y_fileid_7", "x_snr5_fileid_7"]
     assert [pair.name for pair in datasets.pair_folders(tmp_path / "noisy")] == names
-    write(tmp_path / "enhanced/x_snr5_fileid_7.wav", np.zeros(10))  # one of the two: found by its name or its mark
-    assert set(FolderSystem("other", tmp_path / "enhanced").outputs()) == {"x_snr5_fileid_7", "fileid_7"}
+    write(
+        tmp_path / "enhanced/x_snr5_fileid_7.wav", np.zeros(10)
+    )  # one of the two: found by its name or its mark
+    assert set(FolderSystem("other", tmp_path / "enhanced").outputs()) == {
+        "x_snr5_fileid_7",
+        "fileid_7",
+    }
     write(tmp_path / "clean/a.wav", np.zeros(10))
     with pytest.raises(QseError, match=r"both called a"):
         datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
@@ -36,9 +49,13 @@ def test_voicebank_converts_48_khz_once(tmp_path):
     audio, sample_rate = datasets.read_mono(pair.clean)
     middle = np.arange(2000, 14000)
     assert (len(audio), sample_rate) == (16000, 16000)
-    np.testing.assert_allclose(audio[middle], 0.5 * np.sin(2 * np.pi * 1000 * middle / 16000), atol=1e-4)
+    np.testing.assert_allclose(
+        audio[middle], 0.5 * np.sin(2 * np.pi * 1000 * middle / 16000), atol=1e-4
+    )
     written = pair.clean.stat().st_mtime_ns
-    assert datasets.voicebank(tmp_path, "test") == [pair] and pair.clean.stat().st_mtime_ns == written
+    assert (
+        datasets.voicebank(tmp_path, "test") == [pair] and pair.clean.stat().st_mtime_ns == written
+    )
     assert [p.name for p in datasets.voicebank(tmp_path, "train")] == ["p232_001"]
 
 
@@ -55,7 +72,12 @@ def test_voicebank_keeps_16_khz_files(tmp_path):
 
 def test_dns3_finds_its_folder(tmp_path):
     root = tmp_path / "datasets"
-    for path in ("clean/german_speech/a.wav", "clean/read_speech/b.wav", "noise/n.wav", "dev_testset/t_fileid_3.wav"):
+    for path in (
+        "clean/german_speech/a.wav",
+        "clean/read_speech/b.wav",
+        "noise/n.wav",
+        "dev_testset/t_fileid_3.wav",
+    ):
         write(root / path, np.zeros(100))
     for path in ("impulse_responses/SLR26/simulated/r.wav", "impulse_responses/SLR28/real/s.wav"):
         write(root / path, np.zeros(100))
@@ -67,4 +89,6 @@ def test_dns3_finds_its_folder(tmp_path):
     for folder in (root, tmp_path):
         found = datasets.dns3(folder)
         assert [len(found.clean), len(found.noise), len(found.impulse_responses)] == [2, 1, 2]
-        assert datasets.dns3_test(folder) == [datasets.Pair("fileid_3", root / "dev_testset/t_fileid_3.wav")]
+        assert datasets.dns3_test(folder) == [
+            datasets.Pair("fileid_3", root / "dev_testset/t_fileid_3.wav")
+        ]

@@ -39,7 +39,9 @@ def test_low_pass_attenuates_above_the_cutoff_only():
 
 def test_convolve_agrees_with_numpy():
     audio, taps = white(2, 1000), white(2, 300, seed=1)
-    expected = [np.convolve(a.double(), h.double())[:1000] for a, h in zip(audio, taps, strict=True)]
+    expected = [
+        np.convolve(a.double(), h.double())[:1000] for a, h in zip(audio, taps, strict=True)
+    ]
     np.testing.assert_allclose(convolve(audio, taps), expected, atol=1e-5)
 
 
@@ -47,5 +49,7 @@ def test_reverberate_splits_early_and_late():
     audio, response = white(1, 4000), white(1, 2000, seed=1)
     heard, target = reverberate(audio, response, 800)
     late = np.concatenate([np.zeros(800), response[0, 800:].double()])
-    np.testing.assert_allclose(target[0], np.convolve(audio[0], response[0, :800])[:4000], atol=1e-5)
+    np.testing.assert_allclose(
+        target[0], np.convolve(audio[0], response[0, :800])[:4000], atol=1e-5
+    )
     np.testing.assert_allclose((heard - target)[0], np.convolve(audio[0], late)[:4000], atol=1e-5)

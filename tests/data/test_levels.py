@@ -37,7 +37,9 @@ def test_at_snr_of_silence_is_finite():
     assert not at_snr(silence, sound, ten).any()
     torch.testing.assert_close(at_snr(sound, silence, ten), sound)
     assert not at_snr(silence, silence, ten).any()
-    assert not at_snr(sound * 1e-4, sound, ten).any()  # the rounding noise of a silent file stays unheard
+    assert not at_snr(
+        sound * 1e-4, sound, ten
+    ).any()  # the rounding noise of a silent file stays unheard
 
 
 def test_at_peak_applies_one_gain():

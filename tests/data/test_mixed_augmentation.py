@@ -29,7 +29,11 @@ WITHOUT = {
         "hum",
         lambda mains, _, __, samples, rate: torch.zeros(len(mains), samples),
     ),
-    "clicks_chance": (noise_sources, "clicks", lambda at, amplitude, burst, samples: torch.zeros(len(at), samples)),
+    "clicks_chance": (
+        noise_sources,
+        "clicks",
+        lambda at, amplitude, burst, samples: torch.zeros(len(at), samples),
+    ),
     "splice_chance": (noise_sources, "splice", first),
     "reverse_chance": (noise_sources, "reverse", first),
     "noise_room_chance": (noise_sources, "convolve", first),
@@ -50,7 +54,9 @@ WITHOUT = {
 @pytest.mark.parametrize("chance", WITHOUT)
 def test_mixer_applies_each_augmentation(monkeypatch, chance):
     """The same dice, and the function in the middle of it does nothing: another batch."""
-    config = only(**{chance: 1.0}, speed=(0.9, 0.95), noise_speed=(0.5, 0.8), coloured_slope=(-9.0, -6.0))
+    config = only(
+        **{chance: 1.0}, speed=(0.9, 0.95), noise_speed=(0.5, 0.8), coloured_slope=(-9.0, -6.0)
+    )
     noisy, clean, _ = mixer(config).batch(3, 6)
     assert noisy.isfinite().all() and clean.isfinite().all()
     assert noisy.abs().amax() <= 1.001
@@ -80,7 +86,9 @@ def test_mixer_plays_noise_faster_and_slower():
     tones = Corpus.of([sine(1000, 4.0)], [""])
     config = only(noise_speed_chance=1.0, noise_speed=(0.5, 2.0), noise_count_weights=(1.0,))
     noisy, clean, _ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
-    peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(1)  # Hz, for a segment lasts a second
+    peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(
+        1
+    )  # Hz, for a segment lasts a second
     assert 500 <= peaks.min() < 700 and 1700 < peaks.max() <= 2000
     assert len(set(peaks)) <= 31  # in steps of 5 %
     voices = np.abs(np.fft.rfft(clean.double())).argmax(1)
@@ -101,7 +109,9 @@ def test_mixer_response_filters_noisy_and_clean_alike():
     noisy, clean, _ = mixer(config).batch(0, 4)
     assert torch.equal(noisy, clean)
     plain = mixer(only(clean_only_chance=1.0)).batch(0, 4)[1]
-    assert not torch.allclose(clean / clean.abs().amax(1, keepdim=True), plain / plain.abs().amax(1, keepdim=True))
+    assert not torch.allclose(
+        clean / clean.abs().amax(1, keepdim=True), plain / plain.abs().amax(1, keepdim=True)
+    )
 
 
 def test_mixer_puts_noise_in_rooms():
@@ -111,7 +121,9 @@ def test_mixer_puts_noise_in_rooms():
     room = torch.zeros(1, 4000)
     room[0, 0], room[0, 3000] = 1.0, 0.5
     config = only(noise_room_chance=1.0, noise_count_weights=(1.0,))
-    noisy, clean, _ = NoiseMixer(config, speech_corpus(), Corpus.of([bursts], [""]), rooms=room).batch(0, 20)
+    noisy, clean, _ = NoiseMixer(
+        config, speech_corpus(), Corpus.of([bursts], [""]), rooms=room
+    ).batch(0, 20)
     found = 0
     for row in (noisy - clean).numpy():
         place = int(np.abs(row).argmax())

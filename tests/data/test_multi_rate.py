@@ -63,7 +63,9 @@ def audio(tmp_path):
 
 def test_folders_take_full_band_recordings_alone_above_16_khz(audio):
     source = folders(audio / "speech", audio / "noise", MIX, 0, CPU, wide_share=0.5)
-    assert source.full._speakers.corpus.names == ("full",) and source.wide._speakers.corpus.names == ("full", "narrow")
+    assert source.full._speakers.corpus.names == (
+        "full",
+    ) and source.wide._speakers.corpus.names == ("full", "narrow")
     drawn = [source.batch(step, 2) for step in range(20)]
     assert all(batch.noisy.shape[1] == batch.sample_rate // 10 for batch in drawn)
     shapes = {batch.noisy.shape for batch in drawn}
@@ -74,7 +76,10 @@ def test_folders_take_full_band_recordings_alone_above_16_khz(audio):
 def test_folders_take_full_band_recordings_at_rates_between(audio, sample_rate):
     mix = dataclasses.replace(MIX, sample_rate=sample_rate)
     source = folders(audio / "speech", audio / "noise", mix, 0, CPU)
-    assert source._speakers.corpus.names == ("full",) and source.batch(0, 2)[0].shape == (2, sample_rate // 10)
+    assert source._speakers.corpus.names == ("full",) and source.batch(0, 2)[0].shape == (
+        2,
+        sample_rate // 10,
+    )
 
 
 def test_folders_without_full_band_recordings_are_refused(audio):
@@ -108,4 +113,6 @@ def test_write_cache_makes_the_copies_alone(audio, tmp_path, monkeypatch):
         sources.write_cache(audio / "speech", audio / "noise", MIX, 0.5, cache)
     written = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
     folders(audio / "speech", audio / "noise", MIX, 0, CPU, wide_share=0.5, cache=cache)
-    assert len(written) == 8 and written == {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    assert len(written) == 8 and written == {
+        path.name: path.stat().st_mtime_ns for path in cache.iterdir()
+    }

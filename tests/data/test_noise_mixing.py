@@ -8,14 +8,27 @@ import scipy.signal
 
 torch = pytest.importorskip("torch")
 
-from made_corpora import CHANCES, PLAIN, RATE, mixer, noise_corpus, only, sine, snr, speech_corpus, white
+from made_corpora import (
+    CHANCES,
+    PLAIN,
+    RATE,
+    mixer,
+    noise_corpus,
+    only,
+    sine,
+    snr,
+    speech_corpus,
+    white,
+)
 
 from qse.data.corpus import Corpus
 from qse.data.noise_mixing import NoiseMixer
 
 
 def test_mixer_reaches_snr_and_peak():
-    noisy, clean, _ = mixer(only(snr=(7.0, 7.0), level=(-20.0, -20.0), source_spread=6.0)).batch(0, 16)
+    noisy, clean, _ = mixer(only(snr=(7.0, 7.0), level=(-20.0, -20.0), source_spread=6.0)).batch(
+        0, 16
+    )
     assert noisy.shape == clean.shape == (16, RATE)
     assert noisy.dtype == torch.float32
     np.testing.assert_allclose(snr(noisy, clean), 7.0, atol=0.01)
@@ -24,7 +37,10 @@ def test_mixer_reaches_snr_and_peak():
 
 def test_mixer_fills_the_ranges():
     noisy, clean, _ = mixer(only(snr=(-5.0, 20.0), level=(-40.0, 0.0))).batch(1, 200)
-    for drawn, low, high in ((snr(noisy, clean), -5, 20), (20 * np.log10(np.abs(noisy.numpy()).max(1)), -40, 0)):
+    for drawn, low, high in (
+        (snr(noisy, clean), -5, 20),
+        (20 * np.log10(np.abs(noisy.numpy()).max(1)), -40, 0),
+    ):
         assert low - 0.1 <= drawn.min() < low + 2
         assert high - 2 < drawn.max() <= high + 0.1
         assert np.mean(drawn) == pytest.approx((low + high) / 2, abs=3)
@@ -38,7 +54,11 @@ def test_batch_depends_on_seed_rank_and_step_only():
     again = mixer(everything, seed=5).batch(7, 4, rank=1)
     for one, other in zip(first.batch(7, 4, rank=1)[:2], again[:2], strict=True):
         assert torch.equal(one, other)
-    others = first.batch(8, 4, rank=1), first.batch(7, 4, rank=0), mixer(everything, seed=6).batch(7, 4, rank=1)
+    others = (
+        first.batch(8, 4, rank=1),
+        first.batch(7, 4, rank=0),
+        mixer(everything, seed=6).batch(7, 4, rank=1),
+    )
     assert all(not torch.equal(again[0], noisy) for noisy, *_ in others)
 
 
@@ -46,7 +66,12 @@ def test_mixer_synthetic_noise_only():
     """Recordings of one tone and coloured noise: without the recordings, the tone is gone."""
     corpus = Corpus.of([sine(1000, 2.0)], [""])
     for alone in (0.0, 1.0):
-        config = only(coloured_chance=1.0, coloured_slope=(0.0, 0.0), synthetic_only_chance=alone, source_spread=0.0)
+        config = only(
+            coloured_chance=1.0,
+            coloured_slope=(0.0, 0.0),
+            synthetic_only_chance=alone,
+            source_spread=0.0,
+        )
         noisy, clean, _ = NoiseMixer(config, speech_corpus(), corpus).batch(0, 4)
         spectrum = np.abs(np.fft.rfft(noisy - clean))
         assert ((spectrum[:, 1000] > 20 * np.median(spectrum, 1)) == (not alone)).all()
@@ -54,8 +79,12 @@ def test_mixer_synthetic_noise_only():
 
 def test_mixer_batches_are_finite():
     silence = Corpus.of([np.zeros(9000, "i2"), white(1.0, 4)], ["silent", "loud"])
-    speech = Corpus.of([np.zeros(9000, "i2"), sine(500, 0.7), sine(800, 0.01)], ["silent", "a", "b"])
-    config = only(**dict.fromkeys(CHANCES, 0.3), segment=0.25, noise_balance=0.0, speech_balance=0.0)
+    speech = Corpus.of(
+        [np.zeros(9000, "i2"), sine(500, 0.7), sine(800, 0.01)], ["silent", "a", "b"]
+    )
+    config = only(
+        **dict.fromkeys(CHANCES, 0.3), segment=0.25, noise_balance=0.0, speech_balance=0.0
+    )
     for step in range(10):
         noisy, clean, _ = NoiseMixer(config, speech, silence, 1).batch(step, 100)
         assert noisy.isfinite().all() and clean.isfinite().all()
@@ -70,7 +99,9 @@ def test_mixer_noise_only_and_clean_only():
 
 
 def test_mixer_babble_is_of_other_speakers():
-    config = only(babble_chance=1.0, synthetic_only_chance=1.0, babble_speakers=(4, 4), snr=(0.0, 0.0))
+    config = only(
+        babble_chance=1.0, synthetic_only_chance=1.0, babble_speakers=(4, 4), snr=(0.0, 0.0)
+    )
     noisy, clean, _ = mixer(config).batch(0, 12)
     spectrum = np.abs(np.fft.rfft(clean))[:, [500, 1500, 3000]]
     speaker = spectrum.argmax(1)
@@ -92,7 +123,9 @@ def test_mixer_clean_keeps_early_reflections(early):
         at = clean.abs().argmax(1)
         for row, first in enumerate(at.tolist()):
             if first + reach < RATE and first > 5000:
-                torch.testing.assert_close(noisy[row, first : first + reach], clean[row, first : first + reach])
+                torch.testing.assert_close(
+                    noisy[row, first : first + reach], clean[row, first : first + reach]
+                )
                 assert clean[row, first + reach - 160 : first + reach].any()
                 assert clean[row, first + reach + 1 :].abs().max() < 1e-6
                 late += noisy[row, first + reach + 1 :].square().sum().item()
@@ -101,8 +134,16 @@ def test_mixer_clean_keeps_early_reflections(early):
 
 def test_mixer_snr_in_a_room_counts_reverberation():
     """The same speech in the same rooms, once beside silence: but for a factor, that is what is heard beside noise."""
-    config = only(room_chance=1.0, early_reflections=0.01, rt60=(0.8, 0.8), distance=(3.0, 3.0), snr=(7.0, 7.0))
-    silence, noise = (Corpus.of([recording], [""]) for recording in (np.zeros(2 * RATE, "i2"), white(2.0, 2)))
+    config = only(
+        room_chance=1.0,
+        early_reflections=0.01,
+        rt60=(0.8, 0.8),
+        distance=(3.0, 3.0),
+        snr=(7.0, 7.0),
+    )
+    silence, noise = (
+        Corpus.of([recording], [""]) for recording in (np.zeros(2 * RATE, "i2"), white(2.0, 2))
+    )
     (heard, alone, _), (noisy, clean, _) = (
         NoiseMixer(config, speech_corpus(), other).batch(0, 16) for other in (silence, noise)
     )
@@ -123,10 +164,19 @@ def test_mixer_sustains_vowels_only():
     """Utterances of 0.15 s of hiss and 0.6 s of a buzz at 200 Hz, each after a silence, at 1.25 times the pitch."""
     buzz = np.zeros(9600)
     buzz[:: RATE // 200] = 6000
-    words = Corpus.of([np.concatenate([white(0.15, 7), np.convolve(buzz, [1, -0.5, 0.2])[:9600]]).astype("i2")], ["a"])
-    plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), level=(-6.0, -6.0), clean_only_chance=1.0)
-    config = dataclasses.replace(plain, sustain_chance=0.5, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25))
-    (_, rows, _), (_, plain_rows, _) = (NoiseMixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain))
+    words = Corpus.of(
+        [np.concatenate([white(0.15, 7), np.convolve(buzz, [1, -0.5, 0.2])[:9600]]).astype("i2")],
+        ["a"],
+    )
+    plain = only(
+        segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), level=(-6.0, -6.0), clean_only_chance=1.0
+    )
+    config = dataclasses.replace(
+        plain, sustain_chance=0.5, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25)
+    )
+    (_, rows, _), (_, plain_rows, _) = (
+        NoiseMixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain)
+    )
     rounds = 4 * 768  # of twelve periods of 64 samples, the most that 3 / 60 s hold, for 0.2 s
     changed = [not torch.equal(row, same) for row, same in zip(rows, plain_rows, strict=True)]
     assert 2 < sum(changed) < 10
@@ -144,8 +194,12 @@ def test_mixer_sustains_vowels_only():
 def test_mixer_sustains_nothing_without_a_vowel():
     hiss = Corpus.of([white(0.7, 8)], ["a"])
     plain = only(segment=2.0, pause_chance=1.0, pause=(3.0, 3.0), clean_only_chance=1.0)
-    config = dataclasses.replace(plain, sustain_chance=1.0, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25))
-    (_, rows, _), (_, plain_rows, _) = (NoiseMixer(c, hiss, noise_corpus(), 2).batch(0, 4) for c in (config, plain))
+    config = dataclasses.replace(
+        plain, sustain_chance=1.0, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25)
+    )
+    (_, rows, _), (_, plain_rows, _) = (
+        NoiseMixer(c, hiss, noise_corpus(), 2).batch(0, 4) for c in (config, plain)
+    )
     for row, same in zip(rows.numpy(), plain_rows.numpy(), strict=True):
         shorter = np.pad(scipy.signal.resample(same, 25600), (0, 6400))
         assert np.corrcoef(row, shorter)[0, 1] > 0.999
@@ -157,7 +211,11 @@ def test_mixer_mute_starts_at_once():
     for step in range(20):
         for muted, whole in zip(late.batch(step, 4)[:2], mixer().batch(step, 4)[:2], strict=True):
             for row, reference in zip(muted, whole, strict=True):
-                silent = int((row != reference).nonzero().max()) + 1 if not torch.equal(row, reference) else 0
+                silent = (
+                    int((row != reference).nonzero().max()) + 1
+                    if not torch.equal(row, reference)
+                    else 0
+                )
                 assert not row[:silent].any() and torch.equal(row[silent:], reference[silent:])
                 starts.append(silent)
     later = [start for start in starts if start]

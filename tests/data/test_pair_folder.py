@@ -28,38 +28,70 @@ def folders(tmp_path):
 
 def test_mix_writes_pairs(folders, tmp_path, command):
     chances = [word for chance in CHANCES for word in ("--set", f"mix.{chance}=0")]
-    asked = ("--set", "mix.snr=[7, 7]", "--set", "mix.level=[-20, -20]", "--set", "mix.source_spread=6", *chances)
+    asked = (
+        "--set",
+        "mix.snr=[7, 7]",
+        "--set",
+        "mix.level=[-20, -20]",
+        "--set",
+        "mix.source_spread=6",
+        *chances,
+    )
     line = ("mix", *folders, "--count", 3, "--seconds", 1.5, *asked)
     status, _, err = command(*line, "--out", tmp_path / "set")
     assert status == 0 and f"3 pairs of 1.5 s written to {tmp_path / 'set'}" in err
     pairs = read_pairs(find_pairs(tmp_path / "set", RATE))
     assert [pair.name for pair in pairs] == ["0001", "0002", "0003"]
     assert {len(pair.noisy) for pair in pairs} == {RATE * 3 // 2}
-    noisy, clean = (torch.from_numpy(np.stack(side)) for side in zip(*((p.noisy, p.clean) for p in pairs), strict=True))
+    noisy, clean = (
+        torch.from_numpy(np.stack(side))
+        for side in zip(*((p.noisy, p.clean) for p in pairs), strict=True)
+    )
     np.testing.assert_allclose(snr(noisy, clean), 7.0, atol=0.05)
     np.testing.assert_allclose(noisy.abs().amax(1), 0.1, atol=1e-4)
     assert command(*line, "--out", tmp_path / "again")[0] == 0
     for path in (tmp_path / "set").rglob("*.flac"):
-        assert path.read_bytes() == (tmp_path / "again" / path.relative_to(tmp_path / "set")).read_bytes()
+        assert (
+            path.read_bytes()
+            == (tmp_path / "again" / path.relative_to(tmp_path / "set")).read_bytes()
+        )
     assert command(*line, "--set", "train.seed=1", "--out", tmp_path / "other")[0] == 0
-    assert (tmp_path / "set/noisy/0001.flac").read_bytes() != (tmp_path / "other/noisy/0001.flac").read_bytes()
+    assert (tmp_path / "set/noisy/0001.flac").read_bytes() != (
+        tmp_path / "other/noisy/0001.flac"
+    ).read_bytes()
 
 
 def test_write_pairs_uses_other_rooms_than_a_run(folders, tmp_path, monkeypatch):
     made, mix = [], MixConfig(rooms=2)
     init = NoiseMixer.__init__
     monkeypatch.setattr(
-        NoiseMixer, "__init__", lambda self, *given, **named: (init(self, *given, **named), made.append(self))[0]
+        NoiseMixer,
+        "__init__",
+        lambda self, *given, **named: (init(self, *given, **named), made.append(self))[0],
     )
     write_pairs(mix, folders[1], folders[3], tmp_path / "set", 1)
     NoiseMixer(mix, *(Corpus.read(folder) for folder in folders[1::2]))
     pairs, run = made
-    assert pairs.rooms.shape == run.rooms.shape and not torch.isclose(pairs.rooms, run.rooms)[:, 1:].all(1).any()
+    assert (
+        pairs.rooms.shape == run.rooms.shape
+        and not torch.isclose(pairs.rooms, run.rooms)[:, 1:].all(1).any()
+    )
 
 
 def test_mix_pairs_are_noisy_and_not_clipped(folders, tmp_path, command):
-    asked = ("mix.level=[0, 0]", "mix.snr=[-30, -25]", "mix.noise_only_chance=1", "mix.clean_only_chance=1")
-    line = ("mix", *folders, "--count", 6, *(word for change in asked for word in ("--set", change)))
+    asked = (
+        "mix.level=[0, 0]",
+        "mix.snr=[-30, -25]",
+        "mix.noise_only_chance=1",
+        "mix.clean_only_chance=1",
+    )
+    line = (
+        "mix",
+        *folders,
+        "--count",
+        6,
+        *(word for change in asked for word in ("--set", change)),
+    )
     assert command(*line, "--out", tmp_path / "set")[0] == 0
     for pair in read_pairs(find_pairs(tmp_path / "set", RATE)):
         assert max(np.abs(pair.clean).max(), np.abs(pair.noisy).max()) <= 1

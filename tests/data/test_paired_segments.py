@@ -11,18 +11,25 @@ from qse.data.paired_segments import PairedSegments
 
 def numbered(lengths):
     """Recordings whose samples tell the recording and the place."""
-    return [(1000 * number + np.arange(length)).astype(np.int16) for number, length in enumerate(lengths)]
+    return [
+        (1000 * number + np.arange(length)).astype(np.int16)
+        for number, length in enumerate(lengths)
+    ]
 
 
 def test_paired_segments_of_an_epoch():
     noisy = numbered([100, 120, 90, 300, 80, 500])
-    source = PairedSegments(Corpus.of(noisy, [""] * 6), Corpus.of([x + 7 for x in noisy], [""] * 6), 80, seed=1)
+    source = PairedSegments(
+        Corpus.of(noisy, [""] * 6), Corpus.of([x + 7 for x in noisy], [""] * 6), 80, seed=1
+    )
     assert source.segments == 6
     orders = []
     for epoch in range(2):
         first, second = (source.batch(3 * epoch + step, 2) for step in (0, 1))
         third = source.batch(3 * epoch + 2, 2)
-        noisy, clean = (32768 * torch.cat(side) for side in zip(first[:2], second[:2], third[:2], strict=True))
+        noisy, clean = (
+            32768 * torch.cat(side) for side in zip(first[:2], second[:2], third[:2], strict=True)
+        )
         assert torch.equal(clean[:, 1:], noisy[:, 1:] + 7)  # one sample of fade
         assert torch.equal(noisy[:, 1:].diff(), torch.ones(6, 78))
         orders.append((noisy[:, 1] // 1000).int().tolist())
@@ -42,4 +49,7 @@ def test_paired_segments_are_shared_by_processes():
 def test_paired_segments_pad_short_pairs():
     corpus = Corpus.of(numbered([60]), [""])
     noisy, _, _ = PairedSegments(corpus, corpus, 80, seed=1).batch(0, 3)
-    assert torch.equal(32768 * noisy[:, 1:59], torch.arange(1, 59).expand(3, -1).float()) and not noisy[:, 60:].any()
+    assert (
+        torch.equal(32768 * noisy[:, 1:59], torch.arange(1, 59).expand(3, -1).float())
+        and not noisy[:, 60:].any()
+    )

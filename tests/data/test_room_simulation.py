@@ -32,4 +32,6 @@ def test_room_response_reflects_at_the_nearest_wall():
     first = (path - 1.0) / 343 * RATE
     at = 1 + int(response[1:].abs().argmax())
     assert abs(at - first) <= 1
-    assert response[at - 1 : at + 2].sum() == pytest.approx(float(reflection(size, rt60)) / path, rel=0.02)
+    assert response[at - 1 : at + 2].sum() == pytest.approx(
+        float(reflection(size, rt60)) / path, rel=0.02
+    )

@@ -52,7 +52,11 @@ def test_dns3_follows_links(tmp_path):
     root = dns3(tmp_path / "data", 16000) / "datasets"
     (root / "clean/read_speech").rename(tmp_path / "elsewhere")
     (root / "clean/read_speech").symlink_to(tmp_path / "elsewhere")
-    assert [path.parent.name for path in datasets.dns3(root).clean] == ["french_speech", "read_speech", "read_speech"]
+    assert [path.parent.name for path in datasets.dns3(root).clean] == [
+        "french_speech",
+        "read_speech",
+        "read_speech",
+    ]
 
 
 def test_validation_holds_out_a_hundred_pairs(monkeypatch):

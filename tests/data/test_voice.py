@@ -18,7 +18,9 @@ def likeness(audio: np.ndarray, place: int, longest: int) -> tuple[int, float]:
     """The period behind a place and how alike its sound is then, by a correlation for each lag."""
     sound, compared = audio[place : place + 4 * longest], 3 * longest
     here = sound[:compared]
-    lags = range(longest // 8 - 1, longest + 1)  # the first is too short, and only what the others are compared with
+    lags = range(
+        longest // 8 - 1, longest + 1
+    )  # the first is too short, and only what the others are compared with
     moved = np.stack([sound[lag : lag + compared] for lag in lags])
     power = np.maximum((moved**2).sum(1), 1e-3 * (here @ here))
     alike = moved @ here / np.sqrt(here @ here * power)
@@ -31,18 +33,24 @@ def test_most_periodic_agrees_with_numpy():
     audio = np.stack([white(1, seed=row)[0].double().numpy() for row in range(7)])
     audio[0, RATE:] = pulses(110)[RATE:]
     audio[1, :RATE] = pulses(347.3)[:RATE]
-    audio[2, 9000:16000] = 0.01 * pulses(200)[9000:16000]  # the most alike of all, but far below the rest
+    audio[2, 9000:16000] = (
+        0.01 * pulses(200)[9000:16000]
+    )  # the most alike of all, but far below the rest
     audio[2, 20000:24000] += pulses(173)[20000:24000]
     audio[3, :] = pulses(140) + 0.02 * audio[3]
     audio[3, 9000:] = 0  # digital silence makes nothing more alike than alike
     audio[4] = np.convolve(audio[4], np.ones(400) / 20, "same")  # rumble: likeness that only falls
-    audio[6] = pulses(485) + 0.02 * audio[6]  # with the shortest period that is looked for, 33 samples
+    audio[6] = (
+        pulses(485) + 0.02 * audio[6]
+    )  # with the shortest period that is looked for, 33 samples
     places = np.stack([rng.permutation(N - 4 * longest)[:20] for _ in range(7)])
     places[3, :4] = 8100, 8200, 8300, 8400
     start, period, alike = most_periodic(torch.tensor(audio), torch.tensor(places), longest)
     for row in range(7):
         active = float(active_level(torch.tensor(audio[row : row + 1]))) ** 2
-        loud = [p for p in places[row] if np.mean(audio[row, p : p + 3 * longest] ** 2) > 0.1 * active]
+        loud = [
+            p for p in places[row] if np.mean(audio[row, p : p + 3 * longest] ** 2) > 0.1 * active
+        ]
         found = {p: likeness(audio[row], p, longest) for p in loud}
         best = max(found, key=lambda place: found[place][1])
         assert alike[row] == pytest.approx(found[best][1], abs=1e-6)
@@ -79,7 +87,9 @@ def test_sustain_makes_no_clicks():
     held = sustain(glide, *numbers)
     assert held.diff().abs().max() < 1.6 * steepest
     assert held.abs().max() <= glide.abs().max()
-    rows = sustain(glide.repeat(2, 1), *(torch.tensor(n) for n in ([9000] * 2, [92] * 2, [736] * 2, [20, 0])))
+    rows = sustain(
+        glide.repeat(2, 1), *(torch.tensor(n) for n in ([9000] * 2, [92] * 2, [736] * 2, [20, 0]))
+    )
     assert torch.equal(rows, torch.cat([held, glide]))
 
 
@@ -91,11 +101,19 @@ def test_whisper_keeps_formants_without_pitch():
     whispered = whisper(voice, white(1))
     torch.testing.assert_close(active_level(whispered), active_level(voice))
     places = torch.arange(0, N - 1100, 1500)[None]
-    assert most_periodic(voice, places, 266)[2] > 0.95 and most_periodic(whispered, places, 266)[2] < 0.6
+    assert (
+        most_periodic(voice, places, 266)[2] > 0.95
+        and most_periodic(whispered, places, 266)[2] < 0.6
+    )
     bands = [(low, low + 500) for low in range(1000, 7500, 500)]
-    before, after = (np.array([band_power(audio[0], *band) for band in bands]) for audio in (voice, whispered))
+    before, after = (
+        np.array([band_power(audio[0], *band) for band in bands]) for audio in (voice, whispered)
+    )
     assert np.abs(after - before - (after - before).mean()).max() < 4
-    loud, soft = whispered[0, : N // 2].square().mean(), whispered[0, N // 2 + 512 :].square().mean()
+    loud, soft = (
+        whispered[0, : N // 2].square().mean(),
+        whispered[0, N // 2 + 512 :].square().mean(),
+    )
     assert 10 * math.log10(loud / soft) == pytest.approx(20, abs=1)
     assert not whisper(torch.zeros(1, N), white(1)).any()
 
@@ -112,7 +130,12 @@ def test_shift_formants_moves_resonances_at_the_same_pitch(factor):
     time = np.arange(N) / RATE
     harmonics = np.arange(1, 60) * 125
     gain = 1 / (1 + ((harmonics - 2000) / 250) ** 2)
-    voice = torch.tensor(gain @ np.cos(2 * np.pi * harmonics[:, None] * time), dtype=torch.float32)[None] * 0.05
+    voice = (
+        torch.tensor(gain @ np.cos(2 * np.pi * harmonics[:, None] * time), dtype=torch.float32)[
+            None
+        ]
+        * 0.05
+    )
     shifted = shift_formants(voice, torch.tensor([factor]))
     torch.testing.assert_close(active_level(shifted), active_level(voice))
     assert shifted.shape == voice.shape
@@ -133,5 +156,10 @@ def test_shift_formants_by_one_changes_nothing():
 def test_shift_formants_treats_rows_separately():
     audio = white(2)
     both = shift_formants(audio, torch.tensor([0.9, 1.2]))
-    alone = torch.cat([shift_formants(audio[:1], torch.tensor([0.9])), shift_formants(audio[1:], torch.tensor([1.2]))])
+    alone = torch.cat(
+        [
+            shift_formants(audio[:1], torch.tensor([0.9])),
+            shift_formants(audio[1:], torch.tensor([1.2])),
+        ]
+    )
     torch.testing.assert_close(both, alone, atol=1e-5, rtol=1e-4)

@@ -13,5 +13,8 @@ def corpus(tmp_path) -> Path:
     for place in range(5):
         clean = voice(1.0, pitch=100 + 20 * place, start=place + 1)
         write(tmp_path / "clean" / f"u{place}.wav", clean)
-        write(tmp_path / "noisy" / f"u{place}.wav", clean + 0.01 * (place + 1) * hiss(len(clean), 99 + place))
+        write(
+            tmp_path / "noisy" / f"u{place}.wav",
+            clean + 0.01 * (place + 1) * hiss(len(clean), 99 + place),
+        )
     return tmp_path

@@ -22,9 +22,30 @@ def pair(gain: float) -> dict:
 # llr, wss, segmental SNR and the resulting csig, cbak, covl as the package pysepm 0.1 gives them (its tests hold it to
 # the authors' MATLAB code) for CLEAN against CLEAN + gain * NOISE; wide-band PESQ from the package pesq 0.0.4
 PUBLISHED = {
-    0.003: (0.2763652531305803, 14.607905408568085, 13.375629869849206, 4.795930670, 4.053974244, 4.178801605),
-    0.010: (0.6841140744781620, 17.163570491580440, 7.7996841184854455, 3.505500541, 3.012702197, 2.820264349),
-    0.030: (1.1061434120773380, 20.893227421219155, 2.6022998960907775, 2.768543647, 2.445825699, 2.218802367),
+    0.003: (
+        0.2763652531305803,
+        14.607905408568085,
+        13.375629869849206,
+        4.795930670,
+        4.053974244,
+        4.178801605,
+    ),
+    0.010: (
+        0.6841140744781620,
+        17.163570491580440,
+        7.7996841184854455,
+        3.505500541,
+        3.012702197,
+        2.820264349,
+    ),
+    0.030: (
+        1.1061434120773380,
+        20.893227421219155,
+        2.6022998960907775,
+        2.768543647,
+        2.445825699,
+        2.218802367,
+    ),
 }
 
 
@@ -34,20 +55,26 @@ def test_composite_equals_pysepm(gain):
     assert composite.llr(**pair(gain)) == pytest.approx(llr, abs=1e-9)
     assert composite.wss(**pair(gain)) == pytest.approx(wss, abs=1e-9)
     assert composite.segmental_snr(**pair(gain)) == pytest.approx(segmental_snr, abs=1e-9)
-    assert list(score_pair(**pair(gain), metrics=["csig", "cbak", "covl"]).values()) == pytest.approx(ratings, abs=1e-6)
+    assert list(
+        score_pair(**pair(gain), metrics=["csig", "cbak", "covl"]).values()
+    ) == pytest.approx(ratings, abs=1e-6)
 
 
 def test_levinson_solves_the_normal_equations():
     lags = composite.autocorrelation(composite.frames(CLEAN + 0.01 * NOISE, SAMPLE_RATE)[:20])
     filters = composite.levinson(lags)
     for lag, whitening in zip(lags, filters, strict=True):
-        np.testing.assert_allclose(whitening[1:], -solve_toeplitz(lag[:-1], lag[1:]), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            whitening[1:], -solve_toeplitz(lag[:-1], lag[1:]), rtol=1e-6, atol=1e-8
+        )
         error = composite.prediction_error(whitening[None], lag[None])[0]
         assert error == pytest.approx(whitening @ toeplitz(lag) @ whitening, rel=1e-6)
 
 
 def test_slope_weights_follow_the_published_search():
-    levels = np.round(hiss(25 * 40, 7).reshape(40, 25) * 5)  # coarse, so that equal neighbours occur
+    levels = np.round(
+        hiss(25 * 40, 7).reshape(40, 25) * 5
+    )  # coarse, so that equal neighbours occur
     for level, weights in zip(levels, composite.slope_weights(levels), strict=True):
         rise = np.diff(level)
         for band in range(24):
@@ -68,13 +95,17 @@ def test_composite_is_finite_on_digital_silence():
     gap = CLEAN.copy()
     gap[8000:16000] = 0
     for clean, enhanced in ((gap, CLEAN), (CLEAN, gap), (gap, gap)):
-        scores = score_pair(clean=clean, enhanced=enhanced, metrics=["csig", "cbak", "covl", "segmental_snr"])
+        scores = score_pair(
+            clean=clean, enhanced=enhanced, metrics=["csig", "cbak", "covl", "segmental_snr"]
+        )
         assert all(np.isfinite(value) for value in scores.values())
 
 
 def test_segmental_snr_of_a_constant_error():
     for factor, expected in ((1.1, 20.0), (1.001, 35.0), (6.0, -10.0)):
-        value = composite.segmental_snr(clean=NOISE, enhanced=factor * NOISE, sample_rate=SAMPLE_RATE)
+        value = composite.segmental_snr(
+            clean=NOISE, enhanced=factor * NOISE, sample_rate=SAMPLE_RATE
+        )
         assert value == pytest.approx(expected, abs=1e-9)
 
 
@@ -95,7 +126,9 @@ def test_wss_reproduces_both_published_scripts(asset, scale, expected):
 
 def test_composite_scaled_differs_in_wss_alone(asset):
     scores = score_pair(**asset, metrics=["cbak", "cbak_scaled", "csig_scaled", "covl_scaled"])
-    assert scores["cbak"] == pytest.approx(1.649, abs=5e-4) and scores["cbak_scaled"] == pytest.approx(1.775, abs=5e-4)
+    assert scores["cbak"] == pytest.approx(1.649, abs=5e-4) and scores[
+        "cbak_scaled"
+    ] == pytest.approx(1.775, abs=5e-4)
 
 
 def test_llr_leaves_digital_silence_out(asset):

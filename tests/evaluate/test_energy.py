@@ -32,7 +32,9 @@ def tone(frequency: float, gain: float = 1.0) -> np.ndarray:
 def test_band_snr_counts_8_to_20_khz_alone():
     clean = tone(1000) + tone(12000, 0.1)
     error = tone(15000, 0.01) + tone(3000, 0.5) + tone(22000, 0.5)
-    assert band_snr(clean=clean, enhanced=clean + error, sample_rate=RATE) == pytest.approx(20.0, abs=0.05)
+    assert band_snr(clean=clean, enhanced=clean + error, sample_rate=RATE) == pytest.approx(
+        20.0, abs=0.05
+    )
     assert np.isnan(band_snr(clean=0 * clean, enhanced=error, sample_rate=RATE))
     with pytest.raises(ValueError, match="at least 40000 Hz"):
         band_snr(clean=clean, enhanced=clean, sample_rate=16000)
@@ -42,7 +44,9 @@ def test_band_snr_counts_8_to_20_khz_alone():
 def test_noise_reduction_is_the_gain_of_noise_only_bins(gain, expected):
     """Speech at 1 kHz is removed as well, which does not count."""
     speech, noise = tone(1000), tone(5000, 0.2)
-    found = noise_reduction(clean=speech, noisy=speech + noise, enhanced=gain * noise, sample_rate=RATE)
+    found = noise_reduction(
+        clean=speech, noisy=speech + noise, enhanced=gain * noise, sample_rate=RATE
+    )
     assert found == pytest.approx(expected, abs=0.02)
     assert np.isnan(noise_reduction(clean=speech, noisy=speech, enhanced=speech, sample_rate=RATE))
 
@@ -51,7 +55,9 @@ def test_noise_reduction_is_the_gain_of_noise_only_bins(gain, expected):
 def test_speech_loss_is_the_energy_removed_from_speech_bins(gain, expected):
     """Noise at 5 kHz is kept, which does not count; amplified speech does not make up for lost speech."""
     speech, noise = tone(1000), tone(5000, 0.2)
-    found = speech_loss(clean=speech, noisy=speech + noise, enhanced=gain * speech + noise, sample_rate=RATE)
+    found = speech_loss(
+        clean=speech, noisy=speech + noise, enhanced=gain * speech + noise, sample_rate=RATE
+    )
     assert found == pytest.approx(expected, abs=0.02)
     two = speech + tone(2000)
     found = speech_loss(clean=two, noisy=two + noise, enhanced=2 * speech, sample_rate=RATE)
@@ -60,7 +66,12 @@ def test_speech_loss_is_the_energy_removed_from_speech_bins(gain, expected):
 
 
 def test_power_spectra_in_parts_change_nothing(monkeypatch):
-    signals = {"clean": CLEAN, "noisy": CLEAN + 0.05 * NOISE, "enhanced": CLEAN + 0.01 * NOISE, "sample_rate": 16000}
+    signals = {
+        "clean": CLEAN,
+        "noisy": CLEAN + 0.05 * NOISE,
+        "enhanced": CLEAN + 0.01 * NOISE,
+        "sample_rate": 16000,
+    }
     together = noise_reduction(**signals), speech_loss(**signals)
     monkeypatch.setattr("qse.evaluate.energy.FRAMES_AT_ONCE", 17)
     assert (noise_reduction(**signals), speech_loss(**signals)) == pytest.approx(together)
@@ -72,18 +83,26 @@ def test_pause_attenuation_counts_quiet_clean_frames_alone():
     noise = hiss(RATE, 3) + 0.5 * hiss(RATE, 4)
     clean = np.where(TIME < 0.5, tone(1000), 0)
     gain = np.where(TIME < 0.5, 1.0, np.where(TIME < 0.65, 10 ** (-10 / 20), 10 ** (-40 / 20)))
-    found = pause_attenuation(clean=clean, noisy=clean + noise, enhanced=clean + gain * noise, sample_rate=RATE)
+    found = pause_attenuation(
+        clean=clean, noisy=clean + noise, enhanced=clean + gain * noise, sample_rate=RATE
+    )
     share = 0.15 / 0.5
     expected = -10 * np.log10(share * 10**-1 + (1 - share) * 10**-4)
     assert found["pause_attenuation"] == pytest.approx(expected, abs=0.5)
     assert found["pause_attenuation_median"] == pytest.approx(40.0, abs=0.1)
-    unchanged = pause_attenuation(clean=clean, noisy=clean + noise, enhanced=clean + noise, sample_rate=RATE)
+    unchanged = pause_attenuation(
+        clean=clean, noisy=clean + noise, enhanced=clean + noise, sample_rate=RATE
+    )
     assert unchanged == {"pause_attenuation": 0.0, "pause_attenuation_median": 0.0}
 
 
 def test_pause_attenuation_has_no_value_without_pauses():
     steady = np.sin(2 * np.pi * 1000 * TIME)
-    found = pause_attenuation(clean=steady, noisy=steady + tone(3000), enhanced=steady, sample_rate=RATE)
+    found = pause_attenuation(
+        clean=steady, noisy=steady + tone(3000), enhanced=steady, sample_rate=RATE
+    )
     assert np.isnan(found["pause_attenuation"])
-    silent = pause_attenuation(clean=tone(1000), noisy=tone(1000), enhanced=tone(1000), sample_rate=RATE)
+    silent = pause_attenuation(
+        clean=tone(1000), noisy=tone(1000), enhanced=tone(1000), sample_rate=RATE
+    )
     assert not np.isfinite(silent["pause_attenuation"]) or silent["pause_attenuation"] == 0

@@ -45,11 +45,16 @@ def test_evaluation_writes_tables_and_plots(corpus, models, monkeypatch):
     result.plot()
     found = json.loads((corpus / "out" / "summary.json").read_text())
     assert found["utterances"] == 5 and found["rtf"] > 0 and found["settings"]["threads"] == 1
-    assert {key: list(groups) for key, groups in found["groups"].items()} == {"kind": ["k0", "k1"], "half": ["0", "1"]}
+    assert {key: list(groups) for key, groups in found["groups"].items()} == {
+        "kind": ["k0", "k1"],
+        "half": ["0", "1"],
+    }
     assert found["gain"]["stoi"]["n"] == 5 and found["groups"]["half"]["0"]["utterances"] == 3
     assert text == (corpus / "out" / "summary.md").read_text()
     assert "| k1 | 2 |" in text and "| 0 | 3 |" in text
-    pictures = {f"{kind}-{metric}.png" for kind in ("histogram", "worst") for metric in ("stoi", "si_sdr")}
+    pictures = {
+        f"{kind}-{metric}.png" for kind in ("histogram", "worst") for metric in ("stoi", "si_sdr")
+    }
     pictures |= {"spectrograms.png"}
     assert pictures <= {path.name for path in (corpus / "out").iterdir()}
     with (corpus / "out" / "scores.csv").open() as file:
@@ -64,24 +69,41 @@ def test_lead_in_is_processed_and_not_scored(corpus, models):
     assert "each processed after 2 others" in outcome.text()
     rows = read_rows(corpus / "out" / "scores.csv")
     stream = [datasets.read_mono(corpus / "noisy" / f"u{place}.wav")[0] for place in (3, 4, 0)]
-    enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[32000:]
+    enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[
+        32000:
+    ]
     clean = datasets.read_mono(corpus / "clean" / "u0.wav")[0]
-    assert rows[0]["si_sdr"] == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
+    assert (
+        rows[0]["si_sdr"]
+        == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
+    )
     every = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
-    assert [path.stem for path in every[1].lead_in] == ["u2", "u3", "u4", "u0"]  # all others, and not itself
+    assert [path.stem for path in every[1].lead_in] == [
+        "u2",
+        "u3",
+        "u4",
+        "u0",
+    ]  # all others, and not itself
     evaluated("recurrent", pairs_in(corpus), "si_sdr", corpus / "alone")
-    assert read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"] and rows[0]["audio_s"] == 1.0
+    assert (
+        read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"]
+        and rows[0]["audio_s"] == 1.0
+    )
     (corpus / "noisy" / "u4.wav").write_bytes(b"no audio")
     evaluated("recurrent", after_two, "si_sdr", corpus / "out")
     said = [row.get("error", "") for row in read_rows(corpus / "out" / "scores.csv")]
     assert ["u4.wav" in error for error in said] == [True, True, False, False, True]
-    with pytest.raises(UsageError, match="lead_in needs a model that processes what comes before, not noisy"):
+    with pytest.raises(
+        UsageError, match="lead_in needs a model that processes what comes before, not noisy"
+    ):
         evaluate("noisy", after_two, metrics="si_sdr")
 
 
 def test_groups_of_other_utterances_are_refused(corpus):
     (corpus / "by.tsv").write_text("file\tkind\nu0.wav\tk0\n")
-    with pytest.raises(QseError, match=r"by.tsv names none of the utterances: they are called u0 and"):
+    with pytest.raises(
+        QseError, match=r"by.tsv names none of the utterances: they are called u0 and"
+    ):
         read_groups(corpus / "by.tsv", ("kind",), pairs_in(corpus))
 
 
@@ -127,7 +149,9 @@ def test_evaluate_with_a_function_and_a_metric_of_ones_own(corpus, own_metric, j
     assert result.folder is None and not result.failed
     assert result.findings["gain"]["loudness"]["mean"] == pytest.approx(20 * np.log10(0.5))
     assert result.findings["gain"]["si_sdr"]["mean"] == pytest.approx(0, abs=1e-3)
-    assert "| system | SI-SDR dB | level dB | RTF |" in result.text() and "| half |" in result.text()
+    assert (
+        "| system | SI-SDR dB | level dB | RTF |" in result.text() and "| half |" in result.text()
+    )
     with pytest.raises(QseError, match="in memory: give evaluate a folder"):
         result.write()
 
@@ -180,9 +204,13 @@ def test_evaluation_at_48_khz_of_files(full_band, monkeypatch, system, reduction
     data = pairs_in(Path())
     result = evaluated(system, data, "si_sdr,stoi,band_snr,noise_reduction", Path("out"))
     snr = 10 * np.log10(0.01**2 / 0.05**2) + reduction
-    assert "read at 48 kHz" in result.text() and mean_of(result, "band_snr") == pytest.approx(snr, abs=1)
+    assert "read at 48 kHz" in result.text() and mean_of(result, "band_snr") == pytest.approx(
+        snr, abs=1
+    )
     low = evaluated(system, data, "si_sdr,stoi", Path("low"), sample_rate=16000)
-    assert "kHz" not in low.text().split("\n\n")[1] and mean_of(low, "stoi") == mean_of(result, "stoi")
+    assert "kHz" not in low.text().split("\n\n")[1] and mean_of(low, "stoi") == mean_of(
+        result, "stoi"
+    )
     assert mean_of(low, "si_sdr") > mean_of(result, "si_sdr") + 1
 
 
@@ -192,10 +220,14 @@ def test_evaluation_at_48_khz_of_a_model(full_band, monkeypatch, tmp_path):
     graphs.delay(tmp_path / "narrow" / "model.onnx")
     data = pairs_in(full_band)
     wide = evaluated(str(tmp_path / "wide"), data, "band_snr,si_sdr", tmp_path / "1")
-    assert mean_of(wide, "band_snr") == pytest.approx(mean_of(wide, "band_snr", "noisy"), abs=1e-3)  # a pure delay
+    assert mean_of(wide, "band_snr") == pytest.approx(
+        mean_of(wide, "band_snr", "noisy"), abs=1e-3
+    )  # a pure delay
     narrow = evaluated(str(tmp_path / "narrow"), data, "si_sdr", tmp_path / "2")
     assert "read at 48 kHz" not in narrow.text()
-    narrow = evaluated(str(tmp_path / "narrow"), data, "band_snr", tmp_path / "3", sample_rate=48000)
+    narrow = evaluated(
+        str(tmp_path / "narrow"), data, "band_snr", tmp_path / "3", sample_rate=48000
+    )
     assert mean_of(narrow, "band_snr") == pytest.approx(0, abs=0.5)  # nothing above 8 kHz
 
 
@@ -221,7 +253,10 @@ def test_evaluation_refuses_rates_above_the_files(full_band, monkeypatch):
     mixed = evaluated("noisy", data, "si_sdr", full_band / "mixed")
     assert not mixed.failed and "read at" not in mixed.text()  # rates differ: 16 kHz
     result = evaluated("noisy", data, "si_sdr", full_band / "out", sample_rate=48000)
-    assert list(result.failed) == ["u0"] and "has 16000 Hz: evaluate with sample_rate=16000" in result.failed["u0"]
+    assert (
+        list(result.failed) == ["u0"]
+        and "has 16000 Hz: evaluate with sample_rate=16000" in result.failed["u0"]
+    )
 
 
 def test_evaluation_reads_voicebank_originals_on_request(tmp_path):
@@ -232,7 +267,10 @@ def test_evaluation_reads_voicebank_originals_on_request(tmp_path):
     result = evaluated("noisy", originals, "band_snr", tmp_path / "out", sample_rate=48000)
     assert not result.failed and not (tmp_path / "16kHz").exists()
     copies = pairs_of_corpus("voicebank", tmp_path)
-    assert not evaluated("noisy", copies, "si_sdr", tmp_path / "low").failed and (tmp_path / "16kHz").exists()
+    assert (
+        not evaluated("noisy", copies, "si_sdr", tmp_path / "low").failed
+        and (tmp_path / "16kHz").exists()
+    )
     with pytest.raises(UsageError, match="dns3 has 16000 Hz"):
         pairs_of_corpus("dns3", tmp_path, 48000)
 

@@ -19,7 +19,9 @@ def test_score_pair_runs_pesq_once(monkeypatch):
     import pesq
 
     runs, original = [], pesq.pesq
-    monkeypatch.setattr(pesq, "pesq", lambda *arguments: runs.append(arguments) or original(*arguments))
+    monkeypatch.setattr(
+        pesq, "pesq", lambda *arguments: runs.append(arguments) or original(*arguments)
+    )
     together = score_pair(**pair(0.01), metrics=["pesq_wb", "segmental_snr", "csig", "covl"])
     assert len(runs) == 1
     assert together["pesq_wb"] == pesq_wb(**pair(0.01))
@@ -27,7 +29,10 @@ def test_score_pair_runs_pesq_once(monkeypatch):
 
 
 def test_score_pair_keeps_the_order_of_metrics():
-    assert list(score_pair(**pair(0.01), metrics=["si_sdr", "segmental_snr"])) == ["si_sdr", "segmental_snr"]
+    assert list(score_pair(**pair(0.01), metrics=["si_sdr", "segmental_snr"])) == [
+        "si_sdr",
+        "segmental_snr",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,13 +44,22 @@ def test_score_pair_keeps_the_order_of_metrics():
         ({"clean": np.zeros_like(CLEAN)}, "clean signal is silent"),
         ({"clean": None}, "the clean signal is missing"),
         ({"metrics": ["speech_loss"]}, "the noisy signal is missing"),
-        ({"enhanced": np.where(np.arange(len(CLEAN)) == 5, np.nan, CLEAN)}, "enhanced holds .* not finite"),
-        ({"clean": np.where(np.arange(len(CLEAN)) == 5, np.nan, CLEAN)}, "clean holds .* not finite"),
+        (
+            {"enhanced": np.where(np.arange(len(CLEAN)) == 5, np.nan, CLEAN)},
+            "enhanced holds .* not finite",
+        ),
+        (
+            {"clean": np.where(np.arange(len(CLEAN)) == 5, np.nan, CLEAN)},
+            "clean holds .* not finite",
+        ),
         ({"sample_rate": 8000}, "at least 16000 Hz"),
         ({"metrics": ["band_snr"]}, "at least 40000 Hz"),
         ({"enhanced": CLEAN[None]}, "one channel"),
         ({"clean": CLEAN[:3000], "enhanced": CLEAN[:3000], "metrics": ["stoi"]}, "less than 0.4 s"),
-        ({"clean": CLEAN[:3000], "enhanced": CLEAN[:3000], "metrics": ["pesq_wb"]}, "PESQ has no score"),
+        (
+            {"clean": CLEAN[:3000], "enhanced": CLEAN[:3000], "metrics": ["pesq_wb"]},
+            "PESQ has no score",
+        ),
     ],
 )
 def test_score_pair_refuses_signals_without_score(changes, message):
@@ -69,15 +83,22 @@ def test_resolve_accepts_aliases(given, expected):
 def test_score_pair_judges_each_metric_at_its_rate():
     """PESQ and STOI at 16 kHz, SI-SDR at the rate of the signals."""
     clean, noise = np.repeat(CLEAN, 3), 0.02 * hiss(3 * len(CLEAN), 5)
-    scores = score_pair(clean=clean, enhanced=clean + noise, sample_rate=48000, metrics=["pesq", "stoi", "si_sdr"])
-    low = {"clean": resampled(clean, 48000, 16000), "enhanced": resampled(clean + noise, 48000, 16000)}
+    scores = score_pair(
+        clean=clean, enhanced=clean + noise, sample_rate=48000, metrics=["pesq", "stoi", "si_sdr"]
+    )
+    low = {
+        "clean": resampled(clean, 48000, 16000),
+        "enhanced": resampled(clean + noise, 48000, 16000),
+    }
     assert scores["pesq_wb"] == pesq_wb(**low) and scores["stoi"] == stoi(**low)
     assert scores["si_sdr"] == si_sdr(clean=clean, enhanced=clean + noise) < si_sdr(**low) - 3
 
 
 def test_score_pair_leaves_out_metrics_without_value():
     """A clean recording has no noise-only bins."""
-    scores = score_pair(clean=CLEAN, enhanced=CLEAN, noisy=CLEAN, metrics=["noise_reduction", "speech_loss"])
+    scores = score_pair(
+        clean=CLEAN, enhanced=CLEAN, noisy=CLEAN, metrics=["noise_reduction", "speech_loss"]
+    )
     assert scores == {"speech_loss": 0.0}
 
 
@@ -86,4 +107,6 @@ def test_metrics_on_request_are_not_shared_with_all():
 
     names = choose_metrics("all", has_clean=True)
     assert "noise_reduction" in names and "band_snr" not in names and "cbak_scaled" not in names
-    assert choose_metrics("all", True, 48000)[-1] == "band_snr" and METRICS["cbak_scaled"].on_request
+    assert (
+        choose_metrics("all", True, 48000)[-1] == "band_snr" and METRICS["cbak_scaled"].on_request
+    )

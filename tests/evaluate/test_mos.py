@@ -14,7 +14,9 @@ def test_dnsmos_equals_its_package():
     from speechmos import dnsmos as package
 
     noisy = np.tile(CLEAN + 0.03 * NOISE, 5)[: int(9.5 * SAMPLE_RATE)]  # one window of 9 s
-    ours = score_pair(enhanced=noisy, metrics=[name for name in METRICS if name.startswith("dnsmos")])
+    ours = score_pair(
+        enhanced=noisy, metrics=[name for name in METRICS if name.startswith("dnsmos")]
+    )
     theirs = package.run(noisy.astype(np.float32), sr=SAMPLE_RATE)
     for name in ("ovrl", "sig", "bak", "p808"):
         assert ours[f"dnsmos_{name}"] == pytest.approx(float(theirs[f"{name}_mos"]), abs=1e-4)

@@ -15,16 +15,25 @@ def test_plot_spectrograms_shares_one_colour_scale(tmp_path):
     assert levels(np.zeros(100), 10).shape == (2, 101)  # a log of some sensor, one value a frame
     import matplotlib.axes
 
-    scales, draw = [], matplotlib.axes.Axes.imshow
+    scales = []
+    draw = matplotlib.axes.Axes.imshow
+
+    def spy(axis, image, **style):
+        scales.append((style["vmin"], style["vmax"]))
+        return draw(axis, image, **style)
+
     with pytest.MonkeyPatch.context() as patch:
-        spy = lambda axis, image, **style: scales.append((style["vmin"], style["vmax"])) or draw(axis, image, **style)  # noqa: E731
         patch.setattr(matplotlib.axes.Axes, "imshow", spy)
-        plot_spectrograms([("loud", sine, 16000), ("soft", 0.001 * sine, 16000)], tmp_path / "two.png")
+        plot_spectrograms(
+            [("loud", sine, 16000), ("soft", 0.001 * sine, 16000)], tmp_path / "two.png"
+        )
     assert scales[0] == scales[1] and scales[0][1] == pytest.approx(0.0, abs=0.01)
     assert (tmp_path / "two.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_plot_grid_accepts_rows_without_clean(tmp_path):
-    noisy, enhanced, clean = ((name, np.sin(np.arange(4000)), 16000) for name in ("noisy", "enhanced", "clean"))
+    noisy, enhanced, clean = (
+        (name, np.sin(np.arange(4000)), 16000) for name in ("noisy", "enhanced", "clean")
+    )
     plot_grid([[noisy, enhanced], [noisy, enhanced, clean]], tmp_path / "worst.png")
     assert (tmp_path / "worst.png").read_bytes().startswith(b"\x89PNG")

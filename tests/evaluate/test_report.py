@@ -21,7 +21,9 @@ def test_interval_is_the_bootstrap_of_the_mean(monkeypatch):
 
 def test_gains_interval_is_that_of_the_pairs():
     spread = np.random.default_rng(2).normal(0, 5, 50)
-    rows = [{"name": f"{n}", "si_sdr": 11.0 + x, "noisy_si_sdr": 10.0 + x} for n, x in enumerate(spread)]
+    rows = [
+        {"name": f"{n}", "si_sdr": 11.0 + x, "noisy_si_sdr": 10.0 + x} for n, x in enumerate(spread)
+    ]
     gain, means = report.gains(rows)["si_sdr"], summary(rows)
     assert gain["low"] == pytest.approx(1.0) and gain["high"] == pytest.approx(1.0)
     assert means["si_sdr"]["low"] < means["noisy_si_sdr"]["high"]  # side by side they would hide it
@@ -41,9 +43,16 @@ def test_table_has_the_papers_columns_and_the_noisy_row():
 def test_group_table_orders_and_averages_groups(tmp_path):
     (tmp_path / "groups.tsv").write_text("id\tsnr\na\t10\nb\t-2.5\nc\t10\n")
     groups = report.read_groups(tmp_path / "groups.tsv", "snr")
-    rows = [{"name": name, "stoi": value} for name, value in (("a", 0.4), ("b", 0.1), ("c", 0.6), ("d", 0.9))]
+    rows = [
+        {"name": name, "stoi": value}
+        for name, value in (("a", 0.4), ("b", 0.1), ("c", 0.6), ("d", 0.9))
+    ]
     lines = report.group_table(rows, groups, "snr").splitlines()
-    assert lines[2].startswith("| -2.5 | 1 | 0.1000") and lines[3].startswith("| 10 | 2 | 0.5000") and len(lines) == 4
+    assert (
+        lines[2].startswith("| -2.5 | 1 | 0.1000")
+        and lines[3].startswith("| 10 | 2 | 0.5000")
+        and len(lines) == 4
+    )
     with pytest.raises(QseError, match="no column speaker: there are snr"):
         report.read_groups(tmp_path / "groups.tsv", "speaker")
     with pytest.raises(QseError, match=r"nothing.tsv cannot be read: No such file or directory$"):

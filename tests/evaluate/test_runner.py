@@ -19,8 +19,12 @@ from qse.evaluate.systems import find_system
 def test_evaluate_rows_hold_the_metrics(corpus):
     rows = rows_of(corpus)
     clean, noisy = (datasets.read_mono(corpus / side / "u3.wav")[0] for side in ("clean", "noisy"))
-    assert {name: rows[3][name] for name in FAST} == metrics.score_pair(clean=clean, enhanced=noisy, metrics=FAST)
-    assert [row["name"] for row in rows] == ["u0", "u1", "u2", "u3", "u4"] and rows[0]["audio_s"] == 1.0
+    assert {name: rows[3][name] for name in FAST} == metrics.score_pair(
+        clean=clean, enhanced=noisy, metrics=FAST
+    )
+    assert [row["name"] for row in rows] == ["u0", "u1", "u2", "u3", "u4"] and rows[0][
+        "audio_s"
+    ] == 1.0
     assert read_rows(corpus / "out" / "scores.csv") == rows
 
 
@@ -53,8 +57,12 @@ def test_evaluate_continues_after_interruption(corpus):
     table = corpus / "out" / "scores.csv"
     lines = table.read_text().splitlines()
     cells = lines[1].split(",")
-    cells[3] = "0.125"  # a value that scoring would never give: it stays only if the row is not done again
-    table.write_text("\n".join([lines[0], ",".join(cells), lines[2], lines[3][:9]]))  # the last row half written
+    cells[3] = (
+        "0.125"  # a value that scoring would never give: it stays only if the row is not done again
+    )
+    table.write_text(
+        "\n".join([lines[0], ",".join(cells), lines[2], lines[3][:9]])
+    )  # the last row half written
     counts = []
     rows = rows_of(corpus, progress=lambda done, total: counts.append((done, total)))
     assert counts == [(3, 5), (4, 5), (5, 5)]
@@ -80,7 +88,10 @@ def test_evaluate_repeats_changed_files_and_models(corpus, models, tmp_path):
         return len(counts)
 
     for place in range(5):
-        shutil.copy(corpus / "noisy" / f"u{place}.wav", write(corpus / "better" / f"u{place}.wav", np.zeros(10)))
+        shutil.copy(
+            corpus / "noisy" / f"u{place}.wav",
+            write(corpus / "better" / f"u{place}.wav", np.zeros(10)),
+        )
     folder, graph = find_system(str(corpus / "better")), tmp_path / "model.onnx"
     assert [done_again(folder), done_again(folder)] == [5, 0]
     shutil.copy(corpus / "clean" / "u1.wav", corpus / "better" / "u1.wav")
@@ -103,7 +114,10 @@ def test_evaluate_scores_model_and_noisy_signal(corpus, models):
 
 def test_evaluate_scores_a_folder_of_files(corpus):
     for place in range(4):
-        write(corpus / "better" / f"u{place}.flac", datasets.read_mono(corpus / "clean" / f"u{place}.wav")[0])
+        write(
+            corpus / "better" / f"u{place}.flac",
+            datasets.read_mono(corpus / "clean" / f"u{place}.wav")[0],
+        )
     rows = rows_of(corpus, find_system(str(corpus / "better")))
     assert all(row["si_sdr"] > 60 > row["noisy_si_sdr"] for row in rows[:4])
     assert "has no file called u4" in rows[4]["error"]
@@ -116,7 +130,9 @@ def test_evaluate_converts_48_khz_files_to_16_khz(corpus):
         audio = datasets.read_mono(corpus / side / "u2.wav")[0]
         write(corpus / "high" / side / "u2.wav", soxr.resample(audio, 16000, 48000), 48000)
     (row,) = rows_of(corpus / "high")
-    assert row["stoi"] == pytest.approx(rows_of(corpus)[2]["stoi"], abs=2e-3) and row["audio_s"] == 1.0
+    assert (
+        row["stoi"] == pytest.approx(rows_of(corpus)[2]["stoi"], abs=2e-3) and row["audio_s"] == 1.0
+    )
 
 
 def test_evaluate_opens_an_exchanged_model_again(corpus, models, tmp_path):

@@ -20,18 +20,26 @@ def reopened(folder, scores: bytes, settings: bytes) -> Store:
 
 
 def test_store_continues_with_rows_of_the_same_stamp(tmp_path):
-    assert [row["name"] for row in reopened(tmp_path, SCORES.encode(), json.dumps(SETTINGS).encode()).rows] == ["a"]
+    assert [
+        row["name"]
+        for row in reopened(tmp_path, SCORES.encode(), json.dumps(SETTINGS).encode()).rows
+    ] == ["a"]
 
 
 @pytest.mark.parametrize(
     "scores", [b"", b"\xff\xfe", b"name,stamp,stoi\na,1,x\n", b"stoi\n0.5\n", b"name,other\na,2\n"]
 )
 def test_store_names_a_damaged_table(tmp_path, scores):
-    with pytest.raises(QseError, match=r"scores\.csv .*: give --out another folder, or delete this one"):
+    with pytest.raises(
+        QseError, match=r"scores\.csv .*: give --out another folder, or delete this one"
+    ):
         reopened(tmp_path, scores, json.dumps(SETTINGS).encode())
 
 
 @pytest.mark.parametrize("settings", [b"", b"{", b"\xff", b"[]", b"[" * 100_000])
 def test_store_names_damaged_settings(tmp_path, settings):
-    with pytest.raises(QseError, match=r"settings\.json is damaged .*: give --out another folder, or delete this one"):
+    with pytest.raises(
+        QseError,
+        match=r"settings\.json is damaged .*: give --out another folder, or delete this one",
+    ):
         reopened(tmp_path, SCORES.encode(), settings)

@@ -12,7 +12,9 @@ from qse.evaluate.systems import CheckpointSystem, FolderSystem, ModelSystem, fi
 def test_find_system_prefers_model_names(corpus, models, monkeypatch):
     monkeypatch.chdir(corpus)
     (corpus / "live-base").mkdir()
-    assert type(find_system("live-base")) is ModelSystem and type(find_system("clean")) is FolderSystem
+    assert (
+        type(find_system("live-base")) is ModelSystem and type(find_system("clean")) is FolderSystem
+    )
 
 
 SMALL = {
@@ -35,7 +37,9 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
     config = RunConfig(SMALL)
     network = build_network(config.model).eval()
     average = {f"average.{name}": value for name, value in network.state_dict().items()}
-    others = {f"model.{name}": torch.zeros_like(value) for name, value in network.state_dict().items()}
+    others = {
+        f"model.{name}": torch.zeros_like(value) for name, value in network.state_dict().items()
+    }
     write_config(tmp_path / "config.toml", config, network)
     checkpoint.save(tmp_path / "best.safetensors", average | others, {})
     noisy = voice(0.5)
@@ -46,7 +50,9 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
     np.testing.assert_allclose(enhanced, expected, atol=1e-6)
     assert np.abs(expected).max() > 0.01 and seconds > 0 and type(system) is CheckpointSystem
     assert system.supports(SAMPLE_RATE) and not system.supports(48000)
-    with pytest.raises(QseError, match="works at 16000 Hz, not at 48000: evaluate with sample_rate=16000"):
+    with pytest.raises(
+        QseError, match="works at 16000 Hz, not at 48000: evaluate with sample_rate=16000"
+    ):
         system.open(48000)
 
 
@@ -56,7 +62,9 @@ def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):
     from qse.train import checkpoint
     from qse.train.recipe import RunConfig, write_config
 
-    config = RunConfig(SMALL | {"sample_rate": 48000, "n_fft": 192, "hop_length": 96, "ranges": ((32, 2), (64, 4))})
+    config = RunConfig(
+        SMALL | {"sample_rate": 48000, "n_fft": 192, "hop_length": 96, "ranges": ((32, 2), (64, 4))}
+    )
     network = build_network(config.model).eval()
     write_config(tmp_path / "config.toml", config, network)
     weights = {f"average.{name}": value for name, value in network.state_dict().items()}
@@ -67,5 +75,9 @@ def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):
         noisy = np.linspace(-0.1, 0.1, rate // 4)
         enhanced, _ = system.open(rate)(Pair("a", None), noisy)
         with torch.no_grad():
-            expected = network.at(rate).enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+            expected = (
+                network.at(rate)
+                .enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0]
+                .numpy()
+            )
         np.testing.assert_allclose(enhanced, expected, atol=1e-6)

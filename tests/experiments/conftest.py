@@ -20,7 +20,10 @@ def rows_of():
 @pytest.fixture
 def sst2(tmp_path):
     good, bad = "a fine and moving film", "dull , never funny"
-    lines = ["sentence\tlabel", *(f"{text} {n}\t{label}" for n in range(12) for text, label in ((good, 1), (bad, 0)))]
+    lines = [
+        "sentence\tlabel",
+        *(f"{text} {n}\t{label}" for n in range(12) for text, label in ((good, 1), (bad, 0))),
+    ]
     path = tmp_path / "train.tsv"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -30,7 +33,10 @@ def sst2(tmp_path):
 def snli(tmp_path):
     pairs = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment"),
              ("A girl sings.", "She is famous.", "neutral"), ("A boy eats.", "He likes it.", "-")]  # fmt: skip
-    rows = [{"gold_label": label, "sentence1": a, "sentence2": b, "pairID": "1"} for a, b, label in pairs * 8]
+    rows = [
+        {"gold_label": label, "sentence1": a, "sentence2": b, "pairID": "1"}
+        for a, b, label in pairs * 8
+    ]
     path = tmp_path / "train.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -47,7 +53,9 @@ def small_run(tmp_path):
         from qse.train import checkpoint
         from qse.train.recipe import RunConfig, write_config
 
-        config = RunConfig({"network": name, "n_fft": 32, "hop_length": 16, "channels": 4, "heads": 2, "layers": 1})
+        config = RunConfig(
+            {"network": name, "n_fft": 32, "hop_length": 16, "channels": 4, "heads": 2, "layers": 1}
+        )
         torch.manual_seed(seed)
         network, folder = build_network(config.model), tmp_path / f"{name}-{seed}"
         folder.mkdir(exist_ok=True)

@@ -34,7 +34,9 @@ def test_acoustic_quaternions_hold_energy_and_three_derivatives():
     assert x.shape == (len(energy), 4, 40)
     views = [energy, slope(energy), slope(slope(energy)), slope(slope(slope(energy)))]
     for view, known in zip(x.unbind(1), views, strict=True):
-        torch.testing.assert_close(view, (known - known.mean(0)) / known.std(0, unbiased=False), atol=1e-3, rtol=1e-3)
+        torch.testing.assert_close(
+            view, (known - known.mean(0)) / known.std(0, unbiased=False), atol=1e-3, rtol=1e-3
+        )
 
 
 def test_acoustic_quaternions_of_silence_are_zero():

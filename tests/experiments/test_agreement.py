@@ -27,13 +27,18 @@ def test_agreement_of_top_keys_equals_sets():
     weights, length = torch.rand(1, 1, 4, 7, 7), 5
     seen = torch.arange(7)[None] < length
     sets = [
-        [set(weights[0, 0, part, t, :length].argsort(descending=True)[:3].tolist()) for t in range(length)]
+        [
+            set(weights[0, 0, part, t, :length].argsort(descending=True)[:3].tolist())
+            for t in range(length)
+        ]
         for part in (0, 2)
     ]
     common = sum(len(a & b) / 3 for a, b in zip(*sets, strict=True)) / length
     at_random = sum(len(a & b) / 3 for a in sets[0] for b in sets[1]) / length**2
     row = rows(weights, seen, 3)[0, "0-2"]
-    assert (row["agreement"], row["chance"], row["marginal"]) == pytest.approx((common, 3 / length, at_random))
+    assert (row["agreement"], row["chance"], row["marginal"]) == pytest.approx(
+        (common, 3 / length, at_random)
+    )
 
 
 def test_agreement_adds_up_over_inputs():

@@ -7,7 +7,13 @@ torch = pytest.importorskip("torch")
 from small_networks import offline, unsettle
 
 from qse.errors import UsageError
-from qse.experiments.attention_capture import Signals, load_speech_network, projections, speech_signals, text_signals
+from qse.experiments.attention_capture import (
+    Signals,
+    load_speech_network,
+    projections,
+    speech_signals,
+    text_signals,
+)
 from qse.experiments.networks.text import TextClassifier, TextConfig
 from qse.nn.attention import SharedScoreAttention, merge_heads
 from qse.nn.hamilton import HamiltonAttention
@@ -26,7 +32,9 @@ def test_text_signals_give_the_layers_outputs(arm, formula):
         assert own.numel() == 16 * 16  # tokens that are no padding, dim
 
 
-@pytest.mark.parametrize("name, formula", [("qtransformer-hamilton", "hamilton"), ("qtransformer", "shared")])
+@pytest.mark.parametrize(
+    "name, formula", [("qtransformer-hamilton", "hamilton"), ("qtransformer", "shared")]
+)
 def test_speech_signals_give_the_layers_outputs(name, formula, monkeypatch):
     """Each attention applied to its recorded q, k, v, in whole and in a few sequences at a time."""
     network, audio = unsettle(offline(name)).eval(), 0.3 * torch.randn(1, 200)
@@ -39,7 +47,11 @@ def test_speech_signals_give_the_layers_outputs(name, formula, monkeypatch):
     for signals, expected in zip(layers.values(), outputs, strict=True):
         y = signals.output(formula).unflatten(0, (*expected.shape[:2], signals.q.shape[1], 4, -1))
         torch.testing.assert_close(merge_heads(y.movedim(2, 1).flatten(-2)), expected)
-    assert layers["time 0"].q.shape[:3] == (9, 4, 26) and layers["frequency 0"].q.shape[:3] == (26, 4, 9)
+    assert layers["time 0"].q.shape[:3] == (9, 4, 26) and layers["frequency 0"].q.shape[:3] == (
+        26,
+        4,
+        9,
+    )
     monkeypatch.setattr("qse.networks.axial_attention.TILE", 30)
     for tiled, whole in zip(speech_signals(network, audio).values(), layers.values(), strict=True):
         torch.testing.assert_close(tiled.v, whole.v)
@@ -48,7 +60,9 @@ def test_speech_signals_give_the_layers_outputs(name, formula, monkeypatch):
 def test_outputs_of_uniform_attention_are_means_of_values():
     v = torch.randn(1, 2, 5, 4, 3)
     seen = torch.tensor([[True, True, True, False, False]])
-    expected = v[:, :, :3].mean(2, keepdim=True).expand(1, 2, 3, 4, 3).permute(0, 2, 1, 3, 4).flatten()
+    expected = (
+        v[:, :, :3].mean(2, keepdim=True).expand(1, 2, 3, 4, 3).permute(0, 2, 1, 3, 4).flatten()
+    )
     torch.testing.assert_close(Signals(v, v, v, seen).output("uniform"), expected)
 
 

@@ -18,14 +18,21 @@ def test_batches_by_length_hold_every_text_once():
     batches = batches_by_length([tokens], 4, pool=10)
     assert sorted(torch.cat(batches).tolist()) == list(range(103))
     lengths = (tokens != 0).sum(1)
-    spread = sum(float(lengths[part].max() - lengths[part].min()) for part in batches) / len(batches)
+    spread = sum(float(lengths[part].max() - lengths[part].min()) for part in batches) / len(
+        batches
+    )
     assert spread < 2.5  # of random batches it is 7
-    assert [part.tolist() for part in batches_by_length([tokens], 4, pool=10)] != [part.tolist() for part in batches]
+    assert [part.tolist() for part in batches_by_length([tokens], 4, pool=10)] != [
+        part.tolist() for part in batches
+    ]
 
 
 def test_predictions_do_not_depend_on_padding():
     torch.manual_seed(0)
-    network, tokens = TextClassifier(TextConfig("full", dim=16, feed=16, heads=2, layers=1), 20, 3).eval(), texts(9, 6)
+    network, tokens = (
+        TextClassifier(TextConfig("full", dim=16, feed=16, heads=2, layers=1), 20, 3).eval(),
+        texts(9, 6),
+    )
     padded = torch.cat([tokens, torch.zeros(9, 5, dtype=torch.long)], 1)
     assert trimmed(padded).shape[1] <= 6
     torch.testing.assert_close(network(trimmed(padded)), network(padded))

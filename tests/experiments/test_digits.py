@@ -20,7 +20,9 @@ def recordings(tmp_path_factory):
     for number, speaker in enumerate(("ann", "ben", "cho")):
         for digit in range(10):
             for take in range(3):
-                pitches = (400 + 600 * np.array([digit % 5, (digit + 1 + digit // 5) % 5])) * (1 + 0.02 * number)
+                pitches = (400 + 600 * np.array([digit % 5, (digit + 1 + digit // 5) % 5])) * (
+                    1 + 0.02 * number
+                )
                 tones = 0.3 * np.sin(2 * np.pi * pitches[:, None] * np.arange(1200) / 8000)
                 wave = tones.flatten() + 0.01 * rng.standard_normal(2400)
                 soundfile.write(folder / f"{digit}_{speaker}_{take}.wav", wave, 8000)

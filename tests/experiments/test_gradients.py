@@ -10,7 +10,11 @@ pytest.importorskip("matplotlib")
 
 from qse.errors import QseError
 from qse.experiments import experiment
-from qse.experiments.attention_gradients import LOSSES, component_score_gradients, shared_score_gradients
+from qse.experiments.attention_gradients import (
+    LOSSES,
+    component_score_gradients,
+    shared_score_gradients,
+)
 
 FORMS = {"shared": shared_score_gradients, "hamilton": component_score_gradients}
 
@@ -40,7 +44,10 @@ def test_component_score_gradients_are_separated():
 
 def test_shared_score_gradients_add_up_over_components():
     signals = qkv()
-    parts = [shared_score_gradients(*signals, lambda y, a=a: y[..., a, :].square().sum()).gradient for a in range(4)]
+    parts = [
+        shared_score_gradients(*signals, lambda y, a=a: y[..., a, :].square().sum()).gradient
+        for a in range(4)
+    ]
     together = shared_score_gradients(*signals, lambda y: y.square().sum()).gradient
     torch.testing.assert_close(together, sum(parts))
 
@@ -58,7 +65,10 @@ def test_gradients_experiment_writes_norms_and_correlations(tmp_path):
     changes = ["loss=sum", "trials=30", "tokens=32", "batch=2", "score_scales=[1.0, 1000.0]"]
     line = experiment("gradients", tmp_path, changes)
     rows = rows_of(tmp_path / "gradients-norms.csv")
-    assert [row["weights"] for row in rows] == ["random, seed 0", "fixed, seed 0"] and "shared / sum 0.5" in line
+    assert [row["weights"] for row in rows] == [
+        "random, seed 0",
+        "fixed, seed 0",
+    ] and "shared / sum 0.5" in line
     assert all(float(row["shared / sum"]) == pytest.approx(0.5, abs=0.03) for row in rows)
     trials = rows_of(tmp_path / "gradients-trials.csv")
     assert len(trials) == 60 and all(float(row["deviation"]) < 1e-4 for row in trials)
@@ -73,7 +83,10 @@ def test_gradients_experiment_writes_norms_and_correlations(tmp_path):
     assert ratios["mean_square", "1000"] > ratios["sum", "1000"]
     table = (tmp_path / "gradients.md").read_text()
     assert "| paper (Table 7) | 1.72e-3 ± 2e-5 |" in table and "| 0.826 | 0.317 | 0.879 |" in table
-    assert all((tmp_path / name).stat().st_size > 1000 for name in ("gradients.png", "gradients-ratios.png"))
+    assert all(
+        (tmp_path / name).stat().st_size > 1000
+        for name in ("gradients.png", "gradients-ratios.png")
+    )
 
 
 def test_gradients_experiment_continues(tmp_path, monkeypatch):
@@ -87,13 +100,21 @@ def test_gradients_experiment_continues(tmp_path, monkeypatch):
 
 def test_gradients_experiment_reads_a_trained_network(small_run, tmp_path):
     small = ["trials=4", "tokens=8", "batch=1", "channels=8", "heads=2", "score_scales=[1.0]"]
-    experiment("gradients", tmp_path / "out", [*small, f"model={small_run('qtransformer-hamilton')}"])
+    experiment(
+        "gradients", tmp_path / "out", [*small, f"model={small_run('qtransformer-hamilton')}"]
+    )
     names = [row["weights"] for row in rows_of(tmp_path / "out" / "gradients-norms.csv")]
     assert names[2:] == ["trained, time 0, seed 0", "trained, frequency 0, seed 0"]
-    trials = [row for row in rows_of(tmp_path / "out" / "gradients-trials.csv") if row["arm"].startswith("trained")]
+    trials = [
+        row
+        for row in rows_of(tmp_path / "out" / "gradients-trials.csv")
+        if row["arm"].startswith("trained")
+    ]
     known = np.corrcoef([[float(row[key]) for row in trials] for key in ("S0", "S1")])[0, 1]
     pairs = rows_of(tmp_path / "out" / "gradients-correlations.csv")
-    pooled = next(row for row in pairs if (row["weights"], row["pair"]) == ("trained, pooled, seed 0", "0-1"))
+    pooled = next(
+        row for row in pairs if (row["weights"], row["pair"]) == ("trained, pooled, seed 0", "0-1")
+    )
     assert len(trials) == 8 and float(pooled["r"]) == pytest.approx(known, abs=1e-4)
     with pytest.raises(QseError, match="no Hamilton attention"):
         experiment("gradients", tmp_path / "out", [*small, f"model={small_run('qtransformer')}"])

@@ -33,5 +33,7 @@ def test_images_learns_a_colour(colours, tmp_path, rows_of):
     rows = {row["network"]: row for row in rows_of(tmp_path / "out" / "images.csv")}
     assert list(rows) == arms
     assert all(float(row["accuracy %"]) > 85 for row in rows.values())
-    assert rows["shared"]["paper: accuracy %"] == "-" and rows["vit"]["paper: accuracy %"] == "74.2"  # ten classes
+    assert (
+        rows["shared"]["paper: accuracy %"] == "-" and rows["vit"]["paper: accuracy %"] == "74.2"
+    )  # ten classes
     assert int(rows["shared"]["parameters"]) < int(rows["real"]["parameters"]) / 3

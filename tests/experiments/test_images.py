@@ -10,7 +10,11 @@ from qse.experiments.images import cropped_and_flipped, erased, mixed, quaternio
 
 
 def records(path, labels, pixels):
-    path.write_bytes(b"".join(bytes(label) + image.tobytes() for label, image in zip(labels, pixels, strict=True)))
+    path.write_bytes(
+        b"".join(
+            bytes(label) + image.tobytes() for label, image in zip(labels, pixels, strict=True)
+        )
+    )
 
 
 @pytest.fixture
@@ -23,7 +27,11 @@ def test_read_images_of_cifar_10(tmp_path, pixels):
         records(tmp_path / f"data_batch_{n}.bin", [(n,), (0,)], pixels)
     records(tmp_path / "test_batch.bin", [(9,), (3,)], pixels)
     train, test, classes = read_images(tmp_path)
-    assert classes == 10 and train.labels.tolist() == [1, 0, 2, 0, 3, 0, 4, 0, 5, 0] and test.labels.tolist() == [9, 3]
+    assert (
+        classes == 10
+        and train.labels.tolist() == [1, 0, 2, 0, 3, 0, 4, 0, 5, 0]
+        and test.labels.tolist() == [9, 3]
+    )
     np.testing.assert_array_equal(test.images.numpy(), pixels)
 
 
@@ -40,7 +48,9 @@ def test_read_images_of_folders(tmp_path, pixels):
     for part in ("train", "test"):
         for number, name in enumerate(("cat", "dog")):
             (tmp_path / part / name).mkdir(parents=True)
-            image.fromarray(pixels[number].transpose(1, 2, 0)).save(tmp_path / part / name / "0001.png")
+            image.fromarray(pixels[number].transpose(1, 2, 0)).save(
+                tmp_path / part / name / "0001.png"
+            )
     train, test, classes = read_images(tmp_path)
     assert classes == 2 and train.labels.tolist() == test.labels.tolist() == [0, 1]
     np.testing.assert_array_equal(train.images.numpy(), pixels)

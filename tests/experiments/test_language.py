@@ -26,12 +26,17 @@ def test_language_modelling_learns_a_repetition(text, tmp_path, rows_of):
                "valid_bytes=340"]  # fmt: skip
     experiment("language", tmp_path / "out", changes)
     a1, b1, control = rows_of(tmp_path / "out" / "language.csv")
-    assert a1["parameters"] == b1["parameters"] and a1["paper: parameters"] == b1["paper: parameters"] == "547200"
+    assert (
+        a1["parameters"] == b1["parameters"]
+        and a1["paper: parameters"] == b1["paper: parameters"] == "547200"
+    )
     counts = [401] * 4 + [1] * 252
     known = -math.log(counts[0] / sum(counts))
     assert float(control["loss, nats per byte"]) == pytest.approx(known, abs=1e-4)
     assert all(float(row["loss, nats per byte"]) < 0.3 * known for row in (a1, b1))
-    assert float(a1["bits per byte"]) == pytest.approx(float(a1["loss, nats per byte"]) / math.log(2), abs=1e-3)
+    assert float(a1["bits per byte"]) == pytest.approx(
+        float(a1["loss, nats per byte"]) / math.log(2), abs=1e-3
+    )
     latency = rows_of(tmp_path / "out" / "language-latency.csv")
     assert [row["arm"] for row in latency] == ["A0", "A1"] and latency[0]["ratio to A0"] == "1.00"
 

@@ -19,7 +19,9 @@ def rows_of(path):
 
 def test_rotation_turns_about_its_axis():
     matrix = rotation(torch.tensor([0.0, 0.0, 1.0]), torch.pi / 2)
-    torch.testing.assert_close(matrix @ torch.tensor([1.0, 0.0, 5.0]), torch.tensor([0.0, 1.0, 5.0]))
+    torch.testing.assert_close(
+        matrix @ torch.tensor([1.0, 0.0, 5.0]), torch.tensor([0.0, 1.0, 5.0])
+    )
 
 
 @pytest.mark.parametrize("name", ["phm-rotation", "phm-hamilton"])

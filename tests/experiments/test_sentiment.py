@@ -25,7 +25,11 @@ SMALL = ["dim=16", "feed=16", "heads=2", "layers=1", "batch=8", "latency_seconds
 def test_sentiment_trains_every_arm(sst2, tmp_path, monkeypatch):
     """AdamW, a warm-up and a cosine (appendix E.2); Table 15 beside the paper's values."""
     rates, step = [], torch.optim.AdamW.step
-    monkeypatch.setattr(torch.optim.AdamW, "step", lambda self: rates.append(self.param_groups[0]["lr"]) or step(self))
+    monkeypatch.setattr(
+        torch.optim.AdamW,
+        "step",
+        lambda self: rates.append(self.param_groups[0]["lr"]) or step(self),
+    )
     arms = ["shared", "full", "real", "partial", "phm"]
     changes = [*SMALL, f"train={sst2}", f"valid={sst2}", "epochs=6", "learning_rate=0.02", "warmup=0.1",
                f"arms={arms}".replace("'", '"')]  # fmt: skip
@@ -35,7 +39,13 @@ def test_sentiment_trains_every_arm(sst2, tmp_path, monkeypatch):
     assert all(float(row["accuracy %"]) == 100 for row in rows if row["epoch"] == "6")
     assert rates[:3] == pytest.approx([0.01, 0.02, 0.02]) and rates[17] < 0.001 < rates[10]
     table = rows_of(tmp_path / "sentiment.csv")
-    assert [row["paper accuracy %"] for row in table] == ["81.04 ± 0.30", "81.12 ± 0.70", "", "", ""]
+    assert [row["paper accuracy %"] for row in table] == [
+        "81.04 ± 0.30",
+        "81.12 ± 0.70",
+        "",
+        "",
+        "",
+    ]
     assert int(table[0]["parameters"]) == int(table[1]["parameters"]) < int(table[2]["parameters"])
     latency = [float(row["latency ms / batch"]) for row in table]
     ratio = re.search(r"latency shared / Hamilton (\S+) \(paper 0.73\)", line)
@@ -46,7 +56,9 @@ def test_sentiment_trains_every_arm(sst2, tmp_path, monkeypatch):
 def test_sentiment_reports_the_spread_over_seeds(sst2, tmp_path, monkeypatch):
     changes = [*SMALL, f"train={sst2}", f"valid={sst2}", "batch=24", 'arms=["shared"]']
     experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1]"])
-    line = experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1, 2]"])  # trains the third alone
+    line = experiment(
+        "sentiment", tmp_path, [*changes, "seeds=[0, 1, 2]"]
+    )  # trains the third alone
     accuracies = [float(row["accuracy %"]) for row in rows_of(tmp_path / "sentiment-curves.csv")]
     mean, spread = sum(accuracies) / 3, torch.tensor(accuracies).std().item()
     assert line.startswith(f"shared {mean:.2f} ± {spread:.2f} %") and "latency" not in line
@@ -72,4 +84,8 @@ def test_warmup_cosine_reaches_zero():
         rates.append(schedule.get_last_lr()[0])
         optimizer.step()
         schedule.step()
-    assert rates[:5] == [0.25, 0.5, 0.75, 1.0, 1.0] and rates[8] == pytest.approx(0.5) and rates[12] == 0
+    assert (
+        rates[:5] == [0.25, 0.5, 0.75, 1.0, 1.0]
+        and rates[8] == pytest.approx(0.5)
+        and rates[12] == 0
+    )

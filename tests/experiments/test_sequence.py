@@ -31,4 +31,7 @@ def test_sequence_lowers_the_loss_on_arithmetic(tmp_path, rows_of):
         losses = [float(row["loss"]) for row in curves if row["arm"] == arm]
         assert losses[-1] < 0.9 * losses[0]
     table = (tmp_path / "sequence.md").read_text()
-    assert "| network | parameters | exact match % | paper, exact match % |" in table and "84.4" in table
+    assert (
+        "| network | parameters | exact match % | paper, exact match % |" in table
+        and "84.4" in table
+    )

@@ -27,15 +27,22 @@ def test_spectrograms_scores_each_network(small_run, tmp_path):
     line = experiment("spectrograms", tmp_path / "out", changes)
     with (tmp_path / "out/spectrograms.csv").open(newline="") as file:
         rows = {row["panel"]: row for row in csv.DictReader(file)}
-    assert list(rows) == ["noisy", "qtransformer-0", "qdensenet-0"] and line.startswith("noisy: WB-PESQ")
+    assert list(rows) == ["noisy", "qtransformer-0", "qdensenet-0"] and line.startswith(
+        "noisy: WB-PESQ"
+    )
     excess = low_level(clean + hum) - low_level(clean)
-    assert float(rows["noisy"]["32 to 96 Hz, dB above clean"]) == pytest.approx(excess, abs=1e-3) and excess > 3
+    assert (
+        float(rows["noisy"]["32 to 96 Hz, dB above clean"]) == pytest.approx(excess, abs=1e-3)
+        and excess > 3
+    )
     assert (tmp_path / "out/spectrograms.png").stat().st_size > 10000
 
 
 def test_low_level_is_that_of_its_band():
     time = np.arange(16000) / 16000
-    assert low_level(np.sin(2 * np.pi * 64 * time)) == pytest.approx(10 * np.log10(0.25), abs=0.01)  # one-sided
+    assert low_level(np.sin(2 * np.pi * 64 * time)) == pytest.approx(
+        10 * np.log10(0.25), abs=0.01
+    )  # one-sided
     assert low_level(np.sin(2 * np.pi * 200 * time)) < -100
 
 

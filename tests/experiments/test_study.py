@@ -20,7 +20,10 @@ def trainer(calls, fail_at=None):
         if len(calls) == fail_at:
             raise KeyboardInterrupt
         calls.append((arm, seed, title))
-        return {"score": 10 * seed + len(arm)}, [{"step": 1, "loss": 0.5}, {"step": 2, "loss": 0.25}]
+        return {"score": 10 * seed + len(arm)}, [
+            {"step": 1, "loss": 0.5},
+            {"step": 2, "loss": 0.25},
+        ]
 
     return train
 
@@ -43,7 +46,9 @@ def test_run_all_adds_arms_and_seeds_and_refuses_other_settings(tmp_path):
     added = []
     run_all(path, Settings(), trainer(added))
     assert [call[:2] for call in added] == [("b", 0), ("a", 1), ("b", 1)]
-    with pytest.raises(QseError, match=r"runs.json: its runs have width = 4, not 8; name another folder"):
+    with pytest.raises(
+        QseError, match=r"runs.json: its runs have width = 4, not 8; name another folder"
+    ):
         run_all(path, replace(Settings(), width=8), trainer([]))
 
 

@@ -35,7 +35,9 @@ def heading(prompt: str) -> str:
 
 def solve_logic(prompt: str) -> str:
     true = re.findall(r"(\w)=T", prompt)
-    return "FT"[{"AND": len(true) == 2, "OR": len(true) > 0, "XOR": len(true) == 1}[prompt.split()[1]]]
+    return "FT"[
+        {"AND": len(true) == 2, "OR": len(true) > 0, "XOR": len(true) == 1}[prompt.split()[1]]
+    ]
 
 
 def solve_inverse(prompt: str) -> str:
@@ -77,7 +79,11 @@ def test_task_answers_follow_from_prompts(name):
 def test_corpus_marks_answers():
     found = corpus(tuple(TASKS), 5, 48, seed=3)
     longest = (found.tokens != 0).sum(1).max()
-    assert found.tokens.shape == (50, longest) and longest <= 48 and torch.bincount(found.task).tolist() == [5] * 10
+    assert (
+        found.tokens.shape == (50, longest)
+        and longest <= 48
+        and torch.bincount(found.task).tolist() == [5] * 10
+    )
     for tokens, answer, task in zip(found.tokens, found.answer, found.task, strict=True):
         line = bytes(tokens[tokens != 0].tolist()).decode("ascii")
         prompt, wanted = line.rsplit("=", 1)

@@ -68,20 +68,35 @@ def test_mixers_train_once_as_the_trainer_does(study, tmp_path, monkeypatch):
     from qse.train.run import train
     from qse.train.validation import find_pairs, read_pairs, validate
 
-    monkeypatch.setattr(mixers.Mixers, "_costs", lambda self, configs, out: ({"model": name} for name in configs))
+    monkeypatch.setattr(
+        mixers.Mixers, "_costs", lambda self, configs, out: ({"model": name} for name in configs)
+    )
     table = experiment("mixers", tmp_path / "out", study)
     rows = rows_of(tmp_path / "out" / "mixers-runs.csv")
-    assert [(row["model"], row["seed"]) for row in rows] == [("gru", "0"), ("real", "0"), ("gru", "1"), ("real", "1")]
+    assert [(row["model"], row["seed"]) for row in rows] == [
+        ("gru", "0"),
+        ("real", "0"),
+        ("gru", "1"),
+        ("real", "1"),
+    ]
     assert len({row["si_sdr"] for row in rows}) == 4 and "| real | - |" in table
 
     config = read_config(tmp_path / "recipe.toml", ["train.seed=1", "model.algebra=real"])
     train(config, Job(tmp_path / "speech", tmp_path / "noise", tmp_path / "run"))
-    network, _ = load_network(tmp_path / "run" / "config.toml", tmp_path / "run" / "checkpoint.safetensors")
-    scores = validate(network, read_pairs(find_pairs(tmp_path / "valid", 16000)), torch.device("cpu"))
+    network, _ = load_network(
+        tmp_path / "run" / "config.toml", tmp_path / "run" / "checkpoint.safetensors"
+    )
+    scores = validate(
+        network, read_pairs(find_pairs(tmp_path / "valid", 16000)), torch.device("cpu")
+    )
     assert float(rows[3]["si_sdr"]) == pytest.approx(scores["si_sdr"], abs=1e-4)
 
     monkeypatch.setattr(mixers.Mixers, "_quality", None)  # nothing is trained again
-    assert experiment("mixers", tmp_path / "out", study) == experiment("mixers", tmp_path / "out", study[:3]) == table
+    assert (
+        experiment("mixers", tmp_path / "out", study)
+        == experiment("mixers", tmp_path / "out", study[:3])
+        == table
+    )
 
 
 def test_mixers_need_all_three_folders(study, tmp_path):

@@ -9,7 +9,14 @@ torch = pytest.importorskip("torch")
 
 from qse.errors import QseError
 from qse.experiments.networks.transducer import END
-from qse.experiments.transduction import CHARACTERS, Arithmetic, ParallelText, bleu, content, exact_match
+from qse.experiments.transduction import (
+    CHARACTERS,
+    Arithmetic,
+    ParallelText,
+    bleu,
+    content,
+    exact_match,
+)
 
 
 def text(tokens):
@@ -20,9 +27,13 @@ def test_arithmetic_answers_follow_from_problems():
     source, target = Arithmetic(2, 200).held_out()
     operators = set()
     for problem, answer in zip(source.tolist(), target.tolist(), strict=True):
-        x, y, a, operator, b = re.fullmatch(r"x=(-?\d+),y=(-?\d+),([xy])(.)([xy])", text(problem)).groups()
+        x, y, a, operator, b = re.fullmatch(
+            r"x=(-?\d+),y=(-?\d+),([xy])(.)([xy])", text(problem)
+        ).groups()
         values = {"x": int(x), "y": int(y)}
-        known = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator](values[a], values[b])
+        known = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator](
+            values[a], values[b]
+        )
         assert text(answer) == str(known) and a != b and max(map(abs, values.values())) <= 99
         assert answer[len(str(known))] == END
         operators.add(operator)
@@ -48,7 +59,9 @@ def test_arithmetic_batches_differ_and_repeat_with_the_seed():
 def test_bleu_by_hand():
     """Precisions 5/6, 4/5, 3/4, 2/3; then a brevity penalty of exp(1 - 6/5)."""
     assert bleu([list("abcdeg")], [list("abcdef")]) == pytest.approx(100 * (1 / 3) ** 0.25)
-    assert bleu([list("abcde")], [list("abcdef")]) == pytest.approx(100 * 2.718281828 ** (1 - 6 / 5))
+    assert bleu([list("abcde")], [list("abcdef")]) == pytest.approx(
+        100 * 2.718281828 ** (1 - 6 / 5)
+    )
     assert bleu([list("abcdef")] * 2, [list("abcdef")] * 2) == pytest.approx(100)
     assert bleu([list("aaaa")], [list("abcd")]) == 0 and bleu([[]], [list("abcd")]) == 0
 
@@ -66,7 +79,10 @@ def test_parallel_text_skips_long_pairs_and_ends_targets(tmp_path):
     source, target = task.batch(3, torch.Generator().manual_seed(0))
     assert source.shape == (3, 3) and target[0, 3] == END and END not in source
     assert source[0, 2] == target[0, 2]  # "here" is one token in both
-    assert task.test[0].shape[0] == 2 and task.score([content(row) for row in task.test[1].tolist()], task.test[1]) == 0
+    assert (
+        task.test[0].shape[0] == 2
+        and task.score([content(row) for row in task.test[1].tolist()], task.test[1]) == 0
+    )
 
 
 def test_parallel_text_refuses_files_of_different_length(tmp_path):

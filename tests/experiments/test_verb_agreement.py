@@ -30,11 +30,16 @@ def corpus(tmp_path):
 def test_read_prefixes_stops_before_the_verb(corpus):
     found = read_prefixes(corpus)
     assert len(found) == 60
-    assert (found[1].words, found[1].number, found[1].attractors) == (["the", "keys", "to", "the", "room"], 1, 1)
+    assert (found[1].words, found[1].number, found[1].attractors) == (
+        ["the", "keys", "to", "the", "room"],
+        1,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
-    "plural, singular", [("are", "is"), ("have", "has"), ("were", "was"), ("do", "does"), ("try", "tries")]
+    "plural, singular",
+    [("are", "is"), ("have", "has"), ("were", "was"), ("do", "does"), ("try", "tries")],
 )
 def test_is_plural_by_form(plural, singular):
     assert (is_plural(plural, singular), is_plural(singular, plural)) == (1, 0)
@@ -43,7 +48,11 @@ def test_is_plural_by_form(plural, singular):
 def test_by_attractors_counts_each_group(corpus):
     test = read_prefixes(corpus)[:4]  # attractors 0, 1, 1, 0
     row = by_attractors(torch.tensor([True, False, True, True]), test)
-    assert row == {"accuracy %": 75.0, "attractors 0 (n = 2) %": 100.0, "attractors 1 (n = 2) %": 50.0}
+    assert row == {
+        "accuracy %": 75.0,
+        "attractors 0 (n = 2) %": 100.0,
+        "attractors 1 (n = 2) %": 50.0,
+    }
 
 
 def test_verb_agreement_learns_the_rule_that_controls_cannot(corpus, tmp_path, rows_of):
@@ -52,7 +61,9 @@ def test_verb_agreement_learns_the_rule_that_controls_cannot(corpus, tmp_path, r
     experiment("verb-agreement", tmp_path / "out", changes)
     rows = {row["network"]: row for row in rows_of(tmp_path / "out" / "verb-agreement.csv")}
     assert all(float(rows[arm]["accuracy %"]) == 100 for arm in ("real", "full", "phm-2"))
-    assert all(float(row["accuracy %"]) < 85 for name, row in rows.items() if name.startswith("control"))
+    assert all(
+        float(row["accuracy %"]) < 85 for name, row in rows.items() if name.startswith("control")
+    )
     assert rows["phm-2"]["paper %"] == "95.14"
 
 

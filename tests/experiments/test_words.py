@@ -27,7 +27,8 @@ def test_text_readers_keep_rare_line_separators(tmp_path):
     text = "a\u2028fine\x85film"
     (tmp_path / "a.tsv").write_text(f"sentence\tlabel\n{text}\t1\n", encoding="utf-8")
     (tmp_path / "a.jsonl").write_text(
-        f'{{"gold_label": "neutral", "sentence1": "{text}", "sentence2": "{text}"}}\n', encoding="utf-8"
+        f'{{"gold_label": "neutral", "sentence1": "{text}", "sentence2": "{text}"}}\n',
+        encoding="utf-8",
     )
     assert read_sst2(tmp_path / "a.tsv") == ([text], [1])
     assert read_snli(tmp_path / "a.jsonl") == ([text], [text], [1])

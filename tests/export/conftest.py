@@ -33,7 +33,14 @@ def offline_network():
     from qse.networks import build_network
 
     torch.manual_seed(0)
-    sizes = {"n_fft": 64, "hop_length": 32, "encoder": (1,), "decoder": (2,), "layers": 1, "kernel": 3}
+    sizes = {
+        "n_fft": 64,
+        "hop_length": 32,
+        "encoder": (1,),
+        "decoder": (2,),
+        "layers": 1,
+        "kernel": 3,
+    }
     network = build_network({"network": "qtransformer", "channels": 2, "heads": 2, **sizes})
     torch.nn.init.normal_(network.core.decoder.out[-1].weight, std=0.5)
     return network.eval()

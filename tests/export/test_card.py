@@ -23,9 +23,18 @@ def test_card_of_a_streaming_model(card):
     text = card.text()
     assert text.startswith("# tiny\n\nStreaming speech enhancement: one channel")
     assert "| algorithmic latency | 4 ms (hop 2 ms) |" in text and "| parameters | 12,345 |" in text
-    assert "| multiply-accumulates | 2.50 G per second of audio |" in text and "| state | 2 KiB |" in text
-    assert "| time per hop, one thread | p50 200 µs, p99 400 µs |" in text and "| RTF, one thread | 0.050 (" in text
-    assert "| training | 400 steps, 1.5 h for 2.0 h of audio, seed " in text and "| licence | Apache-2.0 |" in text
+    assert (
+        "| multiply-accumulates | 2.50 G per second of audio |" in text
+        and "| state | 2 KiB |" in text
+    )
+    assert (
+        "| time per hop, one thread | p50 200 µs, p99 400 µs |" in text
+        and "| RTF, one thread | 0.050 (" in text
+    )
+    assert (
+        "| training | 400 steps, 1.5 h for 2.0 h of audio, seed " in text
+        and "| licence | Apache-2.0 |" in text
+    )
     assert not any(words in text for words in ("Validation pairs", "Trained on", "Known faults"))
     assert text.endswith(
         "\n\nTo train it again (`config.toml` lies beside this card):\n\n"
@@ -35,12 +44,20 @@ def test_card_of_a_streaming_model(card):
 
 def test_card_of_an_offline_model(card, offline_network):
     text = replace(card, network=offline_network, costs={16000: Cost(0.5, 1, 1e9)}).text()
-    assert "\n\nSpeech enhancement: " in text and "| algorithmic latency | whole recordings |" in text
+    assert (
+        "\n\nSpeech enhancement: " in text and "| algorithmic latency | whole recordings |" in text
+    )
     assert "| state |" not in text and "time per hop" not in text
 
 
 def test_card_names_skipped_steps_origin_and_mean(card):
-    header = {**HEADER, "skipped": "3", "origin": "tiny", "mean_with": "run2", "options": "--noise N"}
+    header = {
+        **HEADER,
+        "skipped": "3",
+        "origin": "tiny",
+        "mean_with": "run2",
+        "options": "--noise N",
+    }
     text = replace(card, header=header).text()
     assert "400 steps (3 left out) after those of tiny, in all 1.5 h" in text
     assert "; mean with the weights of run2 |" in text
@@ -52,6 +69,8 @@ def test_card_gives_scores_data_and_faults(card):
     scores = {"pesq_wb": "2.3456", "stoi": 0.91234, "si_sdr": 12.345}
     options = CardOptions("7 h of speech.", "It cuts whispers.", "CC0-1.0")
     text = replace(card, scores=scores, options=options).text()
-    assert "Validation pairs, mean: WB-PESQ 2.346, STOI 0.9123, SI-SDR dB 12.35" in text.replace("12.34", "12.35")
+    assert "Validation pairs, mean: WB-PESQ 2.346, STOI 0.9123, SI-SDR dB 12.35" in text.replace(
+        "12.34", "12.35"
+    )
     assert "\n\nTrained on 7 h of speech.\n\nKnown faults: It cuts whispers.\n\n" in text
     assert "| licence | CC0-1.0 |" in text

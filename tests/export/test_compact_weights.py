@@ -29,7 +29,9 @@ def matmul_graph(matrix: np.ndarray) -> "onnx.ModelProto":
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, matrix.shape[0]])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, matrix.shape[1]])
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
-    graph = helper.make_graph([node], "g", [x], [y], [numpy_helper.from_array(np.ascontiguousarray(matrix), "w")])
+    graph = helper.make_graph(
+        [node], "g", [x], [y], [numpy_helper.from_array(np.ascontiguousarray(matrix), "w")]
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
 
 

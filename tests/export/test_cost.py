@@ -11,11 +11,15 @@ from qse.export.cost import macs_per_second
 
 @pytest.mark.parametrize("algebra", ["quaternion", "real", "phm"])
 def test_macs_per_second_in_every_algebra(algebra):
-    assert macs_per_second(streaming(algebra=algebra)) == pytest.approx(macs_per_second(streaming()), rel=0.02)
+    assert macs_per_second(streaming(algebra=algebra)) == pytest.approx(
+        macs_per_second(streaming()), rel=0.02
+    )
 
 
 def test_macs_per_second_counts_an_lstm():
     frames, bands, channels = 500, 4, 16  # of a second; channels are real ones
     gate = frames * bands * 2 * channels**2  # from the input and from the state
-    more = macs_per_second(streaming(time_mixer=["lstm"])) - macs_per_second(streaming(time_mixer=["gru"]))
+    more = macs_per_second(streaming(time_mixer=["lstm"])) - macs_per_second(
+        streaming(time_mixer=["gru"])
+    )
     assert more == pytest.approx(gate, rel=0.01)

@@ -9,7 +9,15 @@ import contract
 from qse.export.fourier import FactoredAnalysis, FactoredSynthesis, bins_by_place, factors
 from qse.nn.stft import Analysis, Synthesis
 
-SIZES = [(512, 160, 160), (512, 200, 120), (320, 160, 160), (400, 100, 100), (64, 32, 32), (62, 31, 31), (480, 160, 80)]
+SIZES = [
+    (512, 160, 160),
+    (512, 200, 120),
+    (320, 160, 160),
+    (400, 100, 100),
+    (64, 32, 32),
+    (62, 31, 31),
+    (480, 160, 80),
+]
 each_size = pytest.mark.parametrize("n_fft, hop, overlap", SIZES)
 
 
@@ -41,12 +49,18 @@ def test_factored_transforms_equal_analysis_and_synthesis(n_fft, hop, overlap):
         0.3 * torch.randn(2, 9 * hop),
     )
     spec, past = analysis(x)
-    for found, expected in zip(FactoredAnalysis(analysis)(x), (by_place(spec, n_fft), past), strict=True):
+    for found, expected in zip(
+        FactoredAnalysis(analysis)(x), (by_place(spec, n_fft), past), strict=True
+    ):
         torch.testing.assert_close(found, expected, rtol=0, atol=2e-5)
     factor = torch.randn_like(spec)  # a complex number per bin
     products = by_place(spec, n_fft)[:, :, :, :, None] * by_place(factor, n_fft)[:, :, :, None]
-    turned = torch.view_as_real(torch.complex(*spec.unbind(1)) * torch.complex(*factor.unbind(1))).movedim(-1, 1)
-    for found, expected in zip(FactoredSynthesis(synthesis)(products), synthesis(turned), strict=True):
+    turned = torch.view_as_real(
+        torch.complex(*spec.unbind(1)) * torch.complex(*factor.unbind(1))
+    ).movedim(-1, 1)
+    for found, expected in zip(
+        FactoredSynthesis(synthesis)(products), synthesis(turned), strict=True
+    ):
         torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
 
 
@@ -57,7 +71,9 @@ def test_factored_transforms_stream(n_fft, hop, overlap):
         FactoredSynthesis(Synthesis(n_fft, hop, overlap)),
     )
     contract.verify_stream(analysis, torch.randn(2, 10 * hop), dim=1, unit=hop, out_dim=1)
-    products = torch.randn(2, 10, *bins_by_place(n_fft).shape[:1], 2, 2, bins_by_place(n_fft).shape[1])
+    products = torch.randn(
+        2, 10, *bins_by_place(n_fft).shape[:1], 2, 2, bins_by_place(n_fft).shape[1]
+    )
     contract.verify_stream(synthesis, products, dim=1, out_dim=1)
 
 

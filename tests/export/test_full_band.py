@@ -10,7 +10,13 @@ from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 from qse.runtime.engine import Engine
 
 SIZES = {"channels": (2, 2, 4), "growth": 2, "dilations": (1, 2), "blocks": 1, "heads": 2}
-FULL = {"sample_rate": 48000, "n_fft": 192, "hop_length": 72, "overlap": 48, "ranges": ((16, 2), (16, 4), (64, 4))}
+FULL = {
+    "sample_rate": 48000,
+    "n_fft": 192,
+    "hop_length": 72,
+    "overlap": 48,
+    "ranges": ((16, 2), (16, 4), (64, 4)),
+}
 
 
 @pytest.fixture(scope="module")

@@ -45,5 +45,8 @@ def test_a_file_is_the_network_and_a_stream_without_latency(engine, network):
     for blocksize in (1000, 37):
         stream = qse.Stream(engine)
         padded = np.concatenate([noisy, np.zeros(stream.latency, np.float32)])
-        blocks = [stream.process(padded[start : start + blocksize]) for start in range(0, len(padded), blocksize)]
+        blocks = [
+            stream.process(padded[start : start + blocksize])
+            for start in range(0, len(padded), blocksize)
+        ]
         assert np.array_equal(np.concatenate(blocks)[stream.latency :], enhanced)

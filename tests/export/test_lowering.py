@@ -26,7 +26,11 @@ VARIANTS = {
     "bands without attention": {"attention": "none"},
     "dilation 1 in every layer": {"dilations": (1, 1)},
     "look-ahead": {"look_ahead": 2, "look_ahead_blocks": (0,)},
-    "two ranges, asymmetric windows": {"ranges": ((16, 1), (16, 4)), "hop_length": 16, "overlap": 8},
+    "two ranges, asymmetric windows": {
+        "ranges": ((16, 1), (16, 4)),
+        "hop_length": 16,
+        "overlap": 8,
+    },
 }
 
 
@@ -34,7 +38,11 @@ def quaternion_parts(network) -> list[str]:
     """Return the names of modules that lowering should have replaced, and of quaternion weights."""
     kinds = nn.BatchNorm2d, QuaternionLinear, QuaternionConv2d
     parts = [name for name, module in network.named_modules() if isinstance(module, kinds)]
-    return [name for name in parts if not isinstance(getattr(network.get_submodule(name), "weight", None), nn.Module)]
+    return [
+        name
+        for name in parts
+        if not isinstance(getattr(network.get_submodule(name), "weight", None), nn.Module)
+    ]
 
 
 @torch.no_grad()
@@ -60,7 +68,9 @@ def test_lower_offline_computes_the_same(name, samples):
     assert (expected - x).abs().max() > 1e-2
 
 
-@pytest.mark.parametrize("changes", [{}, {"hop_length": 16, "overlap": 8}], ids=["plain", "asymmetric"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"hop_length": 16, "overlap": 8}], ids=["plain", "asymmetric"]
+)
 def test_lower_streams(changes):
     lowered = lower(streaming(**changes))
     hop = lowered.config.hop_length
@@ -82,4 +92,6 @@ def test_lower_leaves_the_network_unchanged():
     before = {name: value.clone() for name, value in network.state_dict().items()}
     lower(network)
     after = network.state_dict()
-    assert after.keys() == before.keys() and all(torch.equal(after[name], before[name]) for name in before)
+    assert after.keys() == before.keys() and all(
+        torch.equal(after[name], before[name]) for name in before
+    )

@@ -28,21 +28,32 @@ def test_export_offline_graph_equals_torch(offline_network, offline_exported, se
 
 def test_export_offline_takes_and_gives_a_waveform(offline_exported):
     graph = onnx.load(offline_exported).graph
-    sizes = [[(dim.dim_value, dim.dim_param) for dim in value.type.tensor_type.shape.dim] for value in graph.input]
+    sizes = [
+        [(dim.dim_value, dim.dim_param) for dim in value.type.tensor_type.shape.dim]
+        for value in graph.input
+    ]
     assert [value.name for value in (*graph.input, *graph.output)] == ["audio", "enhanced"]
     assert sizes == [[(1, ""), (0, "samples")]]
 
 
-def test_export_offline_refuses_a_graph_that_disagrees(offline_network, offline_exported, monkeypatch, tmp_path):
-    monkeypatch.setattr(export, "_write", lambda network, path: path.write_bytes(offline_exported.read_bytes()))
+def test_export_offline_refuses_a_graph_that_disagrees(
+    offline_network, offline_exported, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(
+        export, "_write", lambda network, path: path.write_bytes(offline_exported.read_bytes())
+    )
     monkeypatch.setattr(export, "TOLERANCE", 1e-12)
     with pytest.raises(QseError, match=r"model\.onnx: not written"):
         export.export_offline(offline_network, tmp_path / "model.onnx", name="x", version="0")
     assert not list(tmp_path.iterdir())
 
 
-def test_export_offline_refuses_a_graph_that_is_not_finite(offline_network, offline_exported, monkeypatch, tmp_path):
-    monkeypatch.setattr(export, "_write", lambda network, path: path.write_bytes(offline_exported.read_bytes()))
+def test_export_offline_refuses_a_graph_that_is_not_finite(
+    offline_network, offline_exported, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(
+        export, "_write", lambda network, path: path.write_bytes(offline_exported.read_bytes())
+    )
     for found in ([np.nan, 0.0], [0.0, np.nan]):
         monkeypatch.setattr(export, "disagreement", Mock(side_effect=found))
         with pytest.raises(QseError, match=r"model\.onnx: not written"):

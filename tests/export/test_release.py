@@ -34,7 +34,9 @@ def short_measurement(monkeypatch):
 @pytest.fixture
 def without_export(monkeypatch):
     """Write a constant graph where a test reads only weights and card: export takes ten seconds."""
-    monkeypatch.setattr(release_module, "export_stream", lambda network, path, **_: graphs.delay(path))
+    monkeypatch.setattr(
+        release_module, "export_stream", lambda network, path, **_: graphs.delay(path)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +70,18 @@ def test_release_writes_the_best_average_and_its_card(finished_run, tmp_path):
     assert agrees(tmp_path / "tiny")
     _, header = weights.load(out / "best.safetensors")
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
-    assert f"| training | {header['step']} steps, " in card and "Known faults: It knows two noises." in card
-    assert f"WB-PESQ {float(best['pesq_wb']):.3f}" in card and "algorithmic latency | 4 ms (hop 2 ms)" in card
-    assert "    qse train --recipe config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n" in card
+    assert (
+        f"| training | {header['step']} steps, " in card
+        and "Known faults: It knows two noises." in card
+    )
+    assert (
+        f"WB-PESQ {float(best['pesq_wb']):.3f}" in card
+        and "algorithmic latency | 4 ms (hop 2 ms)" in card
+    )
+    assert (
+        "    qse train --recipe config.toml --speech SPEECH --noise NOISE --valid VALID --out RUN\n"
+        in card
+    )
 
 
 def test_release_of_an_offline_network(training_audio, tmp_path, command):
@@ -107,7 +118,9 @@ def test_release_refuses_folders_of_runs(finished_run, tmp_path):
     assert {path.name: path.read_bytes() for path in finished_run[0].iterdir()} == before
 
 
-def test_release_failing_to_score_writes_nothing(finished_run, training_audio, tmp_path, monkeypatch):
+def test_release_failing_to_score_writes_nothing(
+    finished_run, training_audio, tmp_path, monkeypatch
+):
     with pytest.raises(QseError, match="nothing: no pairs"):
         release(finished_run[0], tmp_path / "model", valid=tmp_path / "nothing")
     monkeypatch.setattr("qse.export.release.validate", lambda *_: 1 / 0)
@@ -116,7 +129,9 @@ def test_release_failing_to_score_writes_nothing(finished_run, training_audio, t
     assert not (tmp_path / "model").exists()
 
 
-def test_release_failing_at_the_second_export_keeps_the_former_graphs(finished_run, tmp_path, monkeypatch):
+def test_release_failing_at_the_second_export_keeps_the_former_graphs(
+    finished_run, tmp_path, monkeypatch
+):
     def refuse(network, path, **_):
         if path.name == "model-48k.onnx":
             raise QseError(f"{path}: not written")
@@ -127,7 +142,9 @@ def test_release_failing_at_the_second_export_keeps_the_former_graphs(finished_r
     for name, content in former.items():
         (tmp_path / "tiny" / name).write_bytes(content)
     monkeypatch.setattr(release_module, "export_stream", refuse)
-    monkeypatch.setattr(release_module, "at_its_rates", lambda network: dict.fromkeys(list(former)[:2], network))
+    monkeypatch.setattr(
+        release_module, "at_its_rates", lambda network: dict.fromkeys(list(former)[:2], network)
+    )
     with pytest.raises(QseError, match="not written"):
         release(finished_run[0], tmp_path / "tiny")
     assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == former
@@ -159,13 +176,17 @@ def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, wit
 def test_release_averages_runs(finished_run, training_audio, tmp_path, without_export):
     out, _ = finished_run
     train(CONFIG, job(training_audio, tmp_path / "run", valid=None, hours=0, start=out))
-    card = released(out, tmp_path / "mean", others=[tmp_path / "run"], valid=training_audio / "valid")
+    card = released(
+        out, tmp_path / "mean", others=[tmp_path / "run"], valid=training_audio / "valid"
+    )
     one, other = (
         weights.pick(weights.load(path)[0], "average")["decoder.head.weight"]
         for path in (out / "best.safetensors", tmp_path / "run/checkpoint.safetensors")
     )
     mean, _ = weights.load(tmp_path / "mean/weights.safetensors")
-    assert torch.allclose(mean["decoder.head.weight"], (one + other) / 2) and not torch.equal(one, other)
+    assert torch.allclose(mean["decoder.head.weight"], (one + other) / 2) and not torch.equal(
+        one, other
+    )
     assert "; mean with the weights of run |" in card and "Validation pairs, mean: WB-PESQ" in card
 
 

@@ -12,14 +12,24 @@ from qse.export.simplify import simplify
 
 def graph(nodes, inputs, outputs, **constants):
     """A model of nodes ("Op", "inputs", "outputs", {attributes}); inputs and outputs by name and shape."""
-    made = [helper.make_node(op, ins.split(), outs.split(), **attributes) for op, ins, outs, attributes in nodes]
+    made = [
+        helper.make_node(op, ins.split(), outs.split(), **attributes)
+        for op, ins, outs, attributes in nodes
+    ]
     values = [
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in side.items()]
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            for name, shape in side.items()
+        ]
         for side in (inputs, outputs)
     ]
-    weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
+    weights = [
+        numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()
+    ]
     model = helper.make_model(
-        helper.make_graph(made, "hand", *values, weights), opset_imports=[helper.make_opsetid("", 18)], ir_version=9
+        helper.make_graph(made, "hand", *values, weights),
+        opset_imports=[helper.make_opsetid("", 18)],
+        ir_version=9,
     )
     onnx.checker.check_model(model, full_check=True)
     return model
@@ -28,8 +38,13 @@ def graph(nodes, inputs, outputs, **constants):
 def compute(model):
     """Outputs by name, for the same random inputs every time."""
     session, rng = ort.InferenceSession(model.SerializeToString()), np.random.default_rng(0)
-    feed = {node.name: rng.standard_normal(node.shape).astype(np.float32) for node in session.get_inputs()}
-    return dict(zip((node.name for node in session.get_outputs()), session.run(None, feed), strict=True))
+    feed = {
+        node.name: rng.standard_normal(node.shape).astype(np.float32)
+        for node in session.get_inputs()
+    }
+    return dict(
+        zip((node.name for node in session.get_outputs()), session.run(None, feed), strict=True)
+    )
 
 
 def simplified(model) -> list[str]:
@@ -40,7 +55,9 @@ def simplified(model) -> list[str]:
     for name, array in expected.items():
         assert found[name].shape == array.shape
         np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-6)
-    assert [node.op_type for node in simplify(smaller).graph.node] == [node.op_type for node in smaller.graph.node]
+    assert [node.op_type for node in simplify(smaller).graph.node] == [
+        node.op_type for node in smaller.graph.node
+    ]
     return [node.op_type for node in smaller.graph.node]
 
 
@@ -68,7 +85,14 @@ def test_simplify_token_layer_to_plain_matrices():
         ("Reshape", "j flat", "y", {}),
     ]
     model = graph(
-        nodes, {"x": [6, 4]}, {"y": [6, 4]}, weight=draw(4, 4), bias=draw(4), gain=draw(4), zero=np.array([0]), **SHAPE
+        nodes,
+        {"x": [6, 4]},
+        {"y": [6, 4]},
+        weight=draw(4, 4),
+        bias=draw(4),
+        gain=draw(4),
+        zero=np.array([0]),
+        **SHAPE,
     )
     assert simplified(model) == ["MatMul", "Add", "LayerNormalization", "Sigmoid", "Add"]
 
@@ -87,7 +111,11 @@ def test_simplify_transposes_without_axes_of_one():
         ("Reshape", "c turned", "y", {}),
     ]
     shapes = {"batch": np.array([1, 2, 3, 4]), "turned": np.array([4, 2, 3])}
-    assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [4, 2, 3]}, **shapes)) == ["Reshape", "Transpose", "Neg"]
+    assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [4, 2, 3]}, **shapes)) == [
+        "Reshape",
+        "Transpose",
+        "Neg",
+    ]
 
 
 def test_simplify_sum_of_different_views():
@@ -116,7 +144,12 @@ def test_simplify_reshapes_for_broadcasting_tensors():
 
 
 def test_simplify_removes_full_slices():
-    ends = {"zero": np.array([0]), "six": np.array([6]), "last": np.array([-1]), "before": np.array([-7])}
+    ends = {
+        "zero": np.array([0]),
+        "six": np.array([6]),
+        "last": np.array([-1]),
+        "before": np.array([-7]),
+    }
     nodes = [("Slice", "x zero six zero", "a", {}), ("Neg", "a", "y", {})]
     assert simplified(graph(nodes, {"x": [6, 4]}, {"y": [6, 4]}, **ends)) == ["Neg"]
     nodes = [("Slice", "x last before zero last", "a", {}), ("Neg", "a", "y", {})]
@@ -162,4 +195,7 @@ def test_simplify_keeps_metadata_and_opset():
     model = graph([("Neg", "x", "y", {})], {"x": [2]}, {"y": [2]})
     helper.set_model_props(model, {"name": "hand"})
     smaller = simplify(model)
-    assert smaller.metadata_props == model.metadata_props and smaller.opset_import == model.opset_import
+    assert (
+        smaller.metadata_props == model.metadata_props
+        and smaller.opset_import == model.opset_import
+    )

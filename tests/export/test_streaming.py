@@ -25,7 +25,9 @@ ABOUT = {"name": "tiny", "version": "1.2", "licence": "CC0-1.0"}
 def quick(exported, monkeypatch):
     """Replace the exporter by a copy of the graph that there is already, and shorten the comparison."""
     monkeypatch.setattr(export, "disagreement", functools.partial(export.disagreement, seconds=2.5))
-    monkeypatch.setattr(torch.onnx, "export", lambda model, arguments, path, **_: shutil.copyfile(exported, path))
+    monkeypatch.setattr(
+        torch.onnx, "export", lambda model, arguments, path, **_: shutil.copyfile(exported, path)
+    )
 
 
 def test_export_stream_writes_one_file_with_metadata(exported, network):
@@ -34,7 +36,12 @@ def test_export_stream_writes_one_file_with_metadata(exported, network):
     params = sum(parameter.numel() for parameter in network.parameters())
     sizes = {"sample_rate": "16000", "hop_length": "32", "latency": "32", "params": str(params)}
     assert engine.metadata == {**ABOUT, **sizes}
-    assert (engine.name, engine.sample_rate, engine.hop_length, engine.latency) == ("tiny", 16000, 32, 32)
+    assert (engine.name, engine.sample_rate, engine.hop_length, engine.latency) == (
+        "tiny",
+        16000,
+        32,
+        32,
+    )
 
 
 def test_export_stream_records_nothing_of_the_machine(exported):
@@ -52,7 +59,11 @@ def test_export_stream_state_names_and_shapes(exported, network):
 
     assert [node.name for node in graph.input] == ["audio", *(f"state.{key}" for key in state)]
     assert [node.name for node in graph.output] == ["enhanced", *(f"next.{key}" for key in state)]
-    assert shapes(graph.input) == shapes(graph.output) == [[1, 32], *(list(leaf.shape) for leaf in state.values())]
+    assert (
+        shapes(graph.input)
+        == shapes(graph.output)
+        == [[1, 32], *(list(leaf.shape) for leaf in state.values())]
+    )
 
 
 @torch.no_grad()
@@ -63,7 +74,10 @@ def test_export_stream_state_names_mirror_the_module_tree(exported, network):
 
 @torch.no_grad()
 def test_export_stream_graph_equals_torch(exported, network):
-    engine, hops = Engine(exported), 0.3 * np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32)
+    engine, hops = (
+        Engine(exported),
+        0.3 * np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32),
+    )
     expected, _ = network(torch.from_numpy(hops).view(1, -1))
     _, end = lower(network)(torch.from_numpy(hops).view(1, -1))
     state, found = engine.initial_state(), []
@@ -82,7 +96,9 @@ def test_export_stream_graph_keeps_silence(exported):
     for n in range(300):
         hop = 0.5 * rng.standard_normal(32).astype(np.float32) if 50 <= n < 100 else silence
         enhanced, state = engine.step(hop, state)
-        assert np.isfinite(enhanced).all() and all(np.isfinite(leaf).all() for leaf in state.values())
+        assert np.isfinite(enhanced).all() and all(
+            np.isfinite(leaf).all() for leaf in state.values()
+        )
         if n < 50 or n > 102:
             assert not enhanced.any()
 
@@ -103,19 +119,27 @@ def test_export_stream_replaces_an_old_graph(quick, network, tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(b"old")
     export.export_stream(network, path, name="new", version="2")
-    assert Engine(path).name == "new" and [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+    assert Engine(path).name == "new" and [file.name for file in tmp_path.iterdir()] == [
+        "model.onnx"
+    ]
 
 
 def test_export_stream_refuses_a_graph_that_disagrees(quick, network, tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(b"old")
-    with pytest.raises(QseError, match=r"model.onnx: not written, ONNX Runtime and torch differ by .*e-0"):
+    with pytest.raises(
+        QseError, match=r"model.onnx: not written, ONNX Runtime and torch differ by .*e-0"
+    ):
         export.export_stream(perturbed(network), path, **ABOUT)
-    assert path.read_bytes() == b"old" and [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+    assert path.read_bytes() == b"old" and [file.name for file in tmp_path.iterdir()] == [
+        "model.onnx"
+    ]
 
 
 @pytest.mark.parametrize("where", ["at the beginning", "later"])
-def test_export_stream_refuses_a_graph_that_is_not_finite(quick, network, tmp_path, monkeypatch, where):
+def test_export_stream_refuses_a_graph_that_is_not_finite(
+    quick, network, tmp_path, monkeypatch, where
+):
     step = Engine.step
 
     def spoiled(engine, hop, state):
@@ -142,7 +166,9 @@ def test_export_stream_leaves_nothing_when_torch_fails(network, tmp_path, monkey
 
 
 def test_export_stream_refuses_networks_that_cannot_stream(tmp_path):
-    with pytest.raises(QseError, match="QuaternionOffline needs whole recordings and cannot stream"):
+    with pytest.raises(
+        QseError, match="QuaternionOffline needs whole recordings and cannot stream"
+    ):
         export.export_stream(offline("qtn"), tmp_path / "model.onnx", **ABOUT)
 
 

@@ -31,7 +31,11 @@ def fuzz(target: str, cases: int, seed: int = 0, first: int = 0) -> Iterator[tup
     while first < last:
         line = [sys.executable, "-m", "fuzz.worker", target, str(seed), str(first), str(last)]
         worker = subprocess.Popen(
-            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+            line,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[1],
         )
         number = None
         timer = _killing(worker)
@@ -74,7 +78,9 @@ def main() -> None:
         count, cases = 0, asked.cases or CASES[target]
         for number, finding in fuzz(target, cases, asked.seed, asked.first):
             count += 1
-            print(f"{target} --seed {asked.seed} --first {number} --cases 1: {finding}\n", flush=True)
+            print(
+                f"{target} --seed {asked.seed} --first {number} --cases 1: {finding}\n", flush=True
+            )
         print(f"{target}: {cases} cases, {count} findings", flush=True)
         failed |= bool(count)
     sys.exit(failed)

@@ -47,7 +47,11 @@ class Audio(Target):
 def _add_metadata(path: Path) -> None:
     """Give a WAV, AIFF, FLAC, Ogg or MP3 file metadata, with programs that are independent of qse."""
     if path.suffix in (".wav", ".aiff", ".aifc"):
-        with_chunks(path, [(b"bext", bytes(range(256)) * 3), (b"iXML", b"<BWFXML/>")], [(b"cue ", bytes(28))])
+        with_chunks(
+            path,
+            [(b"bext", bytes(range(256)) * 3), (b"iXML", b"<BWFXML/>")],
+            [(b"cue ", bytes(28))],
+        )
     if path.suffix in (".flac", ".ogg", ".opus", ".mp3"):
         try:
             import mutagen
@@ -119,7 +123,9 @@ def _denoise(path: Path, folder: Path, salvage: bool, samples: int | None) -> No
         return
     if len(results) != 1 or results[0].suffix == ".part":
         raise Finding(f"status 0, and these files: {[other.name for other in results]}")
-    if samples is not None and abs((held := soundfile.info(results[0]).frames) - samples) > _rounding(path):
+    if samples is not None and abs(
+        (held := soundfile.info(results[0]).frames) - samples
+    ) > _rounding(path):
         raise Finding(f"{samples} samples were read, {held} written")
 
 

@@ -52,7 +52,9 @@ class Models(Target):
             told(str(error), model)
             return
         if enhanced.shape != NOISY.shape or not np.isfinite(enhanced).all():
-            raise Finding(f"enhanced {NOISY.shape} samples: {enhanced.shape}, finite: {np.isfinite(enhanced).all()}")
+            raise Finding(
+                f"enhanced {NOISY.shape} samples: {enhanced.shape}, finite: {np.isfinite(enhanced).all()}"
+            )
 
 
 class CommandModels(Models):
@@ -68,5 +70,8 @@ class CommandModels(Models):
         with wav.open("r+b") as file:
             file.truncate(4000)
         status, said = qse("denoise", wav, "--model", model, "--salvage")
-        if status and sorted(path.name for path in folder.iterdir()) != ["damaged.onnx", "noisy.wav"]:
+        if status and sorted(path.name for path in folder.iterdir()) != [
+            "damaged.onnx",
+            "noisy.wav",
+        ]:
             raise Finding(f"status {status}, but more files than before: {said}")

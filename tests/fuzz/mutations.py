@@ -5,8 +5,37 @@ from random import Random
 
 EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 TOKENS = (
-    *("0", "-1", "1e400", "-1e400", "nan", "inf", "9" * 400, "1.5", "true", "null", "", "[]", "{}", "[[]]", '""'),
-    *('"x"', '"\x00"', "'", '"\\ud800"', "é", "🎵", "../..", "/", "x" * 5000, "[" * 2000, '{"a":' * 2000, "a.b.c = 1"),
+    *(
+        "0",
+        "-1",
+        "1e400",
+        "-1e400",
+        "nan",
+        "inf",
+        "9" * 400,
+        "1.5",
+        "true",
+        "null",
+        "",
+        "[]",
+        "{}",
+        "[[]]",
+        '""',
+    ),
+    *(
+        '"x"',
+        '"\x00"',
+        "'",
+        '"\\ud800"',
+        "é",
+        "🎵",
+        "../..",
+        "/",
+        "x" * 5000,
+        "[" * 2000,
+        '{"a":' * 2000,
+        "a.b.c = 1",
+    ),
 )
 WORD = re.compile(r"-?\d+(?:\.\d+)?|\"[^\"\n]*\"|\w+|[^\w\s]")
 
@@ -33,7 +62,11 @@ def _place(data: bytes, rng: Random) -> int:
 
 def _flip(data: bytes, rng: Random) -> bytes:
     at = _place(data, rng)
-    return data[:at] + bytes([byte ^ 1 << rng.randrange(8) for byte in data[at : at + 1]]) + data[at + 1 :]
+    return (
+        data[:at]
+        + bytes([byte ^ 1 << rng.randrange(8) for byte in data[at : at + 1]])
+        + data[at + 1 :]
+    )
 
 
 def _number(data: bytes, rng: Random) -> bytes:
@@ -95,9 +128,24 @@ def _line(text: str, rng: Random) -> str:
         return text
     line = lines.pop(rng.randrange(len(lines)))
     for _ in range(rng.randrange(3)):
-        lines.insert(rng.randrange(len(lines) + 1), line[: rng.choice((len(line), rng.randrange(len(line) + 1)))])
+        lines.insert(
+            rng.randrange(len(lines) + 1),
+            line[: rng.choice((len(line), rng.randrange(len(line) + 1)))],
+        )
     return "".join(lines)
 
 
-BYTE_CHANGES = (_flip, _flip, _number, _number, _number, _noise, _cut, _remove, _repeat, _append, _swap)
+BYTE_CHANGES = (
+    _flip,
+    _flip,
+    _number,
+    _number,
+    _number,
+    _noise,
+    _cut,
+    _remove,
+    _repeat,
+    _append,
+    _swap,
+)
 TEXT_CHANGES = (_token, _token, _token, _exchange, _line, _line)

@@ -21,7 +21,10 @@ class Manifests(Target):
 
     def prepare(self, folder: Path) -> None:
         self.wav = make(folder / "one.wav", tone(500))
-        lines = [{"audio_filepath": "one.wav", "duration": 0.03, "text": "é", "offset": 0.0}, {"audio_filepath": "no"}]
+        lines = [
+            {"audio_filepath": "one.wav", "duration": 0.03, "text": "é", "offset": 0.0},
+            {"audio_filepath": "no"},
+        ]
         self.manifest = "".join(json.dumps(line) + "\n" for line in lines)
         (folder / "in.jsonl").write_text(self.manifest)
         qse("clean", folder / "in.jsonl", "-o", folder / "out", "--manifest", folder / "out.jsonl")
@@ -30,10 +33,19 @@ class Manifests(Target):
     def run(self, folder: Path, rng: Random) -> None:
         (folder / "one.wav").write_bytes(self.wav.read_bytes())
         first = rng.random() < 0.5
-        (folder / "in.jsonl").write_bytes(garbled(self.manifest, rng) if first else self.manifest.encode())
+        (folder / "in.jsonl").write_bytes(
+            garbled(self.manifest, rng) if first else self.manifest.encode()
+        )
         if not first:
             (folder / "out.jsonl").write_bytes(garbled(self.journal, rng))
-        line = ("clean", folder / "in.jsonl", "-o", folder / "out", "--manifest", folder / "out.jsonl")
+        line = (
+            "clean",
+            folder / "in.jsonl",
+            "-o",
+            folder / "out",
+            "--manifest",
+            folder / "out.jsonl",
+        )
         qse(*line, "--overwrite")
         if any(path.suffix == ".part" for path in folder.rglob("*")):
             raise Finding("a partial file was left")
@@ -55,7 +67,9 @@ class Configurations(Target):
         change = garbled("train.steps=100", rng).decode("utf-8", "replace").strip()
         try:
             read_config = _reader()
-            read_config(path, [change] if rng.random() < 0.3 else []) if read_config else configuration.read(path)
+            read_config(
+                path, [change] if rng.random() < 0.3 else []
+            ) if read_config else configuration.read(path)
         except QseError as error:
             if path.name in str(error) or "--set" in str(error):
                 return

@@ -36,7 +36,10 @@ class Weights(Target):
 
         config, weights = (folder / name for name in ("config.toml", "weights.safetensors"))
         which = rng.random() < 0.5
-        text, data = (self.folder / "config.toml").read_text(), (self.folder / "weights.safetensors").read_bytes()
+        text, data = (
+            (self.folder / "config.toml").read_text(),
+            (self.folder / "weights.safetensors").read_bytes(),
+        )
         config.write_bytes(garbled(text, rng) if which else text.encode())
         weights.write_bytes(data if which else damaged(data, rng))
         try:
@@ -79,11 +82,15 @@ class Runs(Target):
         shutil.copytree(self.job.out, out)
         path = rng.choice(sorted(path for path in out.iterdir() if path.suffix != ".png"))
         how: Callable[[], bytes] = lambda: garbled(path.read_text(), rng)  # noqa: E731
-        path.write_bytes(damaged(path.read_bytes(), rng) if path.suffix == ".safetensors" else how())
+        path.write_bytes(
+            damaged(path.read_bytes(), rng) if path.suffix == ".safetensors" else how()
+        )
         try:
             train(read_config(out / "config.toml"), replace(self.job, out=out, resume=True))
         except QseError as error:
-            if not any(other.name in str(error) for other in (path, out / "checkpoint.safetensors")):
+            if not any(
+                other.name in str(error) for other in (path, out / "checkpoint.safetensors")
+            ):
                 told(str(error), path)
 
 

@@ -19,7 +19,17 @@ from .training import Runs, Tables, Weights
 
 TARGETS: dict[str, type[Target]] = {
     target.name: target
-    for target in (Audio, Video, Models, CommandModels, Manifests, Configurations, Weights, Runs, Tables)
+    for target in (
+        Audio,
+        Video,
+        Models,
+        CommandModels,
+        Manifests,
+        Configurations,
+        Weights,
+        Runs,
+        Tables,
+    )
 }
 HEADROOM = 2 << 30  # bytes of address space that the cases may take
 SECONDS = 60  # of processor time for one case
@@ -50,7 +60,9 @@ def _case(target: Target, seed: int, number: int) -> str | None:
     """Run one case in a folder of its own; return what went wrong."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     before, spent = usage.ru_maxrss, int(usage.ru_utime + usage.ru_stime)
-    resource.setrlimit(resource.RLIMIT_CPU, (spent + SECONDS, resource.RLIM_INFINITY))  # the system ends the process
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (spent + SECONDS, resource.RLIM_INFINITY)
+    )  # the system ends the process
     with tempfile.TemporaryDirectory(prefix="qse-case-") as folder:
         try:
             target.run(Path(folder), Random(f"{target.name} {seed} {number}"))

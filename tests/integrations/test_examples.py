@@ -29,12 +29,18 @@ def test_example_pipecat_enhances_a_recording(models, tmp_path):
 def test_example_livekit_enhances_a_recording(models, tmp_path):
     """LiveKit keeps to the clock, so a busy machine may lose sound: some tenth of a second must come through whole."""
     pytest.importorskip("livekit.rtc")
-    soundfile.write(tmp_path / "in.wav", 0.1 * np.random.default_rng(0).standard_normal(16000), 16000)
+    soundfile.write(
+        tmp_path / "in.wav", 0.1 * np.random.default_rng(0).standard_normal(16000), 16000
+    )
     before, after = run_example("livekit", tmp_path / "in.wav", tmp_path / "out.wav")
     assert len(after) >= len(before)
     spectrum, size = np.fft.rfft(after, 1 << 17), 1600
     found = []
     for part in np.split(before, 10):
-        at = int(np.argmax(np.fft.irfft(spectrum * np.fft.rfft(part, 1 << 17).conj())[: len(after) - size]))
+        at = int(
+            np.argmax(
+                np.fft.irfft(spectrum * np.fft.rfft(part, 1 << 17).conj())[: len(after) - size]
+            )
+        )
         found.append(np.abs(after[at : at + size] - part).max())
     assert min(found) < 1e-3

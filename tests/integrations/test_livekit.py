@@ -23,13 +23,22 @@ def frames(rate, channels=1, count=50):
         yield AudioFrame(data, rate, channels, size, userdata={"kept": True})
 
 
-@pytest.mark.parametrize("rate, channels", [(8000, 1), (16000, 1), (24000, 1), (48000, 1), (48000, 2)])
+@pytest.mark.parametrize(
+    "rate, channels", [(8000, 1), (16000, 1), (24000, 1), (48000, 1), (48000, 2)]
+)
 def test_processor_equals_pcm_stream(recurrent, rate, channels):
-    processor, stream = QseProcessor(recurrent, strength=12), PcmStream(recurrent, rate, channels, strength=12)
+    processor, stream = (
+        QseProcessor(recurrent, strength=12),
+        PcmStream(recurrent, rate, channels, strength=12),
+    )
     assert isinstance(processor, FrameProcessor) and processor.enabled and processor.latency == 0
     for frame in frames(rate, channels):
         out = processor._process(frame)
-        assert (out.sample_rate, out.num_channels, out.samples_per_channel) == (rate, channels, rate // 100)
+        assert (out.sample_rate, out.num_channels, out.samples_per_channel) == (
+            rate,
+            channels,
+            rate // 100,
+        )
         assert bytes(out.data.cast("B")) == stream.process(bytes(frame.data.cast("B")))
         assert out.userdata == {"kept": True}
     assert processor.latency == stream.latency
@@ -40,7 +49,9 @@ def test_processor_begins_anew_at_another_rate(recurrent):
     for rate in (48000, 16000):
         stream = PcmStream(recurrent, rate)
         for frame in frames(rate):
-            assert bytes(processor._process(frame).data.cast("B")) == stream.process(bytes(frame.data.cast("B")))
+            assert bytes(processor._process(frame).data.cast("B")) == stream.process(
+                bytes(frame.data.cast("B"))
+            )
 
 
 def test_processor_disabled_passes_frames(recurrent):
@@ -94,7 +105,11 @@ def test_processor_inside_audio_stream(tmp_path, rate):
         source = rtc.AudioSource(rate, num_channels=1)
         track = rtc.LocalAudioTrack.create_audio_track("microphone", source)
         stream = rtc.AudioStream.from_track(
-            track=track, sample_rate=rate, num_channels=1, frame_size_ms=10, noise_cancellation=processor
+            track=track,
+            sample_rate=rate,
+            num_channels=1,
+            frame_size_ms=10,
+            noise_cancellation=processor,
         )
         capturing = asyncio.create_task(capture(source))
         async for event in stream:

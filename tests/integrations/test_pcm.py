@@ -12,12 +12,16 @@ RATES = (8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000)
 def sound(rate, seconds=1.0, channels=1):
     """Tones below 3 kHz as interleaved 16-bit samples (samples, channels)."""
     time = np.arange(round(rate * seconds)) / rate
-    tones = [sum(np.sin(2 * np.pi * f * time + c) for f in (211, 997, 2503)) for c in range(channels)]
+    tones = [
+        sum(np.sin(2 * np.pi * f * time + c) for f in (211, 997, 2503)) for c in range(channels)
+    ]
     return (8000 * np.stack(tones, axis=1) / 3).astype(np.int16)
 
 
 def through(stream, pcm, block):
-    parts = [stream.process(pcm[start : start + block].tobytes()) for start in range(0, len(pcm), block)]
+    parts = [
+        stream.process(pcm[start : start + block].tobytes()) for start in range(0, len(pcm), block)
+    ]
     return np.frombuffer(b"".join(parts), np.int16).reshape(-1, pcm.shape[1])
 
 
@@ -48,7 +52,9 @@ def test_pcm_stream_block_size_changes_nothing(recurrent, rate):
     whole = through(PcmStream(recurrent, rate), pcm, len(pcm))
     for block in (rate // 100, rate // 50 + 1):
         parts = through(PcmStream(recurrent, rate), pcm, block)
-        assert np.abs(parts.astype(int) - whole).max() <= (0 if rate == 16000 else 1)  # a position is rounded elsewhere
+        assert np.abs(parts.astype(int) - whole).max() <= (
+            0 if rate == 16000 else 1
+        )  # a position is rounded elsewhere
 
 
 @pytest.mark.parametrize("rate", (8000, 16000, 44100))
@@ -96,7 +102,9 @@ def test_pcm_stream_channels_are_independent(recurrent):
 def test_pcm_stream_clips(delay):
     stream = PcmStream(delay, 48000)
     pcm = np.tile(np.repeat(np.array([32767, -32768], np.int16), 40), 300)[:, None]
-    assert snr(pcm[: -stream.latency], through(stream, pcm, 480)[stream.latency :]) > 5  # no sign is turned round
+    assert (
+        snr(pcm[: -stream.latency], through(stream, pcm, 480)[stream.latency :]) > 5
+    )  # no sign is turned round
 
 
 @pytest.mark.parametrize("rate", [7999, 48001, 0, 16000.5])
@@ -123,5 +131,7 @@ def test_pcm_stream_uses_the_graph_for_its_sample_rate(tmp_path):
     assert PcmStream(folder, 16000).latency == 160 + 159
     full = PcmStream(folder, 48000)
     assert full.latency == 480 + 479
-    pcm = np.random.default_rng(0).integers(-9000, 9000, (9600, 1)).astype(np.int16)  # all frequencies pass
+    pcm = (
+        np.random.default_rng(0).integers(-9000, 9000, (9600, 1)).astype(np.int16)
+    )  # all frequencies pass
     assert (through(full, pcm, 480)[full.latency :] == pcm[: -full.latency]).all()

@@ -18,7 +18,12 @@ PCM = np.random.default_rng(0).integers(-9000, 9000, 16000).astype(np.int16)
 
 
 async def through(filter, block=320):
-    return b"".join([await filter.filter(PCM[start : start + block].tobytes()) for start in range(0, len(PCM), block)])
+    return b"".join(
+        [
+            await filter.filter(PCM[start : start + block].tobytes())
+            for start in range(0, len(PCM), block)
+        ]
+    )
 
 
 @pytest.mark.parametrize("rate", [8000, 16000, 24000, 48000])
@@ -32,7 +37,9 @@ def test_filter_equals_pcm_stream(recurrent, rate):
         return out
 
     stream = PcmStream(recurrent, rate, strength=12)
-    expected = b"".join(stream.process(PCM[start : start + 320].tobytes()) for start in range(0, len(PCM), 320))
+    expected = b"".join(
+        stream.process(PCM[start : start + 320].tobytes()) for start in range(0, len(PCM), 320)
+    )
     assert asyncio.run(run()) == expected
 
 
@@ -129,7 +136,9 @@ def test_filter_inside_transport(recurrent):
             await self.set_transport_ready(frame)
             for start in range(0, len(PCM), 320):
                 pcm = PCM[start : start + 320].tobytes()
-                await self.push_audio_frame(InputAudioRawFrame(pcm, sample_rate=16000, num_channels=1))
+                await self.push_audio_frame(
+                    InputAudioRawFrame(pcm, sample_rate=16000, num_channels=1)
+                )
 
     class Sink(FrameProcessor):
         async def process_frame(self, frame, direction):
@@ -144,7 +153,9 @@ def test_filter_inside_transport(recurrent):
         from pipecat.workers.runner import WorkerRunner
 
         params = TransportParams(audio_in_enabled=True, audio_in_filter=QseFilter(recurrent))
-        worker = PipelineWorker(Pipeline([Input(params), Sink()]), params=PipelineParams(audio_in_sample_rate=16000))
+        worker = PipelineWorker(
+            Pipeline([Input(params), Sink()]), params=PipelineParams(audio_in_sample_rate=16000)
+        )
 
         async def end():
             while len(received) < 50:
@@ -159,4 +170,6 @@ def test_filter_inside_transport(recurrent):
 
     asyncio.run(run())
     stream = PcmStream(recurrent, 16000)
-    assert b"".join(received) == b"".join(stream.process(PCM[n : n + 320].tobytes()) for n in range(0, len(PCM), 320))
+    assert b"".join(received) == b"".join(
+        stream.process(PCM[n : n + 320].tobytes()) for n in range(0, len(PCM), 320)
+    )

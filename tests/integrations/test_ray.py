@@ -20,7 +20,10 @@ def rows(count=8):
 def batch_of(items):
     audio = np.empty(len(items), object)
     audio[:] = [item["audio"] for item in items]
-    return {"audio": audio, **{key: np.array([item[key] for item in items]) for key in ("sample_rate", "id")}}
+    return {
+        "audio": audio,
+        **{key: np.array([item[key] for item in items]) for key in ("sample_rate", "id")},
+    }
 
 
 def test_denoise_batch_equals_qse_denoise(recurrent):
@@ -59,7 +62,9 @@ def mapped(ray, worker, model):
     data = ray.data.from_items(list(rows(12))).repartition(4)
     options = {"model": str(model), "strength": 12}
     actors = ray.data.ActorPoolStrategy(size=2)
-    done = data.map_batches(worker, fn_constructor_kwargs=options, compute=actors, batch_size=3).take_all()
+    done = data.map_batches(
+        worker, fn_constructor_kwargs=options, compute=actors, batch_size=3
+    ).take_all()
     assert sorted(row["id"] for row in done) == list(range(12))  # nothing is lost, nothing twice
     return {row["id"]: row["audio"] for row in done}, {row.get("process") for row in done}
 

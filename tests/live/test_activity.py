@@ -27,7 +27,8 @@ def heard(noisy, enhanced):
 
 
 @pytest.mark.parametrize(
-    "level, gain, expected", [(0.1, 0.5, True), (0.1, 0.2, False), (0.1, 0.0, False), (1e-3, 1.0, False)]
+    "level, gain, expected",
+    [(0.1, 0.5, True), (0.1, 0.2, False), (0.1, 0.0, False), (1e-3, 1.0, False)],
 )
 def test_speech_indicator_compares_output_with_input(level, gain, expected):
     sound = noise(level)
@@ -56,7 +57,13 @@ def test_speech_indicator_follows_speech_in_noise():
 
 @pytest.mark.parametrize(
     "level, seconds, message",
-    [(0, 2.9, None), (0, 3.2, "zeros"), (1e-5, 9.0, None), (1e-5, 10.2, "below -80 dBFS"), (1e-3, 20.0, None)],
+    [
+        (0, 2.9, None),
+        (0, 3.2, "zeros"),
+        (1e-5, 9.0, None),
+        (1e-5, 10.2, "below -80 dBFS"),
+        (1e-3, 20.0, None),
+    ],
 )
 def test_silence_check_after_seconds(level, seconds, message):
     check = SilenceCheck(RATE)

@@ -29,7 +29,11 @@ def frequency(heard, rate):
 
 
 def session_on(delay, sound, **options):
-    session = LiveSession(delay, Microphone(sound, None, None, 0.01, **options), [Loudspeaker(sound, None, None, 0.01)])
+    session = LiveSession(
+        delay,
+        Microphone(sound, None, None, 0.01, **options),
+        [Loudspeaker(sound, None, None, 0.01)],
+    )
     session.start()
     return session, session.run()
 
@@ -58,15 +62,25 @@ def test_session_goes_on_when_devices_come_back_with_another_rate(delay, rate, i
     sound = Sound(MICROPHONE, HEADSET)
     session, run = session_on(delay, sound)
     play_through(session, run, 16000)
-    changed = {"default_samplerate": float(rate), "max_input_channels": inputs, "max_output_channels": outputs}
+    changed = {
+        "default_samplerate": float(rate),
+        "max_input_channels": inputs,
+        "max_output_channels": outputs,
+    }
     sound.entries = [{**MICROPHONE, **changed}, {**HEADSET, **changed}]
     reopened(session)
     enhanced, played, wanted = play_through(session, run, rate, inputs)
-    assert (wanted["samplerate"], wanted["channels"], wanted["blocksize"]) == (rate, outputs, rate // 100)
+    assert (wanted["samplerate"], wanted["channels"], wanted["blocksize"]) == (
+        rate,
+        outputs,
+        rate // 100,
+    )
     assert frequency(enhanced, 16000) == pytest.approx(TONE, abs=1)
     assert frequency(played[:, 0], rate) == pytest.approx(TONE, abs=1)
     assert session.dropouts == 0 and session.source.samples == 2 * SECONDS * 16000
-    assert session.meter.samples == session.source.samples and len(enhanced) > 0.99 * SECONDS * 16000
+    assert (
+        session.meter.samples == session.source.samples and len(enhanced) > 0.99 * SECONDS * 16000
+    )
 
 
 def test_session_goes_on_with_another_default_microphone(delay):
@@ -114,9 +128,17 @@ def test_port_finds_a_headset_whose_profile_has_another_name():
 @pytest.mark.parametrize(
     "entry, error, words",
     [
-        ({"max_input_channels": 1}, None, r"Headset \(ALSA\) has no channel 2: leave --channel out"),
+        (
+            {"max_input_channels": 1},
+            None,
+            r"Headset \(ALSA\) has no channel 2: leave --channel out",
+        ),
         ({"default_samplerate": 0.0}, None, "sample rate of 0 Hz: name another device"),
-        ({}, ValueError("odd"), "waiting for its return: 0 Headset .*cannot be opened .*odd.*start qse live again"),
+        (
+            {},
+            ValueError("odd"),
+            "waiting for its return: 0 Headset .*cannot be opened .*odd.*start qse live again",
+        ),
     ],
 )
 def test_reconnector_ends_what_cannot_be_continued(delay, monkeypatch, entry, error, words):

@@ -19,7 +19,9 @@ BLOCK = 0.4  # seconds
 def resident() -> int:
     """KiB of memory that this process holds now; 0 where the system does not tell."""
     statm = Path("/proc/self/statm")
-    return int(statm.read_text().split()[1]) * resource.getpagesize() // 1024 if statm.exists() else 0
+    return (
+        int(statm.read_text().split()[1]) * resource.getpagesize() // 1024 if statm.exists() else 0
+    )
 
 
 def minutes(engine, drift: float, count: int, block: float = BLOCK, buffer: float = 0.05):
@@ -62,7 +64,9 @@ def test_session_hour_between_two_clocks(slow, drift, count):
     """Run it in a process of its own, whose memory other tests do not change."""
     line = [sys.executable, __file__, str(slow), str(drift), str(count)]
     paths = os.pathsep.join(path for path in sys.path if path)
-    done = subprocess.run(line, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
+    done = subprocess.run(
+        line, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     dropouts, *rows = done.stdout.splitlines()
     residual, waited, memory = np.array([row.split() for row in rows], float).T

@@ -19,10 +19,14 @@ def test_find_by_id_name_and_default():
     assert [device.id for device in devices(sound)] == [0, 1, 2]
     assert find(sound, "input").name == "Desk Microphone"
     assert find(sound, "output").name == "Headset"
-    assert find(sound, "output", "2").name == find(sound, "output", "cable (j").name == "Virtual Cable"
+    assert (
+        find(sound, "output", "2").name == find(sound, "output", "cable (j").name == "Virtual Cable"
+    )
 
 
-@pytest.mark.parametrize("kind, wanted", [("input", "e"), ("input", "7"), ("output", "desk"), ("input", "nothing")])
+@pytest.mark.parametrize(
+    "kind, wanted", [("input", "e"), ("input", "7"), ("output", "desk"), ("input", "nothing")]
+)
 def test_find_names_the_candidates(kind, wanted):
     with pytest.raises(NoSound, match=r"1 Headset \(ALSA\)") as caught:
         find(Sound(MICROPHONE, HEADSET, CABLE), kind, wanted)
@@ -70,13 +74,19 @@ def test_microphone_is_awaited(monkeypatch):
     sound._initialize = initialize
     found = awaited_microphone(sound, lambda: Microphone(sound, None, None, 0.01), said.append)
     assert found.name == "0 Desk Microphone (ALSA)" and sound.scans == 3
-    assert len(said) == 1 and said[0].startswith("waiting for a microphone: the default input 0 Monitor of Desk")
+    assert len(said) == 1 and said[0].startswith(
+        "waiting for a microphone: the default input 0 Monitor of Desk"
+    )
 
 
 def test_find_without_devices_says_what_to_install():
-    with pytest.raises(NoSound, match=r"no microphone.*apt install.*dnf install.*brew install.*choco install"):
+    with pytest.raises(
+        NoSound, match=r"no microphone.*apt install.*dnf install.*brew install.*choco install"
+    ):
         find(Sound(defaults=(-1, -1)), "input")
-    with pytest.raises(NoSound, match="no input device is marked as default; name one of: 0 Desk Microphone"):
+    with pytest.raises(
+        NoSound, match="no input device is marked as default; name one of: 0 Desk Microphone"
+    ):
         find(Sound(MICROPHONE, defaults=(-1, -1)), "input")
 
 
@@ -85,5 +95,9 @@ def test_an_input_that_hears_its_output_is_refused(output, loops):
     monitor = {**MICROPHONE, "name": "Monitor of Desk", "monitor": "desk"}
     sound = Sound(monitor, {**HEADSET, "pulse": output})
     input, speaker = devices(sound)
-    with pytest.raises(NoSound, match=r"0 Monitor of Desk.*1 Headset.*--input") if loops else nullcontext():
+    with (
+        pytest.raises(NoSound, match=r"0 Monitor of Desk.*1 Headset.*--input")
+        if loops
+        else nullcontext()
+    ):
         refuse_feedback(sound, [SimpleNamespace(device=input)], [SimpleNamespace(device=speaker)])

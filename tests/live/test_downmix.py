@@ -68,7 +68,9 @@ def test_downmix_does_not_fade_out_with_a_channel_that_dies():
 
 def test_downmix_does_not_click():
     tone = np.sin(2 * np.pi * 200 * np.arange(RATE) / RATE, dtype=np.float32)[:, None]
-    audio = np.concatenate([tone * np.float32([1, 1]), tone * np.float32([1, -1]), tone * np.float32([1, 1])])
+    audio = np.concatenate(
+        [tone * np.float32([1, 1]), tone * np.float32([1, -1]), tone * np.float32([1, 1])]
+    )
     heard = mixed(Downmix(RATE), audio)
     assert np.abs(np.diff(heard)).max() < 0.2
     assert level(heard[RATE + RATE // 4 : 2 * RATE], tone) == pytest.approx(0, abs=0.1)

@@ -15,7 +15,9 @@ import qse
 
 RATE = 48000
 pytestmark = [
-    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"),
+    pytest.mark.skipif(
+        "QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"
+    ),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
@@ -40,7 +42,13 @@ def matching_share(played, recorded):
     size, found = 1 << (len(played) + len(recorded)).bit_length(), []
     spectrum = np.fft.rfft(recorded.astype(float), size)
     for part in np.split(played, len(played) // (RATE // 10)):
-        at = int(np.argmax(np.fft.irfft(spectrum * np.fft.rfft(part.astype(float), size).conj())[: len(recorded)]))
+        at = int(
+            np.argmax(
+                np.fft.irfft(spectrum * np.fft.rfft(part.astype(float), size).conj())[
+                    : len(recorded)
+                ]
+            )
+        )
         found.append(np.array_equal(recorded[at : at + len(part)], part))
     return np.mean(found)
 
@@ -51,7 +59,9 @@ def test_full_band_live_equals_denoise(server, tmp_path):
 
     Where a busy machine loses sound on its way to qse, both sides of the recording lack it.
     """
-    process = server.live("--strength", "12", "--record", str(tmp_path / "both.wav"))  # without, noise becomes silence
+    process = server.live(
+        "--strength", "12", "--record", str(tmp_path / "both.wav")
+    )  # without, noise becomes silence
     until(lambda: process.poll() is not None or "dropouts" in server.said, 60)
     played = bursts(5)
     heard = heard_while_playing(server, played.astype(np.float32) / 32768, RATE)
@@ -62,9 +72,15 @@ def test_full_band_live_equals_denoise(server, tmp_path):
     assert rate == RATE
     noisy, enhanced = both.T
     assert matching_share(played, noisy) > 0.5
-    late = qse.load("live-base", sample_rate=RATE).latency  # the recording begins with so many zeros
+    late = qse.load(
+        "live-base", sample_rate=RATE
+    ).latency  # the recording begins with so many zeros
     expected = qse.denoise(noisy[late:].astype(np.float32) / 32768, RATE, "live-base", strength=12)
-    whole = slice(0, len(expected) - late)  # the end of a live session is not flushed to the same sample
+    whole = slice(
+        0, len(expected) - late
+    )  # the end of a live session is not flushed to the same sample
     np.testing.assert_allclose(enhanced[late:][whole] / 32768, expected[whole], atol=1.5 / 32768)
-    low = (soxr.resample(audio, RATE, 8000) for audio in (expected, heard))  # clocks shift higher frequencies too much
+    low = (
+        soxr.resample(audio, RATE, 8000) for audio in (expected, heard)
+    )  # clocks shift higher frequencies too much
     assert likeness(*low, 8000) > 0.8

@@ -7,7 +7,9 @@ from qse.live.jitter_buffer import JitterBuffer
 
 
 def sine(rate: float, seconds: float, frequency: float = 440.0, late: float = 0.0) -> np.ndarray:
-    return np.sin(2 * np.pi * frequency * (np.arange(round(rate * seconds)) / rate - late)).astype(np.float32)
+    return np.sin(2 * np.pi * frequency * (np.arange(round(rate * seconds)) / rate - late)).astype(
+        np.float32
+    )
 
 
 def player_with(samples: np.ndarray, target: float = 0.02) -> JitterBuffer:
@@ -60,7 +62,9 @@ def test_jitter_buffer_skips_and_cross_fades():
         at += more
     assert player.skips == 1 and player.underruns == 0
     assert player.ring.waiting < 100
-    assert np.abs(np.diff(np.concatenate(out))).max() < 0.5  # 3 Hz at 1 kHz moves by 0.02; a cut could by 2
+    assert (
+        np.abs(np.diff(np.concatenate(out))).max() < 0.5
+    )  # 3 Hz at 1 kHz moves by 0.02; a cut could by 2
 
 
 def test_jitter_buffer_draining_plays_to_the_end():
@@ -70,7 +74,9 @@ def test_jitter_buffer_draining_plays_to_the_end():
     assert out.max() == 1 and out[-1] == 0 and player.underruns == 0 and not player.ring.waiting
 
 
-@pytest.mark.parametrize("rate, most, target", [(8000, 8192, 0.02), (16000, 1 << 14, 0.5), (48000, 480, 0.02)])
+@pytest.mark.parametrize(
+    "rate, most, target", [(8000, 8192, 0.02), (16000, 1 << 14, 0.5), (48000, 480, 0.02)]
+)
 def test_jitter_buffer_capacity(rate, most, target):
     player = JitterBuffer(rate, target + most / rate, most)
     needed = most + round((target + most / rate) * rate)

@@ -12,8 +12,12 @@ from pulse import PIPEWIRE_MISSING, PipeWire
 from waiting import until
 
 pytestmark = [
-    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"),
-    pytest.mark.skipif(bool(PIPEWIRE_MISSING), reason=f"not installed: {', '.join(PIPEWIRE_MISSING)}"),
+    pytest.mark.skipif(
+        "QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"
+    ),
+    pytest.mark.skipif(
+        bool(PIPEWIRE_MISSING), reason=f"not installed: {', '.join(PIPEWIRE_MISSING)}"
+    ),
 ]
 MICROPHONE = ["load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor"]
 POSITIONS = ("front-left", "front-right", "rear-left", "rear-right")
@@ -52,9 +56,15 @@ def unload(server, words):
 
 def recorded(server):
     """Return the sources that qse records from."""
-    names = dict(row.split("\t")[:2] for row in server.pactl("list", "short", "sources").stdout.splitlines())
+    names = dict(
+        row.split("\t")[:2] for row in server.pactl("list", "short", "sources").stdout.splitlines()
+    )
     parts = server.pactl("list", "source-outputs").stdout.split("Source Output #")
-    return [names.get(re.search(r"Source: (\d+)", part)[1]) for part in parts if 'application.name = "qse"' in part]
+    return [
+        names.get(re.search(r"Source: (\d+)", part)[1])
+        for part in parts
+        if 'application.name = "qse"' in part
+    ]
 
 
 @pytest.mark.parametrize("virtual", [True, False])

@@ -70,12 +70,17 @@ def heard_by(delay, gains, **options):
     session.start()
     [microphone] = sound.streams
     voice = noise(16000)
-    blocks = [block[:, : microphone.wanted["channels"]] for block in np.split(voice * np.float32(gains), 100)]
+    blocks = [
+        block[:, : microphone.wanted["channels"]]
+        for block in np.split(voice * np.float32(gains), 100)
+    ]
     heard = feed(session.run(), microphone, blocks)
     return 20 * np.log10(np.std(heard[1600:]) / np.std(voice)), session
 
 
-@pytest.mark.parametrize("gains, said", [((1, -1), "would cancel"), ((0, 1), "without 1"), ((1, 1), "")])
+@pytest.mark.parametrize(
+    "gains, said", [((1, -1), "would cancel"), ((0, 1), "without 1"), ((1, 1), "")]
+)
 def test_microphone_keeps_its_level_whatever_its_channels_are(delay, gains, said):
     level, session = heard_by(delay, gains)
     assert level == pytest.approx(0, abs=0.1)
@@ -96,7 +101,9 @@ def test_session_keeps_the_level_of_a_file_in_antiphase_that_a_device_plays(dela
     soundfile.write(tmp_path / "noisy.wav", voice * np.float32([1, -1]), 16000)
     sound = Sound(MICROPHONE, HEADSET)
     session = LiveSession(
-        delay, FileSource(tmp_path / "noisy.wav", paced=False), [Loudspeaker(sound, None, None, 0.01)]
+        delay,
+        FileSource(tmp_path / "noisy.wav", paced=False),
+        [Loudspeaker(sound, None, None, 0.01)],
     )
     session.start()
     assert np.std(np.concatenate(list(session.run()))) > 0.9 * np.std(voice)

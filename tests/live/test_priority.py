@@ -7,7 +7,9 @@ import pytest
 
 from qse.live.priority import steady
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "sched_setscheduler"), reason="needs Linux's scheduler functions")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "sched_setscheduler"), reason="needs Linux's scheduler functions"
+)
 
 
 @pytest.mark.parametrize("nice, raised", [(3, -11), (-15, -15)])

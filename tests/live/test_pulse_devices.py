@@ -16,12 +16,17 @@ from pulse import MISSING, Server
 from waiting import until
 
 pytestmark = [
-    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"),
+    pytest.mark.skipif(
+        "QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"
+    ),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
 HEADSET = ["load-module", "module-null-sink", "sink_name=headset", "rate=44100", "channels=2"]
-MOVES = ["load-module", "module-rescue-streams"]  # streams whose device vanishes, to another one; as desktops do
+MOVES = [
+    "load-module",
+    "module-rescue-streams",
+]  # streams whose device vanishes, to another one; as desktops do
 
 
 @pytest.fixture
@@ -66,7 +71,9 @@ def records_from(server) -> list[str]:
 
 def devices_of(server, streams, devices) -> list[str]:
     """Return the devices of the streams that programs have; a stream without a client is the server's own."""
-    names = dict(row.split("\t")[:2] for row in server.pactl("list", "short", devices).stdout.splitlines())
+    names = dict(
+        row.split("\t")[:2] for row in server.pactl("list", "short", devices).stdout.splitlines()
+    )
     rows = [row.split("\t") for row in server.pactl("list", "short", streams).stdout.splitlines()]
     return [names.get(row[1], "") for row in rows if row[2] != "-"]
 
@@ -104,7 +111,9 @@ def test_live_waits_for_a_microphone(server, options):
     try:
         until(lambda: "waiting for a microphone" in server.said, 60)
         assert "--input" in server.said and records_from(server) == []
-        server.pactl("load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor")
+        server.pactl(
+            "load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor"
+        )
         server.pactl("set-default-source", "desk_mic")
         until(lambda: "dropouts" in server.said, 60)
         assert process.poll() is None and "desk_mic" in records_from(server)
@@ -180,7 +189,11 @@ def test_live_goes_on_when_devices_come_back_with_another_rate(server, live):
     microphone = ["source_name=desk_mic", "master=desk.monitor", "rate=24000", "channels=2"]
     server.pactl("load-module", "module-remap-source", *microphone)
     until(lambda: "came back: 1" in server.said and "(desk_mic)" in server.said, 30)
-    assert process.poll() is None and records_from(server) == ["desk_mic"] and plays_on(server) == ["headset"]
+    assert (
+        process.poll() is None
+        and records_from(server) == ["desk_mic"]
+        and plays_on(server) == ["headset"]
+    )
     assert "float32le 1ch 16000Hz" in server.pactl("list", "sink-inputs").stdout
     assert "float32le 2ch 24000Hz" in server.pactl("list", "source-outputs").stdout
 
@@ -199,7 +212,10 @@ def test_live_ends_with_a_status_when_it_cannot_continue(server, live):
 
 def test_live_stays_where_a_user_moves_it(server, live):
     live("--output", "headset")
-    [stream] = [row.split("\t")[0] for row in server.pactl("list", "short", "sink-inputs").stdout.splitlines()]
+    [stream] = [
+        row.split("\t")[0]
+        for row in server.pactl("list", "short", "sink-inputs").stdout.splitlines()
+    ]
     server.pactl("move-sink-input", stream, "desk")
     lines = server.said.count("\n")
     until(lambda: server.said.count("\n") > lines + 2, 30)
@@ -249,7 +265,10 @@ def programs(server) -> list[int]:
     found, home = [], os.fsencode(server.home)
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if b"--client-name=qse" in (path / "cmdline").read_bytes() and home in (path / "environ").read_bytes():
+            if (
+                b"--client-name=qse" in (path / "cmdline").read_bytes()
+                and home in (path / "environ").read_bytes()
+            ):
                 found.append(int(path.name))
     return found
 

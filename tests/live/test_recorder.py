@@ -51,7 +51,9 @@ def test_recorder_limits_integer_formats_to_full_scale(tmp_path, suffix):
 
 def test_recorder_slow_disk_drops_samples(tmp_path, monkeypatch):
     go, write = Event(), soundfile.SoundFile.write
-    monkeypatch.setattr(soundfile.SoundFile, "write", lambda file, data: (go.wait(60), write(file, data)))
+    monkeypatch.setattr(
+        soundfile.SoundFile, "write", lambda file, data: (go.wait(60), write(file, data))
+    )
     recorder = Recorder(tmp_path / "slow.wav", 1000, 1)
     for _ in range(30):
         recorder.put(np.ones((1000, 1), np.float32))  # would wait for a minute if it waited
@@ -63,7 +65,9 @@ def test_recorder_slow_disk_drops_samples(tmp_path, monkeypatch):
 
 def test_recorder_unpaced_waits_for_the_disk(tmp_path, monkeypatch):
     write = soundfile.SoundFile.write
-    monkeypatch.setattr(soundfile.SoundFile, "write", lambda file, data: (sleep(0.2), write(file, data)))
+    monkeypatch.setattr(
+        soundfile.SoundFile, "write", lambda file, data: (sleep(0.2), write(file, data))
+    )
     recorder = Recorder(tmp_path / "slow.wav", 1000, 1, paced=False)
     for _ in range(30):
         recorder.put(np.ones((1000, 1), np.float32))
@@ -72,7 +76,10 @@ def test_recorder_unpaced_waits_for_the_disk(tmp_path, monkeypatch):
 
 
 def test_recorder_full_disk_keeps_what_is_there(tmp_path):
-    recorder, before = Recorder(tmp_path / "full.wav", 16000, 1), resource.getrlimit(resource.RLIMIT_FSIZE)
+    recorder, before = (
+        Recorder(tmp_path / "full.wav", 16000, 1),
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
     try:
         for _ in range(9):
@@ -120,11 +127,15 @@ def test_recorder_refuses_bad_targets(tmp_path):
     (tmp_path / "link.wav").symlink_to(tmp_path / "there.wav/both.wav")  # a disk that is not there
     with pytest.raises(QseError, match=r"cannot be written"):
         Recorder(tmp_path / "link.wav", 16000, 2)
-    with pytest.raises(QseError, match=r"both\.wav: the folder .*new does not exist; make it first"):
+    with pytest.raises(
+        QseError, match=r"both\.wav: the folder .*new does not exist; make it first"
+    ):
         Recorder(tmp_path / "new" / "both.wav", 16000, 2)
     assert not (tmp_path / "new").exists()
     Recorder(tmp_path / "there.wav", 16000, 2, overwrite=True).close()
-    assert (tmp_path / "there.wav").read_bytes() == b"precious"  # there was nothing to put in its place
+    assert (
+        tmp_path / "there.wav"
+    ).read_bytes() == b"precious"  # there was nothing to put in its place
 
 
 HOLDER = """
@@ -142,10 +153,15 @@ def test_recorder_refuses_the_file_of_another_process(tmp_path):
     """Also under the name of a link, and with overwrite; not after that process was killed."""
     (tmp_path / "link.wav").symlink_to(tmp_path / "both.wav")
     line = [sys.executable, "-c", HOLDER, str(tmp_path / "both.wav")]
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline() == "claimed\n"
         for name in ("both.wav", "link.wav"):
-            with pytest.raises(QseError, match=f"{name} is being written by another process: name another recording"):
+            with pytest.raises(
+                QseError,
+                match=f"{name} is being written by another process: name another recording",
+            ):
                 Recorder(tmp_path / name, 16000, 2, overwrite=True)
         process.kill()
     Recorder(tmp_path / "link.wav", 16000, 2).close()
@@ -154,10 +170,16 @@ def test_recorder_refuses_the_file_of_another_process(tmp_path):
 
 def test_recorder_and_denoise_refuse_each_other(tmp_path):
     recorder = Recorder(tmp_path / "both.wav", 16000, 2)
-    with pytest.raises(QseError, match="is being written"), atomic_target(tmp_path / "both.wav", overwrite=True):
+    with (
+        pytest.raises(QseError, match="is being written"),
+        atomic_target(tmp_path / "both.wav", overwrite=True),
+    ):
         pass
     recorder.close()
-    with atomic_target(tmp_path / "both.wav", overwrite=True), pytest.raises(QseError, match="is being written"):
+    with (
+        atomic_target(tmp_path / "both.wav", overwrite=True),
+        pytest.raises(QseError, match="is being written"),
+    ):
         Recorder(tmp_path / "both.wav", 16000, 2, overwrite=True)
 
 

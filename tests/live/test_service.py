@@ -16,7 +16,9 @@ def systemctl(tmp_path, monkeypatch):
     log = tmp_path / "log"
     program = tmp_path / "bin" / "systemctl"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\necho "$*" >> {shlex.quote(str(log))}\necho "said: $*"\nexit ${{FAKE_STATUS:-0}}\n')
+    program.write_text(
+        f'#!/bin/sh\necho "$*" >> {shlex.quote(str(log))}\necho "said: $*"\nexit ${{FAKE_STATUS:-0}}\n'
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -42,9 +44,21 @@ def test_service_install_writes_unit_and_starts_it(command, systemctl):
     assert status == 0 and str(unit) in out
     text = parsed(unit.read_text())
     line = words(text["Service"]["ExecStart"])
-    assert line[0] == sys.executable and line[3:] == ["live", "--plain", "--virtual", "--strength", "20"]
-    assert text["Service"]["Restart"] == "on-failure" and text["Install"]["WantedBy"] == "default.target"
-    unit_calls = [f"--user {verb}" for verb in ("daemon-reload", "enable qse-live.service", "restart qse-live.service")]
+    assert line[0] == sys.executable and line[3:] == [
+        "live",
+        "--plain",
+        "--virtual",
+        "--strength",
+        "20",
+    ]
+    assert (
+        text["Service"]["Restart"] == "on-failure"
+        and text["Install"]["WantedBy"] == "default.target"
+    )
+    unit_calls = [
+        f"--user {verb}"
+        for verb in ("daemon-reload", "enable qse-live.service", "restart qse-live.service")
+    ]
     assert log.read_text().splitlines() == ["--version", *unit_calls]
 
 
@@ -54,7 +68,10 @@ def test_service_uninstall_removes_unit(command, systemctl):
     log.unlink()
     assert command("service", "uninstall")[0] == 0
     assert not unit.exists()
-    assert log.read_text().splitlines() == ["--user disable --now qse-live.service", "--user daemon-reload"]
+    assert log.read_text().splitlines() == [
+        "--user disable --now qse-live.service",
+        "--user daemon-reload",
+    ]
     status, _, err = command("service", "uninstall")
     assert status == 2 and "not installed" in err
 
@@ -91,7 +108,9 @@ def test_service_reports_failure_of_systemctl(command, systemctl, monkeypatch):
 def test_service_install_that_fails_leaves_unit_as_it_was(command, systemctl, tmp_path, before):
     """As where no systemd of the user runs: systemctl is there, but does not reach it."""
     _, unit = systemctl
-    (tmp_path / "bin/systemctl").write_text('#!/bin/sh\n[ "$1" = --version ] || { echo "no bus" >&2; exit 1; }\n')
+    (tmp_path / "bin/systemctl").write_text(
+        '#!/bin/sh\n[ "$1" = --version ] || { echo "no bus" >&2; exit 1; }\n'
+    )
     if before:
         unit.parent.mkdir(parents=True)
         unit.write_text(before)
@@ -105,7 +124,9 @@ def test_service_install_that_does_not_start_is_not_enabled(command, systemctl, 
     script = f'#!/bin/sh\necho "$*" >> {shlex.quote(str(log))}\n[ "$2" != restart ] || {{ echo failed >&2; exit 1; }}\n'
     (tmp_path / "bin/systemctl").write_text(script)
     assert command("service", "install")[0] == 1
-    assert not unit.exists() and log.read_text().splitlines()[-1] == "--user disable qse-live.service"
+    assert (
+        not unit.exists() and log.read_text().splitlines()[-1] == "--user disable qse-live.service"
+    )
 
 
 def test_service_without_systemd_is_one_sentence(command, systemctl, monkeypatch, tmp_path):

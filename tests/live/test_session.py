@@ -19,7 +19,9 @@ def test_session_microphone_equals_denoise(recurrent):
     audio = noise(16000)
     session, run, microphone, _ = start(recurrent, blocksize=100)
     enhanced = feed(run, microphone, np.split(audio, 160))
-    np.testing.assert_array_equal(enhanced[: 16000 // 160 * 160, 0], qse.denoise(audio[:, 0], 16000, recurrent))
+    np.testing.assert_array_equal(
+        enhanced[: 16000 // 160 * 160, 0], qse.denoise(audio[:, 0], 16000, recurrent)
+    )
     session.stop()
 
 
@@ -33,10 +35,16 @@ def test_session_latency_is_as_measured(delay):
     heard = np.concatenate(heard)
     assert heard.shape == (len(audio), 2) and session.dropouts == 0
     np.testing.assert_array_equal(heard[:, 0], heard[:, 1])
-    spectra = np.fft.rfft(heard[:, 0], 2 * len(audio)) * np.fft.rfft(audio[:, 0], 2 * len(audio)).conj()
-    late = np.argmax(np.fft.irfft(spectra)) + block  # the first sample of a block is a block old when it is given
+    spectra = (
+        np.fft.rfft(heard[:, 0], 2 * len(audio)) * np.fft.rfft(audio[:, 0], 2 * len(audio)).conj()
+    )
+    late = (
+        np.argmax(np.fft.irfft(spectra)) + block
+    )  # the first sample of a block is a block old when it is given
     parts = session.latency
-    announced = parts.blocks + parts.model - block / 2 / rate  # given and taken at once: no half block between them
+    announced = (
+        parts.blocks + parts.model - block / 2 / rate
+    )  # given and taken at once: no half block between them
     assert late / rate == pytest.approx(announced, abs=5e-4)
     assert (parts.device_in, parts.device_out) == pytest.approx((0.02, 0.02))
 
@@ -50,7 +58,9 @@ def test_session_plays_on_two_outputs(delay):
         == chosen_outputs(None, "a.wav", True)
         == [None]
     )
-    assert chosen_outputs("cable", None, None) == ["cable"] and chosen_outputs("cable", None, True) == ["cable", None]
+    assert chosen_outputs("cable", None, None) == ["cable"] and chosen_outputs(
+        "cable", None, True
+    ) == ["cable", None]
     assert chosen_outputs(None, "a.wav", None) == chosen_outputs(None, None, False) == []
     sound = Sound(MICROPHONE, HEADSET, CABLE)
     speakers = [Loudspeaker(sound, wanted, None, 0.01) for wanted in ("cable", None)]
@@ -134,14 +144,18 @@ def test_session_bypass_cross_fades(recurrent):
     np.testing.assert_array_equal(enhanced[8 * 160 :], audio[28 * 160 : 50 * 160])
     session.bypass = False
     enhanced = feed(run, microphone, hops[50:])
-    np.testing.assert_array_equal(enhanced[8 * 160 :, 0], qse.denoise(audio[:, 0], 16000, recurrent)[58 * 160 :])
+    np.testing.assert_array_equal(
+        enhanced[8 * 160 :, 0], qse.denoise(audio[:, 0], 16000, recurrent)[58 * 160 :]
+    )
 
 
 def test_session_strength_and_levels(delay, recurrent):
     audio = noise(16000)
     session, run, microphone, _ = start(recurrent, strength=6.0)
     enhanced = feed(run, microphone, np.split(audio, 100))
-    np.testing.assert_array_equal(enhanced[:, 0], qse.denoise(audio[:, 0], 16000, recurrent, strength=6.0))
+    np.testing.assert_array_equal(
+        enhanced[:, 0], qse.denoise(audio[:, 0], 16000, recurrent, strength=6.0)
+    )
     assert session.noisy.dbfs == pytest.approx(-20, abs=0.5)
     assert session.enhanced.dbfs == pytest.approx(20 * np.log10(enhanced[8000:].std()), abs=0.5)
 
@@ -212,7 +226,9 @@ def test_session_strength_mixes_noisy_signal(recurrent):
     session.strength = 0
     out = feed(run, microphone, np.split(audio[8000:], 50))
     late = recurrent.latency
-    np.testing.assert_allclose(out[3200:, 0], audio[8000 + 3200 - late : 16000 - late, 0], atol=1e-6)
+    np.testing.assert_allclose(
+        out[3200:, 0], audio[8000 + 3200 - late : 16000 - late, 0], atol=1e-6
+    )
 
 
 def test_session_records_again_and_again(delay, tmp_path):

@@ -43,8 +43,16 @@ def pactl(tmp_path, monkeypatch):
 def test_sound_system_is_the_server_that_answers(pactl):
     pactl(SERVER)
     microphone, speakers = (find(sound_system(), kind) for kind in ("input", "output"))
-    assert (str(microphone), microphone.sample_rate, microphone.inputs) == ("0 Desk Mic (mic) (PulseAudio)", 44100, 1)
-    assert (str(speakers), speakers.sample_rate, speakers.outputs) == ("1 Speakers (desk) (PulseAudio)", 48000, 2)
+    assert (str(microphone), microphone.sample_rate, microphone.inputs) == (
+        "0 Desk Mic (mic) (PulseAudio)",
+        44100,
+        1,
+    )
+    assert (str(speakers), speakers.sample_rate, speakers.outputs) == (
+        "1 Speakers (desk) (PulseAudio)",
+        48000,
+        2,
+    )
     assert find(sound_system(), "input", "desk m") == microphone
 
 

@@ -13,7 +13,9 @@ from pulse import MISSING, Server, heard_through, likeness
 from waiting import until
 
 pytestmark = [
-    pytest.mark.skipif("QSE_SOUND_SERVER" not in os.environ, reason="takes a minute: tests/sound_server.sh"),
+    pytest.mark.skipif(
+        "QSE_SOUND_SERVER" not in os.environ, reason="takes a minute: tests/sound_server.sh"
+    ),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
@@ -40,13 +42,17 @@ def live(server):
 
 
 def test_virtual_microphone_is_heard_by_another_program(server, live):
-    assert {"qse_microphone"} <= set(server.names("sources")) and "qse_output" in server.names("sinks")
+    assert {"qse_microphone"} <= set(server.names("sources")) and "qse_output" in server.names(
+        "sinks"
+    )
     assert "Description: qse microphone" in server.pactl("list", "sources").stdout
     assert "Default Source: desk_mic" in server.pactl("info").stdout
     assert likeness(*heard_through(server)) > 0.8
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_virtual_microphone_is_removed_after_signal(server, live, number):
     live.send_signal(number)
     live.wait(30)
@@ -74,7 +80,13 @@ def test_virtual_microphone_reports_muted_input(server, live):
 
 
 def remove(server):
-    line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--remove-virtual"]
+    line = [
+        sys.executable,
+        "-c",
+        "from qse_cli.main import main; main()",
+        "live",
+        "--remove-virtual",
+    ]
     return subprocess.run(line, env=server.environment, capture_output=True, text=True)
 
 
@@ -86,11 +98,20 @@ def test_virtual_microphone_in_use_is_refused(server, live):
 
 
 def server_line(*options):
-    return [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--virtual", *options]
+    return [
+        sys.executable,
+        "-c",
+        "from qse_cli.main import main; main()",
+        "live",
+        "--virtual",
+        *options,
+    ]
 
 
 def test_virtual_microphone_refuses_output(server):
-    done = subprocess.run(server_line("--output", "x"), env=server.environment, capture_output=True, text=True)
+    done = subprocess.run(
+        server_line("--output", "x"), env=server.environment, capture_output=True, text=True
+    )
     assert done.returncode == 2 and "takes the place of --output" in done.stderr
 
 
@@ -115,8 +136,13 @@ def test_virtual_microphone_survives_restart_of_server(server, live):
 
 def recordings(server):
     """Index and source of everything that a program records, without the virtual microphone's own link."""
-    sources = dict(row.split("\t")[:2] for row in server.pactl("list", "short", "sources").stdout.splitlines())
-    rows = [row.split("\t") for row in server.pactl("list", "short", "source-outputs").stdout.splitlines()]
+    sources = dict(
+        row.split("\t")[:2] for row in server.pactl("list", "short", "sources").stdout.splitlines()
+    )
+    rows = [
+        row.split("\t")
+        for row in server.pactl("list", "short", "source-outputs").stdout.splitlines()
+    ]
     return {row[0]: sources[row[1]] for row in rows if row[3].startswith("protocol-native")}
 
 
@@ -133,5 +159,7 @@ def test_virtual_microphone_is_never_its_own_input(server, live):
     live.terminate()
     live.wait(30)
     for name in ("qse_microphone", "qse_output"):
-        done = subprocess.run(server_line("--input", name), env=server.environment, capture_output=True, text=True)
+        done = subprocess.run(
+            server_line("--input", name), env=server.environment, capture_output=True, text=True
+        )
         assert done.returncode == 2 and "matches no input" in done.stderr

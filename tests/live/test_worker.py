@@ -43,7 +43,9 @@ def test_worker_full_disk_keeps_live_sound(tmp_path, recurrent, monkeypatch):
         sound.streams[0].give(noise(160))
     worker = Worker(session, tmp_path / "a.wav")
     worker.run()
-    assert str(worker.error).endswith("a.wav ends early: is the disk full? What was written so far is kept")
+    assert str(worker.error).endswith(
+        "a.wav ends early: is the disk full? What was written so far is kept"
+    )
     assert soundfile.info(tmp_path / "a.wav").frames > 1000
 
 

@@ -23,7 +23,12 @@ def test_composite_is_equation_70(pair):
     expected = {name: LOSSES[name](clean=clean, enhanced=enhanced).item() for name in values}
     expected["si_sdr"] /= 10
     assert {name: value.item() for name, value in values.items()} == pytest.approx(expected)
-    by_hand = 3.5 * expected["mrstft"] + 2 * expected["si_sdr"] + expected["rms"] + 2.5 * expected["complex_l1"]
+    by_hand = (
+        3.5 * expected["mrstft"]
+        + 2 * expected["si_sdr"]
+        + expected["rms"]
+        + 2.5 * expected["complex_l1"]
+    )
     assert total.item() == pytest.approx(by_hand + expected["pesq"])
 
 
@@ -44,7 +49,9 @@ def test_composite_compares_the_specs_of_a_mask(pair):
     total, values = losses.composite(config, clean=pair[0], enhanced=pair[1], specs=(clean, guess))
     error = np.abs((guess - clean).numpy())
     expected = error[:, 0].mean() + error[:, 1].mean()
-    assert values["complex_l1"].item() == pytest.approx(expected) and total.item() == pytest.approx(2.5 * expected)
+    assert values["complex_l1"].item() == pytest.approx(expected) and total.item() == pytest.approx(
+        2.5 * expected
+    )
     with pytest.raises(ValueError, match="needs the specs"):
         losses.composite(config, clean=pair[0], enhanced=pair[1])
 

@@ -61,7 +61,9 @@ def test_composite_loss_refuses():
         CompositeLoss(NONE, {"rms": (1.0, distance)})
     with pytest.raises(ValueError, match="'own': its weight is 0, and must be above 0"):
         CompositeLoss(NONE, {"own": (0, distance)})
-    with pytest.raises(ValueError, match="'own' needs 'target': there are clean, enhanced, noisy, sample_rate"):
+    with pytest.raises(
+        ValueError, match="'own' needs 'target': there are clean, enhanced, noisy, sample_rate"
+    ):
         CompositeLoss(own={"own": (1, lambda target: target)})
     with pytest.raises(ValueError, match="there is no loss to train with"):
         CompositeLoss()

@@ -25,7 +25,9 @@ def test_to_wide_band_equals_a_resampler():
     spectrum[8000] = 0  # at half the new rate, where resamplers differ
     audio = np.fft.irfft(spectrum)
     expected = scipy.signal.resample(audio, 16000)
-    np.testing.assert_allclose(to_wide_band(torch.from_numpy(audio)[None], 48000)[0], expected, atol=1e-9)
+    np.testing.assert_allclose(
+        to_wide_band(torch.from_numpy(audio)[None], 48000)[0], expected, atol=1e-9
+    )
 
 
 def test_to_wide_band_leaves_16_khz_alone():
@@ -36,14 +38,21 @@ def test_to_wide_band_leaves_16_khz_alone():
 @pytest.mark.parametrize("error", [0.3, 0.01])
 def test_high_band_snr_is_the_snr_of_the_band(error):
     clean = tone(1000) + tone(12000)
-    enhanced = clean + tone(3000, level=0.5) + error * tone(15000)  # what lies below 8 kHz does not count
+    enhanced = (
+        clean + tone(3000, level=0.5) + error * tone(15000)
+    )  # what lies below 8 kHz does not count
     expected = 10 * np.log10(error**2 + 10**-3)
-    assert high_band_snr(clean=clean, enhanced=enhanced, sample_rate=48000) == pytest.approx(expected, abs=0.01)
+    assert high_band_snr(clean=clean, enhanced=enhanced, sample_rate=48000) == pytest.approx(
+        expected, abs=0.01
+    )
 
 
 def test_high_band_snr_of_band_limited_speech_asks_for_silence():
     clean = tone(1000)
-    quiet, loud = (high_band_snr(clean=clean, enhanced=clean + x * tone(12000), sample_rate=48000) for x in (1e-3, 1))
+    quiet, loud = (
+        high_band_snr(clean=clean, enhanced=clean + x * tone(12000), sample_rate=48000)
+        for x in (1e-3, 1)
+    )
     assert 0 < quiet < loud
     assert -SNR_LIMIT <= high_band_snr(clean=clean, enhanced=clean, sample_rate=48000) <= 0
 
@@ -51,13 +60,21 @@ def test_high_band_snr_of_band_limited_speech_asks_for_silence():
 def test_composite_at_48_khz_measures_speech_as_at_16_khz():
     low = torch.from_numpy(RNG.standard_normal((2, 2 * 16000)) * 0.1).float()
     wide = {"clean": low, "enhanced": 0.7 * low + 0.02 * torch.randn_like(low)}
-    full = {name: torch.from_numpy(scipy.signal.resample(x.numpy(), 96000, axis=1)) for name, x in wide.items()}
-    config = LossConfig(**{**NONE, "pesq": 1, "stoi": 1, "snr": 1, "compressed": 1, "over_attenuation": 1})
+    full = {
+        name: torch.from_numpy(scipy.signal.resample(x.numpy(), 96000, axis=1))
+        for name, x in wide.items()
+    }
+    config = LossConfig(
+        **{**NONE, "pesq": 1, "stoi": 1, "snr": 1, "compressed": 1, "over_attenuation": 1}
+    )
     _, expected = composite(config, **wide)
     _, found = composite(config, **full, sample_rate=48000)
     for name in ("pesq", "stoi", "snr"):
         assert found[name] == pytest.approx(expected[name].item(), rel=1e-3)
-    for name in ("compressed", "over_attenuation"):  # a mean over bins, or with them, of which there are others
+    for name in (
+        "compressed",
+        "over_attenuation",
+    ):  # a mean over bins, or with them, of which there are others
         assert 0 < found[name] < 3 * expected[name]
 
 
@@ -70,7 +87,10 @@ def test_composite_measures_spectra_over_the_same_time_at_every_rate(sample_rate
         x[:] = scipy.signal.sosfilt(scipy.signal.butter(8, 0.8, output="sos"), x) * np.hanning(8000)
     sums = []
     for rate in (16000, sample_rate):
-        audio = {name: torch.from_numpy(scipy.signal.resample(x, rate, axis=1)) for name, x in low.items()}
+        audio = {
+            name: torch.from_numpy(scipy.signal.resample(x, rate, axis=1))
+            for name, x in low.items()
+        }
         found = composite(config, **audio, sample_rate=rate)[1]
         sums.append(found["complex_l1"].item() * (rate / 16000 * 512 // 2 + 1))
     assert sums[1] == pytest.approx(sums[0], rel=0.01)

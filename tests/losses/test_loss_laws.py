@@ -16,7 +16,9 @@ def numpy_stft(x: torch.Tensor, n_fft: int, hop_length: int, win_length: int) ->
     """(B, N) -> (B, T, F), frame by frame."""
     window = np.zeros(n_fft)
     start = (n_fft - win_length) // 2
-    window[start : start + win_length] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(win_length) / win_length)
+    window[start : start + win_length] = 0.5 - 0.5 * np.cos(
+        2 * np.pi * np.arange(win_length) / win_length
+    )
     padded = np.pad(x.numpy(), ((0, 0), (n_fft // 2, n_fft // 2)), mode="reflect")
     starts = range(0, padded.shape[1] - n_fft + 1, hop_length)
     return np.stack([np.fft.rfft(padded[:, s : s + n_fft] * window) for s in starts], axis=1)
@@ -25,9 +27,13 @@ def numpy_stft(x: torch.Tensor, n_fft: int, hop_length: int, win_length: int) ->
 def numpy_mrstft(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
     values = []
     for resolution in ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200)):
-        target, guess = (np.maximum(np.abs(numpy_stft(x, *resolution)), 1e-4) for x in (clean, enhanced))
+        target, guess = (
+            np.maximum(np.abs(numpy_stft(x, *resolution)), 1e-4) for x in (clean, enhanced)
+        )
         for s, g in zip(target, guess, strict=True):
-            values.append(np.linalg.norm(s - g) / np.linalg.norm(s) + np.mean(np.abs(np.log(s / g))))
+            values.append(
+                np.linalg.norm(s - g) / np.linalg.norm(s) + np.mean(np.abs(np.log(s / g)))
+            )
     return float(np.mean(values))
 
 
@@ -40,7 +46,9 @@ def numpy_si_sdr(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
 
 
 def numpy_snr(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
-    ratios = np.linalg.norm((enhanced - clean).numpy(), axis=1) / np.linalg.norm(clean.numpy(), axis=1)
+    ratios = np.linalg.norm((enhanced - clean).numpy(), axis=1) / np.linalg.norm(
+        clean.numpy(), axis=1
+    )
     return float(np.mean(10 * np.log10(ratios**2 + 1e-3)))
 
 
@@ -57,7 +65,9 @@ def numpy_compressed(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
 
 
 def numpy_over_attenuation(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
-    s, g = (np.maximum(np.abs(numpy_stft(x, 512, 128, 512)), 1e-4) ** 0.3 for x in (clean, enhanced))
+    s, g = (
+        np.maximum(np.abs(numpy_stft(x, 512, 128, 512)), 1e-4) ** 0.3 for x in (clean, enhanced)
+    )
     return float(np.mean(np.sum(np.where(g < s, s - g, 0) ** 2, (1, 2)) / np.sum(s**2, (1, 2))))
 
 
@@ -85,15 +95,22 @@ def test_losses_equal_numpy_formulas(name, pair):
 def test_losses_are_least_at_the_clean_signal(name, pair):
     clean, enhanced = pair
     least = LOSSES[name](clean=clean, enhanced=clean.clone()).item()
-    assert least == pytest.approx({"si_sdr": -50, "snr": -30}.get(name, 0), abs=0.05 if name == "snr" else 1e-9)
+    assert least == pytest.approx(
+        {"si_sdr": -50, "snr": -30}.get(name, 0), abs=0.05 if name == "snr" else 1e-9
+    )
     assert LOSSES[name](clean=clean, enhanced=enhanced).item() > least + 1e-3
 
 
 @each_loss
 def test_losses_are_means_over_the_batch(name, pair):
     clean, enhanced = pair
-    alone = [LOSSES[name](clean=c[None], enhanced=e[None]).item() for c, e in zip(clean, enhanced, strict=True)]
-    assert LOSSES[name](clean=clean, enhanced=enhanced).item() == pytest.approx(np.mean(alone), rel=1e-9)
+    alone = [
+        LOSSES[name](clean=c[None], enhanced=e[None]).item()
+        for c, e in zip(clean, enhanced, strict=True)
+    ]
+    assert LOSSES[name](clean=clean, enhanced=enhanced).item() == pytest.approx(
+        np.mean(alone), rel=1e-9
+    )
     assert abs(alone[0] - alone[1]) > 1e-4  # the items differ, so the mean says something
 
 
@@ -104,8 +121,12 @@ def test_losses_have_the_gradient_of_differences(name, pair):
     direction = torch.randn(enhanced.shape, generator=generator, dtype=torch.float64)
     (gradient,) = torch.autograd.grad(LOSSES[name](clean=clean, enhanced=enhanced), enhanced)
     step = 1e-8
-    ahead, behind = (LOSSES[name](clean=clean, enhanced=enhanced + s * direction).item() for s in (step, -step))
-    assert (gradient * direction).sum().item() == pytest.approx((ahead - behind) / (2 * step), rel=1e-4)
+    ahead, behind = (
+        LOSSES[name](clean=clean, enhanced=enhanced + s * direction).item() for s in (step, -step)
+    )
+    assert (gradient * direction).sum().item() == pytest.approx(
+        (ahead - behind) / (2 * step), rel=1e-4
+    )
 
 
 @each_loss
@@ -113,7 +134,13 @@ def test_losses_have_the_gradient_of_differences(name, pair):
 def test_losses_are_finite_on_silence(name, level, pair):
     loud, silent = pair[0].float(), pair[1].float() * level
     half = loud * (torch.arange(loud.shape[1]) < loud.shape[1] // 2)
-    for clean, start in [(loud, silent), (silent, loud), (silent, silent), (silent, 2 * silent), (half, half)]:
+    for clean, start in [
+        (loud, silent),
+        (silent, loud),
+        (silent, silent),
+        (silent, 2 * silent),
+        (half, half),
+    ]:
         enhanced = start.clone().requires_grad_()
         value = LOSSES[name](clean=clean, enhanced=enhanced)
         value.backward()

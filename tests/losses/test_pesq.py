@@ -26,7 +26,9 @@ def test_pesq_of_silence_is_zero():
 @pytest.mark.parametrize("slope", [0, 1, 2])
 def test_predicted_pesq_rises_with_snr(slope):
     clean = speech_like(5)
-    scores = [predicted(clean, clean + coloured_noise(6, slope, clean, snr)) for snr in range(-10, 61, 5)]
+    scores = [
+        predicted(clean, clean + coloured_noise(6, slope, clean, snr)) for snr in range(-10, 61, 5)
+    ]
     assert np.all(np.diff(scores) > 0) and scores[0] < 1.3 and scores[-1] > 4
 
 
@@ -38,10 +40,18 @@ def test_predicted_pesq_correlates_with_the_package():
         clean = speech_like(seed, 3.0)
         for snr in (-2.5, 5, 12.5, 20, 30):
             enhanced = clean + coloured_noise(seed + 50, seed % 3, clean, snr)
-            if seed >= 4:  # a crude denoiser: musical noise and missing speech instead of added noise
-                spec = torch.stft(torch.tensor(enhanced), 512, window=torch.hann_window(512), return_complex=True)
-                gate = (spec.abs() / spec.abs().median(dim=1, keepdim=True).values / 3).clamp(0.1, 1)
-                enhanced = torch.istft(spec * gate, 512, window=torch.hann_window(512), length=len(clean)).numpy()
+            if (
+                seed >= 4
+            ):  # a crude denoiser: musical noise and missing speech instead of added noise
+                spec = torch.stft(
+                    torch.tensor(enhanced), 512, window=torch.hann_window(512), return_complex=True
+                )
+                gate = (spec.abs() / spec.abs().median(dim=1, keepdim=True).values / 3).clamp(
+                    0.1, 1
+                )
+                enhanced = torch.istft(
+                    spec * gate, 512, window=torch.hann_window(512), length=len(clean)
+                ).numpy()
             scores.append((package.pesq(16000, clean, enhanced, "wb"), predicted(clean, enhanced)))
     reference, ours = np.array(scores).T
     assert np.ptp(reference) > 2
@@ -54,7 +64,9 @@ def test_pesq_ignores_level_and_keeps_its_bounds(pair):
     value = pesq(clean=clean, enhanced=enhanced).item()
     assert pesq(clean=0.1 * clean, enhanced=3 * enhanced).item() == pytest.approx(value, rel=1e-6)
     generator = torch.Generator().manual_seed(0)
-    worst = pesq(clean=clean, enhanced=torch.randn(clean.shape, generator=generator, dtype=clean.dtype)).item()
+    worst = pesq(
+        clean=clean, enhanced=torch.randn(clean.shape, generator=generator, dtype=clean.dtype)
+    ).item()
     assert value < worst <= 0.1 * 45 + 0.0309 * 45
 
 

@@ -7,7 +7,9 @@ torch = pytest.importorskip("torch")
 from qse.losses import stft as spectra
 
 
-@pytest.mark.parametrize("n_fft, hop_length, win_length", [(512, 50, 240), (2048, 240, 1200), (512, 256, 512)])
+@pytest.mark.parametrize(
+    "n_fft, hop_length, win_length", [(512, 50, 240), (2048, 240, 1200), (512, 256, 512)]
+)
 def test_power_spectrum_equals_torch_stft(n_fft, hop_length, win_length, pair):
     x = pair[0].clone().requires_grad_()
     window = torch.hann_window(win_length, dtype=x.dtype)

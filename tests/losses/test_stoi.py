@@ -19,7 +19,9 @@ def test_predicted_stoi_correlates_with_the_package():
         clean = speech_like(seed, 3.0)
         for snr in (-15, -5, 5, 15):
             enhanced = clean + coloured_noise(seed + 50, seed % 3, clean, snr)
-            ours = stoi_loss.predicted_stoi(clean=torch.tensor(clean[None]), enhanced=torch.tensor(enhanced[None]))
+            ours = stoi_loss.predicted_stoi(
+                clean=torch.tensor(clean[None]), enhanced=torch.tensor(enhanced[None])
+            )
             scores.append((package.stoi(clean, enhanced, 16000), ours.item()))
     reference, ours = np.array(scores).T
     assert np.ptp(reference) > 0.4

@@ -26,12 +26,16 @@ def frames(x):
 
 def test_noise_floor_is_the_residual_level_in_pauses(signals):
     clean, noisy, enhanced = signals
-    assert noise_floor(clean=clean, enhanced=noisy, noisy=noisy).item() == pytest.approx(0, abs=1e-9)
+    assert noise_floor(clean=clean, enhanced=noisy, noisy=noisy).item() == pytest.approx(
+        0, abs=1e-9
+    )
     clean = torch.cat([clean[:, :6400] + 0.01, clean[:, 6400:]], 1)  # no pauses in the first half
     found = noise_floor(clean=clean, enhanced=enhanced, noisy=noisy).item()
     assert found == pytest.approx((-20 - 6.02) / 2, abs=0.01)
     loud = enhanced + 5 * clean  # frames with speech do not count
-    assert noise_floor(clean=clean, enhanced=loud, noisy=noisy).item() == pytest.approx(found, abs=1e-6)
+    assert noise_floor(clean=clean, enhanced=loud, noisy=noisy).item() == pytest.approx(
+        found, abs=1e-6
+    )
 
 
 def test_noise_floor_is_a_mean_over_noise_only_frames():
@@ -45,16 +49,28 @@ def test_noise_floor_is_a_mean_over_noise_only_frames():
     means = []
     for item in range(3):
         c, e, n = (np.mean(x[item].reshape(10, -1) ** 2, axis=1) for x in (clean, enhanced, noisy))
-        means.append(np.mean([10 * np.log10(e[t] / n[t]) for t in range(10) if c[t] <= 1e-5 * max(c) and n[t] > 1e-8]))
+        means.append(
+            np.mean(
+                [
+                    10 * np.log10(e[t] / n[t])
+                    for t in range(10)
+                    if c[t] <= 1e-5 * max(c) and n[t] > 1e-8
+                ]
+            )
+        )
     clean, enhanced, noisy = map(torch.tensor, (clean, enhanced, noisy))
-    assert noise_floor(clean=clean, enhanced=enhanced, noisy=noisy).item() == pytest.approx(np.mean(means), abs=1e-6)
+    assert noise_floor(clean=clean, enhanced=enhanced, noisy=noisy).item() == pytest.approx(
+        np.mean(means), abs=1e-6
+    )
 
 
 def test_noise_floor_does_not_saturate(signals):
     """Each halving of the residue counts 6 dB, far below the point where SNR saturates."""
     _, noise, _ = signals
     noise = noise[:, 6400:]
-    levels = [noise_floor(clean=0 * noise, enhanced=0.5**n * noise, noisy=noise).item() for n in range(7)]
+    levels = [
+        noise_floor(clean=0 * noise, enhanced=0.5**n * noise, noisy=noise).item() for n in range(7)
+    ]
     np.testing.assert_allclose(np.diff(levels), -6.02, atol=0.05)
 
 
@@ -103,7 +119,9 @@ def test_over_attenuation_counts_missing_speech_only(signals):
     clean, noisy, _ = signals
     assert over_attenuation(clean=clean, enhanced=clean.clone()).item() == 0
     assert over_attenuation(clean=clean, enhanced=2 * clean).item() == 0
-    halves = [over_attenuation(clean=clean, enhanced=gain * clean).item() for gain in (0.5, 0.25, 0.0)]
+    halves = [
+        over_attenuation(clean=clean, enhanced=gain * clean).item() for gain in (0.5, 0.25, 0.0)
+    ]
     assert 0 < halves[0] < halves[1] < halves[2] <= 1
     assert over_attenuation(clean=clean, enhanced=noisy).item() < halves[0]
     assert over_attenuation(clean=0 * clean, enhanced=noisy).item() == 0
@@ -126,7 +144,9 @@ def test_over_attenuation_gradient_raises_attenuated_speech(signals, gain, atten
 
 def test_composite_includes_suppression_terms(signals):
     clean, noisy, enhanced = signals
-    config = LossConfig(mrstft=0, si_sdr=0, rms=0, complex_l1=0, pesq=0, noise_floor=2.0, over_attenuation=3.0)
+    config = LossConfig(
+        mrstft=0, si_sdr=0, rms=0, complex_l1=0, pesq=0, noise_floor=2.0, over_attenuation=3.0
+    )
     total, terms = composite(config, clean=clean, enhanced=enhanced, noisy=noisy)
     floor = noise_floor(clean=clean, enhanced=enhanced, noisy=noisy) / 10
     lost = over_attenuation(clean=clean, enhanced=enhanced)

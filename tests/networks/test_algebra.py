@@ -41,7 +41,9 @@ def test_convert_real_with_the_quaternion_matrix(layer, shape, names):
 def test_convert_counts_of_weights():
     def weights(**changes):
         network = build_network({"network": "streaming", **changes})
-        return sum(parameter.numel() for name, parameter in network.named_parameters() if "weight" in name)
+        return sum(
+            parameter.numel() for name, parameter in network.named_parameters() if "weight" in name
+        )
 
     assert weights(algebra="real") == pytest.approx(4 * weights(), rel=0.05)
     assert weights(algebra="phm") == pytest.approx(weights(), rel=0.05)  # n = 4

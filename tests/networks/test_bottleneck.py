@@ -20,7 +20,9 @@ def test_bottleneck_streams(qk_norm):
 @pytest.mark.parametrize("name", TIME_MIXERS)
 def test_dual_path_block_streams_with_every_time_mixer(name):
     torch.manual_seed(0)
-    contract.verify_stream(DualPathBlock(3, 4, 2, time_mixer=name, window=5), torch.randn(2, 15, 3, 4, 4), dim=1)
+    contract.verify_stream(
+        DualPathBlock(3, 4, 2, time_mixer=name, window=5), torch.randn(2, 15, 3, 4, 4), dim=1
+    )
 
 
 def test_bottleneck_mixes_bands_by_position():

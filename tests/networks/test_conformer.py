@@ -17,7 +17,10 @@ def test_block_keeps_sequences_apart():
 
 
 def test_conv_module_reaches_half_a_kernel():
-    module, x = as_trained(ConvModule(8, 5, 0.0)).double(), torch.randn(1, 11, 8, dtype=torch.float64)
+    module, x = (
+        as_trained(ConvModule(8, 5, 0.0)).double(),
+        torch.randn(1, 11, 8, dtype=torch.float64),
+    )
     other = x.clone()
     other[:, 5] += 1
     changed = (module(other) - module(x)).abs().amax((0, 2)) > 1e-9

@@ -27,7 +27,10 @@ def test_dense_block_equals_its_definition():
 
 
 def test_dense_block_receptive_field():
-    block, x = as_trained(DenseBlock(2, 3, (1, 2, 4))).double(), torch.randn(1, 4, 2, 12, 6, dtype=torch.float64)
+    block, x = (
+        as_trained(DenseBlock(2, 3, (1, 2, 4))).double(),
+        torch.randn(1, 4, 2, 12, 6, dtype=torch.float64),
+    )
     y, state = block(x)
     assert [leaf.shape[3] for leaf in flatten_state(state).values()] == [1, 2, 4]
     moved = []

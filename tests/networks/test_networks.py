@@ -13,9 +13,14 @@ from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 
 def test_build_network_from_a_table():
     network = build_network(
-        {"network": "streaming", **{key: value for key, value in STREAMING.items() if key != "heads"}}
+        {
+            "network": "streaming",
+            **{key: value for key, value in STREAMING.items() if key != "heads"},
+        }
     )
-    assert isinstance(network, StreamingEnhancer) and network.config == StreamingConfig(**{**STREAMING, "heads": 4})
+    assert isinstance(network, StreamingEnhancer) and network.config == StreamingConfig(
+        **{**STREAMING, "heads": 4}
+    )
 
 
 @pytest.mark.parametrize(
@@ -23,11 +28,20 @@ def test_build_network_from_a_table():
     [
         ({"network": "life"}, r"unknown network 'life'; there are .*streaming"),
         ({}, r"unknown network None; there are .*streaming"),
-        ({"network": "streaming", "chanels": [2, 2, 4]}, r"network streaming: unknown key 'chanels'.*channels"),
+        (
+            {"network": "streaming", "chanels": [2, 2, 4]},
+            r"network streaming: unknown key 'chanels'.*channels",
+        ),
         ({"network": "streaming", "n_fft": 64}, "ranges must cover the 32 bins of n_fft 64"),
         ({"network": "streaming", "n_fft": 513}, "n_fft 513: an even number"),
-        ({"network": "qconformer", "hop_length": 400}, "hop_length 400: must divide n_fft 400 into at least two"),
-        ({"network": "streaming", "ranges": [[255, 1], [1, 1]]}, "multiple of 4 times its bins per band"),
+        (
+            {"network": "qconformer", "hop_length": 400},
+            "hop_length 400: must divide n_fft 400 into at least two",
+        ),
+        (
+            {"network": "streaming", "ranges": [[255, 1], [1, 1]]},
+            "multiple of 4 times its bins per band",
+        ),
         ({"network": "streaming", "heads": 3}, "3 heads do not divide 16 quaternion channels"),
         ({"network": "streaming", "heads": 0}, "heads = 0: must be above 0"),
         ({"network": "streaming", "ranges": [[96, 0], [160, 5]]}, "ranges = .*must be above 0"),
@@ -36,10 +50,19 @@ def test_build_network_from_a_table():
         ({"network": "streaming", "power": float("nan")}, "power nan: above 0 and at most 1"),
         ({"network": "qconformer", "layers": -1}, "layers -1: 0 or more"),
         ({"network": "qconformer", "kernel": 4}, "kernel 4: an odd number"),
-        ({"network": "conformer", "encoder": []}, "encoder and decoder: at least one dilation each"),
-        ({"network": "qconformer", "hop_length": 0}, "network qconformer: hop_length = 0: must be above 0"),
+        (
+            {"network": "conformer", "encoder": []},
+            "encoder and decoder: at least one dilation each",
+        ),
+        (
+            {"network": "qconformer", "hop_length": 0},
+            "network qconformer: hop_length = 0: must be above 0",
+        ),
         ({"network": "conformer", "channels": -4}, "channels = -4: must be above 0"),
-        ({"network": "streaming", "hop_length": 400}, "n_fft 512 is shorter than a hop of 400 and an overlap of 400"),
+        (
+            {"network": "streaming", "hop_length": 400},
+            "n_fft 512 is shorter than a hop of 400 and an overlap of 400",
+        ),
         (3, "expected a table"),
     ],
 )
@@ -60,7 +83,9 @@ def test_build_network_names_the_known_options(changes, answer):
         build_network({"network": "streaming", **STREAMING, **changes})
 
 
-@pytest.mark.parametrize("wrong", [{"attention": "soft"}, {"block": "lstm"}, {"hop_length": 150}, {"heads": 3}])
+@pytest.mark.parametrize(
+    "wrong", [{"attention": "soft"}, {"block": "lstm"}, {"hop_length": 150}, {"heads": 3}]
+)
 def test_build_network_refuses_offline_configs(wrong):
     with pytest.raises(QseError):
         build_network({"network": "qconformer", **wrong})

@@ -30,7 +30,10 @@ def test_offline_config_refuses_an_odd_n_fft():
 
 @pytest.mark.parametrize("name", PARAMS)
 def test_offline_trains_every_parameter(name):
-    network, config = offline(name).train(), LossConfig(mrstft=0.0, pesq=0.0, n_fft=32, hop_length=8)
+    network, config = (
+        offline(name).train(),
+        LossConfig(mrstft=0.0, pesq=0.0, n_fft=32, hop_length=8),
+    )
     noisy = 0.1 * torch.randn(2, 400)
     noisy[1] = 0
     composite(config, clean=0.5 * noisy, enhanced=network(noisy))[0].backward()
@@ -51,7 +54,9 @@ def test_offline_in_tiles_equals_all_at_once(name, monkeypatch):
 
 def test_offline_compiles_what_training_calls(monkeypatch):
     network, noisy, called = offline("qtransformer").eval(), 0.3 * torch.randn(1, 40), []
-    monkeypatch.setattr(torch, "compile", lambda inner, *_, **__: lambda *a, **k: called.append(1) or inner(*a, **k))
+    monkeypatch.setattr(
+        torch, "compile", lambda inner, *_, **__: lambda *a, **k: called.append(1) or inner(*a, **k)
+    )
     network.compile()
     torch.testing.assert_close(network(noisy), network.with_spec(noisy)[0])
     assert len(called) == 2

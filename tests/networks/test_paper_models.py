@@ -31,10 +31,20 @@ def test_macs_of_a_convolution():
 def test_recipes_are_appendix_d3(recipe, stft, seconds, batch, rate, epochs, items):
     config = read_config(RECIPES / f"{recipe}.toml")
     network = build_network(config.model)
-    assert (network.config.n_fft, network.config.hop_length) == stft == (config.loss.n_fft, config.loss.hop_length)
+    assert (
+        (network.config.n_fft, network.config.hop_length)
+        == stft
+        == (config.loss.n_fft, config.loss.hop_length)
+    )
     assert config.mix.samples == seconds * 16000
     loss = config.loss
-    assert (loss.mrstft, loss.si_sdr, loss.rms, loss.complex_l1, loss.pesq) == (3.5, 2.0, 1.0, 2.5, 1.0)
+    assert (loss.mrstft, loss.si_sdr, loss.rms, loss.complex_l1, loss.pesq) == (
+        3.5,
+        2.0,
+        1.0,
+        2.5,
+        1.0,
+    )
     assert (loss.si_sdr_unit, loss.compressed, loss.complex_l1_of) == (1.0, 0.0, "mask")
     train = config.train
     assert (train.batch, train.betas, train.clip_norm) == (batch, (0.5, 0.999), 1.0)

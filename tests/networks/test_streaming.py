@@ -97,4 +97,6 @@ def test_streaming_config_default_is_the_quaternion_gru():
     block = network.bottleneck.blocks["block0"]
     assert type(block.time) is QuaternionGRU and type(block.time_out.weight) is torch.nn.Parameter
     assert sum(parameter.numel() for parameter in network.parameters()) == 62_435
-    assert {"bottleneck.blocks.block1.time.weight_hidden", "encoder.split.convs.0.weight"} <= set(network.state_dict())
+    assert {"bottleneck.blocks.block1.time.weight_hidden", "encoder.split.convs.0.weight"} <= set(
+        network.state_dict()
+    )

@@ -11,7 +11,13 @@ import soxr
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 
 WIDE = StreamingConfig(
-    n_fft=64, hop_length=24, overlap=16, ranges=((16, 2), (16, 4)), channels=(4, 4, 4), growth=2, dilations=(1, 2)
+    n_fft=64,
+    hop_length=24,
+    overlap=16,
+    ranges=((16, 2), (16, 4)),
+    channels=(4, 4, 4),
+    growth=2,
+    dilations=(1, 2),
 )
 
 
@@ -27,7 +33,10 @@ def full_band() -> StreamingEnhancer:
 
 def cut_weights(weights: dict, wanted: dict) -> dict:
     """The weights of a narrower network, picked by name and size: what it lacks lies at the end of an axis."""
-    return {name: weights[name][tuple(slice(size) for size in value.shape)] for name, value in wanted.items()}
+    return {
+        name: weights[name][tuple(slice(size) for size in value.shape)]
+        for name, value in wanted.items()
+    }
 
 
 @torch.no_grad()

@@ -17,7 +17,9 @@ def model(tmp_path):
     """The configuration and the weights of a small network, with a header."""
     config, weights = tmp_path / "config.toml", tmp_path / "weights.safetensors"
     network = small_networks.streaming()
-    config.write_text(tomli_w.dumps({"model": {"network": "streaming", **small_networks.STREAMING}}))
+    config.write_text(
+        tomli_w.dumps({"model": {"network": "streaming", **small_networks.STREAMING}})
+    )
     save_file(network.state_dict(), weights, {"step": "7"})
     return network, config, weights
 
@@ -29,21 +31,30 @@ def test_pick_removes_the_prefix():
 
 def test_averaged_returns_all_weights_of_a_model():
     plain = {"a": torch.zeros(1)}
-    assert averaged(plain) is plain and averaged({"average.a": plain["a"], "a": torch.ones(1)}) == plain
+    assert (
+        averaged(plain) is plain
+        and averaged({"average.a": plain["a"], "a": torch.ones(1)}) == plain
+    )
 
 
 def test_load_network_gives_weights_and_header(model):
     network, config, weights = model
     loaded, header = load_network(config, weights)
-    assert header == load_header(weights) == load(weights)[1] == {"step": "7"} and not loaded.training
+    assert (
+        header == load_header(weights) == load(weights)[1] == {"step": "7"} and not loaded.training
+    )
     expected = network.state_dict()
     assert all(torch.equal(value, expected[name]) for name, value in loaded.state_dict().items())
 
 
 def test_load_network_refuses_weights_of_another_model(model):
     _, config, weights = model
-    config.write_text(tomli_w.dumps({"model": {"network": "streaming", **small_networks.STREAMING, "growth": 3}}))
-    with pytest.raises(QseError, match=r"weights.safetensors.*do not fit the model in .*config.toml"):
+    config.write_text(
+        tomli_w.dumps({"model": {"network": "streaming", **small_networks.STREAMING, "growth": 3}})
+    )
+    with pytest.raises(
+        QseError, match=r"weights.safetensors.*do not fit the model in .*config.toml"
+    ):
         load_network(config, weights)
 
 

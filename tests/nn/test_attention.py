@@ -20,9 +20,13 @@ def queries_keys_values(layer, x, heads: int) -> list:
     """Eq. 8 for each head: three tensors (N, H, L, d, 4), quaternions last; Q and K through Eqs. 17-18 if asked."""
     width = x.shape[-1] // heads
     found = []
-    for part in range(3):  # the rows of the projection: queries, keys, values, and heads within each
+    for part in range(
+        3
+    ):  # the rows of the projection: queries, keys, values, and heads within each
         rows = slice(part * x.shape[-1], (part + 1) * x.shape[-1])
-        y = sixteen_products(x.unbind(-2), layer.project.linear.weight[:, rows], lambda a, b: a @ b.T).movedim(0, -1)
+        y = sixteen_products(
+            x.unbind(-2), layer.project.linear.weight[:, rows], lambda a, b: a @ b.T
+        ).movedim(0, -1)
         y = y + layer.project.linear.bias[:, rows].T  # N, L, C, 4
         found.append(torch.stack([y[:, :, h * width : (h + 1) * width] for h in range(heads)], 1))
     for part, norm in enumerate((layer.project.norm_q, layer.project.norm_k)):
@@ -50,7 +54,9 @@ def literal_attention(layer, x, heads: int) -> torch.Tensor:
     q, k, v = queries_keys_values(layer, x, heads)
     weights = scores(q, k).exp()
     weights = weights / weights.sum(-1, keepdim=True)  # Eq. 11
-    parts = [torch.einsum("nhij,nhjd->nhid", weights, v[..., part]) for part in range(4)]  # Eqs. 12-13
+    parts = [
+        torch.einsum("nhij,nhjd->nhid", weights, v[..., part]) for part in range(4)
+    ]  # Eqs. 12-13
     return project_out(layer, torch.stack(parts, -1))
 
 
@@ -59,8 +65,13 @@ def literal_attention(layer, x, heads: int) -> torch.Tensor:
 @pytest.mark.parametrize("heads", [1, 3])
 def test_shared_score_attention_is_equations_8_to_13(heads, qk_norm, few_tokens, monkeypatch):
     monkeypatch.setattr(attention, "FEW_TOKENS", few_tokens)
-    layer, x = as_trained(SharedScoreAttention(6, heads, qk_norm), 0.3).double(), draw(2, 5, 4, 6).requires_grad_()
-    eq.assert_same(lambda: layer(x), lambda: literal_attention(layer, x, heads), x, *layer.parameters())
+    layer, x = (
+        as_trained(SharedScoreAttention(6, heads, qk_norm), 0.3).double(),
+        draw(2, 5, 4, 6).requires_grad_(),
+    )
+    eq.assert_same(
+        lambda: layer(x), lambda: literal_attention(layer, x, heads), x, *layer.parameters()
+    )
 
 
 def test_shared_score_attention_is_equivariant_to_rotation():
@@ -73,7 +84,9 @@ def test_shared_score_attention_is_equivariant_to_rotation():
     close(turned, hamilton_product(u, layer(x.mT).mT))
 
 
-@pytest.mark.parametrize("make", [SharedScoreAttention, lambda c, h: CausalSharedScoreAttention(c, h, 4)])
+@pytest.mark.parametrize(
+    "make", [SharedScoreAttention, lambda c, h: CausalSharedScoreAttention(c, h, 4)]
+)
 def test_attention_refuses_heads_that_do_not_divide(make):
     with pytest.raises(ValueError, match="3 heads do not divide 4 quaternion channels"):
         make(4, 3)
@@ -81,12 +94,17 @@ def test_attention_refuses_heads_that_do_not_divide(make):
 
 def test_causal_attention_equals_a_loop_over_frames():
     heads, window = 2, 4
-    layer, x = as_trained(CausalSharedScoreAttention(4, heads, window), 0.3).double(), draw(3, 9, 4, 4)
+    layer, x = (
+        as_trained(CausalSharedScoreAttention(4, heads, window), 0.3).double(),
+        draw(3, 9, 4, 4),
+    )
     q, k, v = queries_keys_values(layer, x, heads)
     all_scores, rows = scores(q, k), []
     for t in range(9):
         first = max(0, t - window + 1)
-        row = all_scores[:, :, t, first : t + 1] + layer.bias[:, : t + 1 - first].flip(1)  # by distance, now = 0
+        row = all_scores[:, :, t, first : t + 1] + layer.bias[:, : t + 1 - first].flip(
+            1
+        )  # by distance, now = 0
         weights = row.softmax(-1)
         rows.append((weights[..., None, None] * v[:, :, first : t + 1]).sum(2))
     expected = project_out(layer, torch.stack(rows, 2))
@@ -102,7 +120,9 @@ def test_causal_attention_counts_valid_frames():
 
 @pytest.mark.parametrize("window", [1, 5, 30])
 def test_causal_attention_streams(window):
-    contract.verify_stream(as_trained(CausalSharedScoreAttention(4, 2, window), 0.3).double(), draw(2, 17, 4, 4), dim=1)
+    contract.verify_stream(
+        as_trained(CausalSharedScoreAttention(4, 2, window), 0.3).double(), draw(2, 17, 4, 4), dim=1
+    )
 
 
 @pytest.mark.parametrize("layer", [CausalSharedScoreAttention, CausalHamiltonAttention])

@@ -26,7 +26,9 @@ def test_band_split_receptive_fields():
             if 0 <= bin_ < 32:
                 other = x.clone()
                 other[..., bin_] += 1
-                moved = not torch.equal(split(other)[..., edges.index((start, end))], y[..., edges.index((start, end))])
+                moved = not torch.equal(
+                    split(other)[..., edges.index((start, end))], y[..., edges.index((start, end))]
+                )
                 assert moved == (start - 2 <= bin_ < end + 2)
 
 
@@ -34,6 +36,8 @@ def test_band_merge_upsamples_every_range():
     ranges = ((16, 2), (16, 4))
     join, x = BandMerge(3, 2, ranges).eval(), torch.randn(2, 4, 3, 5, 12)
     y = join(x)
-    low, high = (join.act(up(part)) for up, part in zip(join.ups, (x[..., :8], x[..., 8:]), strict=True))
+    low, high = (
+        join.act(up(part)) for up, part in zip(join.ups, (x[..., :8], x[..., 8:]), strict=True)
+    )
     assert y.shape == (2, 4, 2, 5, 32)
     torch.testing.assert_close(y, torch.cat([low, high], 4))

@@ -35,7 +35,11 @@ def test_batch_norm_is_per_component_and_channel():
 
 @pytest.mark.parametrize("with_bias", [False, True])
 def test_fold_batch_norm_equals_conv_then_norm(with_bias):
-    norm, weight, bias = as_trained(QuaternionBatchNorm2d(3), 0.3).double(), draw(12, 8, 2, 3), draw(12)
+    norm, weight, bias = (
+        as_trained(QuaternionBatchNorm2d(3), 0.3).double(),
+        draw(12, 8, 2, 3),
+        draw(12),
+    )
     bias, x = bias if with_bias else None, draw(2, 8, 5, 6)
     folded = F.conv2d(x, *fold_batch_norm(weight, bias, norm))
     close(folded, norm(F.conv2d(x, weight, bias).unflatten(1, (4, 3))).flatten(1, 2))

@@ -22,22 +22,31 @@ SIZES = [
 def test_conv2d_is_equations_29_to_32(sizes):
     layer, x = as_trained(QuaternionConv2d(3, 5, **sizes), 0.3).double(), draw(2, 4, 3, 9, 12)
     rest = {key: value for key, value in sizes.items() if key != "kernel"}
-    expected = sixteen_products(x.unbind(1), layer.weight, lambda a, b: F.conv2d(a, b, **rest)).movedim(0, 1)
+    expected = sixteen_products(
+        x.unbind(1), layer.weight, lambda a, b: F.conv2d(a, b, **rest)
+    ).movedim(0, 1)
     close(layer(x), expected + layer.bias[None, :, :, None, None])
 
 
 def test_causal_conv2d_is_a_convolution_of_the_past():
-    layer, x = as_trained(CausalConv2d(2, 3, (3, 5), dilation=2, stride=2), 0.3).double(), draw(2, 4, 2, 9, 12)
+    layer, x = (
+        as_trained(CausalConv2d(2, 3, (3, 5), dilation=2, stride=2), 0.3).double(),
+        draw(2, 4, 2, 9, 12),
+    )
     y, past = layer(x)
     assert y.shape == (2, 4, 3, 9, 6) and torch.equal(past, x[:, :, :, -4:])
     padded = F.pad(x, (2, 2, 4, 0))  # bins on both sides, frames before
     for t in range(9):
         frames = padded[:, :, :, t : t + 5 : 2]  # now, two and four frames before
-        expected = sixteen_products(frames.unbind(1), layer.conv.weight, lambda a, b: F.conv2d(a, b, stride=(1, 2)))
+        expected = sixteen_products(
+            frames.unbind(1), layer.conv.weight, lambda a, b: F.conv2d(a, b, stride=(1, 2))
+        )
         close(y[:, :, :, t], expected.movedim(0, 1)[:, :, :, 0] + layer.conv.bias[None, :, :, None])
 
 
-@pytest.mark.parametrize("kernel, dilation, stride", [((1, 3), 1, 1), ((2, 3), 1, 2), ((3, 1), 4, 1), ((4, 5), 3, 3)])
+@pytest.mark.parametrize(
+    "kernel, dilation, stride", [((1, 3), 1, 1), ((2, 3), 1, 2), ((3, 1), 4, 1), ((4, 5), 3, 3)]
+)
 def test_causal_conv2d_streams(kernel, dilation, stride):
     layer = as_trained(CausalConv2d(2, 3, kernel, dilation=dilation, stride=stride), 0.3).double()
     contract.verify_stream(layer, draw(2, 4, 2, 19, 6), dim=3)
@@ -52,7 +61,10 @@ def test_frequency_upsample_interleaves_channel_groups():
 
 
 def test_frequency_upsample_keeps_the_layout():
-    up, x = FrequencyUpsample(3, 2, factor=5).double(), torch.randn(2, 4, 3, 4, 6, dtype=torch.float64)
+    up, x = (
+        FrequencyUpsample(3, 2, factor=5).double(),
+        torch.randn(2, 4, 3, 4, 6, dtype=torch.float64),
+    )
     torch.nn.init.normal_(up.conv.bias)
     y = up(channels_innermost(x))
     assert is_channels_innermost(y)

@@ -21,7 +21,9 @@ def test_convolution_attention_is_linear_layers_on_taps():
     def expected():
         padded = F.pad(x.transpose(-1, -2), (0, 0, 0, 0, 1, 1))  # N, L + 2, C, 4
         weight = layer.project.weight[..., 0].permute(3, 2, 1, 0)  # tap, in, out, 4
-        taps = (hamilton_product(padded[:, t : t + L, :, None, :], weight[t]).sum(-3) for t in range(3))
+        taps = (
+            hamilton_product(padded[:, t : t + L, :, None, :], weight[t]).sum(-3) for t in range(3)
+        )
         q, k, v = (eq.heads(part) for part in (sum(taps) + layer.project.bias.T).split(C, dim=2))
         y = eq.shared(eq.rms_norm(q, layer.norm_q), eq.rms_norm(k, layer.norm_k), v)
         return eq.linear(y.transpose(1, 2).flatten(2, 3), layer.out).transpose(-1, -2)
@@ -35,4 +37,6 @@ def test_convolution_attention_is_equivariant_to_rotation():
     attention, x = ConvolutionAttention(8, 4), torch.randn(2, 5, 4, 8)
     turn = F.normalize(torch.randn(4), dim=0)[:, None]
     turned = hamilton_product(turn, x, dim=-2)
-    torch.testing.assert_close(attention(turned), hamilton_product(turn, attention(x), dim=-2), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        attention(turned), hamilton_product(turn, attention(x), dim=-2), rtol=1e-4, atol=1e-5
+    )

@@ -37,7 +37,9 @@ class Counted:
 
 @pytest.mark.parametrize("sliced", [False, True])
 @pytest.mark.parametrize(("inputs", "outputs", "kernel", "stride", "padding", "dilation"), CASES)
-def test_conv2d_gradients_equal_torch(monkeypatch, inputs, outputs, kernel, stride, padding, dilation, sliced):
+def test_conv2d_gradients_equal_torch(
+    monkeypatch, inputs, outputs, kernel, stride, padding, dilation, sliced
+):
     torch.manual_seed(0)
     x = torch.randn(2, 11, 22, inputs, dtype=torch.float64).permute(0, 3, 1, 2)
     x = (x[..., 3:16] if sliced else x).requires_grad_()
@@ -64,7 +66,9 @@ def test_conv2d_trains_the_dense_block(monkeypatch):
     monkeypatch.setattr(conv_gradient, "_by_weight", by_weight := Counted(conv_gradient._by_weight))
     block = DilatedDense(4, 4, dilations=(1, 2, 4), dropout=0.0, stride=2)
     block(to_features(torch.randn(1, 12, 9, 4, 4))).sum().backward()
-    assert by_weight.calls == 3  # the 3 x 3 convolution of each layer; torch's takes eight times as long
+    assert (
+        by_weight.calls == 3
+    )  # the 3 x 3 convolution of each layer; torch's takes eight times as long
 
 
 def test_conv2d_leaves_other_cases_to_torch(monkeypatch):

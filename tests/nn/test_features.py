@@ -25,7 +25,9 @@ def test_features_compress_the_magnitude_and_keep_the_phase():
 
 def test_features_use_the_first_bins():
     spec = torch.randn(2, 2, 5, 7)
-    torch.testing.assert_close(QuaternionFeatures(0.3, bins=6)(spec), QuaternionFeatures(0.3)(spec)[..., :6])
+    torch.testing.assert_close(
+        QuaternionFeatures(0.3, bins=6)(spec), QuaternionFeatures(0.3)(spec)[..., :6]
+    )
 
 
 @pytest.mark.parametrize("level", [0.0, 1e-30, 1e-20, 1e-6])

@@ -15,7 +15,13 @@ from torch.nn import functional as F
 
 from qse.networks.paper_models import macs
 from qse.nn import attention
-from qse.nn.hamilton import HamiltonAttention, component_attention, component_scores, folded_attention, written_out_
+from qse.nn.hamilton import (
+    HamiltonAttention,
+    component_attention,
+    component_scores,
+    folded_attention,
+    written_out_,
+)
 from qse.nn.linear import QuaternionLinear
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -46,7 +52,9 @@ def test_hamilton_attention_differs_from_shared_score():
 def test_hamilton_forms_agree(attend):
     q, k, v = (torch.randn(N, H, L, 4, D, requires_grad=True) for _ in range(3))
     written_out = (part.transpose(-1, -2) for part in (q, k, v))
-    eq.assert_same(lambda: attend(q, k, v), lambda: eq.hamilton(*written_out).transpose(-1, -2), q, k, v)
+    eq.assert_same(
+        lambda: attend(q, k, v), lambda: eq.hamilton(*written_out).transpose(-1, -2), q, k, v
+    )
 
 
 @pytest.mark.parametrize(("length", "ours", "theirs"), [(512, 134e6, 336e6), (1024, 537e6, 1.34e9)])
@@ -89,7 +97,10 @@ def rebuilt(x, matrices):
 
 def lam(phi, psi, a):
     """Eq. 59."""
-    return [[sum(sign * phi[m][b] @ psi[n][c].T for m, n, sign in TERMS[a]) for c in range(4)] for b in range(4)]
+    return [
+        [sum(sign * phi[m][b] @ psi[n][c].T for m, n, sign in TERMS[a]) for c in range(4)]
+        for b in range(4)
+    ]
 
 
 def mu(phi, psi):
@@ -100,7 +111,9 @@ def mu(phi, psi):
 @pytest.mark.parametrize("a", range(4))
 def test_component_scores_theorem_c1(scene, a):
     x, q, k, phi, psi = scene
-    direct = component_scores(q[None, None], k[None, None])[0, 0, a] * OUT**0.5  # the theorem leaves the scale out
+    direct = (
+        component_scores(q[None, None], k[None, None])[0, 0, a] * OUT**0.5
+    )  # the theorem leaves the scale out
     torch.testing.assert_close(rebuilt(x, lam(phi, psi, a)), direct, rtol=1e-12, atol=1e-12)
 
 
@@ -113,7 +126,13 @@ def test_shared_score_corollary_c2(scene):
 def test_score_coefficients_lie_in_one_subspace(scene):
     """No Lambda and no M leaves the span of the products Phi Psi^T (Eq. 60), which is smaller than all matrices."""
     *_, phi, psi = scene
-    rows = [phi[m][b] @ psi[n][c].T for m in range(4) for b in range(4) for n in range(4) for c in range(4)]
+    rows = [
+        phi[m][b] @ psi[n][c].T
+        for m in range(4)
+        for b in range(4)
+        for n in range(4)
+        for c in range(4)
+    ]
     span = torch.stack([row.flatten() for row in rows])
     rank = torch.linalg.matrix_rank(span)
     matrices = [matrix for a in range(4) for row in lam(phi, psi, a) for matrix in row]

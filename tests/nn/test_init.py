@@ -48,12 +48,16 @@ def test_quaternion_init_modulus_is_chi_distributed():  # Eqs. 34-35, by the Kol
     x = modulus(weights(), 0).sort().values / sigma(INTO, OUT)
     expected = 1 - (1 + x**2 / 2) * torch.exp(-(x**2) / 2)
     found = torch.arange(1, len(x) + 1) / len(x)
-    assert (found - expected).abs().max() < 1.63 / math.sqrt(len(x))  # exceeded by one seed of a hundred
+    assert (found - expected).abs().max() < 1.63 / math.sqrt(
+        len(x)
+    )  # exceeded by one seed of a hundred
 
 
 def test_quaternion_init_angle_is_uniform():
     w = weights()
-    theta = torch.atan2(torch.linalg.vector_norm(w[1:], dim=0), w[0]).sort().values  # folded to [0, pi]
+    theta = (
+        torch.atan2(torch.linalg.vector_norm(w[1:], dim=0), w[0]).sort().values
+    )  # folded to [0, pi]
     found = torch.arange(1, len(theta) + 1) / len(theta)
     assert (found - theta / math.pi).abs().max() < 1.63 / math.sqrt(len(theta))
 
@@ -77,7 +81,9 @@ def test_quaternion_init_variance_is_that_of_glorot():
     assert matrix.var().item() == pytest.approx(2 / (4 * OUT + 4 * INTO), rel=0.02)
 
 
-@pytest.mark.parametrize("criterion, act", [("glorot", torch.nn.Identity()), ("he", torch.nn.ReLU())])
+@pytest.mark.parametrize(
+    "criterion, act", [("glorot", torch.nn.Identity()), ("he", torch.nn.ReLU())]
+)
 def test_quaternion_init_keeps_power_through_layers(criterion, act):
     torch.manual_seed(0)
     x = torch.randn(64, 4 * 128)
@@ -98,7 +104,10 @@ def test_quaternion_init_returns_the_weight():
         (lambda: QuaternionLinear(64, 96).weight, sigma(64, 96)),
         (lambda: QuaternionConv2d(32, 48, (2, 3)).weight, sigma(32 * 6, 48 * 6)),
         (lambda: CausalConv2d(32, 48, (2, 3)).conv.weight, sigma(32 * 6, 48 * 6)),
-        (lambda: QuaternionGRU(64, 96).weight_input.transpose(0, 1), sigma(64, 96)),  # every gate by itself
+        (
+            lambda: QuaternionGRU(64, 96).weight_input.transpose(0, 1),
+            sigma(64, 96),
+        ),  # every gate by itself
         (lambda: QuaternionGRU(64, 96).weight_hidden.transpose(0, 1), sigma(96, 96)),
     ],
     ids=["linear", "conv2d", "causal2d", "gru input", "gru hidden"],

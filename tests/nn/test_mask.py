@@ -14,12 +14,16 @@ def test_mask_scales_magnitude_and_rotates_phase():  # Eqs. 68-69
     magnitude = 2 / (1 + (-o[:, 0]).exp()) * x.abs()
     phase = x.angle() + torch.atan2(o[:, 2], 1 + o[:, 1])
     found = MagnitudePhaseMask()(spec, o)
-    torch.testing.assert_close(torch.complex(found[:, 0], found[:, 1]), torch.polar(magnitude, phase))
+    torch.testing.assert_close(
+        torch.complex(found[:, 0], found[:, 1]), torch.polar(magnitude, phase)
+    )
 
 
 def test_mask_of_zeros_is_the_identity():
     spec = torch.randn(2, 2, 5, 7)
-    torch.testing.assert_close(MagnitudePhaseMask()(spec, torch.zeros(2, 3, 5, 7)), spec, rtol=1e-6, atol=0)
+    torch.testing.assert_close(
+        MagnitudePhaseMask()(spec, torch.zeros(2, 3, 5, 7)), spec, rtol=1e-6, atol=0
+    )
 
 
 def test_mask_gives_nyquist_the_last_gain():

@@ -65,9 +65,13 @@ def inner_product(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
 
 def test_inner_product_is_proposition_b1():
     q, k, other = draw(3, 5, 4), draw(3, 5, 4), draw(3, 5, 4)
-    close(inner_product(q, k), (q * k).sum((-1, -2)))  # Eq. 38: that of 4 d real numbers, hence bilinear
+    close(
+        inner_product(q, k), (q * k).sum((-1, -2))
+    )  # Eq. 38: that of 4 d real numbers, hence bilinear
     close(inner_product(q, k), inner_product(k, q))
-    close(inner_product(2 * q - 3 * other, k), 2 * inner_product(q, k) - 3 * inner_product(other, k))
+    close(
+        inner_product(2 * q - 3 * other, k), 2 * inner_product(q, k) - 3 * inner_product(other, k)
+    )
     assert (inner_product(q, q) > 0).all() and not inner_product(0 * q, 0 * q).any()
 
 
@@ -98,7 +102,9 @@ def test_hamilton_matrix_is_equation_28():
 def test_hamilton_matrix_is_right_multiplication():
     out, into = 3, 5
     w, x = draw(4, out, into, seed=1), draw(4, into, seed=2)
-    expected = [sum(as_matrix(x[:, c]) @ as_matrix(w[:, o, c]) for c in range(into)) for o in range(out)]
+    expected = [
+        sum(as_matrix(x[:, c]) @ as_matrix(w[:, o, c]) for c in range(into)) for o in range(out)
+    ]
     y = (hamilton_matrix(w) @ x.flatten()).view(4, out)
     close(as_matrix(y.T), torch.stack(expected))
 
@@ -129,7 +135,12 @@ def test_hamilton_matrix_gradient_after_inference_mode():
         hamilton_matrix(torch.ones(4, 1, 1, dtype=odd))
     weight = torch.ones(4, 1, 1, dtype=odd, requires_grad=True)
     hamilton_matrix(weight).sum().backward()
-    assert weight.grad.flatten().tolist() == [4, 0, 0, 0]  # each column of signs in Eq. 28 summed up
+    assert weight.grad.flatten().tolist() == [
+        4,
+        0,
+        0,
+        0,
+    ]  # each column of signs in Eq. 28 summed up
 
 
 def test_hamilton_matrix_after_tracing():

@@ -73,7 +73,9 @@ def test_analysis_equals_torch_stft(n_fft, hop, overlap):
     found, past = Analysis(n_fft, hop, overlap)(audio)
     before = torch.cat([torch.zeros(2, n_fft - hop), audio], 1).double()
     window = window_pair(n_fft, hop, overlap)[0]
-    expected = torch.stft(before, n_fft, hop, window=window, center=False, return_complex=True).mT  # B, T, F
+    expected = torch.stft(
+        before, n_fft, hop, window=window, center=False, return_complex=True
+    ).mT  # B, T, F
     torch.testing.assert_close(found[:, 0], expected.real.float(), rtol=0, atol=2e-5)
     torch.testing.assert_close(found[:, 1], expected.imag.float(), rtol=0, atol=2e-5)
     assert torch.equal(past, audio[:, hop - n_fft :])
@@ -100,15 +102,22 @@ def test_synthesis_of_a_frame_is_the_inverse_fft(n_fft, hop, overlap):
     found, tail = Synthesis(n_fft, hop, overlap).double()(spec)
     spec[:, 1, :, [0, -1]] = 0  # the imaginary parts of these two bins have no effect
     frame = (
-        torch.fft.irfft(torch.complex(*spec[0, :, 0]), n_fft)[-hop - overlap :] * window_pair(n_fft, hop, overlap)[1]
+        torch.fft.irfft(torch.complex(*spec[0, :, 0]), n_fft)[-hop - overlap :]
+        * window_pair(n_fft, hop, overlap)[1]
     )
-    torch.testing.assert_close(torch.cat([found[0], tail[0]]), frame, rtol=0, atol=1e-6)  # the basis is float32
+    torch.testing.assert_close(
+        torch.cat([found[0], tail[0]]), frame, rtol=0, atol=1e-6
+    )  # the basis is float32
 
 
 @each_size
 def test_analysis_and_synthesis_stream(n_fft, hop, overlap):
-    contract.verify_stream(Analysis(n_fft, hop, overlap), noise(2, 11 * hop), dim=1, unit=hop, out_dim=2)
-    contract.verify_stream(Synthesis(n_fft, hop, overlap), noise(2, 2, 11, n_fft // 2 + 1), dim=2, out_dim=1)
+    contract.verify_stream(
+        Analysis(n_fft, hop, overlap), noise(2, 11 * hop), dim=1, unit=hop, out_dim=2
+    )
+    contract.verify_stream(
+        Synthesis(n_fft, hop, overlap), noise(2, 2, 11, n_fft // 2 + 1), dim=2, out_dim=1
+    )
 
 
 def test_analysis_refuses_a_part_of_a_hop():

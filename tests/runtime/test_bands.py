@@ -57,10 +57,14 @@ def test_load_refuses_a_damaged_full_band_graph(models):
 def test_denoise_keeps_the_band_of_its_input():
     tone = 0.5 * np.sin(2 * np.pi * 12000 / 48000 * np.arange(48000)).astype(np.float32)
     assert np.abs(qse.denoise(tone, 48000, "both") - tone).max() < 1e-6
-    assert np.abs(qse.denoise(tone, 48000, "narrow"))[1000:-1000].max() < 1e-3  # 12 kHz is above its band
+    assert (
+        np.abs(qse.denoise(tone, 48000, "narrow"))[1000:-1000].max() < 1e-3
+    )  # 12 kHz is above its band
 
 
-@pytest.mark.parametrize(("band", "rates"), [(None, [16000, 48000]), ("wide", [16000] * 2), ("full", [48000] * 2)])
+@pytest.mark.parametrize(
+    ("band", "rates"), [(None, [16000, 48000]), ("wide", [16000] * 2), ("full", [48000] * 2)]
+)
 def test_band_models_choose(band, rates):
     models = BandModels("both", band)
     assert [models.at(rate).sample_rate for rate in (16000, 44100)] == rates

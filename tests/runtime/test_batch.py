@@ -89,7 +89,12 @@ def test_enhance_file_cancelled_leaves_nothing(here, model_at, calls):
     make(here / "a.wav", 70000)
     answers = iter([False] * calls)
     with pytest.raises(Cancelled):
-        enhance_file(Job(here / "a.wav", here / "b.wav"), model_at, Options(), cancelled=lambda: next(answers, True))
+        enhance_file(
+            Job(here / "a.wav", here / "b.wav"),
+            model_at,
+            Options(),
+            cancelled=lambda: next(answers, True),
+        )
     assert tree(here) == ["a.wav"]
 
 
@@ -98,7 +103,13 @@ def test_enhance_file_checks_cancelled_last(here, model_at):
     make(here / "a.wav", 70000)
     there, seconds = [], []
     job = Job(here / "a.wav", here / "b.wav")
-    enhance_file(job, model_at, Options(), seconds.append, lambda: there.append((here / "b.wav").exists()) or False)
+    enhance_file(
+        job,
+        model_at,
+        Options(),
+        seconds.append,
+        lambda: there.append((here / "b.wav").exists()) or False,
+    )
     assert sum(seconds) == 70000 / 16000 and len(there) > 4 and not any(there)
 
 
@@ -150,7 +161,11 @@ def test_enhance_file_salvages_only_when_asked(here, model_at):
 def test_run_gives_spare_threads_to_channels(here, model_at, monkeypatch, files, threads, expected):
     """Channels of a file are enhanced in the threads that have no file of their own; the samples stay the same."""
     for number in range(files):
-        soundfile.write(here / f"{number}.wav", 0.1 * np.random.default_rng(number).standard_normal((4000, 2)), 16000)
+        soundfile.write(
+            here / f"{number}.wav",
+            0.1 * np.random.default_rng(number).standard_normal((4000, 2)),
+            16000,
+        )
     used = []
 
     def watched(*arguments):
@@ -158,7 +173,11 @@ def test_run_gives_spare_threads_to_channels(here, model_at, monkeypatch, files,
         return enhance(*arguments)
 
     monkeypatch.setattr(batch, "enhance", watched)
-    for _ in run([Job(here / f"{n}.wav", here / f"{n}-out.wav") for n in range(files)], model_at, threads=threads):
+    for _ in run(
+        [Job(here / f"{n}.wav", here / f"{n}-out.wav") for n in range(files)],
+        model_at,
+        threads=threads,
+    ):
         pass
     assert used == files * [expected]
     alone, _ = soundfile.read(here / "0-out.wav")

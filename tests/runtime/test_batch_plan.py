@@ -76,7 +76,10 @@ def test_plan_reports_two_inputs_for_one_output(here, command):
     make(here / "one" / "a.wav")
     make(here / "two" / "a.wav")
     status, _, err = command("denoise", "one", "two", "-o", "out")
-    assert status == 1 and "two/a.wav would be written to out/a.wav, as one/a.wav is" in err.replace("\\", "/")
+    assert (
+        status == 1
+        and "two/a.wav would be written to out/a.wav, as one/a.wav is" in err.replace("\\", "/")
+    )
     assert tree(here / "out") == ["a.wav"]
 
 
@@ -87,11 +90,21 @@ def test_plan_keeps_suffixes_of_files_with_one_stem(tmp_path):
     jobs, errors = plan([str(tmp_path)], str(tmp_path / "out"))
     assert not errors
     assert {job.source.name: job.target.name for job in jobs} == {
-        **{"a.wav": "a.wav", "a.amr": "a.amr.wav", "a.wma": "a.wma.wav", "a.flac": "a.flac", "b.amr": "b.wav"}
+        **{
+            "a.wav": "a.wav",
+            "a.amr": "a.amr.wav",
+            "a.wma": "a.wma.wav",
+            "a.flac": "a.flac",
+            "b.amr": "b.wav",
+        }
     }
     jobs, errors = plan([str(tmp_path)])
     targets = {job.target.name for job in jobs}
-    assert not errors and {"a-enhanced.wav", "a-enhanced.amr.wav", "a-enhanced.wma.wav", "b-enhanced.wav"} < targets
+    assert (
+        not errors
+        and {"a-enhanced.wav", "a-enhanced.amr.wav", "a-enhanced.wma.wav", "b-enhanced.wav"}
+        < targets
+    )
     for name in targets:
         (tmp_path / name).write_bytes(b"sound")
     again, _ = plan([str(tmp_path)])

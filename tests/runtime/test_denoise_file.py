@@ -16,7 +16,12 @@ def noisy(here):
 
 
 def test_denoise_file_writes_what_the_command_writes(noisy, command):
-    assert command("denoise", noisy, "-o", "command.wav", "--model", "recurrent", "--strength", "12")[0] == 0
+    assert (
+        command("denoise", noisy, "-o", "command.wav", "--model", "recurrent", "--strength", "12")[
+            0
+        ]
+        == 0
+    )
     target = qse.denoise_file(noisy, "function.wav", "recurrent", strength=12)
     assert str(target) == "function.wav"
     assert target.read_bytes() == noisy.with_name("command.wav").read_bytes()
@@ -24,7 +29,10 @@ def test_denoise_file_writes_what_the_command_writes(noisy, command):
 
 def test_denoise_file_names_its_target(noisy):
     assert qse.denoise_file(str(noisy)) == noisy.with_name("noisy-enhanced.wav")
-    assert qse.denoise_file("noisy.wav", "cleaned", qse.load("recurrent")).as_posix() == "cleaned/noisy.wav"
+    assert (
+        qse.denoise_file("noisy.wav", "cleaned", qse.load("recurrent")).as_posix()
+        == "cleaned/noisy.wav"
+    )
     info = soundfile.info("cleaned/noisy.wav")
     assert (info.frames, info.channels, info.samplerate, info.subtype) == (5000, 2, 44100, "PCM_16")
 
@@ -40,7 +48,8 @@ def test_denoise_file_replaces_only_when_asked(noisy):
 
 
 @pytest.mark.parametrize(
-    "path, words", [("none.wav", "none.wav is no file"), (".", "is no file"), ("text.wav", "text.wav")]
+    "path, words",
+    [("none.wav", "none.wav is no file"), (".", "is no file"), ("text.wav", "text.wav")],
 )
 def test_denoise_file_refuses(here, path, words):
     (here / "text.wav").write_text("no sound")

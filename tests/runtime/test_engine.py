@@ -14,7 +14,9 @@ from qse import Engine, QseError, load
 
 
 def hops(count: int, seed: int = 0) -> np.ndarray:
-    return (0.3 * np.random.default_rng(seed).standard_normal((count, graphs.HOP))).astype(np.float32)
+    return (0.3 * np.random.default_rng(seed).standard_normal((count, graphs.HOP))).astype(
+        np.float32
+    )
 
 
 def by_session(engine: Engine, signal: np.ndarray) -> np.ndarray:
@@ -31,11 +33,15 @@ def stepped(engine: Engine, signal: np.ndarray) -> np.ndarray:
 
 
 def test_engine_reads_the_metadata(tmp_path):
-    path = graphs.delay(tmp_path / "x" / "model.onnx", latency=320, hop_length=128, sample_rate=8000, version="2.1")
+    path = graphs.delay(
+        tmp_path / "x" / "model.onnx", latency=320, hop_length=128, sample_rate=8000, version="2.1"
+    )
     engine = Engine(path)
     assert (engine.name, engine.version, engine.sample_rate) == ("x", "2.1", 8000)
     assert (engine.hop_length, engine.latency, engine.metadata["licence"]) == (128, 320, "CC0-1.0")
-    assert {name: state.shape for name, state in engine.initial_state().items()} == {"state.past": (1, 320)}
+    assert {name: state.shape for name, state in engine.initial_state().items()} == {
+        "state.past": (1, 320)
+    }
 
 
 def test_engine_latency_is_that_of_the_graph(delay):
@@ -85,14 +91,20 @@ def test_engine_is_shared_by_threads(recurrent):
 
 def test_engine_can_be_pickled(recurrent):
     signal = hops(20)
-    np.testing.assert_array_equal(stepped(pickle.loads(pickle.dumps(recurrent)), signal), stepped(recurrent, signal))
+    np.testing.assert_array_equal(
+        stepped(pickle.loads(pickle.dumps(recurrent)), signal), stepped(recurrent, signal)
+    )
 
 
 def test_engine_refuses_what_is_no_model(tmp_path, zoo):
     missing, text, cut = tmp_path / "missing.onnx", tmp_path / "text.onnx", tmp_path / "cut.onnx"
     text.write_text("not a graph")
     cut.write_bytes((zoo / "recurrent" / "model.onnx").read_bytes()[:50000])
-    for path, sentence in ((missing, "no such model"), (text, "cannot be loaded"), (cut, "cannot be loaded")):
+    for path, sentence in (
+        (missing, "no such model"),
+        (text, "cannot be loaded"),
+        (cut, "cannot be loaded"),
+    ):
         with pytest.raises(QseError, match=f"{path.name}.* {sentence}|{path.name}: {sentence}"):
             Engine(path)
 
@@ -125,17 +137,25 @@ def test_load_refuses_a_graph_without_inputs(tmp_path):
     out = helper.make_tensor_value_info("enhanced", TensorProto.FLOAT, [])
     opset = [helper.make_opsetid("", 18)]
     onnx.save(
-        helper.make_model(helper.make_graph([node], "x", [], [out]), opset_imports=opset, ir_version=10),
+        helper.make_model(
+            helper.make_graph([node], "x", [], [out]), opset_imports=opset, ir_version=10
+        ),
         tmp_path / "x.onnx",
     )
-    with pytest.raises(QseError, match=r"x\.onnx is an ONNX file, but not a model written by `qse export`"):
+    with pytest.raises(
+        QseError, match=r"x\.onnx is an ONNX file, but not a model written by `qse export`"
+    ):
         load(tmp_path / "x.onnx")
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="ONNX Runtime flushes on x86 only")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="ONNX Runtime flushes on x86 only"
+)
 @pytest.mark.parametrize("flush", [True, False])
 def test_engine_flush_to_zero(zoo, flush):
     code = f"import numpy, qse; qse.load({str(zoo / 'recurrent')!r}, flush_to_zero={flush}); "
     code += "print(float(numpy.float32(1e-40) * numpy.float32(1)))"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert (float(out) == 0) == flush

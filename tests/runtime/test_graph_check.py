@@ -21,10 +21,16 @@ STATUS = Path("/proc/self/status")
 
 def identity(**changes) -> onnx.ModelProto:
     """A graph of one node, with parts added: to the graph, the node or the model."""
-    value = helper.make_tensor_value_info("audio", TensorProto.FLOAT, changes.get("shape", [1, 160]))
+    value = helper.make_tensor_value_info(
+        "audio", TensorProto.FLOAT, changes.get("shape", [1, 160])
+    )
     out = helper.make_tensor_value_info("enhanced", TensorProto.FLOAT, [1, 160])
-    node = helper.make_node(changes.get("operator", "Identity"), ["audio"], ["enhanced"], domain=changes.get("domain"))
-    return helper.make_model(helper.make_graph([node] * changes.get("nodes", 1), "g", [value], [out]))
+    node = helper.make_node(
+        changes.get("operator", "Identity"), ["audio"], ["enhanced"], domain=changes.get("domain")
+    )
+    return helper.make_model(
+        helper.make_graph([node] * changes.get("nodes", 1), "g", [value], [out])
+    )
 
 
 def external() -> onnx.ModelProto:
@@ -72,12 +78,19 @@ def test_check_graph_refuses(reason):
 
 
 def test_check_graph_refuses_damage():
-    for data in (b"\x3a\xff\xff\xff\xff\x7f", b"\xff" * 20, b"\x38\x05", b"\x3b"):  # too long, no number, no message
+    for data in (
+        b"\x3a\xff\xff\xff\xff\x7f",
+        b"\xff" * 20,
+        b"\x38\x05",
+        b"\x3b",
+    ):  # too long, no number, no message
         with pytest.raises(IndexError):
             check_graph(data)
 
 
-@pytest.mark.parametrize("path", sorted(MODELS.glob("*/*.onnx")), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", sorted(MODELS.glob("*/*.onnx")), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
 def test_check_graph_counts_the_operators_of_released_graphs(path):
     assert check_graph(path.read_bytes()) == len(onnx.load(path).graph.node)
 
@@ -85,11 +98,15 @@ def test_check_graph_counts_the_operators_of_released_graphs(path):
 def test_load_names_what_is_refused(tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(external().SerializeToString())
-    with pytest.raises(qse.QseError, match=r"model\.onnx is not a model that qse runs: a tensor is in another file"):
+    with pytest.raises(
+        qse.QseError, match=r"model\.onnx is not a model that qse runs: a tensor is in another file"
+    ):
         qse.load(path)
 
 
-@pytest.mark.parametrize("key, value", [("sample_rate", "9" * 5000), ("sample_rate", "0"), ("latency", "99999999")])
+@pytest.mark.parametrize(
+    "key, value", [("sample_rate", "9" * 5000), ("sample_rate", "0"), ("latency", "99999999")]
+)
 def test_load_refuses_numbers_out_of_range(tmp_path, key, value):
     path = graphs.delay(tmp_path / "model.onnx")
     model = onnx.load(path)
@@ -109,9 +126,17 @@ def test_load_refuses_text_that_is_not_utf8(tmp_path):
 def test_load_refuses_a_graph_that_fails_at_its_first_step(tmp_path):
     """Its operator takes apart what another shape would have."""
     shape = np.array([7, -1])
-    nodes = [helper.make_node("Reshape", ["audio", "shape"], ["x"]), helper.make_node("Identity", ["x"], ["enhanced"])]
+    nodes = [
+        helper.make_node("Reshape", ["audio", "shape"], ["x"]),
+        helper.make_node("Identity", ["x"], ["enhanced"]),
+    ]
     model = onnx.load(graphs.delay(tmp_path / "good.onnx"))
-    del model.graph.node[:], model.graph.initializer[:], model.graph.input[1:], model.graph.output[1:]
+    del (
+        model.graph.node[:],
+        model.graph.initializer[:],
+        model.graph.input[1:],
+        model.graph.output[1:],
+    )
     model.graph.node.extend(nodes)
     model.graph.initializer.append(onnx.numpy_helper.from_array(shape, "shape"))
     onnx.save(model, tmp_path / "model.onnx")
@@ -122,7 +147,9 @@ def test_load_refuses_a_graph_that_fails_at_its_first_step(tmp_path):
 def hungry(path: Path, constant: bool) -> Path:
     """A graph that computes the sum of a matrix of 10^9 numbers, which it makes of two vectors."""
     column, row = np.ones((1 << 15, 1), np.float32), np.ones((1, 1 << 15), np.float32)
-    nodes = [] if constant else [helper.make_node("Slice", ["audio", "zero", "one", "one"], ["sample"])]
+    nodes = (
+        [] if constant else [helper.make_node("Slice", ["audio", "zero", "one", "one"], ["sample"])]
+    )
     nodes += [] if constant else [helper.make_node("Mul", ["column", "sample"], ["columns"])]
     nodes += [
         helper.make_node("Add", ["column" if constant else "columns", "row"], ["matrix"]),
@@ -159,5 +186,9 @@ print(next(line.split()[1] for line in open({str(STATUS)!r}) if line.startswith(
 
 
 def test_memory_limit_is_at_most_half_of_the_memory():
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 1 << 40
+    total = (
+        os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if hasattr(os, "sysconf")
+        else 1 << 40
+    )
     assert 0 < graph_check.memory_limit() <= min(4 << 30, total // 2)

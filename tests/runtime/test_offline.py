@@ -46,7 +46,9 @@ def pieces(audio: np.ndarray, seed: int) -> list[np.ndarray]:
 
 
 def test_offline_model_can_be_pickled(half):
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(half)).enhance(noise(500)), half.enhance(noise(500)))
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(half)).enhance(noise(500)), half.enhance(noise(500))
+    )
 
 
 @pytest.mark.parametrize("samples", [1, 700, 1600, 1601, 5003])
@@ -60,7 +62,9 @@ def test_segments_equal_all_at_once(half, samples):
 def test_denoise_offline_attenuation_limit(half):
     audio = noise(5003)
     for strength, gain in ((None, 0.5), (20.0, 0.55), (0.0, 1.0)):
-        np.testing.assert_allclose(denoise(audio, half.sample_rate, half, strength), gain * audio, atol=1e-6)
+        np.testing.assert_allclose(
+            denoise(audio, half.sample_rate, half, strength), gain * audio, atol=1e-6
+        )
 
 
 def test_segments_cross_fade(half, monkeypatch):

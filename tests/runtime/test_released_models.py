@@ -53,7 +53,9 @@ def test_released_state_names_mirror_the_module_tree(folder):
     network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
     with torch.no_grad():
         state = flatten_state(network(torch.zeros(1, network.config.hop_length))[1])
-    assert list(Engine(folder / "model.onnx").initial_state()) == [f"state.{path}" for path in state]
+    assert list(Engine(folder / "model.onnx").initial_state()) == [
+        f"state.{path}" for path in state
+    ]
 
 
 @pytest.mark.parametrize("name", ["live-tiny", "live-base", "live-large"])

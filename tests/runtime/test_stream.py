@@ -18,7 +18,11 @@ def signal(samples: int, seed: int = 0) -> np.ndarray:
 
 def blocks(audio: np.ndarray, size: int) -> list[np.ndarray]:
     """Cut into blocks of `size`; 0 for random sizes from 0 to 700."""
-    cuts = np.random.default_rng(1).integers(0, 700, 100).cumsum() if size == 0 else np.arange(size, len(audio), size)
+    cuts = (
+        np.random.default_rng(1).integers(0, 700, 100).cumsum()
+        if size == 0
+        else np.arange(size, len(audio), size)
+    )
     return np.split(audio, cuts[cuts < len(audio)])
 
 
@@ -34,17 +38,23 @@ def whole(engine, audio: np.ndarray) -> np.ndarray:
 SIZES = (1, 64, 100, 160, 441, 480, 512)
 
 
-@pytest.mark.parametrize("size, told", [*((size, True) for size in SIZES), *((size, False) for size in (*SIZES, 0))])
+@pytest.mark.parametrize(
+    "size, told", [*((size, True) for size in SIZES), *((size, False) for size in (*SIZES, 0))]
+)
 def test_stream_equal_at_every_block_size(recurrent, size, told):
     audio = signal(160 * 441 // 7)
     stream = Stream(recurrent, blocksize=size if told else None)
     heard = audio[: len(audio) // size * size] if told else audio
     out = np.concatenate([stream.process(block) for block in blocks(heard, size)])
     np.testing.assert_array_equal(out[: stream.latency], 0)
-    np.testing.assert_array_equal(out[stream.latency :], whole(recurrent, audio)[: len(out) - stream.latency])
+    np.testing.assert_array_equal(
+        out[stream.latency :], whole(recurrent, audio)[: len(out) - stream.latency]
+    )
 
 
-@pytest.mark.parametrize("size, added", [(None, 159), (1, 159), (64, 128), (100, 140), (160, 0), (480, 0), (512, 128)])
+@pytest.mark.parametrize(
+    "size, added", [(None, 159), (1, 159), (64, 128), (100, 140), (160, 0), (480, 0), (512, 128)]
+)
 def test_stream_latency_is_the_least_possible(delay, size, added):
     stream = Stream(delay, blocksize=size)
     assert stream.latency == delay.latency + added
@@ -59,7 +69,9 @@ def test_stream_latency_is_the_least_possible(delay, size, added):
 def test_stream_finish_returns_the_rest(tmp_path, blocksize, latency):
     engine = load(graphs.delay(tmp_path / "x" / "model.onnx", latency, hop_length=200))
     stream, audio = Stream(engine, blocksize=blocksize), signal(2000)
-    heard = np.concatenate([*(stream.process(block) for block in blocks(audio, blocksize or 123)), stream.finish()])
+    heard = np.concatenate(
+        [*(stream.process(block) for block in blocks(audio, blocksize or 123)), stream.finish()]
+    )
     np.testing.assert_array_equal(heard[stream.latency :], audio)
 
 
@@ -75,7 +87,10 @@ def test_stream_refuses_wrong_blocks(delay):
 def test_streams_of_one_engine_are_independent(recurrent):
     one, other = signal(1600, 1), signal(1600, 2)
     a, b = Stream(recurrent, blocksize=160), Stream(recurrent, blocksize=160)
-    out = [(a.process(x), b.process(y)) for x, y in zip(blocks(one, 160), blocks(other, 160), strict=True)]
+    out = [
+        (a.process(x), b.process(y))
+        for x, y in zip(blocks(one, 160), blocks(other, 160), strict=True)
+    ]
     np.testing.assert_array_equal(np.concatenate([x for x, _ in out]), whole(recurrent, one))
     np.testing.assert_array_equal(np.concatenate([y for _, y in out]), whole(recurrent, other))
 
@@ -85,9 +100,15 @@ def test_stream_strength_mixes_the_delayed_input(recurrent, delay):
     enhanced = whole(recurrent, audio)
     half = Stream(recurrent, blocksize=160, strength=20 * np.log10(2)).process(audio)
     np.testing.assert_allclose(half, (enhanced + audio) / 2, atol=1e-7)
-    np.testing.assert_array_equal(Stream(recurrent, blocksize=160, strength=0).process(audio), audio)
-    np.testing.assert_array_equal(Stream(recurrent, blocksize=160, strength=float("inf")).process(audio), enhanced)
-    np.testing.assert_array_equal(Stream(delay, blocksize=160, strength=6).process(audio)[160:], audio[:-160])
+    np.testing.assert_array_equal(
+        Stream(recurrent, blocksize=160, strength=0).process(audio), audio
+    )
+    np.testing.assert_array_equal(
+        Stream(recurrent, blocksize=160, strength=float("inf")).process(audio), enhanced
+    )
+    np.testing.assert_array_equal(
+        Stream(delay, blocksize=160, strength=6).process(audio)[160:], audio[:-160]
+    )
     with pytest.raises(ValueError, match="from 0 up"):
         Stream(delay, strength=-1)
 
@@ -95,7 +116,10 @@ def test_stream_strength_mixes_the_delayed_input(recurrent, delay):
 def test_denoise_strength_above_the_band_of_the_model(recurrent):
     audio = signal(48000)
     np.testing.assert_array_equal(denoise(audio, 48000, recurrent, strength=0), audio)
-    out, of = (np.linalg.norm(np.fft.rfft(x)[9000:]) for x in (denoise(audio, 48000, recurrent, strength=12), audio))
+    out, of = (
+        np.linalg.norm(np.fft.rfft(x)[9000:])
+        for x in (denoise(audio, 48000, recurrent, strength=12), audio)
+    )
     assert out / of == pytest.approx(10 ** (-12 / 20), rel=0.01)  # bins of 1 Hz
 
 
@@ -116,7 +140,9 @@ def test_stream_counts_nan_as_silence(recurrent):
     audio = signal(1600)
     broken, mended = audio.copy(), audio.copy()
     broken[[3, 700, 701]], mended[[3, 700, 701]] = [np.nan, np.inf, -np.inf], 0
-    np.testing.assert_array_equal(Stream(recurrent, blocksize=160).process(broken), whole(recurrent, mended))
+    np.testing.assert_array_equal(
+        Stream(recurrent, blocksize=160).process(broken), whole(recurrent, mended)
+    )
 
 
 def test_stream_resets_a_model_that_breaks(fragile):
@@ -132,7 +158,9 @@ def test_stream_resets_a_model_that_breaks(fragile):
 def test_denoise_is_the_stream_without_latency(recurrent, delay, samples):
     audio = signal(samples)
     np.testing.assert_array_equal(denoise(audio, 16000, delay), audio)
-    np.testing.assert_array_equal(denoise(audio, 16000, recurrent), whole(recurrent, audio)[:samples])
+    np.testing.assert_array_equal(
+        denoise(audio, 16000, recurrent), whole(recurrent, audio)[:samples]
+    )
 
 
 @pytest.mark.parametrize("sample_rate", [8000, 11025, 44100, 48000, 96000])
@@ -163,7 +191,8 @@ def test_denoise_channels_are_independent(recurrent):
 def test_enhance_channels_in_threads_equal_one_thread(recurrent):
     audio = signal(27000).reshape(9000, 3)
     alone, together = (
-        np.concatenate(list(enhance(np.split(audio, 9), 22050, recurrent, 12, threads))) for threads in (1, 2)
+        np.concatenate(list(enhance(np.split(audio, 9), 22050, recurrent, 12, threads)))
+        for threads in (1, 2)
     )
     np.testing.assert_array_equal(alone, together)
 
@@ -187,7 +216,9 @@ def test_enhance_channels_at_the_same_time():
             return np.zeros(0, np.float32)
 
     audio = signal(800).reshape(400, 2)
-    np.testing.assert_array_equal(np.concatenate(list(enhance([audio], 16000, Meeting(), threads=2))), audio)
+    np.testing.assert_array_equal(
+        np.concatenate(list(enhance([audio], 16000, Meeting(), threads=2))), audio
+    )
 
 
 def test_denoise_keeps_dtype_and_refuses_bad_arrays(delay):
@@ -202,7 +233,9 @@ def test_denoise_keeps_dtype_and_refuses_bad_arrays(delay):
     with pytest.raises(ValueError, match="NaN or infinite, 2 in all"):
         denoise(np.float32([0, np.nan, np.inf]), 16000, delay)
     for sample_rate in (0, 44.1, 999, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=f"sample_rate must be in Hz and at least 1000, not {sample_rate}"):
+        with pytest.raises(
+            ValueError, match=f"sample_rate must be in Hz and at least 1000, not {sample_rate}"
+        ):
             denoise(signal(10), sample_rate, delay)
     with pytest.raises(ValueError, match="samples of 32767, where full scale is 1"):
         denoise(np.float64([0, -32767]), 16000, delay)
@@ -210,7 +243,9 @@ def test_denoise_keeps_dtype_and_refuses_bad_arrays(delay):
 
 def test_stream_takes_a_name(models, recurrent):
     audio = signal(1000)
-    np.testing.assert_array_equal(Stream("recurrent").process(audio), Stream(recurrent).process(audio))
+    np.testing.assert_array_equal(
+        Stream("recurrent").process(audio), Stream(recurrent).process(audio)
+    )
     with pytest.raises(ValueError, match="blocksize must be at least 1 sample"):
         Stream(recurrent, blocksize=0)
 
@@ -224,7 +259,9 @@ def test_hop_stream_yields_hops_with_the_aligned_noisy_signal(recurrent, sizes):
         start += size
     enhanced, noisy = (np.concatenate(side) for side in zip(*hops, strict=True))
     np.testing.assert_array_equal(enhanced, whole(recurrent, audio)[: len(enhanced)])
-    np.testing.assert_array_equal(noisy[recurrent.latency :], audio[: len(noisy) - recurrent.latency])
+    np.testing.assert_array_equal(
+        noisy[recurrent.latency :], audio[: len(noisy) - recurrent.latency]
+    )
     assert stream.missing == 160 - sum(sizes) % 160
 
 
@@ -233,7 +270,9 @@ def test_hop_stream_glides_to_a_new_noisy_share(recurrent):
     stream, plain = HopStream(recurrent, noisy_share=0.25, glide=0.25), HopStream(recurrent)
     for share in (0.25, 0.5, 0.75, 1.0, 1.0):
         ((mixed, noisy),), ((enhanced, _),) = list(stream.hops(audio)), list(plain.hops(audio))
-        np.testing.assert_array_equal(mixed, (1 - np.float32(share)) * enhanced + np.float32(share) * noisy)
+        np.testing.assert_array_equal(
+            mixed, (1 - np.float32(share)) * enhanced + np.float32(share) * noisy
+        )
         stream.noisy_share = 1.0
 
 
@@ -243,11 +282,20 @@ def test_hop_stream_glides_to_a_new_noisy_share(recurrent):
         (lambda x, e: denoise(16000, x, e), "sample_rate must be a number in Hz, not ndarray"),
         (lambda x, e: denoise(x, "16000", e), "sample_rate must be a number in Hz, not str"),
         (lambda x, e: denoise("a.wav", 16000, e), "audio must hold floats"),
-        (lambda x, e: denoise(x, 16000, e, strength="12"), "strength must be a number of dB or None, not str"),
-        (lambda x, e: denoise(x, 16000, 5), "model must be a name, a path or what qse.load returns, not int"),
+        (
+            lambda x, e: denoise(x, 16000, e, strength="12"),
+            "strength must be a number of dB or None, not str",
+        ),
+        (
+            lambda x, e: denoise(x, 16000, 5),
+            "model must be a name, a path or what qse.load returns, not int",
+        ),
         (lambda x, e: Stream(e, blocksize="480"), "blocksize must be a number of samples"),
         (lambda x, e: Stream(e, blocksize=480.0), "blocksize must be a number of samples"),
-        (lambda x, e: Stream(e).process(x.astype(np.int16)), "block must hold floats in .* not int16"),
+        (
+            lambda x, e: Stream(e).process(x.astype(np.int16)),
+            "block must hold floats in .* not int16",
+        ),
     ],
 )
 def test_type_errors_name_the_argument(delay, call, words):
@@ -256,7 +304,9 @@ def test_type_errors_name_the_argument(delay, call, words):
 
 
 def test_stream_explains_the_lengths_that_blocksize_allows(delay):
-    with pytest.raises(ValueError, match=r"479 samples .*blocksize=480 .*hop of 160 .*multiple of 160 .*divisor"):
+    with pytest.raises(
+        ValueError, match=r"479 samples .*blocksize=480 .*hop of 160 .*multiple of 160 .*divisor"
+    ):
         Stream(delay, blocksize=480).process(np.zeros(479, np.float32))
     assert "one thread at a time" in Stream.__doc__
 

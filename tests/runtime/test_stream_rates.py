@@ -28,7 +28,9 @@ def hiss(samples: int, seed: int = 0) -> np.ndarray:
 
 def tones(rate: int, seconds: float = 1.0) -> np.ndarray:
     time = np.arange(round(rate * seconds)) / rate
-    return sum(np.sin(2 * np.pi * tone * time) / 6 for tone in (0.03 * rate, 97, 0.1 * min(rate, 16000)))
+    return sum(
+        np.sin(2 * np.pi * tone * time) / 6 for tone in (0.03 * rate, 97, 0.1 * min(rate, 16000))
+    )
 
 
 def through(stream: Stream, audio: np.ndarray, size: int) -> np.ndarray:
@@ -82,7 +84,9 @@ def test_stream_at_the_rate_of_the_model_converts_nothing(recurrent):
         np.testing.assert_array_equal(through(told, audio, 100), through(untold, audio, 100))
 
 
-@pytest.mark.parametrize("rate, graph", [(None, 16000), (8000, 16000), (22050, 48000), (48000, 48000)])
+@pytest.mark.parametrize(
+    "rate, graph", [(None, 16000), (8000, 16000), (22050, 48000), (48000, 48000)]
+)
 @pytest.mark.parametrize("kind", ["name", "folder", "wide", "full"])
 def test_stream_takes_the_graph_for_its_rate(banded, kind, rate, graph):
     model = {"name": "both", "folder": banded}.get(kind) or load("both", sample_rate=16000)
@@ -130,7 +134,9 @@ def test_model_without_its_folder_stays_as_it_is(banded):
 
 def test_stream_refuses_sample_rates(delay):
     for rate in (0, 480, -16000, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=f"at least 1000, not {rate}; a block's length is given by name"):
+        with pytest.raises(
+            ValueError, match=f"at least 1000, not {rate}; a block's length is given by name"
+        ):
             Stream(delay, rate)
     with pytest.raises(TypeError, match="sample_rate must be a number in Hz or None, not str"):
         Stream(delay, "48000")

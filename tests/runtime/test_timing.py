@@ -16,5 +16,7 @@ def test_race_takes_turns_after_a_warmup():
 
 def test_times_quantiles():
     times = clock.Times(np.arange(101) / 100)
-    assert times.median == 0.5 and times.quantile(0.99) == pytest.approx(0.99) and times.longest == 1
+    assert (
+        times.median == 0.5 and times.quantile(0.99) == pytest.approx(0.99) and times.longest == 1
+    )
     assert times.mean == pytest.approx(0.5)

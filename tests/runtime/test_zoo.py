@@ -31,11 +31,15 @@ def test_load_takes_a_folder_or_a_file(zoo):
 
 
 def test_load_lists_the_names_for_a_wrong_one(models):
-    with pytest.raises(qse.QseError, match=r"no model called live-bass: .*fragile, live-base.*recurrent"):
+    with pytest.raises(
+        qse.QseError, match=r"no model called live-bass: .*fragile, live-base.*recurrent"
+    ):
         load("live-bass")
 
 
-@pytest.mark.parametrize("options", [{"threads": 0}, {"sample_rate": 0}, {"sample_rate": float("nan")}])
+@pytest.mark.parametrize(
+    "options", [{"threads": 0}, {"sample_rate": 0}, {"sample_rate": float("nan")}]
+)
 def test_load_refuses_values_out_of_range(zoo, options):
     with pytest.raises(ValueError, match="must be above 0"):
         load(zoo / "recurrent", **options)
@@ -52,7 +56,9 @@ def test_load_refuses_a_wrong_checksum(tmp_path):
     seal(path.parent)
     assert load(path.parent).name == "m"
     sums = path.with_name("SHA256SUMS")
-    sums.write_text("\n".join(f"{line.split()[0].upper()}  {line.split()[1]}" for line in sums.open()))
+    sums.write_text(
+        "\n".join(f"{line.split()[0].upper()}  {line.split()[1]}" for line in sums.open())
+    )
     assert load(path.parent).name == "m"
     graphs.delay(path, version="other")
     for mark in (" ", "*"):  # of text and of binary files

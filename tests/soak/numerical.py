@@ -18,7 +18,9 @@ import soxr
 import qse
 from qse.runtime.engine import Engine
 
-SPEECH = soundfile.read(Path(__file__).parents[2] / "assets" / "clean.wav", dtype="float32")[0]  # 16 kHz
+SPEECH = soundfile.read(Path(__file__).parents[2] / "assets" / "clean.wav", dtype="float32")[
+    0
+]  # 16 kHz
 LITTLE = 10 ** (-40 / 20)
 RATES = (8000, 11025, 16000, 22050, 32000, 44100, 48000, 96000, 192000)
 GRAPHS = (16000, 48000)
@@ -26,17 +28,27 @@ GRAPHS = (16000, 48000)
 
 def noise(samples: int, dbfs: float, seed: int = 0) -> np.ndarray:
     """Return white noise of that RMS level (float32)."""
-    return (10 ** (dbfs / 20) * np.random.default_rng(seed).standard_normal(samples)).astype(np.float32)
+    return (10 ** (dbfs / 20) * np.random.default_rng(seed).standard_normal(samples)).astype(
+        np.float32
+    )
 
 
 def signals(rate: int, seconds: float) -> Iterator[tuple[str, np.ndarray, float]]:
     """Yield name, samples, and the loudest output in dBFS that is not invented sound."""
     short, long = np.arange(round(min(5, seconds) * rate)), round(seconds * rate)
     yield "zeros", np.zeros(long, np.float32), -60
-    yield "square wave, full scale", np.sign(np.sin(2 * np.pi * 441.7 / rate * short)).astype(np.float32), 6
+    yield (
+        "square wave, full scale",
+        np.sign(np.sin(2 * np.pi * 441.7 / rate * short)).astype(np.float32),
+        6,
+    )
     yield "offset of 0.5", np.full(len(short), 0.5, np.float32), 0
     yield "denormals", noise(long, -780), -60  # about 1e-39
-    yield "dither of 16 bits", np.random.default_rng(0).integers(-1, 2, long).astype(np.float32) / 32768, -60
+    yield (
+        "dither of 16 bits",
+        np.random.default_rng(0).integers(-1, 2, long).astype(np.float32) / 32768,
+        -60,
+    )
     yield "noise at -80 dBFS", noise(long, -80), -60
 
 
@@ -77,10 +89,18 @@ def cells(name: str, graph: int, seconds: float) -> Iterator[tuple[str, str, boo
     engine = qse.load(name, sample_rate=graph, flush_to_zero=True)
     for what, audio, most in signals(graph, seconds):
         found = peak(qse.denoise(audio, graph, engine))
-        yield f"{what}, {len(audio) / graph:g} s", "-200" if found == -200 else f"{found:.1f}", found <= most
+        yield (
+            f"{what}, {len(audio) / graph:g} s",
+            "-200" if found == -200 else f"{found:.1f}",
+            found <= most,
+        )
     for what, value in (("NaN", np.nan), ("Inf", np.inf), ("1e38", 1e38)):
         again, resets = recovery(engine, value)
-        yield f"{what} for 20 ms in speech: recovery", f"{1000 * again:.0f} ms, {resets} resets", again <= 1.0
+        yield (
+            f"{what} for 20 ms in speech: recovery",
+            f"{1000 * again:.0f} ms, {resets} resets",
+            again <= 1.0,
+        )
 
 
 def main() -> None:
@@ -96,12 +116,19 @@ def main() -> None:
         for what, found, good in cells(name, graph, asked.seconds):
             table.setdefault(what, []).append(found)
             wrong += [] if good else [f"{name}, {graph} Hz, {what}: {found}"]
-    print("| signal |", " | ".join(f"{name.removeprefix('live-')}, {graph // 1000} kHz" for name, graph in graphs), "|")
+    print(
+        "| signal |",
+        " | ".join(f"{name.removeprefix('live-')}, {graph // 1000} kHz" for name, graph in graphs),
+        "|",
+    )
     print("|---" * (len(graphs) + 1) + "|")
     for what, row in table.items():
         print(f"| {what} |", " | ".join(row), "|")
     loudest = {name: rates(name) for name in asked.models}
-    print("\nFiles of 8 to 192 kHz:", ", ".join(f"{found:.1f} ({name})" for name, found in loudest.items()))
+    print(
+        "\nFiles of 8 to 192 kHz:",
+        ", ".join(f"{found:.1f} ({name})" for name, found in loudest.items()),
+    )
     wrong += [f"{name}, files: {found:.1f}" for name, found in loudest.items() if found > -60]
     print(*wrong, sep="\n", end="")
     raise SystemExit(bool(wrong))

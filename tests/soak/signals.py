@@ -40,10 +40,18 @@ if not child:
     sys.argv = ["qse", *arguments]
     qse_cli.main.main()
 """
-STATUSES = {0: "finished", 130: "130", 143: "143", -signal.SIGINT: "SIGINT", -signal.SIGTERM: "SIGTERM"}
+STATUSES = {
+    0: "finished",
+    130: "130",
+    143: "143",
+    -signal.SIGINT: "SIGINT",
+    -signal.SIGTERM: "SIGTERM",
+}
 
 
-def run(forks: subprocess.Popen, folder: Path, model: str, rng: random.Random, longest: float) -> tuple:
+def run(
+    forks: subprocess.Popen, folder: Path, model: str, rng: random.Random, longest: float
+) -> tuple:
     """Do one run; return its status, its messages, and the files that are neither inputs nor complete results."""
     said = folder / "said"
     files = [str(path) for path in folder.glob("?.wav")]
@@ -61,7 +69,10 @@ def run(forks: subprocess.Popen, folder: Path, model: str, rng: random.Random, l
     left = []
     for path in folder.iterdir():
         if path.name.endswith("-enhanced.wav"):
-            if soundfile.info(path).frames != soundfile.info(folder / path.name.replace("-enhanced", "")).frames:
+            if (
+                soundfile.info(path).frames
+                != soundfile.info(folder / path.name.replace("-enhanced", "")).frames
+            ):
                 left.append(path.name)
             path.unlink()
         elif path.suffix != ".wav" and path != said:
@@ -75,7 +86,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--load", type=int, default=2, metavar="PROCESSES")
-    parser.add_argument("--longest", type=float, default=1.5, help="seconds until the first signal, at most")
+    parser.add_argument(
+        "--longest", type=float, default=1.5, help="seconds until the first signal, at most"
+    )
     parser.add_argument("--model", default="live-tiny")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
@@ -97,7 +110,9 @@ def main() -> None:
     finally:
         for process in (*busy, forks):
             process.kill()
-    print(f"{asked.runs} runs, by status: {dict(counts)}; wrong: {len(wrong)}; load {os.getloadavg()[0]:.0f}")
+    print(
+        f"{asked.runs} runs, by status: {dict(counts)}; wrong: {len(wrong)}; load {os.getloadavg()[0]:.0f}"
+    )
     sys.exit(bool(wrong))
 
 

@@ -30,7 +30,9 @@ BLOCK, HOUR, PROBE = 1 << 16, 3600 * RATE, 4 * RATE
 def sound(start: int, stop: int) -> np.ndarray:
     """Return the samples from `start` to `stop` of the endless input: (samples,) float32."""
     at = np.arange(start, stop)
-    level = -3 * ((at // len(LOOP)) * 7 % 11)  # dB: 0 to -30, so that the model never sees a periodic signal
+    level = -3 * (
+        (at // len(LOOP)) * 7 % 11
+    )  # dB: 0 to -30, so that the model never sees a periodic signal
     return LOOP[at % len(LOOP)] * np.float32(10) ** (level / 20).astype(np.float32)
 
 
@@ -64,7 +66,9 @@ class Report:
         self._began = time.monotonic()
         for block in blocks:
             while len(block):
-                part, block = np.split(block[:, 0] if block.ndim == 2 else block, [HOUR - self.written % HOUR])
+                part, block = np.split(
+                    block[:, 0] if block.ndim == 2 else block, [HOUR - self.written % HOUR]
+                )
                 self._take(part)
         if self.written % HOUR:
             self._row()
@@ -82,8 +86,16 @@ class Report:
         spectra = [np.fft.rfft(audio, 2 * len(noisy)) for audio in (self._last, noisy)]
         match = np.fft.irfft(spectra[0] * spectra[1].conj())
         lag = (int(np.argmax(match)) + len(noisy)) % (2 * len(noisy)) - len(noisy)
-        memory = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
-        row = (f"{self.written / HOUR:g}", self.written, self._digest.hexdigest()[:16], lag, f"{memory:.1f}")
+        memory = (
+            int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+        )
+        row = (
+            f"{self.written / HOUR:g}",
+            self.written,
+            self._digest.hexdigest()[:16],
+            lag,
+            f"{memory:.1f}",
+        )
         print(*row, f"{time.monotonic() - self._began:.0f}", sep="\t", flush=True)
         self._digest = hashlib.sha256()
 
@@ -104,8 +116,20 @@ def main() -> None:
     qse.audio.writer.write = Report().write
     from qse_cli.main import main as command
 
-    live = ["live", "--from", "endless.rf64", "--to", "none.rf64", "--as-fast-as-possible", "--blocksize"]
-    line = ["denoise", __file__, "-o", "none.rf64", "--quiet"] if asked.reference else [*live, asked.blocksize]
+    live = [
+        "live",
+        "--from",
+        "endless.rf64",
+        "--to",
+        "none.rf64",
+        "--as-fast-as-possible",
+        "--blocksize",
+    ]
+    line = (
+        ["denoise", __file__, "-o", "none.rf64", "--quiet"]
+        if asked.reference
+        else [*live, asked.blocksize]
+    )
     sys.argv, sys.stdout = ["qse", *line, "--model", asked.model], sys.stdout
     command()
 

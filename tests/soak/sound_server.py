@@ -30,7 +30,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from pulse_audio import CARD_RATE, FIRST, Ear, card, pulse_audio, until
 
-PERIOD, STOPPED = 30.0, 3.0  # seconds of load and of rest; seconds that a suspended process is stopped
+PERIOD, STOPPED = (
+    30.0,
+    3.0,
+)  # seconds of load and of rest; seconds that a suspended process is stopped
 SHORTEST = 0.004  # seconds of digital silence that count as a dropout
 BUSY = ["nice", "-n", "10", sys.executable, "-c", "while True: sum(range(10000))"]
 WITNESS = """
@@ -90,11 +93,15 @@ class Live:
     def priority(self) -> str:
         """Return the scheduling policy of the threads: how many have real-time priority, and the nice value."""
         threads = [int(path.name) for path in Path(f"/proc/{self.process.pid}/task").iterdir()]
-        urgent = sum(os.sched_getscheduler(thread) in (os.SCHED_RR, os.SCHED_FIFO) for thread in threads)
+        urgent = sum(
+            os.sched_getscheduler(thread) in (os.SCHED_RR, os.SCHED_FIFO) for thread in threads
+        )
         return f"{urgent} of {len(threads)} threads real-time, nice {os.getpriority(os.PRIO_PROCESS, self.process.pid)}"
 
     def end(self) -> str:
-        self.process.send_signal(signal.SIGTERM)  # SIGINT is ignored where a shell has started this with &
+        self.process.send_signal(
+            signal.SIGTERM
+        )  # SIGINT is ignored where a shell has started this with &
         assert self.process.wait(60) in (0, 143), "qse live ended with an error"
         said = self.path.read_text()
         return said[said.rindex("longest block") - 80 :].partition("\n")[2]
@@ -134,7 +141,9 @@ def load(live: Live, minutes: float, processes: int) -> None:
     began, turn, counts = time.monotonic(), 0, [0, 0]
     while (left := 60 * minutes - (time.monotonic() - began)) > 0:
         before = live.dropouts
-        witness = subprocess.Popen([*FIRST, sys.executable, "-c", WITNESS], stdin=PIPE, stdout=PIPE, text=True)
+        witness = subprocess.Popen(
+            [*FIRST, sys.executable, "-c", WITNESS], stdin=PIPE, stdout=PIPE, text=True
+        )
         busy = [subprocess.Popen(BUSY) for _ in range(processes if turn % 2 else 0)]
         time.sleep(min(PERIOD, left))
         for process in busy:
@@ -143,8 +152,14 @@ def load(live: Live, minutes: float, processes: int) -> None:
         stall = 1000 * float(witness.communicate("\n")[0])
         counts[turn % 2] += live.dropouts - before
         if turn % 10 == 0 or live.dropouts != before or "gone" in live.said:
-            print(f"{time.monotonic() - began:.0f} s, {len(busy)} busy, machine waited {stall:.0f} ms,", end=" ")
-            print(f"{live.priority}, {live.memory():.1f} MiB, load average {os.getloadavg()[0]:.1f}:", end=" ")
+            print(
+                f"{time.monotonic() - began:.0f} s, {len(busy)} busy, machine waited {stall:.0f} ms,",
+                end=" ",
+            )
+            print(
+                f"{live.priority}, {live.memory():.1f} MiB, load average {os.getloadavg()[0]:.1f}:",
+                end=" ",
+            )
             print(live.said.partition("latency")[2], flush=True)
         turn += 1
     print(f"dropouts without load: {counts[0]}, with load: {counts[1]}")
@@ -169,10 +184,17 @@ def unplug(start: Callable[[], Live], environment: dict, times: int) -> Live:
     for number in range(times):
         with playing(environment):
             until(lambda live=live: live.hears)
-            subprocess.run(["pactl", "unload-module", "module-null-sink"], env=environment, check=False)
+            subprocess.run(
+                ["pactl", "unload-module", "module-null-sink"], env=environment, check=False
+            )
             until(lambda live=live: "gone" in live.said or live.process.poll() is not None)
         for name in ("noisy", "enhanced"):
-            subprocess.run(["pactl", "load-module", *card(name).split()], env=environment, check=True, stdout=-3)
+            subprocess.run(
+                ["pactl", "load-module", *card(name).split()],
+                env=environment,
+                check=True,
+                stdout=-3,
+            )
         began = time.monotonic()
         with playing(environment):
             until(lambda live=live: live.hears or live.process.poll() is not None)
@@ -182,8 +204,14 @@ def unplug(start: Callable[[], Live], environment: dict, times: int) -> Live:
             given_up += 1
             live = start()
         if number % 10 == 9 or number == times - 1:
-            print(f"{number + 1} times, sound again {len(waits)} times after {np.median(waits):.1f} s", end="")
-            print(f" (longest {max(waits):.1f} s), ended {given_up} times; {live.memory():.1f} MiB", flush=True)
+            print(
+                f"{number + 1} times, sound again {len(waits)} times after {np.median(waits):.1f} s",
+                end="",
+            )
+            print(
+                f" (longest {max(waits):.1f} s), ended {given_up} times; {live.memory():.1f} MiB",
+                flush=True,
+            )
     return live
 
 
@@ -218,10 +246,17 @@ def main() -> None:
     begins, lengths = silences(heard[np.flatnonzero(heard)[0] :])
     print(f"in the recording of {len(heard) / CARD_RATE:.0f} s: {len(lengths)} silences", end="")
     if len(lengths):
-        print(f", median {1000 * np.median(lengths):.0f} ms, longest {1000 * lengths.max():.0f} ms", end="")
+        print(
+            f", median {1000 * np.median(lengths):.0f} ms, longest {1000 * lengths.max():.0f} ms",
+            end="",
+        )
         print(f", above 100 ms: {(lengths > 0.1).sum()}", end="")
         print(
-            "; at " + ", ".join(f"{at:.1f} s: {1000 * long:.0f} ms" for at, long in zip(begins, lengths, strict=True))
+            "; at "
+            + ", ".join(
+                f"{at:.1f} s: {1000 * long:.0f} ms"
+                for at, long in zip(begins, lengths, strict=True)
+            )
         )
     print()
 

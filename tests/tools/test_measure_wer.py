@@ -19,7 +19,11 @@ def test_distance_equals_recursive_definition():
         def edits(i, j, a=a, b=b):
             if not i or not j:
                 return i + j
-            return min(edits(i - 1, j) + 1, edits(i, j - 1) + 1, edits(i - 1, j - 1) + (a[i - 1] != b[j - 1]))
+            return min(
+                edits(i - 1, j) + 1,
+                edits(i, j - 1) + 1,
+                edits(i - 1, j - 1) + (a[i - 1] != b[j - 1]),
+            )
 
         assert measure_wer.distance(list(a), list(b)) == edits(len(a), len(b))
 

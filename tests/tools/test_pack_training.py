@@ -32,7 +32,9 @@ def begun(training_audio, tmp_path_factory):
 
 def test_pack_gives_parts_that_train_elsewhere(begun, training_audio, tmp_path):
     limit = 40_000
-    made = tool.pack(begun, training_audio / "speech", training_audio / "noise", tmp_path / "parts", limit)
+    made = tool.pack(
+        begun, training_audio / "speech", training_audio / "noise", tmp_path / "parts", limit
+    )
     assert len(made) > 1
     elsewhere = tmp_path / "elsewhere"
     for part in made:
@@ -41,8 +43,20 @@ def test_pack_gives_parts_that_train_elsewhere(begun, training_audio, tmp_path):
             assert len(members) == 1 or sum(512 + member.size for member in members) <= limit
             archive.extractall(elsewhere, filter="data")
 
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    command = ["bash", elsewhere / "train.sh", tmp_path / "back", "1", "--device", "cpu", "--set", "train.steps=4"]
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    command = [
+        "bash",
+        elsewhere / "train.sh",
+        tmp_path / "back",
+        "1",
+        "--device",
+        "cpu",
+        "--set",
+        "train.steps=4",
+    ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     header = load_header(tmp_path / "back" / "checkpoint.safetensors")

@@ -28,12 +28,22 @@ def write(folder, pesq, **columns):
         with path.open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(["name", "pesq_wb", *columns])
-            table.writerows([[f"v{n}", value, *(c[n] for c in columns.values())] for n, value in enumerate(pesq)])
+            table.writerows(
+                [
+                    [f"v{n}", value, *(c[n] for c in columns.values())]
+                    for n, value in enumerate(pesq)
+                ]
+            )
 
 
 @pytest.fixture
 def tables(tmp_path):
-    others = {"stoi": [0.8, 0.9], "si_sdr": [10, 12], "noise_reduction": [15, 17], "speech_loss": [5, 7]}
+    others = {
+        "stoi": [0.8, 0.9],
+        "si_sdr": [10, 12],
+        "noise_reduction": [15, 17],
+        "speech_loss": [5, 7],
+    }
     noisy = {f"noisy_{name}": [0, 0] for name in others}
     write(tmp_path / "now", [2.0, 3.0], **others, noisy_pesq_wb=[1.5, 1.5], **noisy)
     write(tmp_path / "before", [2.0, 2.5])
@@ -46,7 +56,9 @@ def test_rewritten_keeps_text_head_and_first_rows(tables):
     found = release_tables.rewritten(DOCUMENT.replace("NAME", "overview"), tables)
     kept, rest = DOCUMENT.replace("NAME", "overview").split("| live-tiny | old |\n")
     rows = ["| WB-PESQ | 2.500 | 2.500 | 2.500 |", "| STOI | 0.8500 | 0.8500 | 0.8500 |"]
-    assert found == "\n".join([kept + rows[0], rows[1], "| SI-SDR dB | 11.00 | 11.00 | 11.00 |", rest])
+    assert found == "\n".join(
+        [kept + rows[0], rows[1], "| SI-SDR dB | 11.00 | 11.00 | 11.00 |", rest]
+    )
 
 
 def test_gains_are_means_over_the_utterances_of_a_group(tables):
@@ -65,4 +77,6 @@ def test_tables_of_the_document_are_known_and_complete():
     for name, kept, table in found:
         head, rule, *rows = table.splitlines()
         assert callable(getattr(release_tables.Tables, name.replace("-", "_"))), name
-        assert len(rows) > int(kept) and {line.count("|") for line in (head, rule, *rows)} == {head.count("|")}, name
+        assert len(rows) > int(kept) and {line.count("|") for line in (head, rule, *rows)} == {
+            head.count("|")
+        }, name

@@ -15,7 +15,11 @@ from qse.train import checkpoint
 
 
 def test_checkpoint_save_and_load(tmp_path):
-    tensors = {"model.a": torch.randn(3, 2).t(), "model.b": torch.tensor(7), "average.a": torch.ones(1)}
+    tensors = {
+        "model.a": torch.randn(3, 2).t(),
+        "model.b": torch.tensor(7),
+        "average.a": torch.ones(1),
+    }
     checkpoint.save(tmp_path / "c.safetensors", tensors, {"step": "3"})
     found, header = weights.load(tmp_path / "c.safetensors")
     same(found, tensors)
@@ -60,12 +64,19 @@ def test_weights_load_names_damaged_files(tmp_path):
         (lambda tensors, header: header.update(step="many"), "no valid 'step'"),
         (lambda tensors, header: header.update(best="good"), "no valid 'best'"),
         (lambda tensors, header: header.update(sums="[1, 2]"), "no valid 'sums'"),
-        (lambda tensors, header: tensors.pop(next(name for name in tensors if name.startswith("average"))), "names"),
+        (
+            lambda tensors, header: tensors.pop(
+                next(name for name in tensors if name.startswith("average"))
+            ),
+            "names",
+        ),
         (lambda tensors, header: tensors.update({"optimizer.step.x": torch.ones(1)}), "names"),
     ],
     ids=["no number", "no integer", "no score", "no table", "no average", "unknown parameter"],
 )
-def test_checkpoint_load_refuses_a_damaged_file(finished_run, training_audio, tmp_path, damage, words):
+def test_checkpoint_load_refuses_a_damaged_file(
+    finished_run, training_audio, tmp_path, damage, words
+):
     """Also through a resumed run, which then writes nothing."""
     from twins import CONFIG, job
 

@@ -32,13 +32,19 @@ def test_train_an_epoch_of_a_corpus(name, sample_rate, tmp_path, monkeypatch):
     data = CORPORA[name](tmp_path / "data", sample_rate)
     config = replace(read_config(find_recipe(name), [*LIGHT, "train.epochs=1"]), model=TINY)
     told = []
-    train(config, Job(None, None, tmp_path / "whole", data=data), progress=lambda *counts: told.append(counts))
+    train(
+        config,
+        Job(None, None, tmp_path / "whole", data=data),
+        progress=lambda *counts: told.append(counts),
+    )
     files = {"voicebank": [10], "dns3": [3, 2]}[name]
     assert [total for _, done, total in told if done == total] == files
     whole, header = weights.load(tmp_path / "whole/checkpoint.safetensors")
     steps = {"voicebank": (5 - 1) // 2, "dns3": 9 // 2}[name]  # 4.5 s of speech are nine segments
     assert header["step"] == str(steps)
-    assert (tmp_path / "whole/valid.csv").exists() == (name == "voicebank")  # the other has no pairs
+    assert (tmp_path / "whole/valid.csv").exists() == (
+        name == "voicebank"
+    )  # the other has no pairs
 
     (tmp_path / "parts").mkdir()
     train(config, Job(None, None, tmp_path / "parts", hours=0, data=data))  # a step
@@ -54,7 +60,10 @@ def test_train_an_epoch_of_a_corpus(name, sample_rate, tmp_path, monkeypatch):
         pairs = pairs_of_corpus(name, data)
         outcome = evaluate(str(tmp_path / "whole"), pairs, tmp_path / "scores", metrics=metric)
         assert f"; weights of step {header['step']};" in outcome.text()
-        assert not outcome.failed and len((outcome.folder / "scores.csv").read_text().splitlines()) == 1 + count
+        assert (
+            not outcome.failed
+            and len((outcome.folder / "scores.csv").read_text().splitlines()) == 1 + count
+        )
 
 
 def test_train_names_missing_parts_of_a_corpus(tmp_path):
@@ -63,34 +72,51 @@ def test_train_names_missing_parts_of_a_corpus(tmp_path):
             config = replace(read_config(find_recipe(name), LIGHT), model=TINY, **changes)
             train(config, Job(None, None, tmp_path / "run", data=data))
 
-    refused("voicebank", tmp_path, "has no folder noisy_trainset_28spk_wav: give the folder of VoiceBank")
+    refused(
+        "voicebank",
+        tmp_path,
+        "has no folder noisy_trainset_28spk_wav: give the folder of VoiceBank",
+    )
     refused("dns3", tmp_path, "has no folder clean: give the folder of DNS-Challenge 3")
-    refused("live-tiny", tmp_path, r"--data needs a recipe with a dataset \(voicebank or dns3\), this one has none")
+    refused(
+        "live-tiny",
+        tmp_path,
+        r"--data needs a recipe with a dataset \(voicebank or dns3\), this one has none",
+    )
     voicebank(tmp_path / "v", 16000)
     slow = {**TINY, "sample_rate": 8000}
     with pytest.raises(QseError, match="its copies are at 16000 Hz"):
         train(
-            replace(read_config(find_recipe("voicebank")), model=slow), Job(None, None, tmp_path, data=tmp_path / "v")
+            replace(read_config(find_recipe("voicebank")), model=slow),
+            Job(None, None, tmp_path, data=tmp_path / "v"),
         )
     write(tmp_path / "v/clean_trainset_28spk_wav/p226_002.wav", np.zeros(99))
     refused(
-        "voicebank", tmp_path / "v", r"p226_002.wav has 16800 samples and .*p226_002.wav 99: a pair is of one length"
+        "voicebank",
+        tmp_path / "v",
+        r"p226_002.wav has 16800 samples and .*p226_002.wav 99: a pair is of one length",
     )
     (tmp_path / "v/clean_trainset_28spk_wav/p226_001.wav").unlink()
-    refused("voicebank", tmp_path / "v", r"noisy_trainset_28spk_wav/p226_001.wav has no counterpart")
+    refused(
+        "voicebank", tmp_path / "v", r"noisy_trainset_28spk_wav/p226_001.wav has no counterpart"
+    )
 
 
 @pytest.mark.parametrize("where", [{}, {"speech": "s"}, {"speech": "s", "noise": "n", "data": "d"}])
 def test_prepare_refuses_several_sources(tmp_path, where):
     folders = {"speech": None, "noise": None, **where}
-    with pytest.raises(UsageError, match="say what to train on: --speech DIR and --noise DIR, or --data DIR"):
+    with pytest.raises(
+        UsageError, match="say what to train on: --speech DIR and --noise DIR, or --data DIR"
+    ):
         train(read_config(find_recipe("voicebank")), Job(out=tmp_path / "run", **folders))
 
 
 def test_find_recipe_by_name_and_path(tmp_path):
     (tmp_path / "mine.toml").write_text("")
     assert find_recipe(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
-    with pytest.raises(QseError, match=r"no recipe called dns4: there are dns3, live-base, .*voicebank; a path"):
+    with pytest.raises(
+        QseError, match=r"no recipe called dns4: there are .*dns3, .*voicebank; a path"
+    ):
         find_recipe("dns4")
 
 
@@ -106,25 +132,39 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
     assert read_config(tmp_path / "runs/voicebank/config.toml").dataset == "voicebank"
     short = "--out", "short", "--hours", 0, "--set", "train.steps=2"
     _, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets, *short)
-    assert "short: step 1; export it as a model: qse export short" in error and "continue to step 2 with" in error
+    assert (
+        "short: step 1; export it as a model: qse export short" in error
+        and "continue to step 2 with" in error
+    )
     assert weights.load(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA"
     before = (tmp_path / "runs/voicebank/config.toml").read_text()
-    for words in (["--recipe", "voicebank"], ["--out", "runs/voicebank"]):  # a run goes on as it began
+    for words in (
+        ["--recipe", "voicebank"],
+        ["--out", "runs/voicebank"],
+    ):  # a run goes on as it began
         assert command("train", *words, "--data", data, "--resume")[0] == 0
         assert (tmp_path / "runs/voicebank/config.toml").read_text() == before
     status, _, error = command("train", "--data", data, "--resume")
     assert status == 2 and "say what to train" in error
-    monkeypatch.setattr("qse.export.release.export_stream", lambda network, path, **_: graphs.delay(path))
+    monkeypatch.setattr(
+        "qse.export.release.export_stream", lambda network, path, **_: graphs.delay(path)
+    )
     status, said, error = command("export", "runs/voicebank", tmp_path / "mine")
     assert status == 0 and "mine: step 2, " in said, error
-    assert "    qse train --recipe config.toml --data DATA --out RUN\n" in (tmp_path / "mine/card.md").read_text()
+    assert (
+        "    qse train --recipe config.toml --data DATA --out RUN\n"
+        in (tmp_path / "mine/card.md").read_text()
+    )
 
 
 @pytest.mark.parametrize(
     "how, options",
     [
         ({"speech": Path("s"), "noise": Path("n")}, "--speech SPEECH --noise NOISE"),
-        ({"speech": Path("s"), "noise": Path("n"), "valid": Path("v")}, "--speech SPEECH --noise NOISE --valid VALID"),
+        (
+            {"speech": Path("s"), "noise": Path("n"), "valid": Path("v")},
+            "--speech SPEECH --noise NOISE --valid VALID",
+        ),
         ({"data": Path("d"), "processes": 2}, "--data DATA --processes 2"),
     ],
 )
@@ -140,5 +180,15 @@ def test_train_command_passes_processes_on(command, monkeypatch, tmp_path):
         raise QseError("enough")
 
     monkeypatch.setattr("qse.train.run.train", run)
-    command("train", "--recipe", "live-tiny", "--speech", tmp_path, "--noise", tmp_path, "--processes", 3)
+    command(
+        "train",
+        "--recipe",
+        "live-tiny",
+        "--speech",
+        tmp_path,
+        "--noise",
+        tmp_path,
+        "--processes",
+        3,
+    )
     assert [job.processes for job in jobs] == [3]

@@ -91,7 +91,9 @@ def test_grow_adds_the_range_on_top_and_keeps_the_others():
     split, merge = large.encoder.split.convs, large.decoder.join.ups
     assert split[2].weight.sum().item() == pytest.approx(split[1].weight.sum().item(), rel=0.3)
     filters = [up.conv.weight.unflatten(1, (up.factor, -1)) for up in merge[1:]]
-    assert torch.equal(filters[1][:, 0], filters[0][:, 0]) and torch.equal(filters[1][:, -1], filters[0][:, -1])
+    assert torch.equal(filters[1][:, 0], filters[0][:, 0]) and torch.equal(
+        filters[1][:, -1], filters[0][:, -1]
+    )
 
 
 def test_start_from_refuses_other_ranges_below(tmp_path):
@@ -102,7 +104,8 @@ def test_start_from_refuses_other_ranges_below(tmp_path):
     start_from(build_network(FULL), tmp_path)
     other = build_network({**FULL, "ranges": ((32, 2), (32, 4), (32, 8))})
     with pytest.raises(
-        QseError, match=r"bands \[\[16, 2\], \[16, 4\]\].* \[\[32, 2\].*only ranges on top may be others"
+        QseError,
+        match=r"bands \[\[16, 2\], \[16, 4\]\].* \[\[32, 2\].*only ranges on top may be others",
     ):
         start_from(other, tmp_path)
 
@@ -111,7 +114,9 @@ def test_fit_ranges_changes_nothing_else():
     network = build_network(WIDE)
     kept = network.state_dict()
     found = fit_ranges(network, kept)
-    assert found.keys() == kept.keys() and all(torch.equal(found[name], kept[name]) for name in kept)
+    assert found.keys() == kept.keys() and all(
+        torch.equal(found[name], kept[name]) for name in kept
+    )
 
 
 def test_training_loss_judges_each_rate_at_its_own(audio):
@@ -137,7 +142,9 @@ def test_highest_range_only_keeps_the_network_below(audio, tmp_path):
         "encoder.split.convs.2.weight",
     }
     name = "bottleneck.blocks.block0.band"
-    assert torch.equal(before[name][:3], after[name][:3]) and not torch.equal(before[name][3:], after[name][3:])
+    assert torch.equal(before[name][:3], after[name][:3]) and not torch.equal(
+        before[name][3:], after[name][3:]
+    )
 
 
 def test_highest_range_only_needs_no_weight_decay():

@@ -44,7 +44,10 @@ def test_metrics_log_draws_a_png(tmp_path):
     log.add("train", {"step": 1, "loss": 2.0})
     log.add("valid", {"step": 1, "audio_hours": 0.1, "pesq_wb": float("nan"), "stoi": 0.5})
     log.draw()
-    log.add("valid", {"step": 2, "audio_hours": 0.2, "pesq_wb": 1.5, "stoi": 0.6, "unknown_pesq_wb": 1.4})
+    log.add(
+        "valid",
+        {"step": 2, "audio_hours": 0.2, "pesq_wb": 1.5, "stoi": 0.6, "unknown_pesq_wb": 1.4},
+    )
     log.draw()
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 

@@ -31,7 +31,9 @@ def test_muon_step_approximates_the_polar_factor(shape):
 
 def test_muon_treats_gates_separately():
     weight = torch.randn(3, 4, 5, 2)
-    torch.testing.assert_close(equalised(weight), torch.cat([equalised(gate[None]) for gate in weight]))
+    torch.testing.assert_close(
+        equalised(weight), torch.cat([equalised(gate[None]) for gate in weight])
+    )
 
 
 def test_muon_keeps_zeros():
@@ -56,7 +58,9 @@ def test_muon_batches_weights_without_mixing():
         gates = [nn.Parameter(torch.randn(3, 4, 2, 2)) for _ in range(2)]
         for parameter in [*weights, *gates]:
             parameter.grad = torch.randn_like(parameter)
-        QuaternionMuon([weights[n] for n in chosen], [gates[n] for n in chosen if n < 2], lr=0.1).step()
+        QuaternionMuon(
+            [weights[n] for n in chosen], [gates[n] for n in chosen if n < 2], lr=0.1
+        ).step()
         return [*weights, *gates]
 
     together = stepped(0, 1, 2)

@@ -19,11 +19,17 @@ PLAN = replace(twins.PLAN, optimizer="muon")
 def test_optimizers_assign_each_parameter_once():
     network = build_network(twins.TINY)
     adam, muon = optimizers(network, "muon", (0.9, 0.99), 0.0)
-    of = [[id(p) for group in optimizer.param_groups for p in group["params"]] for optimizer in (adam, muon)]
+    of = [
+        [id(p) for group in optimizer.param_groups for p in group["params"]]
+        for optimizer in (adam, muon)
+    ]
     assert sorted(of[0] + of[1]) == sorted(id(p) for p in network.parameters())
     names = {name for name, p in network.named_parameters() if id(p) in of[1]}
     assert {name.split(".")[-1] for name in names} == {"weight", "weight_input", "weight_hidden"}
-    assert not any("norm" in name or "head" in name for name in names) and "encoder.down1.conv.weight" in names
+    assert (
+        not any("norm" in name or "head" in name for name in names)
+        and "encoder.down1.conv.weight" in names
+    )
 
 
 @pytest.mark.parametrize("name", ["adamw", "muon"])
@@ -65,7 +71,9 @@ def test_trainer_restore_with_another_optimizer(one, other):
         for run in (after, before)
     )
     twins.same(kept, {name: had[name] for name in kept})
-    assert "optimizer.exp_avg.decoder.head.weight" in kept and not any("encoder.down1.conv" in name for name in kept)
+    assert "optimizer.exp_avg.decoder.head.weight" in kept and not any(
+        "encoder.down1.conv" in name for name in kept
+    )
     after.step()
     assert not after.skipped
 

@@ -41,14 +41,22 @@ def test_train_own_network_loss_and_source(tmp_path):
     torch.manual_seed(0)
     network = Small(SmallConfig())
     before = network.enhance(Noise().batch(99, 4).noisy).detach()
-    plan = replace(PLAN, steps=40, learning_rate=1e-2, optimizer="muon", carry_state_probability=0.5)
+    plan = replace(
+        PLAN, steps=40, learning_rate=1e-2, optimizer="muon", carry_state_probability=0.5
+    )
     loss = CompositeLoss(SNR, {"l1": (1.0, l1)})
-    trained = train(RunConfig(train=plan), Job(out=tmp_path / "run"), network=network, loss=loss, source=Noise())
+    trained = train(
+        RunConfig(train=plan), Job(out=tmp_path / "run"), network=network, loss=loss, source=Noise()
+    )
     noisy, clean, _ = Noise().batch(99, 4)
     with torch.no_grad():
         after = trained.enhance(noisy)
-    assert not trained.training and l1(clean=clean, enhanced=after) < 0.7 * l1(clean=clean, enhanced=before)
-    again, header = load_network(tmp_path / "run/config.toml", tmp_path / "run/checkpoint.safetensors")
+    assert not trained.training and l1(clean=clean, enhanced=after) < 0.7 * l1(
+        clean=clean, enhanced=before
+    )
+    again, header = load_network(
+        tmp_path / "run/config.toml", tmp_path / "run/checkpoint.safetensors"
+    )
     assert type(again) is Small and header["step"] == "40"
     torch.testing.assert_close(again.enhance(noisy), after)
     assert "own_layers:Small" in (tmp_path / "run/config.toml").read_text()
@@ -67,14 +75,19 @@ def test_train_resumes_with_the_same_objects(tmp_path):
     stopped = run("parts", hours=0)
     assert any(not torch.equal(stopped[name], whole[name]) for name in stopped if name in whole)
     resumed = run("parts", resume=True)
-    assert resumed.keys() == whole.keys() and all(torch.equal(resumed[name], whole[name]) for name in whole)
+    assert resumed.keys() == whole.keys() and all(
+        torch.equal(resumed[name], whole[name]) for name in whole
+    )
 
 
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
         (Noise(samples=600), r"segments of 600 samples, and the losses need 601"),
-        (Noise(sample_rate=8000), r"batches at 8000 Hz: sample_rate 8000: the network works at 16000 Hz"),
+        (
+            Noise(sample_rate=8000),
+            r"batches at 8000 Hz: sample_rate 8000: the network works at 16000 Hz",
+        ),
         (Noise(dtype=torch.int16), "must be float tensors"),
     ],
     ids=["short", "rate", "kind"],
@@ -82,7 +95,13 @@ def test_train_resumes_with_the_same_objects(tmp_path):
 def test_train_refuses_batches(tmp_path, source, sentence):
     network, loss = Small(SmallConfig()), LossConfig(pesq=0)
     with pytest.raises(QseError, match=sentence):
-        train(RunConfig(train=PLAN), Job(out=tmp_path / "run"), network=network, loss=loss, source=source)
+        train(
+            RunConfig(train=PLAN),
+            Job(out=tmp_path / "run"),
+            network=network,
+            loss=loss,
+            source=source,
+        )
     assert not (tmp_path / "run").exists()
 
 
@@ -107,14 +126,18 @@ def test_an_error_in_a_loss_is_not_called_a_short_segment(training_audio, tmp_pa
 
 def test_prepare_says_how_long_a_segment_must_be(training_audio, tmp_path):
     short = replace(CONFIG, mix=replace(CONFIG.mix, segment=0.03), loss=LossConfig(pesq=0))
-    with pytest.raises(QseError, match=r"mix.segment is 0.03 s, and the losses need 0.038 s: make it longer"):
+    with pytest.raises(
+        QseError, match=r"mix.segment is 0.03 s, and the losses need 0.038 s: make it longer"
+    ):
         train(short, job(training_audio, tmp_path / "run", valid=None))
     enough = replace(short, mix=replace(short.mix, segment=0.038), train=replace(PLAN, steps=1))
     train(enough, job(training_audio, tmp_path / "run", valid=None))
 
 
 def test_train_an_own_network_by_reference_in_a_recipe(training_audio, tmp_path):
-    recipe = replace(CONFIG, model={"network": "own_layers:Small", "channels": 2}, train=replace(PLAN, steps=2))
+    recipe = replace(
+        CONFIG, model={"network": "own_layers:Small", "channels": 2}, train=replace(PLAN, steps=2)
+    )
     trained = train(recipe, job(training_audio, tmp_path / "run", valid=None))
     assert type(trained) is Small and trained.config.channels == 2
     assert build_network({"network": "own_layers:Small"}).config.channels == 4

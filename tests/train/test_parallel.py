@@ -18,7 +18,9 @@ from qse.train import parallel
 
 
 def test_launch_reports_a_killed_process():
-    with pytest.raises(QseError, match=r"signal SIGKILL; if there is a checkpoint, --resume continues from there$"):
+    with pytest.raises(
+        QseError, match=r"signal SIGKILL; if there is a checkpoint, --resume continues from there$"
+    ):
         parallel.launch(processes.killed, 2)
 
 

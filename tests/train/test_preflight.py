@@ -38,8 +38,14 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
 
     out, _ = finished_run
     before = (out / "checkpoint.safetensors").read_bytes()
-    refused("whole: holds a run already; continue it with --resume", CONFIG, job(training_audio, out))
-    for name in ("best.safetensors", "train.csv", "valid.csv"):  # of a run that came to no checkpoint
+    refused(
+        "whole: holds a run already; continue it with --resume", CONFIG, job(training_audio, out)
+    )
+    for name in (
+        "best.safetensors",
+        "train.csv",
+        "valid.csv",
+    ):  # of a run that came to no checkpoint
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
         refused("holds a run already; continue it", CONFIG, to(name))
@@ -48,7 +54,11 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
         CONFIG,
         to("new", resume=True),
     )
-    refused("speech: no such folder", CONFIG, job(tmp_path, tmp_path / "new", valid=training_audio / "valid"))
+    refused(
+        "speech: no such folder",
+        CONFIG,
+        job(tmp_path, tmp_path / "new", valid=training_audio / "valid"),
+    )
     refused("gpu: choose cpu or cuda", CONFIG, to("unborn", device="gpu"))
     refused("2: they would share one GPU", CONFIG, to("unborn", device="cuda", processes=2))
     refused("nothing: no pairs", CONFIG, to("unborn", valid=tmp_path / "nothing"))
@@ -65,7 +75,11 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     for segment, loss, plan in (
         (0.03, replace(LOSS, mrstft=1.0), PLAN),  # which reads 600 samples
         (0.1, replace(LOSS, compressed=1.0, n_fft=4096), PLAN),
-        (0.0385, replace(LOSS, mrstft=1.0), replace(PLAN, carry_state_probability=0.5)),  # hops less the latency
+        (
+            0.0385,
+            replace(LOSS, mrstft=1.0),
+            replace(PLAN, carry_state_probability=0.5),
+        ),  # hops less the latency
         (0.39, replace(LOSS, stoi=1.0), PLAN),
         (0.401, replace(LOSS, stoi=1.0), replace(PLAN, carry_state_probability=0.5)),
         (0.0039, LOSS, replace(PLAN, carry_state_probability=0.5)),  # a single hop
@@ -84,22 +98,35 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
 
 
 def test_prepare_accepts_a_network_at_8_khz(training_audio, tmp_path):
-    slow = replace(CONFIG, model={**TINY, "sample_rate": 8000}, mix=replace(CONFIG.mix, sample_rate=8000))
+    slow = replace(
+        CONFIG, model={**TINY, "sample_rate": 8000}, mix=replace(CONFIG.mix, sample_rate=8000)
+    )
     slow = replace(slow, loss=replace(LOSS, complex_l1=1.0, compressed=1.0))
-    assert prepare(slow, job(training_audio, tmp_path / "run", valid=None)).network.config.sample_rate == 8000
+    assert (
+        prepare(slow, job(training_audio, tmp_path / "run", valid=None)).network.config.sample_rate
+        == 8000
+    )
 
 
 def test_prepare_names_the_configuration_of_a_resumed_run(finished_run, training_audio):
     damaged = replace(CONFIG, model={**CONFIG.model, "n_fft": "x"})
     resumed = job(training_audio, finished_run[0], resume=True)
-    refused(r"config\.toml: network streaming: n_fft = 'x': expected a whole number", damaged, resumed)
+    refused(
+        r"config\.toml: network streaming: n_fft = 'x': expected a whole number", damaged, resumed
+    )
 
 
 def test_prepare_names_checkpoints_of_another_model(finished_run, training_audio, tmp_path):
     out = tmp_path / "run"
     out.mkdir()
-    (out / "checkpoint.safetensors").write_bytes((finished_run[0] / "checkpoint.safetensors").read_bytes())
+    (out / "checkpoint.safetensors").write_bytes(
+        (finished_run[0] / "checkpoint.safetensors").read_bytes()
+    )
     (out / "config.toml").write_text("what the run is")
     wider = replace(CONFIG, model={**TINY, "growth": 4})
-    refused(r"run/checkpoint.safetensors: not a checkpoint of this model", wider, job(training_audio, out, resume=True))
+    refused(
+        r"run/checkpoint.safetensors: not a checkpoint of this model",
+        wider,
+        job(training_audio, out, resume=True),
+    )
     assert (out / "config.toml").read_text() == "what the run is"

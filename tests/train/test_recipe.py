@@ -13,20 +13,27 @@ from qse.train.recipe import read_config, write_config
 
 def test_recipe_is_read_changed_and_written(tmp_path):
     recipe, whole = tmp_path / "recipe.toml", tmp_path / "config.toml"
-    recipe.write_text('[model]\nnetwork = "streaming"\ngrowth = 2\n[train]\nsteps = 50\n[mix]\nsnr = [0, 5]\n')
+    recipe.write_text(
+        '[model]\nnetwork = "streaming"\ngrowth = 2\n[train]\nsteps = 50\n[mix]\nsnr = [0, 5]\n'
+    )
     config = read_config(recipe, ["train.batch=7", "model.blocks=1"])
     assert (config.train.steps, config.train.batch, config.mix.snr) == (50, 7, (0.0, 5.0))
     write_config(whole, config, build_network(config.model))
     again = read_config(whole)
     assert (again.train, again.mix, again.loss) == (config.train, config.mix, config.loss)
     model = dict(again.model)
-    assert model.pop("network") == "streaming" and build(StreamingConfig, model) == StreamingConfig(growth=2, blocks=1)
+    assert model.pop("network") == "streaming" and build(StreamingConfig, model) == StreamingConfig(
+        growth=2, blocks=1
+    )
 
 
 def test_read_config_names_unknown_tables(tmp_path):
     recipe = tmp_path / "recipe.toml"
     recipe.write_text("[trian]\nsteps = 50\n")
-    with pytest.raises(QseError, match=r"recipe.toml: unknown key 'trian' for RunConfig; known keys: model, mix, loss"):
+    with pytest.raises(
+        QseError,
+        match=r"recipe.toml: unknown key 'trian' for RunConfig; known keys: model, mix, loss",
+    ):
         read_config(recipe)
 
 

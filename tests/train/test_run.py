@@ -39,7 +39,10 @@ def test_train_writes_its_files(finished_run):
 def test_train_keeps_the_best_average(finished_run, training_audio):
     out, _ = finished_run
     tensors, header = weights.load(out / "best.safetensors")
-    scores = {row["step"]: float(row["pesq_wb"]) + float(row["si_sdr"]) / 10 for row in lines(out / "valid.csv")}
+    scores = {
+        row["step"]: float(row["pesq_wb"]) + float(row["si_sdr"]) / 10
+        for row in lines(out / "valid.csv")
+    }
     assert float(header["best"]) == pytest.approx(max(scores.values()), rel=1e-5)
     assert scores[header["step"]] == max(scores.values())
     net = build_network(read_config(out / "config.toml").model)
@@ -56,19 +59,36 @@ def run_with_options(training_audio, tmp_path_factory):
         path = min((training_audio / "valid" / kind).iterdir())
         (folder / "unknown" / kind).mkdir(parents=True)
         shutil.copy(path, folder / "unknown" / kind)
-    train(CONFIG, replace(job(training_audio, folder / "run"), cache=folder / "cache", unknown=folder / "unknown"))
+    train(
+        CONFIG,
+        replace(
+            job(training_audio, folder / "run"), cache=folder / "cache", unknown=folder / "unknown"
+        ),
+    )
     return folder
 
 
 def test_train_with_a_cache_writes_the_same_checkpoint(finished_run, run_with_options):
     assert (run_with_options / "cache/speech-16000.int16").stat().st_size > 0
-    same(*(weights.load(out / "checkpoint.safetensors")[0] for out in (run_with_options / "run", finished_run[0])))
+    same(
+        *(
+            weights.load(out / "checkpoint.safetensors")[0]
+            for out in (run_with_options / "run", finished_run[0])
+        )
+    )
 
 
-def test_train_in_several_processes_writes_the_cache_before_they_start(training_audio, tmp_path, monkeypatch):
+def test_train_in_several_processes_writes_the_cache_before_they_start(
+    training_audio, tmp_path, monkeypatch
+):
     monkeypatch.setattr("qse.train.run.launch", lambda *_: None)
-    monkeypatch.setattr("qse.data.sources.NoiseMixer", None)  # mixers are for the processes to build
-    train(CONFIG, job(training_audio, tmp_path / "run", valid=None, processes=2, cache=tmp_path / "cache"))
+    monkeypatch.setattr(
+        "qse.data.sources.NoiseMixer", None
+    )  # mixers are for the processes to build
+    train(
+        CONFIG,
+        job(training_audio, tmp_path / "run", valid=None, processes=2, cache=tmp_path / "cache"),
+    )
     assert {path.stem for path in (tmp_path / "cache").iterdir()} == {"speech-16000", "noise-16000"}
 
 
@@ -77,12 +97,16 @@ def test_train_scores_unknown_sources_beside_the_known_ones(finished_run, run_wi
     known, scored = lines(finished_run[0] / "valid.csv"), lines(out / "valid.csv")
     assert [{key: row[key] for key in known[0]} for row in scored] == known
     tensors, header = weights.load(out / "best.safetensors")
-    best = max(scored, key=lambda row: float(row["unknown_pesq_wb"]) + float(row["unknown_si_sdr"]) / 10)
+    best = max(
+        scored, key=lambda row: float(row["unknown_pesq_wb"]) + float(row["unknown_si_sdr"]) / 10
+    )
     assert header["step"] == best["step"]
     net = build_network(read_config(out / "config.toml").model)
     net.load_state_dict(weights.pick(tensors, "average"))
     expected = validate(net, read_pairs(find_pairs(run_with_options / "unknown", 16000)), CPU)
-    assert {key: float(best[f"unknown_{key}"]) for key in METRICS} == pytest.approx(expected, rel=1e-5)
+    assert {key: float(best[f"unknown_{key}"]) for key in METRICS} == pytest.approx(
+        expected, rel=1e-5
+    )
 
 
 def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_audio, tmp_path):
@@ -96,19 +120,30 @@ def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_a
     before = signal.getsignal(signal.SIGTERM)
     train(CONFIG, job(training_audio, out), reports)
     assert signal.getsignal(signal.SIGTERM) == before
-    assert [row["step"] for row in reports.rows] == [1, 2, 3, 4]  # the step that was asked is the last one
+    assert [row["step"] for row in reports.rows] == [
+        1,
+        2,
+        3,
+        4,
+    ]  # the step that was asked is the last one
     assert weights.load(out / "checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, out, resume=True))
     for name in ("checkpoint.safetensors", "best.safetensors"):
-        (expected, old), (found, new) = (weights.load(folder / name) for folder in (finished_run[0], out))
+        (expected, old), (found, new) = (
+            weights.load(folder / name) for folder in (finished_run[0], out)
+        )
         same(found, expected)
         assert {**new, "seconds": ""} == {**old, "seconds": ""}
     for table in ("train", "valid"):
         expected, found = (lines(folder / f"{table}.csv") for folder in (finished_run[0], out))
-        assert [{**row, "train_hours": ""} for row in found] == [{**row, "train_hours": ""} for row in expected]
+        assert [{**row, "train_hours": ""} for row in found] == [
+            {**row, "train_hours": ""} for row in expected
+        ]
 
 
-def test_train_killed_in_validation_validates_on_resume(finished_run, training_audio, tmp_path, monkeypatch):
+def test_train_killed_in_validation_validates_on_resume(
+    finished_run, training_audio, tmp_path, monkeypatch
+):
     def killed(*_):
         raise SystemExit(137)
 
@@ -131,7 +166,9 @@ def test_train_stops_during_validation(finished_run, training_audio, tmp_path, m
         patch.setattr("qse.train.validation._score", score)
         train(CONFIG, job(training_audio, tmp_path / "run"))
     assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
-    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"  # which was not due
+    assert (
+        weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"
+    )  # which was not due
     train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run/valid.csv") == lines(finished_run[0] / "valid.csv")
 
@@ -153,7 +190,10 @@ def test_train_failing_resume_changes_nothing(finished_run, training_audio, tmp_
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     other = replace(CONFIG, train=replace(CONFIG.train, learning_rate=0.5))
     with pytest.raises(QseError, match="no such folder"):
-        train(other, job(tmp_path / "typo", tmp_path / "run", resume=True, valid=training_audio / "valid"))
+        train(
+            other,
+            job(tmp_path / "typo", tmp_path / "run", resume=True, valid=training_audio / "valid"),
+        )
     wider = replace(other, model={**TINY, "blocks": 2})
     with pytest.raises((QseError, RuntimeError)):
         train(wider, job(training_audio, tmp_path / "run", resume=True))
@@ -166,7 +206,10 @@ def test_train_resume_without_best_keeps_a_new_one(finished_run, training_audio,
     for name in ("checkpoint.safetensors", "config.toml"):
         shutil.copyfile(finished_run[0] / name, out / name)
     steps = CONFIG.train.steps + 1
-    train(replace(CONFIG, train=replace(CONFIG.train, steps=steps)), job(training_audio, out, resume=True))
+    train(
+        replace(CONFIG, train=replace(CONFIG.train, steps=steps)),
+        job(training_audio, out, resume=True),
+    )
     assert weights.load(out / "best.safetensors")[1]["step"] == str(steps)
 
 
@@ -174,10 +217,20 @@ def test_train_resume_ignores_scores_of_other_pairs(finished_run, training_audio
     shutil.copytree(finished_run[0], out := tmp_path / "same")
     shutil.copytree(training_audio / "valid", harder := tmp_path / "harder")
     for path in (harder / "noisy").iterdir():
-        soundfile.write(path, soundfile.read(path)[0] + 0.3 * np.random.default_rng(0).standard_normal(20000), 16000)
-    one, two = (replace(CONFIG, train=replace(CONFIG.train, steps=CONFIG.train.steps + more)) for more in (1, 2))
+        soundfile.write(
+            path,
+            soundfile.read(path)[0] + 0.3 * np.random.default_rng(0).standard_normal(20000),
+            16000,
+        )
+    one, two = (
+        replace(CONFIG, train=replace(CONFIG.train, steps=CONFIG.train.steps + more))
+        for more in (1, 2)
+    )
     train(one, job(training_audio, out, resume=True, valid=None))
-    bests = (weights.load(folder / "checkpoint.safetensors")[1]["best"] for folder in (out, finished_run[0]))
+    bests = (
+        weights.load(folder / "checkpoint.safetensors")[1]["best"]
+        for folder in (out, finished_run[0])
+    )
     assert len(set(bests)) == 1
     train(two, job(training_audio, out, resume=True, valid=harder))
     assert weights.load(out / "best.safetensors")[1]["step"] == str(two.train.steps)

@@ -58,8 +58,12 @@ def test_training_loss_draws_the_items_that_continue():
         of_second.append(loss(net, to_silence(parts[1]), carried)[0].item())
     assert len({round(value, 6) for value in of_second}) == 3
 
-    carried = loss(net, twins.spoilt(to_silence(parts[0])), {})[2]  # a loss that is not finite leaves zeros
-    assert loss(net, to_silence(parts[1]), carried)[0].item() == pytest.approx(of_second[0], abs=1e-6)
+    carried = loss(net, twins.spoilt(to_silence(parts[0])), {})[
+        2
+    ]  # a loss that is not finite leaves zeros
+    assert loss(net, to_silence(parts[1]), carried)[0].item() == pytest.approx(
+        of_second[0], abs=1e-6
+    )
     assert not any(state.any() for state in carried.values())
 
 
@@ -73,16 +77,24 @@ def test_training_loss_compares_the_spec_of_the_mask():
     """Eq. 72 takes the spec of Eqs. 68-69, which is no STFT of the enhanced signal: its frames disagree."""
     net = unsettle(offline("qtransformer-hamilton")).eval()
     noisy, clean = 0.3 * torch.randn(2, 2, 640)
-    target, mask = (torch.complex(*spec.unbind(1)) for spec in (net.analysis(clean), net.core(net.analysis(noisy))))
+    target, mask = (
+        torch.complex(*spec.unbind(1))
+        for spec in (net.analysis(clean), net.core(net.analysis(noisy)))
+    )
     resynthesised = torch.complex(*net.analysis(net(noisy)).unbind(1))
-    expected, other = ((s - target).real.abs().mean() + (s - target).imag.abs().mean() for s in (mask, resynthesised))
+    expected, other = (
+        (s - target).real.abs().mean() + (s - target).imag.abs().mean()
+        for s in (mask, resynthesised)
+    )
     config = LossConfig(mrstft=0, si_sdr=0, rms=0, complex_l1=1, pesq=0, n_fft=32, hop_length=8)
     found = {
         of: training_loss(replace(config, complex_l1_of=of))(net, Batch(noisy, clean, 16000), {})[0]
         for of in ("mask", "waveform")
     }
     torch.testing.assert_close(found["mask"], expected)
-    assert found["waveform"].item() == pytest.approx(other.item(), rel=0.01)  # its frames differ at both ends
+    assert found["waveform"].item() == pytest.approx(
+        other.item(), rel=0.01
+    )  # its frames differ at both ends
     assert abs(expected / other - 1) > 0.03
 
 
@@ -106,7 +118,9 @@ def test_trainer_restore_continues_carried_states(tmp_path):
 def test_trainer_restore_continues_each_process(two_processes):
     folder, *_ = two_processes
     for rank in (0, 1):
-        (on, said), (rest, found) = (weights.load(folder / f"{name}{rank}.safetensors") for name in ("on", "rest"))
+        (on, said), (rest, found) = (
+            weights.load(folder / f"{name}{rank}.safetensors") for name in ("on", "rest")
+        )
         same(rest, on)
         assert json.loads(found["terms"]) == json.loads(said["terms"])
     states = [weights.pick(rest, f"carried.{rank}") for rank in (0, 1)]
@@ -119,7 +133,11 @@ def test_trainer_restore_without_carried_states_warns():
     on = twins.carrying(done=2)
     tensors, header = on.tensors(), on.header()
     old = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
-    for found, head in ((old, header), (tensors, {**header, "batch": "3"}), (old, {**header, "batch": "2"})):
+    for found, head in (
+        (old, header),
+        (tensors, {**header, "batch": "3"}),
+        (old, {**header, "batch": "2"}),
+    ):
         rest = twins.carrying()
         with pytest.warns(UserWarning, match="no carried states .* start at zero"):
             rest.restore(found, head)

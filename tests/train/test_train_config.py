@@ -13,7 +13,9 @@ from qse.train.train_config import TrainConfig
 
 def test_rate_rises_stays_and_falls():
     rate = TrainConfig(steps=1000, warmup_steps=100, plateau_steps=400, learning_rate=0.5).rate
-    assert [rate(step) for step in (0, 9, 99, 100, 250, 400)] == pytest.approx([0.005, 0.05, 0.5, 0.5, 0.5, 0.5])
+    assert [rate(step) for step in (0, 9, 99, 100, 250, 400)] == pytest.approx(
+        [0.005, 0.05, 0.5, 0.5, 0.5, 0.5]
+    )
     for step in (450, 700, 999):
         assert rate(step) == pytest.approx(0.25 * (1 + math.cos(math.pi * (step - 400) / 600)))
     assert rate(700) == pytest.approx(0.25) and rate(1000) == rate(5000) == 0

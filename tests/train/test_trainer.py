@@ -20,7 +20,9 @@ from qse.train.trainer import Trainer
 
 def network(seed: int = 0) -> nn.Module:
     torch.manual_seed(seed)
-    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.2), nn.Linear(8, 6))
+    return nn.Sequential(
+        nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.2), nn.Linear(8, 6)
+    )
 
 
 def trainer(plan: TrainConfig = PLAN, seed: int = 0, source=batches, loss=squared_error) -> Trainer:
@@ -32,9 +34,13 @@ def test_trainer_step_equals_a_plain_loop():
         noisy, clean, rate = batches(step)
         return Batch(noisy.double(), clean.double(), rate)
 
-    run = Trainer(network().double(), squared_error, source, replace(PLAN, clip_norm=0.05, ema_decay=0.3), CPU)
+    run = Trainer(
+        network().double(), squared_error, source, replace(PLAN, clip_norm=0.05, ema_decay=0.3), CPU
+    )
     plain = network().double().train()
-    weights, others = ([p for p in plain.parameters() if (p.ndim > 1) == decays] for decays in (True, False))
+    weights, others = (
+        [p for p in plain.parameters() if (p.ndim > 1) == decays] for decays in (True, False)
+    )
     groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, betas=PLAN.betas, weight_decay=PLAN.weight_decay)
     averaged = None
@@ -51,7 +57,9 @@ def test_trainer_step_equals_a_plain_loop():
             group["lr"] = PLAN.rate(step)
         optimizer.step()
         now = [p.detach().clone() for p in plain.state_dict().values() if p.is_floating_point()]
-        decay = min(0.3, (1 + step) / (10 + step)) if step else 0.0  # 0.18, 0.25, then as configured
+        decay = (
+            min(0.3, (1 + step) / (10 + step)) if step else 0.0
+        )  # 0.18, 0.25, then as configured
         averaged = [decay * a + (1 - decay) * p for a, p in zip(averaged or now, now, strict=True)]
     for model, expected in ((run.network, now), (run.ema.network, averaged)):
         found = [p for p in model.state_dict().values() if p.is_floating_point()]
@@ -76,7 +84,9 @@ def test_trainer_restore_continues_to_the_same_numbers(tmp_path):
     assert [second.step()[0] for _ in range(3)] == terms[3:]
     same(second.tensors(), on.tensors())
     assert {**second.header(), "seconds": ""} == {**on.header(), "seconds": ""}
-    assert len(on.tensors()) == 2 * len(on.network.state_dict()) + 3 * len(list(on.network.parameters()))
+    assert len(on.tensors()) == 2 * len(on.network.state_dict()) + 3 * len(
+        list(on.network.parameters())
+    )
 
 
 def test_trainer_skips_gradients_that_are_not_finite():
@@ -96,7 +106,9 @@ def test_trainer_skips_gradients_that_are_not_finite():
 
 
 def test_trainer_restores_a_run_without_updates(tmp_path):
-    run = trainer(source=lambda step: Batch(torch.full((4, 6), float("inf")), torch.zeros(4, 6), 16000))
+    run = trainer(
+        source=lambda step: Batch(torch.full((4, 6), float("inf")), torch.zeros(4, 6), 16000)
+    )
     run.step()
     checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header())
     second = trainer(seed=1)
@@ -116,7 +128,9 @@ def test_trainer_bfloat16_keeps_weights_in_float32():
     terms, _ = run.step()
     assert np.isfinite(terms["loss"]) and run.skipped == 0
     after = run.network.state_dict()
-    assert all(p.dtype == torch.float32 and torch.isfinite(p).all() for p in run.network.parameters())
+    assert all(
+        p.dtype == torch.float32 and torch.isfinite(p).all() for p in run.network.parameters()
+    )
     assert not torch.equal(after["decoder.head.weight"], before["decoder.head.weight"])
 
 

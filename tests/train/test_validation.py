@@ -32,7 +32,10 @@ def test_validator_restores_a_run_without_a_best_score(tmp_path):
 
 def test_validate_is_the_mean_over_pairs(training_audio):
     torch.manual_seed(0)
-    net, pairs = build_network(TINY).train(), read_pairs(find_pairs(training_audio / "valid", 16000))
+    net, pairs = (
+        build_network(TINY).train(),
+        read_pairs(find_pairs(training_audio / "valid", 16000)),
+    )
     found = validate(net, pairs, CPU)
     assert net.training and [pair.name for pair in pairs] == ["p", "q"]
     rows = []
@@ -40,7 +43,9 @@ def test_validate_is_the_mean_over_pairs(training_audio):
         with torch.no_grad():
             enhanced = net.eval().enhance(torch.from_numpy(pair.noisy)[None])[0].numpy()
         rows.append(score_pair(clean=pair.clean, enhanced=enhanced, metrics=METRICS))
-    assert found == pytest.approx({metric: (rows[0][metric] + rows[1][metric]) / 2 for metric in METRICS})
+    assert found == pytest.approx(
+        {metric: (rows[0][metric] + rows[1][metric]) / 2 for metric in METRICS}
+    )
 
 
 def test_validate_at_32_khz_leaves_the_upper_band_out():
@@ -53,7 +58,9 @@ def test_validate_at_32_khz_leaves_the_upper_band_out():
             return noisy
 
     clean = speech_like(64000, 32000)
-    pair = Utterance("a", (0.9 * clean + 0.01 * np.sin(np.arange(64000))).astype(np.float32), clean, 32000)
+    pair = Utterance(
+        "a", (0.9 * clean + 0.01 * np.sin(np.arange(64000))).astype(np.float32), clean, 32000
+    )
     found = validate(Same(), [pair], CPU)
     assert found == score_pair(clean=clean, enhanced=pair.noisy, sample_rate=32000, metrics=METRICS)
 
@@ -86,14 +93,20 @@ def test_read_pairs_names_unusable_pairs(tmp_path):
     write(tmp_path / "rate/noisy/a.wav", tone, 8000), write(tmp_path / "rate/clean/a.wav", tone)
     refused("rate", r"rate/clean/a.wav has 16000 Hz, but .*rate/noisy/a.wav has 8000 Hz")
     refused("rate", "rate: validation needs a model at 16000 Hz", 8000)
-    write(tmp_path / "two/noisy/a.wav", np.stack([tone, tone], 1)), write(tmp_path / "two/clean/a.wav", tone)
+    (
+        write(tmp_path / "two/noisy/a.wav", np.stack([tone, tone], 1)),
+        write(tmp_path / "two/clean/a.wav", tone),
+    )
     refused("two", r"two/noisy/a.wav has 2 channels")
     word = np.pad(speech_like(2400, 16000), (0, 16000))
     for folder, clean in (
         ("brief", tone), ("long", np.tile(tone, 400)), ("silent", np.zeros(16000)), ("word", word),
         ("words", np.tile(np.pad(speech_like(1600, 16000), (0, 14400)), 8)),
     ):  # fmt: skip
-        write(tmp_path / folder / "noisy/a.wav", clean + 0.01), write(tmp_path / folder / "clean/a.wav", clean)
+        (
+            write(tmp_path / folder / "noisy/a.wav", clean + 0.01),
+            write(tmp_path / folder / "clean/a.wav", clean),
+        )
     refused("brief", r"brief/clean/a.wav: validation files last 0.5 to 30 s")
     refused("long", r"long/clean/a.wav: validation files last 0.5 to 30 s")
     refused("silent", r"silent/clean/a.wav: is silent")

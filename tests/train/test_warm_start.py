@@ -37,13 +37,19 @@ def test_start_from_a_model_by_name(finished_run, tmp_path, monkeypatch):
     monkeypatch.setenv("QSE_MODELS", str(tmp_path))
     network = build_network(TINY)
     start_from(network, "first")
-    same(network.state_dict(), weights.pick(weights.load(finished_run[0] / "best.safetensors")[0], "average"))
+    same(
+        network.state_dict(),
+        weights.pick(weights.load(finished_run[0] / "best.safetensors")[0], "average"),
+    )
 
 
 def test_train_from_a_run_trains_new_blocks(finished_run, training_audio, tmp_path):
     out, _ = finished_run
     header = weights.load_header(out / "best.safetensors")
-    train(replace(CONFIG, model=DEEPER), job(training_audio, tmp_path / "run", valid=None, hours=0, start=out))
+    train(
+        replace(CONFIG, model=DEEPER),
+        job(training_audio, tmp_path / "run", valid=None, hours=0, start=out),
+    )
     found, new = weights.load(tmp_path / "run/checkpoint.safetensors")
     assert (new["step"], new["origin"]) == ("1", out.name)
     assert int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000

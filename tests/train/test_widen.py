@@ -23,7 +23,11 @@ def pair(changes=None, **how):
         if not name.endswith((".rate", ".turn")):  # of the LRU, which is stable where it began
             parameter.data += 0.1 * torch.randn_like(parameter)
     narrow(0.1 * torch.randn(2, 640))  # statistics of the batch norms
-    twice = {"channels": [2 * n for n in small["channels"]], "growth": 2 * small["growth"], "blocks": 3}
+    twice = {
+        "channels": [2 * n for n in small["channels"]],
+        "growth": 2 * small["growth"],
+        "blocks": 3,
+    }
     large = {**small, **(changes or twice)}
     return narrow.eval(), build_network(large)
 
@@ -47,7 +51,9 @@ def test_grow_to_twice_the_channels_is_exact(how):
     same(narrow, wide)
 
 
-@pytest.mark.parametrize("changes", [{"channels": (3, 5, 4)}, {"growth": 5}, {"channels": (5, 2, 12), "growth": 3}])
+@pytest.mark.parametrize(
+    "changes", [{"channels": (3, 5, 4)}, {"growth": 5}, {"channels": (5, 2, 12), "growth": 3}]
+)
 def test_grow_to_any_channels_outside_blocks_is_exact(changes):
     narrow, wide = pair(changes)
     grow(wide, narrow.state_dict())
@@ -65,8 +71,19 @@ def test_grow_to_any_channels_is_exact_but_for_layer_norms(how, monkeypatch):
 @pytest.mark.parametrize("name", ["qtransformer", "qtn"])
 def test_widen_offline_networks_to_twice_the_channels(name):
     torch.manual_seed(0)
-    small = {"network": name, "channels": 4, "n_fft": 64, "hop_length": 32, "encoder": [1], "decoder": [2], "layers": 1}
-    narrow, wide = build_network(small).double().eval(), build_network({**small, "channels": 8}).double().eval()
+    small = {
+        "network": name,
+        "channels": 4,
+        "n_fft": 64,
+        "hop_length": 32,
+        "encoder": [1],
+        "decoder": [2],
+        "layers": 1,
+    }
+    narrow, wide = (
+        build_network(small).double().eval(),
+        build_network({**small, "channels": 8}).double().eval(),
+    )
     wide.load_state_dict(widen(wide, narrow.state_dict()))
     noisy = 0.1 * torch.randn(1, 640, dtype=torch.float64)
     with torch.no_grad():
@@ -83,7 +100,14 @@ def test_grow_refuses_what_it_cannot_widen(how, changes):
 
 
 def test_grow_refuses_real_layers():
-    small = {"network": "conformer", "channels": 8, "n_fft": 64, "hop_length": 32, "encoder": [1], "decoder": [2]}
+    small = {
+        "network": "conformer",
+        "channels": 8,
+        "n_fft": 64,
+        "hop_length": 32,
+        "encoder": [1],
+        "decoder": [2],
+    }
     with pytest.raises(RuntimeError):
         grow(build_network({**small, "channels": 16}), build_network(small).state_dict())
 
@@ -94,7 +118,10 @@ def test_grow_gives_copies_different_gradients():
     wide(0.1 * torch.randn(2, 640))[0].square().sum().backward()
     for name, parameter in wide.named_parameters():
         if name.startswith("encoder") and name.endswith("conv.weight"):
-            one, other = parameter.grad[:, ::2], parameter.grad[:, 1::2]  # of the two copies of every output channel
+            one, other = (
+                parameter.grad[:, ::2],
+                parameter.grad[:, 1::2],
+            )  # of the two copies of every output channel
             assert (one - other).abs().max() > 0.1 * one.abs().max(), name
 
 
@@ -102,9 +129,19 @@ def test_grow_drops_pruned_branches():
     how = {**TINY, "blocks": 2, "pruned": ["block0.feed", "block1.attention"]}
     torch.manual_seed(0)
     whole, less = build_network({**TINY, "blocks": 2}), build_network(how)
-    gone = ("block0.norm_feed.", "block0.feed.", "block1.norm_attention.", "block1.band", "block1.attention.")
+    gone = (
+        "block0.norm_feed.",
+        "block0.feed.",
+        "block1.norm_attention.",
+        "block1.band",
+        "block1.attention.",
+    )
     weights = whole.state_dict()
-    kept = {name for name in weights if not name.startswith(tuple("bottleneck.blocks." + part for part in gone))}
+    kept = {
+        name
+        for name in weights
+        if not name.startswith(tuple("bottleneck.blocks." + part for part in gone))
+    }
     grow(less, weights)
     assert less.state_dict().keys() == kept and len(kept) < len(weights) - 10
     assert all(torch.equal(weight, weights[name]) for name, weight in less.state_dict().items())
@@ -112,5 +149,7 @@ def test_grow_drops_pruned_branches():
     grow(more, less.state_dict())
     x = 0.1 * torch.randn(1, 640)
     torch.testing.assert_close(more.eval()(x)[0], less.eval()(x)[0])
-    with pytest.raises(QseError, match=r"pruned 'block2.feed': choose from block0.attention, block0.time"):
+    with pytest.raises(
+        QseError, match=r"pruned 'block2.feed': choose from block0.attention, block0.time"
+    ):
         build_network({**how, "pruned": ["block2.feed"]})

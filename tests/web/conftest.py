@@ -76,7 +76,9 @@ def checked_page(chromium, address):
     yield page
     page.close()
     assert page.errors == []
-    assert [url for url in page.requests if not url.startswith((address, f"blob:{address}", "data:"))] == []
+    assert [
+        url for url in page.requests if not url.startswith((address, f"blob:{address}", "data:"))
+    ] == []
 
 
 @pytest.fixture
@@ -97,9 +99,21 @@ def shared_page(chromium, address):
 def enhance_in_page(shared_page):
     """Enhance a file in the page's worker: call(wav, model, strength=None, form="float32", band=None)."""
 
-    def call(wav: bytes, name: str, strength: float | None = None, form: str = "float32", band: str | None = None):
+    def call(
+        wav: bytes,
+        name: str,
+        strength: float | None = None,
+        form: str = "float32",
+        band: str | None = None,
+    ):
         """Return (samples, sample rate)."""
-        values = {"wav": to_base64(wav), "name": name, "strength": strength, "format": form, "band": band}
+        values = {
+            "wav": to_base64(wav),
+            "name": name,
+            "strength": strength,
+            "format": form,
+            "band": band,
+        }
         return from_wav(base64.b64decode(shared_page.evaluate(ENHANCE, values)))
 
     return call

@@ -85,7 +85,9 @@ def in_browser(page, name: str, rate: int, audio: np.ndarray, direct: bool) -> n
 def natively(name: str, rate: int, audio: np.ndarray) -> np.ndarray:
     engine = qse.load(name, sample_rate=rate)
     session, times = engine.session(), []
-    for hop in audio[: len(audio) // engine.hop_length * engine.hop_length].reshape(-1, engine.hop_length):
+    for hop in audio[: len(audio) // engine.hop_length * engine.hop_length].reshape(
+        -1, engine.hop_length
+    ):
         began = time.perf_counter()
         session.step(hop)
         times.append(1000 * (time.perf_counter() - began))
@@ -114,20 +116,35 @@ def print_cold_start(launch, address: str) -> None:
         browser = launch()
         page = open_page(browser, address)
         opened, loaded = page.evaluate(READY)
-        print(f"cold start: page after {opened:.2f} s, live-base loaded after {loaded:.2f} s", flush=True)
+        print(
+            f"cold start: page after {opened:.2f} s, live-base loaded after {loaded:.2f} s",
+            flush=True,
+        )
         browser.close()
 
 
 def print_live(page, seconds: float, buffer: float) -> None:
     for transport in ("shared", "messages"):
-        found = page.evaluate(LIVE, {"transport": transport, "seconds": seconds, "buffer": buffer / 1000})
-        hop, latency = found["figures"]["hop"], {name: round(1000 * s) for name, s in found["latency"].items()}
-        print(f"live, {transport}, {seconds:g} s, buffer {buffer:g} ms: {found['dropouts']}, latency in ms {latency}")
-        print(f"    hop min {hop['min']:.2f}  p50 {hop['p50']:.2f}  p99 {hop['p99']:.2f} ms", flush=True)
+        found = page.evaluate(
+            LIVE, {"transport": transport, "seconds": seconds, "buffer": buffer / 1000}
+        )
+        hop, latency = (
+            found["figures"]["hop"],
+            {name: round(1000 * s) for name, s in found["latency"].items()},
+        )
+        print(
+            f"live, {transport}, {seconds:g} s, buffer {buffer:g} ms: {found['dropouts']}, latency in ms {latency}"
+        )
+        print(
+            f"    hop min {hop['min']:.2f}  p50 {hop['p50']:.2f}  p99 {hop['p99']:.2f} ms",
+            flush=True,
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--rounds", type=int, default=3)
@@ -137,7 +154,9 @@ def main() -> None:
     server = serve({**build_site(), "measure.js": WORKER})
     address = f"http://127.0.0.1:{server.server_port}/"
     with sync_playwright() as running:
-        launch = partial(running.chromium.launch, executable_path=chromium_program(), args=list(FLAGS))
+        launch = partial(
+            running.chromium.launch, executable_path=chromium_program(), args=list(FLAGS)
+        )
         if "cold" in arguments.parts:
             print_cold_start(launch, address)
         browser = launch()

@@ -28,10 +28,28 @@ RATE = 44100
 def write_recording(path: Path, minutes: float) -> None:
     """Write an MP3 of two channels: a voice in hiss at levels that change from minute to minute."""
     minute = np.resize(full_band_voice(20), 60 * RATE)
-    line = ["ffmpeg", "-v", "error", "-y", "-f", "f32le", "-ar", str(RATE), "-ac", "2", "-i", "-", "-b:a", "192k", path]
+    line = [
+        "ffmpeg",
+        "-v",
+        "error",
+        "-y",
+        "-f",
+        "f32le",
+        "-ar",
+        str(RATE),
+        "-ac",
+        "2",
+        "-i",
+        "-",
+        "-b:a",
+        "192k",
+        path,
+    ]
     with subprocess.Popen(line, stdin=subprocess.PIPE) as encoder:
         for index in range(round(minutes)):
-            stereo = np.stack([minute, np.roll(minute, 5 * RATE)], axis=1) * 10 ** (-(index * 7 % 11) / 20)
+            stereo = np.stack([minute, np.roll(minute, 5 * RATE)], axis=1) * 10 ** (
+                -(index * 7 % 11) / 20
+            )
             encoder.stdin.write(stereo.astype("<f4").tobytes())
     assert encoder.returncode == 0
 
@@ -47,14 +65,21 @@ class Memory(threading.Thread):
         while not self.ended:
             for folder in Path("/proc").glob("[0-9]*"):
                 try:
-                    words = (folder / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+                    words = (
+                        (folder / "cmdline")
+                        .read_bytes()
+                        .decode(errors="replace")
+                        .replace("\0", " ")
+                    )
                     pages = int((folder / "statm").read_text().split()[1])
                 except OSError:  # it has ended
                     continue
                 if "chromium" in words.partition(" ")[0]:
                     kind = re.search(r"--type=(\S+)", words)
                     name = kind[1] if kind else "browser"
-                    self.largest[name] = max(self.largest.get(name, 0), pages * resource.getpagesize() >> 20)
+                    self.largest[name] = max(
+                        self.largest.get(name, 0), pages * resource.getpagesize() >> 20
+                    )
             time.sleep(2)
 
 
@@ -65,7 +90,10 @@ def clean(folder: Path, recording: Path, model: str) -> Path:
     memory.start()
     with sync_playwright() as running:
         browser = running.chromium.launch_persistent_context(
-            str(folder / "profile"), executable_path=chromium_program(), args=list(FLAGS), accept_downloads=True
+            str(folder / "profile"),
+            executable_path=chromium_program(),
+            args=list(FLAGS),
+            accept_downloads=True,
         )
         page = open_page(browser, f"http://127.0.0.1:{server.server_port}/")
         page.select_option("#model", model)
@@ -89,7 +117,9 @@ def clean(folder: Path, recording: Path, model: str) -> Path:
 def compare(page: Path, python: Path) -> None:
     """Print lengths and SNR, block by block in bounded memory."""
     with soundfile.SoundFile(page) as one, soundfile.SoundFile(python) as other:
-        print(f"page {one.frames} frames, {one.channels} channels, {one.samplerate} Hz; Python {other.frames}")
+        print(
+            f"page {one.frames} frames, {one.channels} channels, {one.samplerate} Hz; Python {other.frames}"
+        )
         error = energy = 0.0
         for block, wanted in zip(one.blocks(RATE * 10), other.blocks(RATE * 10), strict=True):
             error += np.square(block - wanted).sum()
@@ -106,7 +136,16 @@ def main() -> None:
         folder = Path(name)
         write_recording(folder / "long.mp3", asked.minutes)
         page = clean(folder, folder / "long.mp3", asked.model)
-        line = ["qse", "denoise", folder / "long.mp3", "-o", folder / "python.wav", "--model", asked.model, "--quiet"]
+        line = [
+            "qse",
+            "denoise",
+            folder / "long.mp3",
+            "-o",
+            folder / "python.wav",
+            "--model",
+            asked.model,
+            "--quiet",
+        ]
         subprocess.run(line, check=True)
         compare(page, folder / "python.wav")
 

@@ -57,7 +57,9 @@ def prepare(page, mode: str, recordings: list[Path]) -> None:
 def shrink(path: Path) -> None:
     """Reduce a PNG to 256 colours that cover all of them: rare ones, as of a small sign, stay."""
     with Image.open(path) as image:
-        small = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+        small = image.convert("RGB").quantize(
+            256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE
+        )
     small.save(path, optimize=True)
 
 
@@ -72,7 +74,9 @@ def main() -> None:
         flags = [*FLAGS, f"--use-file-for-fake-audio-capture={recordings[0]}"]
         browser = running.chromium.launch(executable_path=chromium_program(), args=flags)
         for name, mode, width, scheme in SHOTS:
-            context = browser.new_context(viewport={"width": width, "height": 600}, color_scheme=scheme)
+            context = browser.new_context(
+                viewport={"width": width, "height": 600}, color_scheme=scheme
+            )
             page = open_page(context, f"http://127.0.0.1:{server.server_port}/")
             prepare(page, mode, recordings)
             page.screenshot(path=arguments.to / f"{name}.png", full_page=True)

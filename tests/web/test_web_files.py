@@ -31,12 +31,16 @@ def test_file_output_equals_python(enhance_in_page, name, rate):
 
 def test_file_band_wide_takes_the_other_graph(enhance_in_page):
     wav = to_wav(full_band_voice(), FULL_BAND, "FLOAT")
-    wanted = qse.denoise(from_wav(wav)[0], FULL_BAND, qse.load("live-tiny", sample_rate=SAMPLE_RATE))
+    wanted = qse.denoise(
+        from_wav(wav)[0], FULL_BAND, qse.load("live-tiny", sample_rate=SAMPLE_RATE)
+    )
     assert snr(enhance_in_page(wav, "live-tiny", band="wide")[0], wanted) > 50
     assert snr(enhance_in_page(wav, "live-tiny")[0], wanted) < 40
 
 
-@pytest.mark.parametrize("rate, least", [(44100, 50), (48000, 50), (8000, 40), (11025, 40), (44101, 50)])
+@pytest.mark.parametrize(
+    "rate, least", [(44100, 50), (48000, 50), (8000, 40), (11025, 40), (44101, 50)]
+)
 def test_file_output_is_aligned_at_other_rates(enhance_in_page, rate, least):
     """Two resamplers agree in all but the last few per cent of their band."""
     wav = to_wav(soxr.resample(STEREO, SAMPLE_RATE, rate), rate, "FLOAT")
@@ -51,10 +55,14 @@ def test_file_output_is_aligned_at_other_rates(enhance_in_page, rate, least):
 def test_file_strength_mixes_as_python(enhance_in_page, strength):
     wav = to_wav(STEREO, SAMPLE_RATE, "FLOAT")
     wanted = qse.denoise(STEREO, SAMPLE_RATE, "live-tiny", strength)
-    np.testing.assert_allclose(enhance_in_page(wav, "live-tiny", strength)[0], wanted, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        enhance_in_page(wav, "live-tiny", strength)[0], wanted, rtol=0, atol=1e-6
+    )
 
 
-@pytest.mark.parametrize("form, subtype, step", [("pcm16", "PCM_16", 2**-15), ("pcm24", "PCM_24", 2**-23)])
+@pytest.mark.parametrize(
+    "form, subtype, step", [("pcm16", "PCM_16", 2**-15), ("pcm24", "PCM_24", 2**-23)]
+)
 def test_file_download_formats(enhance_in_page, form, subtype, step):
     wav = to_wav(STEREO, SAMPLE_RATE, subtype)
     wanted, _ = enhance_in_page(wav, "live-tiny")
@@ -66,7 +74,9 @@ def test_file_download_formats(enhance_in_page, form, subtype, step):
 def test_file_output_of_short_recordings(enhance_in_page, seconds):
     noisy = noisy_voice()[: int(seconds * SAMPLE_RATE)]
     enhanced, _ = enhance_in_page(to_wav(noisy, SAMPLE_RATE, "FLOAT"), "live-tiny")
-    np.testing.assert_allclose(enhanced, qse.denoise(noisy, SAMPLE_RATE, "live-tiny"), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        enhanced, qse.denoise(noisy, SAMPLE_RATE, "live-tiny"), rtol=0, atol=1e-6
+    )
 
 
 def all_done(page) -> None:
@@ -94,14 +104,18 @@ def test_page_enhances_dropped_files(page, tmp_path):
     found = soundfile.read(download.value.path(), dtype="float32")[0]
     assert soundfile.info(download.value.path()).subtype == "PCM_16"
     noisy = soundfile.read(tmp_path / "voice 1.wav", dtype="float32")[0]
-    np.testing.assert_allclose(found, qse.denoise(noisy, SAMPLE_RATE, "studio-base", 12), rtol=0, atol=0.51 / 32768)
+    np.testing.assert_allclose(
+        found, qse.denoise(noisy, SAMPLE_RATE, "studio-base", 12), rtol=0, atol=0.51 / 32768
+    )
 
 
 def test_page_enhances_again_with_another_model(page, tmp_path):
     soundfile.write(tmp_path / "voice.wav", noisy_voice(), SAMPLE_RATE)
     page.set_input_files("#file-input", tmp_path / "voice.wav")
     page.select_option("#model", "live-tiny")
-    wait(page, "document.querySelector('.file-state').textContent.includes('cleaned with live-tiny')")
+    wait(
+        page, "document.querySelector('.file-state').textContent.includes('cleaned with live-tiny')"
+    )
 
 
 WRONG = {
@@ -110,8 +124,14 @@ WRONG = {
     "cut.wav": (to_wav(noisy_voice(), SAMPLE_RATE)[:-1000], "is cut short"),
     "silent.wav": (to_wav(noisy_voice()[:0], SAMPLE_RATE), "holds no samples"),
     "header.wav": (b"RIFF\x24\0\0\0WAVE", "is a damaged WAV file"),
-    "nan.wav": (to_wav(np.full(100, np.nan, np.float32), SAMPLE_RATE, "FLOAT"), "samples that are not numbers"),
-    "integers.wav": (to_wav(np.full(100, 20000, np.float32), SAMPLE_RATE, "FLOAT"), "far above full scale"),
+    "nan.wav": (
+        to_wav(np.full(100, np.nan, np.float32), SAMPLE_RATE, "FLOAT"),
+        "samples that are not numbers",
+    ),
+    "integers.wav": (
+        to_wav(np.full(100, 20000, np.float32), SAMPLE_RATE, "FLOAT"),
+        "far above full scale",
+    ),
 }
 
 
@@ -126,7 +146,10 @@ def test_page_enhances_again_with_another_bandwidth(page, tmp_path):
     before = states.all_inner_texts()
     assert "cleaned with live-tiny, " in before[0] and "cleaned with live-tiny, " in before[1]
     page.select_option("#band", "wide")
-    wait(page, "document.querySelector('.file-state').textContent.includes('cleaned with live-tiny up to 8 kHz')")
+    wait(
+        page,
+        "document.querySelector('.file-state').textContent.includes('cleaned with live-tiny up to 8 kHz')",
+    )
     assert states.nth(1).inner_text() == before[1]
 
 
@@ -154,4 +177,8 @@ def test_page_says_that_a_recording_cannot_be_read(page, tmp_path):
     soundfile.write(tmp_path / "voice.wav", noisy_voice(1), SAMPLE_RATE)
     page.set_input_files("#file-input", tmp_path / "voice.wav")
     wait(page, "document.querySelector('.file.failed') !== null")
-    assert page.locator(".file-state").inner_text().startswith("voice.wav cannot be read: it has changed")
+    assert (
+        page.locator(".file-state")
+        .inner_text()
+        .startswith("voice.wav cannot be read: it has changed")
+    )

@@ -52,17 +52,27 @@ def played(result: dict, enhanced: np.ndarray):
     for (start, first), (end, _) in pairwise(events):
         if first is not None:
             length = min(end - start, len(enhanced) - first)
-            yield result["output"][start + FADE : start + length], enhanced[first + FADE : first + length]
+            yield (
+                result["output"][start + FADE : start + length],
+                enhanced[first + FADE : first + length],
+            )
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize(
     "name, rate, strength",
-    [("live-tiny", 16000, None), ("live-base", 16000, None), ("live-tiny", 16000, 6), ("live-tiny", 48000, None)],
+    [
+        ("live-tiny", 16000, None),
+        ("live-base", 16000, None),
+        ("live-tiny", 16000, 6),
+        ("live-tiny", 48000, None),
+    ],
 )
 def test_live_output_equals_python(shared_page, transport, name, rate, strength):
     """At the model's own rate nothing is resampled: the samples are those of a Stream."""
-    result = run(shared_page, name, sampleRate=rate, transport=transport, strength=strength, buffer=0.16)
+    result = run(
+        shared_page, name, sampleRate=rate, transport=transport, strength=strength, buffer=0.16
+    )
     assert result["bandwidth"] == rate / 2
     engine = qse.load(name, sample_rate=rate)
     noisy = result["input"][: len(result["input"]) // engine.hop_length * engine.hop_length]
@@ -71,7 +81,9 @@ def test_live_output_equals_python(shared_page, transport, name, rate, strength)
     stretches = list(played(result, wanted))
     assert sum(len(found) for found, _ in stretches) > rate / 2
     for found, expected in (pair for pair in stretches if len(pair[0])):
-        difference = found - expected  # of rounding; its peak depends on where in the voice the microphone began
+        difference = (
+            found - expected
+        )  # of rounding; its peak depends on where in the voice the microphone began
         assert np.abs(difference).max() < 5e-6 and np.sqrt(np.mean(difference**2)) < 1e-7
 
 
@@ -84,8 +96,12 @@ def test_live_recording_is_aligned(shared_page, transport, rate):
     assert found_rate == rate and recorded.shape[1] == 2
     noisy, enhanced = recorded[rate // 2 :].T
     energy = np.convolve(received**2, np.ones(4000), "valid")
-    start = int(np.argmin(energy - 2 * np.correlate(received, noisy[:4000], "valid")))  # least squared difference
-    np.testing.assert_allclose(noisy[: len(received) - start], received[start : start + len(noisy)], atol=1e-4)
+    start = int(
+        np.argmin(energy - 2 * np.correlate(received, noisy[:4000], "valid"))
+    )  # least squared difference
+    np.testing.assert_allclose(
+        noisy[: len(received) - start], received[start : start + len(noisy)], atol=1e-4
+    )
     wanted = qse.denoise(noisy, rate, "live-tiny")[rate // 2 :]
     found, lags = enhanced[rate // 2 :], range(-40, 41)
     products = [np.dot(found[50:-50], np.roll(wanted, lag)[50:-50]) for lag in lags]
@@ -97,7 +113,9 @@ def test_live_figures(shared_page):
     assert result["figures"]["hop"]["p50"] > 0 and result["figures"]["period"] == 12.5
     assert -60 < result["figures"]["enhanced"] <= result["figures"]["noisy"] + 1 < 1
     latency = result["latency"]
-    assert latency["total"] == pytest.approx(sum(latency[part] for part in ("input", "pipeline", "model", "output")))
+    assert latency["total"] == pytest.approx(
+        sum(latency[part] for part in ("input", "pipeline", "model", "output"))
+    )
     assert set(result["dropouts"]) == {"underruns", "dropped", "skipped"}
 
 
@@ -107,7 +125,9 @@ def test_page_runs_the_microphone(page):
     page.select_option("#model", "live-tiny")
     page.click("#live-start")
     status = "document.getElementById('live-status').textContent"
-    wait(page, f"/(Cleaning with live-tiny|live-tiny is too slow)/.test({status})")  # the latter on a busy machine
+    wait(
+        page, f"/(Cleaning with live-tiny|live-tiny is too slow)/.test({status})"
+    )  # the latter on a busy machine
     wait(page, "document.getElementById('figure-latency').textContent.endsWith(' ms')")
     page.click("#record")
     page.locator("[name=bypass][value=on] + span").click()
@@ -131,7 +151,10 @@ def test_page_says_that_the_microphone_is_refused(page):
     }""")
     page.click("#tab-live")
     page.click("#live-start")
-    wait(page, "document.getElementById('live-status').textContent.includes('does not allow the microphone')")
+    wait(
+        page,
+        "document.getElementById('live-status').textContent.includes('does not allow the microphone')",
+    )
     assert page.locator("#live-start").inner_text() == "Start microphone"
 
 
@@ -186,4 +209,7 @@ def test_page_says_that_the_sound_is_suspended(page):
     page.select_option("#model", "live-tiny")
     page.click("#tab-live")
     page.click("#live-start")
-    wait(page, "document.getElementById('live-status').textContent.includes('The sound is suspended')")
+    wait(
+        page,
+        "document.getElementById('live-status').textContent.includes('The sound is suspended')",
+    )

@@ -23,5 +23,7 @@ def node():
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name.partition(".")[0])
 def test_modules_in_node(node, path):
-    done = subprocess.run([node, "--no-warnings", "--test", str(path)], capture_output=True, text=True)
+    done = subprocess.run(
+        [node, "--no-warnings", "--test", str(path)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout

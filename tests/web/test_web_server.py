@@ -59,11 +59,15 @@ def test_server_headers_allow_shared_memory_and_no_other_origin():
     policy = HEADERS["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'") and "http" not in policy and "*" not in policy
     page = (WEB / "index.html").read_text(encoding="utf-8")
-    without_header_only = policy.replace("; frame-ancestors 'none'", "")  # which a page cannot say of itself
+    without_header_only = policy.replace(
+        "; frame-ancestors 'none'", ""
+    )  # which a page cannot say of itself
     assert without_header_only in page
 
 
-@pytest.mark.parametrize("path", ["nothing.js", "../pyproject.toml", "%2e%2e/cli/web.py", "models/", "/etc/passwd"])
+@pytest.mark.parametrize(
+    "path", ["nothing.js", "../pyproject.toml", "%2e%2e/cli/web.py", "models/", "/etc/passwd"]
+)
 def test_server_serves_nothing_else(address, path):
     with pytest.raises(urllib.error.HTTPError, match="404"):
         fetch(address, path)
@@ -94,7 +98,10 @@ def test_site_holds_both_graphs_of_a_model(zoo, monkeypatch):
     assert entries["recurrent"]["full"] is None
     full = entries["live-tiny"]["full"]
     graph = find("live-tiny", 48000).read_bytes()
-    assert find("live-tiny", 48000) != find("live-tiny") and gzip.decompress(site[full["url"]]) == graph
+    assert (
+        find("live-tiny", 48000) != find("live-tiny")
+        and gzip.decompress(site[full["url"]]) == graph
+    )
     assert full["sha256"] == hashlib.sha256(graph).hexdigest()
 
 
@@ -102,18 +109,25 @@ def test_first_visit_loads_at_most_5_megabytes(site):
     """Compressed: the page, the runtime, and live-base for either bandwidth or both."""
     models = ("models/live-base.onnx.gz", "models/live-base-48k.onnx.gz")
     names = [name for name in site if name in models or not name.startswith("models/")]
-    later = ("vendor/mediabunny.min.mjs", "sw.js")  # with the first compressed file; of exported pages only
+    later = (
+        "vendor/mediabunny.min.mjs",
+        "sw.js",
+    )  # with the first compressed file; of exported pages only
     assert sum(len(gzip.compress(site[name])) for name in names if name not in later) < 5e6
 
 
 def test_export_writes_the_site(site, tmp_path):
     write_site(build_site(offline=True), tmp_path / "page")
     write_site(build_site(offline=True), tmp_path / "page")  # again, in place of the first
-    written = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}
+    written = {
+        path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")
+    }
     assert site.keys() <= written
     worker = (tmp_path / "page" / "sw.js").read_text(encoding="utf-8")
     assert "@" not in worker and '"models/live-base.onnx.gz"' in worker
-    assert "Cross-Origin-Opener-Policy: same-origin" in (tmp_path / "page" / "_headers").read_text(encoding="utf-8")
+    assert "Cross-Origin-Opener-Policy: same-origin" in (tmp_path / "page" / "_headers").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_export_keeps_other_folders(tmp_path):
@@ -132,7 +146,9 @@ from qse_cli.main import main
 main()
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, "web", "--export", str(tmp_path / "page")], capture_output=True, text=True
+        [sys.executable, "-c", code, "web", "--export", str(tmp_path / "page")],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert "files" in done.stdout and (tmp_path / "page" / "index.html").is_file()
@@ -147,9 +163,16 @@ def test_vendored_runtime_has_its_checksums():
     wasm = gzip.decompress((vendor / "ort-wasm-simd-threaded.wasm.gz").read_bytes())
     assert hashlib.sha256(wasm).hexdigest() in script
     version = re.search(r'VERSION = "(.+)"', script)[1]
-    assert f"ONNX Runtime Web v{version}" in (vendor / "ort.wasm.min.mjs").read_text(encoding="utf-8")[:100]
-    assert {line.split()[1] for line in (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines()} == {
-        path.name for path in vendor.iterdir() if path.name not in ("README.md", "SHA256SUMS", "LICENSE.mediabunny")
+    assert (
+        f"ONNX Runtime Web v{version}"
+        in (vendor / "ort.wasm.min.mjs").read_text(encoding="utf-8")[:100]
+    )
+    assert {
+        line.split()[1] for line in (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    } == {
+        path.name
+        for path in vendor.iterdir()
+        if path.name not in ("README.md", "SHA256SUMS", "LICENSE.mediabunny")
     }
     assert "Mozilla Public License" in (vendor / "LICENSE.mediabunny").read_text(encoding="utf-8")
     assert "MIT License" in (vendor / "LICENSE.onnxruntime").read_text(encoding="utf-8")

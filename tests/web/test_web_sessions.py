@@ -52,7 +52,9 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name, band", [("live-tiny", "wide"), ("live-base", "full"), ("live-large", "wide")])
+@pytest.mark.parametrize(
+    "name, band", [("live-tiny", "wide"), ("live-base", "full"), ("live-large", "wide")]
+)
 def test_sessions_agree(shared_page, name, band):
     found = shared_page.evaluate(COMPARE, {"name": name, "band": band})
     assert (found["direct"], found["wanted"]) == ("DirectSession", "PublicSession")
@@ -76,4 +78,7 @@ def test_engine_uses_the_public_interface_where_c_functions_fail(shared_page, ch
         }}""",
         {"name": "live-tiny", "band": "wide"},
     )
-    assert found == {"kind": "DirectSession" if change == "none" else "PublicSession", "length": 200}
+    assert found == {
+        "kind": "DirectSession" if change == "none" else "PublicSession",
+        "length": 200,
+    }

@@ -66,7 +66,9 @@ def gtcrn(checkout):
         spec = torch.stft(torch.from_numpy(noisy), 512, 256, 512, window, return_complex=True)
         with torch.inference_mode():
             enhanced = model(torch.view_as_real(spec)[None])[0]
-        return torch.istft(torch.view_as_complex(enhanced.contiguous()), 512, 256, 512, window).numpy()
+        return torch.istft(
+            torch.view_as_complex(enhanced.contiguous()), 512, 256, 512, window
+        ).numpy()
 
     return 16000, enhance
 
@@ -116,7 +118,9 @@ def main():
     parser.add_argument("system", choices=SYSTEMS)
     parser.add_argument("--noisy", type=Path, required=True, help="folder of WAV or FLAC files")
     parser.add_argument("--out", type=Path, required=True, help="folder of the enhanced files")
-    parser.add_argument("--checkout", type=Path, help="folder of the repository of gtcrn or ul-unas")
+    parser.add_argument(
+        "--checkout", type=Path, help="folder of the repository of gtcrn or ul-unas"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rate, enhance = SYSTEMS[options.system](options.checkout)

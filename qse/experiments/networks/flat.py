@@ -14,7 +14,9 @@ class FlatQuaternionLinear(QuaternionLinear):
 
     def __init__(self, into: int, out: int, bias: bool = True):
         if into % 4 or out % 4:
-            raise ValueError(f"a quaternion layer of {into} inputs and {out} outputs: both must be multiples of 4")
+            raise ValueError(
+                f"a quaternion layer of {into} inputs and {out} outputs: both must be multiples of 4"
+            )
         super().__init__(into // 4, out // 4, bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -30,8 +32,12 @@ class BlockDiagonalLinear(nn.Module):
     def __init__(self, into: int, out: int, bias: bool = True):
         super().__init__()
         if into % 4 or out % 4:
-            raise ValueError(f"four blocks of {into} inputs and {out} outputs: both must be multiples of 4")
-        self.weight = nn.Parameter(math.sqrt(8 / (into + out)) * torch.randn(4, into // 4, out // 4))
+            raise ValueError(
+                f"four blocks of {into} inputs and {out} outputs: both must be multiples of 4"
+            )
+        self.weight = nn.Parameter(
+            math.sqrt(8 / (into + out)) * torch.randn(4, into // 4, out // 4)
+        )
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:

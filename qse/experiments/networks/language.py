@@ -47,13 +47,22 @@ class LanguageConfig:
 
     def __post_init__(self) -> None:
         if set(self.pattern) - set("AM") or ("M" in self.pattern and not self.quaternion):
-            raise ValueError(f"pattern {self.pattern!r}: letters A, and M where the network is quaternion")
+            raise ValueError(
+                f"pattern {self.pattern!r}: letters A, and M where the network is quaternion"
+            )
         if "M" in self.pattern and not self.coupled:
-            raise ValueError(f"pattern {self.pattern!r}: the state space M has no block-diagonal form")
+            raise ValueError(
+                f"pattern {self.pattern!r}: the state space M has no block-diagonal form"
+            )
 
 
 # Table 2, C1
-REGULARISED: dict[str, Any] = {"scan_dropout": 0.2, "gate_dropout": 0.1, "feed_dropout": 0.1, "embedding_dropout": 0.1}
+REGULARISED: dict[str, Any] = {
+    "scan_dropout": 0.2,
+    "gate_dropout": 0.1,
+    "feed_dropout": 0.1,
+    "embedding_dropout": 0.1,
+}
 ARMS = {  # Table 4
     "A0": LanguageConfig("AAAA", quaternion=False),
     "A1": LanguageConfig("AAAA"),
@@ -63,7 +72,14 @@ ARMS = {  # Table 4
     "A5": LanguageConfig("AAA", quaternion=False, dim=128, feed=256),
 }
 CONTROLS = {"B1": LanguageConfig("AAAA", coupled=False)}  # section 6.3: A1 without coupling
-TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 823_296, "A5": 559_488}  # parameters
+TABLE_4 = {
+    "A0": 1_872_576,
+    "A1": 547_200,
+    "A2": 812_928,
+    "A3": 588_672,
+    "A4": 823_296,
+    "A5": 559_488,
+}  # parameters
 
 
 def scaled(config: LanguageConfig, width: float) -> LanguageConfig:
@@ -131,7 +147,9 @@ class StateSpace(nn.Module):
 
     def __init__(self, config: LanguageConfig):
         super().__init__()
-        self.ssm = QuaternionSSM(config.dim // 4, scan_dropout=config.scan_dropout, gate_dropout=config.gate_dropout)
+        self.ssm = QuaternionSSM(
+            config.dim // 4, scan_dropout=config.scan_dropout, gate_dropout=config.gate_dropout
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return self.ssm(x.unflatten(-1, (4, -1)))[0].flatten(-2)
@@ -173,5 +191,7 @@ class SwiGLU(nn.Module):
         self.parts = 4 if config.quaternion else 1
 
     def forward(self, x: Tensor) -> Tensor:
-        gate, up = self.both(x).unflatten(-1, (self.parts, 2, -1)).unbind(-2)  # each N, T, parts, feed / parts
+        gate, up = (
+            self.both(x).unflatten(-1, (self.parts, 2, -1)).unbind(-2)
+        )  # each N, T, parts, feed / parts
         return self.down(self.dropout((F.silu(gate) * up).flatten(-2)))

@@ -17,7 +17,14 @@ class PairClassifier(nn.Module):
     Word embeddings go through a non-linear transform into quaternions (section 3.4), then `PairAttention`.
     """
 
-    def __init__(self, vocabulary: int, classes: int, embedding: int = 100, channels: int = 50, dropout: float = 0.2):
+    def __init__(
+        self,
+        vocabulary: int,
+        classes: int,
+        embedding: int = 100,
+        channels: int = 50,
+        dropout: float = 0.2,
+    ):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=0)
         self.transform = nn.Linear(embedding, 4 * channels)
@@ -25,14 +32,24 @@ class PairClassifier(nn.Module):
         self.head = nn.Linear(4 * channels, classes)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        x, y = (torch.relu(self.transform(self.embedding(part))).unflatten(-1, (4, -1)) for part in (a, b))
+        x, y = (
+            torch.relu(self.transform(self.embedding(part))).unflatten(-1, (4, -1))
+            for part in (a, b)
+        )
         return self.head(self.attention(x, y, a != 0, b != 0).flatten(1))
 
 
 class DecomposableClassifier(nn.Module):
     """DeAtt: the same in real numbers (N, L) twice -> (N, classes), with [a; b'; a * b'; a - b'] before comparing."""
 
-    def __init__(self, vocabulary: int, classes: int, embedding: int = 100, dim: int = 200, dropout: float = 0.2):
+    def __init__(
+        self,
+        vocabulary: int,
+        classes: int,
+        embedding: int = 100,
+        dim: int = 200,
+        dropout: float = 0.2,
+    ):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=0)
         self.transform = nn.Linear(embedding, dim)
@@ -69,7 +86,9 @@ class LstmClassifier(nn.Module):
     def _encoded(self, tokens: Tensor) -> Tensor:
         y, seen = self.lstm(self.embedding(tokens))[0], (tokens != 0)[..., None]
         mean = (y * seen).sum(1) / seen.sum(1)
-        return torch.cat([y.masked_fill(~seen, -2.0).amax(1), mean], -1)  # an LSTM's values lie above -1
+        return torch.cat(
+            [y.masked_fill(~seen, -2.0).amax(1), mean], -1
+        )  # an LSTM's values lie above -1
 
 
 def _matched(x: Tensor, y: Tensor) -> Tensor:

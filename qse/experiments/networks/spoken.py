@@ -12,7 +12,11 @@ from ...networks.algebra import convert_
 from ...nn.recurrent import QuaternionGRU
 from ...nn.research.cells import QuaternionLSTM, QuaternionRNN
 
-CELLS = {"rnn": lambda into, units: QuaternionRNN(into, units, "relu"), "lstm": QuaternionLSTM, "gru": QuaternionGRU}
+CELLS = {
+    "rnn": lambda into, units: QuaternionRNN(into, units, "relu"),
+    "lstm": QuaternionLSTM,
+    "gru": QuaternionGRU,
+}
 
 
 class SpokenClassifier(nn.Module):
@@ -46,6 +50,8 @@ def units_with(count: int, cell: str, bands: int, layers: int, classes: int) -> 
     """Return the units of the largest real network with at most `count` parameters."""
     units = 4
     with torch.device("meta"):
-        while parameters(SpokenClassifier(cell, "real", bands, units + 4, layers, classes)) <= count:
+        while (
+            parameters(SpokenClassifier(cell, "real", bands, units + 4, layers, classes)) <= count
+        ):
             units += 4
     return units

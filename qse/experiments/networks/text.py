@@ -44,7 +44,9 @@ class TextConfig:
         require_positive(self, "phm_n", "dim", "feed", "heads", "layers")
         parts = self.heads * (4 if ARMS[self.arm][0] == "quaternion" else 1)
         if self.dim % parts or self.dim % 2:
-            raise ValueError(f"dim {self.dim}: must be even and a multiple of {parts} ({self.arm}, {self.heads} heads)")
+            raise ValueError(
+                f"dim {self.dim}: must be even and a multiple of {parts} ({self.arm}, {self.heads} heads)"
+            )
 
 
 class TextClassifier(nn.Module):
@@ -75,7 +77,9 @@ class TextClassifier(nn.Module):
 def matrix_parameters(layers: nn.Module) -> int:
     """Return the number of parameters of `layers` without those of norms, as the papers' tables count."""
     norms = [part for part in layers.modules() if isinstance(part, nn.LayerNorm)]
-    every, excluded = ([p for module in group for p in module.parameters()] for group in ([layers], norms))
+    every, excluded = (
+        [p for module in group for p in module.parameters()] for group in ([layers], norms)
+    )
     return sum(p.numel() for p in every) - sum(p.numel() for p in excluded)
 
 
@@ -125,8 +129,12 @@ class TextAttention(nn.Module):
         algebra = ARMS[config.arm][0]
         self.by_component, self.heads = config.arm in ("full", "partial"), config.heads
         self.parts = 4 if algebra == "quaternion" else 1
-        widths = [3 * config.dim] if algebra == "phm" else [config.dim] * 3  # one PHM layer, split (Zhang et al., 4.2)
-        self.project = nn.ModuleList(flat_linear(algebra, config.dim, width, n=config.phm_n) for width in widths)
+        widths = (
+            [3 * config.dim] if algebra == "phm" else [config.dim] * 3
+        )  # one PHM layer, split (Zhang et al., 4.2)
+        self.project = nn.ModuleList(
+            flat_linear(algebra, config.dim, width, n=config.phm_n) for width in widths
+        )
         self.out = flat_linear(algebra, config.dim, config.dim, n=config.phm_n)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
@@ -148,7 +156,9 @@ class TextAttention(nn.Module):
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
         """Return the output (N, H, L, parts, d)."""
-        return weighted_values((component_scores if self.by_component else dot_product_scores)(q, k), v, seen)
+        return weighted_values(
+            (component_scores if self.by_component else dot_product_scores)(q, k), v, seen
+        )
 
 
 def attention_weights(scores: Tensor, seen: Tensor) -> Tensor:

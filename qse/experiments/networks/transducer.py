@@ -26,12 +26,16 @@ class SourceAttention(TextAttention):
         super().__init__(config)
         if ARMS[config.arm][0] == "phm":
             widths = (config.dim, 2 * config.dim)
-            self.project = nn.ModuleList(flat_linear("phm", config.dim, width, n=config.phm_n) for width in widths)
+            self.project = nn.ModuleList(
+                flat_linear("phm", config.dim, width, n=config.phm_n) for width in widths
+            )
 
     def forward(self, x: Tensor, seen: Tensor, source: Tensor | None = None) -> Tensor:
         queries, *others = self.project
         (q,) = self.split(queries(x), 1)
-        k, v = self.split(torch.cat([linear(x if source is None else source) for linear in others], -1), 2)
+        k, v = self.split(
+            torch.cat([linear(x if source is None else source) for linear in others], -1), 2
+        )
         return self.attend_and_merge(q, k, v, seen)
 
 
@@ -40,7 +44,9 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TextConfig):
         super().__init__()
-        self.norm_self, self.norm_source, self.norm_feed = (nn.LayerNorm(config.dim) for _ in range(3))
+        self.norm_self, self.norm_source, self.norm_feed = (
+            nn.LayerNorm(config.dim) for _ in range(3)
+        )
         self.attention, self.source = TextAttention(config), SourceAttention(config)
         self.feed, self.dropout = feed_forward(config), nn.Dropout(config.dropout)
 

@@ -15,7 +15,12 @@ from ...nn.conv import QuaternionConv2d
 from .flat import flat_linear
 
 STRIDES = (1, 2, 2, 2)
-CHANNELS = (64, 64, 128, 256)  # reals at the input of each stage; the last stage keeps 256, 64 quaternions
+CHANNELS = (
+    64,
+    64,
+    128,
+    256,
+)  # reals at the input of each stage; the last stage keeps 256, 64 quaternions
 
 
 class ResidualBlock(nn.Module):
@@ -74,7 +79,15 @@ class VisionTransformer(nn.Module):
     part of Eq. 73, those of the real one do not.
     """
 
-    def __init__(self, algebra: str, classes: int, dim: int = 192, feed: int = 512, layers: int = 4, heads: int = 4):
+    def __init__(
+        self,
+        algebra: str,
+        classes: int,
+        dim: int = 192,
+        feed: int = 512,
+        layers: int = 4,
+        heads: int = 4,
+    ):
         super().__init__()
         self.colours = slice(1, 4) if algebra == "real" else slice(0, 4)
         values = 48 if algebra == "real" else 64
@@ -101,7 +114,9 @@ class VisionLayer(nn.Module):
         self.heads, self.parts = heads, 1 if algebra == "real" else 4
         self.norm_attention, self.norm_feed = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.project, self.out = (flat_linear(algebra, dim, width) for width in (3 * dim, dim))
-        self.feed = nn.Sequential(flat_linear(algebra, dim, feed), nn.GELU(), flat_linear(algebra, feed, dim))
+        self.feed = nn.Sequential(
+            flat_linear(algebra, dim, feed), nn.GELU(), flat_linear(algebra, feed, dim)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         qkv = self.project(self.norm_attention(x)).unflatten(-1, (self.parts, 3, self.heads, -1))
@@ -113,7 +128,12 @@ class VisionLayer(nn.Module):
 
 def _unit(into: int, out: int, kernel: int, stride: int) -> nn.Sequential:
     conv = QuaternionConv2d(
-        into, out, (kernel, kernel), stride=(stride, stride), padding=(kernel // 2, kernel // 2), bias=False
+        into,
+        out,
+        (kernel, kernel),
+        stride=(stride, stride),
+        padding=(kernel // 2, kernel // 2),
+        bias=False,
     )
     return nn.Sequential(conv, QuaternionBatchNorm2d(out))
 

@@ -16,7 +16,11 @@ from ..init import quaternion_init_
 from ..quaternion import gate_matrix
 from ..time_mixer import TimeMixer
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu, "linear": nn.Identity()}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "linear": nn.Identity(),
+}
 
 
 class _Gates(TimeMixer):
@@ -48,9 +52,13 @@ class QuaternionRNN(_Gates):
         self.act = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        hidden = x.new_zeros(x.shape[0], self.bias.numel()) if hidden is None else hidden.flatten(-2)
+        hidden = (
+            x.new_zeros(x.shape[0], self.bias.numel()) if hidden is None else hidden.flatten(-2)
+        )
         matrix, outputs = gate_matrix(self.weight_hidden), []
-        for frame in F.linear(x.flatten(-2), gate_matrix(self.weight_input), self.bias.flatten()).unbind(1):
+        for frame in F.linear(
+            x.flatten(-2), gate_matrix(self.weight_input), self.bias.flatten()
+        ).unbind(1):
             hidden = self.act(frame + F.linear(hidden, matrix))
             outputs.append(hidden)
         return torch.stack(outputs, 1).unflatten(-1, (4, -1)), hidden.unflatten(-1, (4, -1))
@@ -67,15 +75,24 @@ class QuaternionLSTM(_Gates):
         super().__init__(4, in_channels, channels)
         nn.init.ones_(self.bias[1])
 
-    def forward(self, x: Tensor, state: dict[str, Tensor] | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, x: Tensor, state: dict[str, Tensor] | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         flat = None if state is None else (state["hidden"].flatten(-2), state["cell"].flatten(-2))
         matrices = gate_matrix(self.weight_input), gate_matrix(self.weight_hidden)
         y, hidden, cell = lstm(x.flatten(-2), flat, *matrices, self.bias.flatten())
-        return y.unflatten(-1, (4, -1)), {"hidden": hidden.unflatten(-1, (4, -1)), "cell": cell.unflatten(-1, (4, -1))}
+        return y.unflatten(-1, (4, -1)), {
+            "hidden": hidden.unflatten(-1, (4, -1)),
+            "cell": cell.unflatten(-1, (4, -1)),
+        }
 
 
 def lstm(
-    x: Tensor, state: tuple[Tensor, Tensor] | None, weight_input: Tensor, weight_hidden: Tensor, bias: Tensor
+    x: Tensor,
+    state: tuple[Tensor, Tensor] | None,
+    weight_input: Tensor,
+    weight_hidden: Tensor,
+    bias: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute an LSTM with real matrices, gates i, f, g, o: x (N, T, C) -> y (N, T, H), hidden, cell.
 

@@ -14,5 +14,7 @@ class CausalHamiltonAttention(CausalSharedScoreAttention):
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
         q, k, v = (part.unflatten(-1, (4, -1)) for part in (q, k, v))  # N, H, frames, 4, d
-        weights = (component_scores(q, k) + mask[:, :, None]).softmax(-1)  # N, H, 4, T, window - 1 + T
+        weights = (component_scores(q, k) + mask[:, :, None]).softmax(
+            -1
+        )  # N, H, 4, T, window - 1 + T
         return (weights @ v.movedim(-2, 2)).movedim(2, -2).flatten(-2)

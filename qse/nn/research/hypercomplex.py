@@ -48,11 +48,19 @@ class HypercomplexWeight(nn.Module):
     rule: Tensor | None
 
     def __init__(
-        self, n: int, out: int, into: int, kernel: tuple[int, ...] = (), gates: int = 1, rule: Tensor | None = None
+        self,
+        n: int,
+        out: int,
+        into: int,
+        kernel: tuple[int, ...] = (),
+        gates: int = 1,
+        rule: Tensor | None = None,
     ):
         super().__init__()
         if n < 1 or out % n or into % n:
-            raise ValueError(f"n = {n} does not divide the {into} inputs and {out} outputs of a layer")
+            raise ValueError(
+                f"n = {n} does not divide the {into} inputs and {out} outputs of a layer"
+            )
         positions = math.prod(kernel)
         scale = math.sqrt(2 / ((into + out) * positions))
         self.weight = nn.Parameter(scale * torch.randn(gates, n, out // n, into // n, *kernel))
@@ -65,8 +73,12 @@ class HypercomplexWeight(nn.Module):
 
     def forward(self) -> Tensor:
         if self.rule is None:
-            return torch.cat(list(self.weight.flatten(0, 1)))  # a copy: counters take a view for a constant
-        return torch.cat([hypercomplex_matrix(*gate) for gate in zip(self.rule, self.weight, strict=True)])
+            return torch.cat(
+                list(self.weight.flatten(0, 1))
+            )  # a copy: counters take a view for a constant
+        return torch.cat(
+            [hypercomplex_matrix(*gate) for gate in zip(self.rule, self.weight, strict=True)]
+        )
 
 
 class HypercomplexLinear(nn.Module):
@@ -116,7 +128,11 @@ class HypercomplexLSTM(Stateful):
         self.bias = nn.Parameter(torch.zeros(4, hidden))
         nn.init.ones_(self.bias[1])
 
-    def forward(self, x: Tensor, state: dict[str, Tensor] | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, x: Tensor, state: dict[str, Tensor] | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         flat = None if state is None else (state["hidden"], state["cell"])
-        y, hidden, cell = lstm(x, flat, self.weight_input(), self.weight_hidden(), self.bias.flatten())
+        y, hidden, cell = lstm(
+            x, flat, self.weight_input(), self.weight_hidden(), self.bias.flatten()
+        )
         return y, {"hidden": hidden, "cell": cell}

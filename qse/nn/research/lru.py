@@ -15,7 +15,11 @@ from ..linear import QuaternionLinear
 from ..time_mixer import TimeMixer
 from .scan import turn_scan
 
-SLOW, FAST, TURN = 0.99, 0.5, math.pi / 4  # initial |lambda| lies between the first two, its angle below TURN
+SLOW, FAST, TURN = (
+    0.99,
+    0.5,
+    math.pi / 4,
+)  # initial |lambda| lies between the first two, its angle below TURN
 
 
 class QuaternionLRU(TimeMixer):
@@ -28,8 +32,13 @@ class QuaternionLRU(TimeMixer):
         super().__init__()
         radius = (FAST**2 + (SLOW**2 - FAST**2) * torch.rand(channels)).sqrt()
         self.rate = nn.Parameter((-radius.log()).log())
-        self.turn = nn.Parameter(TURN * torch.rand(channels) * F.normalize(torch.randn(3, channels), dim=0))
-        self.into, self.out = QuaternionLinear(channels, channels, bias=False), QuaternionLinear(channels, channels)
+        self.turn = nn.Parameter(
+            TURN * torch.rand(channels) * F.normalize(torch.randn(3, channels), dim=0)
+        )
+        self.into, self.out = (
+            QuaternionLinear(channels, channels, bias=False),
+            QuaternionLinear(channels, channels),
+        )
         self.skip = nn.Parameter(torch.randn(channels))
 
     def eigenvalue(self) -> Tensor:

@@ -52,7 +52,9 @@ class QuaternionSSM(TimeMixer):
     `scan_dropout` applies to h as it is read, `gate_dropout` to the input of the decay gate, not to its bias.
     """
 
-    def __init__(self, channels: int, kernel: int = 4, scan_dropout: float = 0.0, gate_dropout: float = 0.0):
+    def __init__(
+        self, channels: int, kernel: int = 4, scan_dropout: float = 0.0, gate_dropout: float = 0.0
+    ):
         super().__init__()
         self.conv = ShortConv(channels, kernel)
         self.project = QuaternionLinear(channels, 3 * channels)  # k, v, q

@@ -21,7 +21,9 @@ def test_layers_keep_the_size_of_a_signal():
     torch.manual_seed(0)
     x = torch.randn(500, 256)
     for algebra in ("quaternion", "block-diagonal"):
-        assert flat_linear(algebra, 256, 256, bias=False)(x).std().item() == pytest.approx(1, abs=0.15), algebra
+        assert flat_linear(algebra, 256, 256, bias=False)(x).std().item() == pytest.approx(
+            1, abs=0.15
+        ), algebra
 
 
 def test_flat_linear_names_its_algebras():

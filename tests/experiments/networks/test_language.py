@@ -7,11 +7,25 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from qse.experiments.networks import language
-from qse.experiments.networks.language import ARMS, CausalAttention, Language, LanguageConfig, SwiGLU, rotary
+from qse.experiments.networks.language import (
+    ARMS,
+    CausalAttention,
+    Language,
+    LanguageConfig,
+    SwiGLU,
+    rotary,
+)
 from qse.nn.attention import CausalSharedScoreAttention
 from qse.nn.linear import QuaternionLinear
 
-TABLE_4 = {"A0": 1_872_576, "A1": 547_200, "A2": 812_928, "A3": 588_672, "A4": 823_296, "A5": 559_488}
+TABLE_4 = {
+    "A0": 1_872_576,
+    "A1": 547_200,
+    "A2": 812_928,
+    "A3": 588_672,
+    "A4": 823_296,
+    "A5": 559_488,
+}
 
 
 @pytest.mark.parametrize("arm", TABLE_4)
@@ -35,7 +49,10 @@ def test_language_is_causal(arm):
 def test_language_sees_all_earlier_bytes():
     torch.manual_seed(0)
     for pattern in ("A", "M"):
-        network, tokens = Language(LanguageConfig(pattern, dim=32, feed=32)).eval(), torch.randint(256, (1, 12))
+        network, tokens = (
+            Language(LanguageConfig(pattern, dim=32, feed=32)).eval(),
+            torch.randint(256, (1, 12)),
+        )
         other = tokens.clone()
         other[0, 2] += 1
         assert ((network(tokens) - network(other)).abs().amax(-1) > 0)[0, 2:].all()

@@ -17,10 +17,16 @@ NETWORKS = {
 @pytest.mark.parametrize("name", NETWORKS)
 def test_pair_classifier_depends_on_both_texts(name):
     torch.manual_seed(0)
-    network, a, b = NETWORKS[name]().eval(), torch.randint(1, 50, (1, 5)), torch.randint(1, 50, (1, 6))
+    network, a, b = (
+        NETWORKS[name]().eval(),
+        torch.randint(1, 50, (1, 5)),
+        torch.randint(1, 50, (1, 6)),
+    )
     y = network(a, b)
     assert y.shape == (1, 3)
-    assert not torch.equal(y, network(a.flip(1) % 49 + 1, b)) and not torch.equal(y, network(a, b % 49 + 1))
+    assert not torch.equal(y, network(a.flip(1) % 49 + 1, b)) and not torch.equal(
+        y, network(a, b % 49 + 1)
+    )
 
 
 @pytest.mark.parametrize("name", NETWORKS)

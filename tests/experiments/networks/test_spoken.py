@@ -33,5 +33,7 @@ def test_hidden_parameters_leave_the_same_output_layer(algebra, layers, units, m
 
 def test_units_with_is_the_largest_that_fits():
     units = units_with(20_000, "rnn", 40, 2, 10)
-    counts = [parameters(SpokenClassifier("rnn", "real", 40, size, 2, 10)) for size in (units, units + 4)]
+    counts = [
+        parameters(SpokenClassifier("rnn", "real", 40, size, 2, 10)) for size in (units, units + 4)
+    ]
     assert counts[0] <= 20_000 < counts[1]

@@ -16,7 +16,8 @@ def layers_of(arm: str, **changes) -> torch.nn.Module:
 
 
 @pytest.mark.parametrize(
-    "arm, parameters", [("real", 396_544), ("partial", 298_240), ("full", 101_632), ("shared", 101_632)]
+    "arm, parameters",
+    [("real", 396_544), ("partial", 298_240), ("full", 101_632), ("shared", 101_632)],
 )
 def test_text_classifier_parameters_of_table_2(arm, parameters):
     """Tay et al., Table 2: 400K, 300K, 100K."""
@@ -26,8 +27,15 @@ def test_text_classifier_parameters_of_table_2(arm, parameters):
 @pytest.mark.parametrize("n, parameters", [(2, 198_976), (4, 101_120), (8, 55_552)])
 def test_phm_transformer_parameters_of_table_5(n, parameters):
     """Zhang et al., Table 5: 200K, 101K, 56K, with one PHM layer for queries, keys and values; norms not counted."""
-    modules = [module for module in layers_of("phm", phm_n=n).modules() if isinstance(module, HypercomplexLinear)]
-    assert sum(parameter.numel() for module in modules for parameter in module.parameters()) == parameters
+    modules = [
+        module
+        for module in layers_of("phm", phm_n=n).modules()
+        if isinstance(module, HypercomplexLinear)
+    ]
+    assert (
+        sum(parameter.numel() for module in modules for parameter in module.parameters())
+        == parameters
+    )
 
 
 @pytest.mark.parametrize("dim", [64, 128])

@@ -17,7 +17,11 @@ def small(arm, n):
 
 @pytest.mark.parametrize("arm, n", ARMS)
 def test_transducer_is_causal_and_ignores_padding(arm, n):
-    network, source, target = small(arm, n), torch.randint(2, 12, (2, 5)), torch.randint(2, 12, (2, 4))
+    network, source, target = (
+        small(arm, n),
+        torch.randint(2, 12, (2, 5)),
+        torch.randint(2, 12, (2, 4)),
+    )
     y = network(source, target)
     later = target.clone()
     later[:, 2:] = 2 + (later[:, 2:] - 1) % 10

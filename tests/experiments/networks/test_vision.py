@@ -19,7 +19,12 @@ def test_vision_transformer_parameters_are_those_of_table_6():
 
 @pytest.mark.parametrize(
     "arm, parameters",
-    [("shared", 1_735_012), ("hamilton", 1_735_012), ("convolution", 1_931_620), ("real", 6_811_684)],
+    [
+        ("shared", 1_735_012),
+        ("hamilton", 1_735_012),
+        ("convolution", 1_931_620),
+        ("real", 6_811_684),
+    ],
 )
 def test_resnet_transformer_has_about_1_7_million_parameters(arm, parameters):
     """Appendix E.1 says "approximately 1.7 M"; widths of the later stages are not given."""
@@ -27,7 +32,9 @@ def test_resnet_transformer_has_about_1_7_million_parameters(arm, parameters):
         assert count(ResNetTransformer(arm, 100)) == parameters
 
 
-@pytest.mark.parametrize("arm", ["shared", "hamilton", "convolution", "real", "vit", "vit-quaternion"])
+@pytest.mark.parametrize(
+    "arm", ["shared", "hamilton", "convolution", "real", "vit", "vit-quaternion"]
+)
 def test_image_classifier_sees_every_colour(arm):
     torch.manual_seed(0)
     network, x = image_classifier(arm, 7, 0.05).eval(), torch.randn(2, 4, 32, 32)

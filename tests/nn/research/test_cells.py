@@ -39,7 +39,11 @@ def test_quaternion_lstm_is_its_equations():
     for t in range(6):
         i, f, g, o = (
             # x (x) w: conjugate what the paper's order gives for conjugates
-            conjugate(times(conjugate(w, 0), conjugate(x[:, t], 1)) + times(conjugate(u, 0), conjugate(hidden, 1)), 1)
+            conjugate(
+                times(conjugate(w, 0), conjugate(x[:, t], 1))
+                + times(conjugate(u, 0), conjugate(hidden, 1)),
+                1,
+            )
             + b
             for w, u, b in zip(layer.weight_input, layer.weight_hidden, layer.bias, strict=True)
         )
@@ -58,13 +62,17 @@ class Paper:
     """
 
     def __init__(self, layer: QuaternionRNN, output: torch.Tensor):
-        self.w_hh, self.w_hx = (conjugate(w[0].detach(), 0) for w in (layer.weight_hidden, layer.weight_input))
+        self.w_hh, self.w_hx = (
+            conjugate(w[0].detach(), 0) for w in (layer.weight_hidden, layer.weight_input)
+        )
         self.b, self.w_hy = conjugate(layer.bias[0].detach(), 0), output
 
     def forward(self, x):
         hidden, self.h, self.p = torch.zeros(x.shape[0], *self.b.shape).double(), [], []
         for frame in x.unbind(1):
-            hidden = torch.tanh(times(self.w_hh, hidden) + times(self.w_hx, frame) + self.b)  # Eq. 6
+            hidden = torch.tanh(
+                times(self.w_hh, hidden) + times(self.w_hx, frame) + self.b
+            )  # Eq. 6
             self.h.append(hidden)
             self.p.append(times(self.w_hy, hidden))  # Eq. 8
         return torch.stack(self.p, 1)

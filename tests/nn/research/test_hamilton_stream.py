@@ -26,7 +26,11 @@ def test_causal_hamilton_attention_streams():
 
 def test_causal_hamilton_attention_is_equation_4():
     torch.manual_seed(0)
-    layer, x, window = CausalHamiltonAttention(4, 2, window=3, qk_norm=False).double(), draw(1, 6, 4, 4), 3
+    layer, x, window = (
+        CausalHamiltonAttention(4, 2, window=3, qk_norm=False).double(),
+        draw(1, 6, 4, 4),
+        3,
+    )
     with torch.no_grad():
         layer.bias.copy_(draw(2, 3))
     heads, (q, k, v) = [], layer.project.linear(x)[0].chunk(3, -1)  # each 6, 4, C

@@ -24,7 +24,10 @@ from qse.nn.research.hypercomplex import (
 @pytest.mark.parametrize("n, out, into", [(1, 3, 5), (2, 6, 4), (3, 9, 6), (5, 10, 15), (8, 16, 8)])
 def test_hypercomplex_matrix_sums_kronecker_products(n, out, into):  # Eq. 5
     rule, weight = draw(n, n, n), draw(n, out // n, into // n, seed=1)
-    close(hypercomplex_matrix(rule, weight), sum(torch.kron(a, s) for a, s in zip(rule, weight, strict=True)))
+    close(
+        hypercomplex_matrix(rule, weight),
+        sum(torch.kron(a, s) for a, s in zip(rule, weight, strict=True)),
+    )
 
 
 def test_hypercomplex_matrix_of_a_kernel():
@@ -50,7 +53,11 @@ def test_hypercomplex_matrix_needs_no_larger_tensor():
 
 
 def test_hypercomplex_linear_n_1_is_the_real_layer():
-    x, layer, real = draw(3, 5), HypercomplexLinear(1, 5, 7).double(), torch.nn.Linear(5, 7).double()
+    x, layer, real = (
+        draw(3, 5),
+        HypercomplexLinear(1, 5, 7).double(),
+        torch.nn.Linear(5, 7).double(),
+    )
     assert count(layer) == count(real)
     with torch.no_grad():
         layer.weight.weight.copy_(real.weight[None, None])
@@ -71,7 +78,9 @@ def test_hamilton_rule_gives_quaternion_linear():  # Eqs. 6-7
 def test_hamilton_rule_gives_quaternion_conv2d():
     x = draw(2, 4, 2, 6, 9)
     quaternion = QuaternionConv2d(2, 3, (2, 3), stride=(1, 2), padding=(0, 1)).double()
-    layer = HypercomplexConv(4, 8, 12, (2, 3), stride=(1, 2), padding=(0, 1), rule=hamilton_rule()).double()
+    layer = HypercomplexConv(
+        4, 8, 12, (2, 3), stride=(1, 2), padding=(0, 1), rule=hamilton_rule()
+    ).double()
     with torch.no_grad():
         layer.weight.weight.copy_(quaternion.weight[None])
     close(layer(x.flatten(1, 2)).unflatten(1, (4, -1)), quaternion(x))
@@ -80,7 +89,9 @@ def test_hamilton_rule_gives_quaternion_conv2d():
 def test_hypercomplex_conv_along_one_axis():
     layer, x = HypercomplexConv(3, 6, 9, (2,)).double(), draw(2, 6, 5)
     matrix = layer.weight()
-    expected = [matrix[..., 0] @ x[..., t, None] + matrix[..., 1] @ x[..., t + 1, None] for t in range(4)]
+    expected = [
+        matrix[..., 0] @ x[..., t, None] + matrix[..., 1] @ x[..., t + 1, None] for t in range(4)
+    ]
     close(layer(x), torch.cat(expected, -1))
 
 

@@ -21,7 +21,9 @@ def test_lru_equals_its_recurrence():
     eigenvalue = layer.eigenvalue()
     h, (y, after) = torch.zeros(2, 4, 3).double(), layer(x)
     for t in range(7):
-        h = hamilton_product(h, eigenvalue, -2) + (1 - modulus(eigenvalue, 0) ** 2).sqrt() * layer.into(x[:, t])
+        h = hamilton_product(h, eigenvalue, -2) + (
+            1 - modulus(eigenvalue, 0) ** 2
+        ).sqrt() * layer.into(x[:, t])
         o = layer.out(h) + layer.skip * x[:, t]
         close(y[:, t], o * o.sigmoid())
     close(after, h)
@@ -29,7 +31,9 @@ def test_lru_equals_its_recurrence():
 
 def test_lru_is_stable_for_any_parameters():
     layer = QuaternionLRU(200)
-    assert ((modulus(layer.eigenvalue(), 0) > 0.499) & (modulus(layer.eigenvalue(), 0) < 0.991)).all()
+    assert (
+        (modulus(layer.eigenvalue(), 0) > 0.499) & (modulus(layer.eigenvalue(), 0) < 0.991)
+    ).all()
     with torch.no_grad():
         layer.rate.copy_(4 * torch.randn(200))
         layer.turn.copy_(10 * torch.randn(3, 200))

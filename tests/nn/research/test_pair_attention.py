@@ -34,7 +34,8 @@ def test_pair_attention_is_section_3_2():
 
     def compared(aligned, own):
         rows = [
-            torch.cat([x, y, hamilton_product(x, y, 0), x - y], -1) for x, y in zip(aligned[0], own[0], strict=True)
+            torch.cat([x, y, hamilton_product(x, y, 0), x - y], -1)
+            for x, y in zip(aligned[0], own[0], strict=True)
         ]
         return sum(layer.compare(row).relu() for row in rows)
 

@@ -14,7 +14,9 @@ from qse.nn.quaternion import hamilton_product
 from qse.nn.research.ssm import DECAY_BIAS, QuaternionSSM, ShortConv
 
 
-@pytest.mark.parametrize("layer", [ShortConv(4), QuaternionSSM(4)], ids=lambda layer: type(layer).__name__)
+@pytest.mark.parametrize(
+    "layer", [ShortConv(4), QuaternionSSM(4)], ids=lambda layer: type(layer).__name__
+)
 def test_ssm_streams(layer):
     contract.verify_stream(as_trained(layer), draw(6, 23, 4, 4), dim=1)
 
@@ -29,13 +31,18 @@ def test_ssm_is_the_recurrence_of_its_four_heads():
     def head(linear: QuaternionLinear, start: int, frame: torch.Tensor) -> torch.Tensor:
         small = QuaternionLinear(8, 2).double()
         small.load_state_dict(
-            {"weight": linear.weight[:, start : start + 2], "bias": linear.bias[:, start : start + 2]}
+            {
+                "weight": linear.weight[:, start : start + 2],
+                "bias": linear.bias[:, start : start + 2],
+            }
         )
         return small(frame)
 
     taps, state, expected = layer.conv.weight.view(4, 8, 4), torch.zeros(1, 4, 8).double(), []
     for t in range(6):
-        window = [x[:, t - 3 + n] if t - 3 + n >= 0 else torch.zeros_like(x[:, 0]) for n in range(4)]
+        window = [
+            x[:, t - 3 + n] if t - 3 + n >= 0 else torch.zeros_like(x[:, 0]) for n in range(4)
+        ]
         u = sum(taps[..., n] * window[n] for n in range(4)) + layer.conv.bias.view(4, 8)
         u, parts = u * u.sigmoid(), []
         for n in range(heads):
