@@ -30,6 +30,7 @@ def _zoo() -> None:
     from rich.table import Table
 
     from qse.runtime.bands import FULL_BAND
+    from qse.runtime.engine import Engine
     from qse.runtime.zoo import available, load
 
     table = Table(
@@ -43,9 +44,8 @@ def _zoo() -> None:
             damaged.append(str(error))
             continue
         latency = "whole files"
-        if model.streams:
-            engine = model.as_engine()
-            latency = f"{1000 * (engine.latency + engine.hop_length) / engine.sample_rate:g} ms"
+        if isinstance(model, Engine):
+            latency = f"{1000 * (model.latency + model.hop_length) / model.sample_rate:g} ms"
         table.add_row(
             name,
             model.version,

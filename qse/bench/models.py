@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import QseError
 from ..extras import need
-from ..runtime.zoo import available, load
+from ..runtime.zoo import available, load, streaming
 
 if TYPE_CHECKING:
     from ..networks import Network
@@ -62,7 +62,7 @@ def _name(model: str, models: tuple[str, ...]) -> str:
 
 def _graph(model: str, folder: Path) -> Path:
     if not model.endswith(".toml"):
-        return load(model).as_engine().path
+        return streaming(load(model)).path
     need("torch", "train")
     from .. import __version__
     from ..export.streaming import export_stream

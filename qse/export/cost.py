@@ -9,8 +9,10 @@ import torch
 
 from ..networks import Network
 from ..networks.paper_models import macs
-from ..runtime.model import Model
+from ..runtime.denoise import open_channel
+from ..runtime.engine import Engine
 from ..runtime.timing import GROUP, race, stepper
+from ..runtime.zoo import Model
 from .graph_file import speech_like
 
 
@@ -36,18 +38,16 @@ class Cost:
 def measure(network: Network, model: Model, seconds: float = 10.0) -> Cost:
     """Measure a network and its graph on one thread of this machine, over `seconds` of audio."""
     params = sum(parameter.numel() for parameter in network.parameters())
-    if not model.streams:
+    if not isinstance(model, Engine):
         noisy = speech_like(round(seconds * model.sample_rate), model.sample_rate)
         times = race({model.name: lambda: _enhance(model, noisy)}, 0.0, least=2)[model.name]
         return Cost(times.median / seconds, params, macs_per_second(network))
-    engine = model.as_engine()
-    hop, state = engine.hop_length / engine.sample_rate, engine.initial_state()
-    times = race(
-        {engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP)
-    )[engine.name]
-    per_hop = HopCost(
-        times.median, times.quantile(0.99), sum(array.nbytes for array in state.values())
-    )
+
+    hop = model.hop_length / model.sample_rate
+    least = ceil(seconds / hop / GROUP)
+    times = race({model.name: stepper(model)}, 0.0, group=GROUP, least=least)[model.name]
+    state_bytes = sum(array.nbytes for array in model.initial_state().values())
+    per_hop = HopCost(times.median, times.quantile(0.99), state_bytes)
     return Cost(times.mean / hop, params, macs_per_second(network), per_hop)
 
 
@@ -62,6 +62,6 @@ def macs_per_second(network: Network) -> int:
 
 
 def _enhance(model: Model, noisy: np.ndarray) -> None:
-    channel = model.open_channel()
+    channel = open_channel(model)
     channel.process(noisy)
     channel.finish()

@@ -5,8 +5,7 @@ from threading import Lock
 from typing import Literal
 
 from ..errors import QseError
-from .model import Model
-from .zoo import WIDE_BAND, find, load
+from .zoo import WIDE_BAND, Model, find, load
 
 Band = Literal["wide", "full"]
 FULL_BAND = 48000  # Hz

@@ -16,7 +16,7 @@ from ..errors import QseError
 from .batch_plan import Job
 from .denoise import enhance
 from .file_output import FileOptions, write_file
-from .model import Model
+from .zoo import Model
 
 Item = TypeVar("Item")
 

@@ -11,14 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ..audio.reader import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
+from ..audio.checks import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
 from ..audio.resample import Resampler, spare
 from .attenuation import mixed, noisy_share
-from .model import Channel, Model
-from .stream import float_array
-from .zoo import RECORDING_MODEL, resolve
+from .engine import Engine
+from .offline import Segments
+from .stream import Stream, float_array
+from .zoo import RECORDING_MODEL, Model, resolve
 
 CHANNELS = 64  # most channels of an array: more are samples, in the wrong axis
+
+Channel = Stream | Segments  # one channel on its way through a model
 
 
 def denoise(
@@ -85,6 +88,11 @@ def enhance(
             yield mixed(path.finish()[: len(noisy)], noisy, share)
 
 
+def open_channel(model: Model) -> Channel:
+    """Return a fresh channel, for one signal at the sample rate of `model`."""
+    return Stream(model) if isinstance(model, Engine) else model.open_channel()
+
+
 class _SignalPath:
     """Resample to the model's sample rate, enhance each channel, resample back, cut off the latency."""
 
@@ -95,7 +103,7 @@ class _SignalPath:
         self._map = pool.map if pool and channels > 1 else map
         self._inward = Resampler(sample_rate, model.sample_rate, channels)
         self._outward = Resampler(model.sample_rate, sample_rate, channels)
-        self._channels = [model.open_channel() for _ in range(channels)]
+        self._channels = [open_channel(model) for _ in range(channels)]
         self._uncut = self._channels[0].latency  # samples still to be cut off
         self._spare = spare(model.sample_rate, sample_rate)
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..audio.reader import LOWEST_RATE
+from ..audio.checks import LOWEST_RATE
 from .attenuation import mixed, noisy_share
 from .engine import Engine
-from .model import Model
 from .rate_conversion import RateConversion
-from .zoo import resolve
+from .zoo import Model, resolve, streaming
 
 
 class HopStream:
@@ -106,7 +105,7 @@ class Stream:
         stream.
         """
         _check(sample_rate, blocksize)
-        self.engine = resolve(model, sample_rate).as_engine()
+        self.engine = streaming(resolve(model, sample_rate))
         hop = self.engine.hop_length
         self.sample_rate = sample_rate or self.engine.sample_rate
         converted = self.sample_rate != self.engine.sample_rate

@@ -8,8 +8,9 @@ import pytest
 import soxr
 
 from qse import Stream, denoise, load
-from qse.runtime.denoise import enhance
+from qse.runtime.denoise import enhance, open_channel
 from qse.runtime.stream import HopStream
+from qse.runtime.zoo import streaming
 
 
 def signal(samples: int, seed: int = 0) -> np.ndarray:
@@ -311,6 +312,6 @@ def test_stream_explains_the_lengths_that_blocksize_allows(delay):
     assert "one thread at a time" in Stream.__doc__
 
 
-def test_models_share_a_protocol(recurrent):
-    assert recurrent.streams and recurrent.as_engine() is recurrent
-    assert isinstance(recurrent.open_channel(), Stream)
+def test_channel_of_an_engine_is_a_stream(recurrent):
+    assert streaming(recurrent) is recurrent
+    assert isinstance(open_channel(recurrent), Stream)
