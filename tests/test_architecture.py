@@ -1,4 +1,5 @@
-"""The structure of the package: imports in one direction, and files and functions of limited length."""
+"""The structure of the package: imports in one direction, and files and functions of limited
+length."""
 
 import ast
 from collections import defaultdict
@@ -29,7 +30,8 @@ def imported(path: Path) -> Iterator[Path]:
 
 
 def imported_file(base: Path, name: str) -> list[Path]:
-    """Return the file that `from base import name` reads, in a list; an empty one if it is not of qse."""
+    """Return the file that `from base import name` reads, in a list; an empty one if it is not of
+    qse."""
     candidates = (
         base / f"{name}.py",
         base / name / "__init__.py",
@@ -45,7 +47,8 @@ def file_graph(files: list[Path]) -> dict[str, set[str]]:
 
 
 def folder_graph(files: list[Path]) -> dict[str, set[str]]:
-    """Return which folders each folder imports from; the modules of `qse/` are the base of all others."""
+    """Return which folders each folder imports from; the modules of `qse/` are the base of all
+    others."""
     graph = defaultdict(set)
     for path in files:
         for other in imported(path):

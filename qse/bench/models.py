@@ -1,4 +1,5 @@
-"""Find the models of a benchmark: a trained model by name or path, or the recipe of one that is not trained yet."""
+"""Find the models of a benchmark: a trained model by name or path, or the recipe of one that is not
+trained yet."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def network(model: str) -> "Network":
-    """Build an untrained network with fixed seed, from a recipe (.toml) or the name of an architecture."""
+    """Build an untrained network with fixed seed, from a recipe (.toml) or the name of an
+    architecture."""
     torch = need("torch", "train")
     from ..networks import NETWORKS, build_network
 
@@ -43,7 +45,8 @@ def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
     models = models or tuple(name for name in available() if load(name).streams)
     if not models:
         raise QseError(
-            "no trained model is installed: name one by its path, or a recipe (recipes/live-base.toml)"
+            "no trained model is installed: name one by its path, "
+            "or a recipe (recipes/live-base.toml)"
         )
     return models
 

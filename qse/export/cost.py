@@ -1,4 +1,5 @@
-"""Measure what a model costs: parameters, multiply-accumulates, real-time factor, time and state per hop."""
+"""Measure what a model costs: parameters, multiply-accumulates, real-time factor, time and state
+per hop."""
 
 import copy
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from .graph_file import speech_like
 
 @dataclass(frozen=True)
 class HopCost:
-    """Cost of one hop of a streaming model: quantiles of the time in seconds on one thread, and the state in bytes."""
+    """Cost of one hop of a streaming model: quantiles of the time in seconds on one thread, and the
+    state in bytes."""
 
     p50: float
     p99: float
@@ -27,7 +29,8 @@ class HopCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a model on one thread; rtf = processing time / audio time, macs per second of audio."""
+    """Cost of a model on one thread; rtf = processing time / audio time,
+    macs per second of audio."""
 
     rtf: float
     params: int
@@ -54,9 +57,8 @@ def measure(network: Network, model: Model, seconds: float = 10.0) -> Cost:
 def macs_per_second(network: Network) -> int:
     """Count the multiply-accumulates of a network in one second of audio."""
     config = network.config
-    network = (
-        copy.deepcopy(network).double().eval()
-    )  # in float32 an LSTM is one operator that is not counted
+    # in float32 an LSTM is one operator that is not counted
+    network = copy.deepcopy(network).double().eval()
     second = config.sample_rate // config.hop_length * config.hop_length
     return macs(network, torch.zeros(1, second, dtype=torch.float64))
 

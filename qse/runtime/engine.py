@@ -100,7 +100,8 @@ class Engine:
         return {name: np.zeros(shape, np.float32) for name, shape in self._shapes.items()}
 
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
-        """Enhance `hop` (hop_length,), float32 in [-1, 1]: return (hop_length,) and the next state."""
+        """Enhance `hop` (hop_length,), float32 in [-1, 1]:
+        return (hop_length,) and the next state."""
         enhanced, *after = self._session.run(None, {"audio": hop[None], **state})
         return enhanced[0], dict(zip(state, after, strict=True))
 
@@ -138,7 +139,8 @@ class EngineSession:
         return binding
 
     def step(self, hop: np.ndarray) -> np.ndarray:
-        """Enhance `hop` (hop_length,): return (hop_length,), a buffer that the next step overwrites."""
+        """Enhance `hop` (hop_length,): return (hop_length,), a buffer that the next step
+        overwrites."""
         self._audio[0] = hop
         self._session.run_with_iobinding(self._binding)
         self._binding, self._other = self._other, self._binding

@@ -1,4 +1,5 @@
-"""Open graphs with ONNX Runtime; graphs of unknown origin are checked, and their memory is bounded."""
+"""Open graphs with ONNX Runtime; graphs of unknown origin are checked,
+and their memory is bounded."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

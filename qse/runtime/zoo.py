@@ -41,7 +41,8 @@ def load(
     flush_to_zero: bool = False,
     sample_rate: float | None = None,
 ) -> Model:
-    """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx file.
+    """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx
+    file.
 
     Return an Engine, or an OfflineModel for a graph that needs complete recordings: `denoise` takes
     either, Stream only an Engine. `threads` and `flush_to_zero` are those of Engine. `sample_rate`:

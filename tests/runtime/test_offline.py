@@ -13,7 +13,8 @@ from qse.runtime.denoise import open_channel
 from qse.runtime.offline import OfflineModel, Segments
 from qse.runtime.zoo import streaming
 
-HOP, RATE = 16, 1000
+HOP = 16
+RATE = 1000
 
 
 def save(path, audio: str):
