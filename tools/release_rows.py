@@ -1,4 +1,4 @@
-"""Make the rows of the tables of docs/models.md from scores, for release_tables.py."""
+"""Make the rows of the tables of docs/models-tables.md from scores, for release_tables.py."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""Measure the released models and write the tables of docs/models.md.
+"""Measure the released models and write the tables of docs/models-tables.md.
 
-    python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE [--document docs/models.md]
+    python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE
+        [--document docs/models-tables.md]
 
 MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid and unseen (16 kHz), valid48 and
 unseen48 (48 kHz), german, english and whispers, each with `clean/` and `noisy/`. The first four also have a
@@ -45,7 +46,7 @@ def main() -> None:
     parser.add_argument("models", type=Path)
     for name in ("--data", "--results", "--before"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--document", type=Path, default=Path("docs/models.md"))
+    parser.add_argument("--document", type=Path, default=Path("docs/models-tables.md"))
     given = parser.parse_args()
     for model in MODELS:
         measure(given.models / model, given.data, given.results / model)

@@ -54,7 +54,8 @@ def bench(request: Request) -> Table:
 def _rows(name: str, path: Path, folder: Path, request: Request) -> Iterator[dict]:
     engines = {"float32": Engine(path, request.threads)}
     for precision, convert in CONVERSIONS.items():
-        convert(path, target := folder / f"{path.parent.name} {precision}.onnx")
+        target = folder / f"{path.parent.name} {precision}.onnx"
+        convert(path, target)
         engines[precision] = Engine(target, request.threads)
     times = race(
         {key: stepper(engine) for key, engine in engines.items()}, request.seconds, group=GROUP

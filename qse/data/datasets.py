@@ -26,12 +26,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from ..audio.atomic_write import atomic_path
 from ..audio.formats import FORMATS, audio_within
-from ..audio.reader import read_array
 from ..errors import QseError
+from .recordings import length_and_rate, read_mono
 
 SAMPLE_RATE = 16000  # Hz, of the copies
 CACHE = "16kHz"
@@ -56,18 +54,18 @@ class Pair:
 
 
 def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
-    """Put before every pair the `count` noisy recordings before it in the list, at most all others;
-    the list wraps."""
+    """Put before every pair the `count` noisy recordings before it in the list, at most all others.
+
+    The list wraps around.
+    """
     count = min(count, len(pairs) - 1)
     noisy = [pair.noisy for pair in pairs]
-    before = [
-        [noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)]
-        for place in range(len(noisy))
-    ]
-    return [
-        replace(pair, lead_in=tuple(filter(None, paths)))
-        for pair, paths in zip(pairs, before, strict=True)
-    ]
+    around = noisy[len(noisy) - count :] + noisy
+    found = []
+    for place, pair in enumerate(pairs):
+        before = around[place : place + count]
+        found.append(replace(pair, lead_in=tuple(filter(None, before))))
+    return found
 
 
 @dataclass(frozen=True)
@@ -112,10 +110,18 @@ def by_name(folder: Path) -> dict[str, Path]:
 def by_mark(files: dict[str, Path]) -> dict[str, Path]:
     """Shorten names that end in `fileid_N`, the DNS-Challenge's mark of a pair, to that mark where
     it is unique."""
-    marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
+    marks = {}
+    for name in files:
+        mark = re.search(r"fileid_\d+$", name)
+        if mark:
+            marks[name] = mark.group()
+
     seen = Counter(marks.values())
-    alone = {name: mark for name, mark in marks.items() if seen[mark] == 1}
-    return {alone.get(name, name): path for name, path in files.items()}
+    found = {}
+    for name, path in files.items():
+        unique = name in marks and seen[marks[name]] == 1
+        found[marks[name] if unique else name] = path
+    return found
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
@@ -128,8 +134,8 @@ def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
 
 
 def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:
-    """Return the pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test" (2
-    others).
+    """Return the pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test"
+    (2 others).
 
     Files at another rate are converted first, in threads; `progress` is called with (done, all) of
     them.
@@ -140,9 +146,8 @@ def voicebank(folder: Path, part: str = "test", progress: Progress | None = None
 def voicebank_files(folder: Path, part: str) -> list[Pair]:
     """Return these pairs at the rate that they have; no file is opened."""
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
-    noisy, clean = (
-        _part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean")
-    )
+    noisy = _part_of(folder, f"noisy_{middle}_wav", "VoiceBank+DEMAND")
+    clean = _part_of(folder, f"clean_{middle}_wav", "VoiceBank+DEMAND")
     return pair_folders(noisy, clean)
 
 
@@ -150,10 +155,9 @@ def dns3(folder: Path) -> Dns3:
     """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that
     holds it."""
     root = _dns3_root(folder)
-    parts = ("clean", "noise", "impulse_responses")
-    clean, noise, responses = (
-        audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts
-    )
+    clean = audio_files(_part_of(root, "clean", "DNS-Challenge 3"))
+    noise = audio_files(_part_of(root, "noise", "DNS-Challenge 3"))
+    responses = audio_files(_part_of(root, "impulse_responses", "DNS-Challenge 3"))
     return Dns3(root, clean, noise, [path for path in responses if not _is_noise(path)])
 
 
@@ -180,54 +184,18 @@ def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None)
 
     A file that cannot be read stays as it is: the error comes when it is used.
     """
-    files = [path for pair in pairs for path in (pair.noisy, pair.clean) if path]
+    files: list[Path] = []
+    for pair in pairs:
+        files += filter(None, (pair.noisy, pair.clean))
+
     copies: dict[Path | None, Path | None] = {None: None}
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        for done, (path, copy) in enumerate(
-            zip(files, threads.map(lambda p: _copy(p, root), files), strict=True), 1
-        ):
+        made = threads.map(lambda path: _copy(path, root), files)
+        for done, (path, copy) in enumerate(zip(files, made, strict=True), 1):
             copies[path] = copy
             if progress:
                 progress(done, len(files))
     return [Pair(pair.name, copies[pair.noisy], copies[pair.clean]) for pair in pairs]
-
-
-def read_mono(path: Path) -> tuple[np.ndarray, int]:
-    """Read (samples,) float64 in [-1, 1] and the sample rate.
-
-    QseError if unusable, or with several channels.
-    """
-    audio, sample_rate = read_channels(path)
-    if len(audio) != 1:
-        raise QseError(f"{path} has {len(audio)} channels: evaluation takes one, mix it down first")
-    return audio[0], sample_rate
-
-
-def read_channels(path: Path) -> tuple[np.ndarray, int]:
-    """Read (channels, samples) float64 in [-1, 1] and the sample rate.
-
-    QseError if the file cannot be used.
-    """
-    audio, sample_rate = read_array(path)
-    return audio.T.astype(np.float64), sample_rate
-
-
-def length_and_rate(path: Path) -> tuple[int, int]:
-    """Return samples per channel and sample rate of a file, from its header.
-
-    QseError if it cannot be read.
-    """
-    import soundfile
-
-    if not Path(path).exists():
-        raise QseError(f"{path}: no such file")
-    try:
-        header = soundfile.info(str(path))
-    except (soundfile.SoundFileError, OSError) as reason:
-        raise QseError(
-            f"{path} cannot be read as audio ({reason}): replace it or leave it out"
-        ) from reason
-    return header.frames, header.samplerate
 
 
 def _copy(path: Path, root: Path) -> Path:

@@ -108,7 +108,8 @@ class MixConfig:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, list):
-                object.__setattr__(self, field.name, value := tuple(value))
+                value = tuple(value)
+                object.__setattr__(self, field.name, value)
             if not all(abs(number) < inf for number in numbers_in(value)):
                 raise ValueError(f"{field.name} = {value}: finite numbers are needed.")
             if field.name.endswith("_chance") and not 0 <= value <= 1:
@@ -120,7 +121,8 @@ class MixConfig:
                 )
         require_positive(self, *POSITIVE)
         for name in ("pause", "sustain", "mute"):
-            if min(seconds := getattr(self, name)) < 0:
+            seconds = getattr(self, name)
+            if min(seconds) < 0:
                 raise ValueError(f"{name} = {list(seconds)}: seconds, 0 or above.")
         if self.sustain_chance and self.samples < 4 * (self.sample_rate // LOWEST_VOICE):
             raise ValueError(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ..errors import UsageError
 from ..model_folder import weights_of
 from ..networks import build_network
-from ..networks.axial_attention import TIME, Along
+from ..networks.axial_attention import TIME, AlongAxis
 from ..networks.offline import QuaternionConformerConfig
 from ..networks.weights import load_network, model_table
 from ..nn.attention import Projections
@@ -103,7 +103,7 @@ def projections(network: nn.Module) -> dict[str, Projections]:
     """Return the layers that compute q, k and v of a network on speech, by "time N" or "frequency N"."""
     found: dict[str, Projections] = {}
     for along in network.modules():
-        for part in along.modules() if isinstance(along, Along) else ():
+        for part in along.modules() if isinstance(along, AlongAxis) else ():
             if isinstance(part, Projections):
                 axis = "time" if along.axis == TIME else "frequency"
                 found[f"{axis} {sum(name.startswith(axis) for name in found)}"] = part

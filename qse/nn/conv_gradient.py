@@ -86,9 +86,8 @@ def _by_weight(
     unfolded."""
     outputs, inputs, *kernel = shape
     if outputs < inputs and stride == (1, 1):
-        time, frequency = (
-            d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)
-        )
+        time = dilation[0] * (kernel[0] - 1) - padding[0]
+        frequency = dilation[1] * (kernel[1] - 1) - padding[1]
         shifted = _shifted(gradient, x.shape[2:], kernel, stride, (time, frequency), dilation)
         product = shifted.T @ x.permute(0, 2, 3, 1).flatten(0, 2)
         return product.view(*kernel, outputs, inputs).flip(0, 1).permute(2, 3, 0, 1)
@@ -100,8 +99,8 @@ def _by_weight(
 def _shifted(
     x: Tensor, size: torch.Size, kernel: list[int], stride: Pair, padding: Pair, dilation: Pair
 ) -> Tensor:
-    """Unfold the input of each kernel position: (B, C, T, F) -> (B * size[0] * size[1], kt * kf *
-    C)."""
+    """Unfold the input of each kernel position: (B, C, T, F) ->
+    (B * size[0] * size[1], kt * kf * C)."""
     (time, frequency) = padding
     (batch, channels) = x.shape[:2]
     x = F.pad(x.permute(0, 2, 3, 1), (0, 0, frequency, frequency, time, time))

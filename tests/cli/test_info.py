@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 from small_networks import PARAMS
 
 from qse.experiments.networks.language import TABLE_4
-from qse.networks.paper_models import ROWS
+from qse.networks.paper_models import PAPER_MODELS
 
 
 def test_info_language_lists_arms_and_paper(command):
@@ -32,7 +32,7 @@ def test_info_models_lists_every_model_within_five_percent(command):
     }
     assert listed.keys() == PARAMS.keys()
     assert listed == pytest.approx(PARAMS, rel=0.05)
-    assert {row.name: row.params for row in ROWS} == PARAMS
+    assert {row.name: row.params for row in PAPER_MODELS} == PARAMS
 
 
 def test_info_models_without_torch_is_one_sentence():

@@ -1,4 +1,4 @@
-"""The tables of docs/models.md from results of evaluations that are written here by hand."""
+"""The tables of docs/models-tables.md from results of evaluations that are written here by hand."""
 
 import csv
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_changes_pair_the_utterances(tables):
 
 
 def test_tables_of_the_document_are_known_and_complete():
-    text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "models-tables.md").read_text(encoding="utf-8")
     found = release_tables.MARK.findall(text)
     assert len(found) == text.count("<!-- release_tables:") > 10
     for name, kept, table in found:
