@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "language": "language:LanguageModelling",
     "images": "image_classification:ImageClassification",
     "spectrograms": "spectrograms:Spectrograms",
+    "speech-attention": "speech_attention:SpeechAttention",
     "mixers": "time_mixers:Mixers",
 }
 
