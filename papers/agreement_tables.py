@@ -1,10 +1,11 @@
 """Tables 4, 10 and 11 of Yamauchi et al. 2026 from rows of the agreement."""
 
 from collections.abc import Sequence
-from statistics import mean, stdev
+from statistics import mean
 
 from .agreement import PAIRS
 from .results import Row, column, distinct, rows_with
+from .study import mean_and_deviation
 
 CHANCE = "uniform attention"
 PAPER_TOP = {  # Table 11: agreement and chance in percent, ratio
@@ -40,7 +41,7 @@ def by_top(rows: list[Row]) -> list[Row]:
             {
                 "weights": name,
                 "top": top,
-                "agreement %": spread(column(chosen, "agreement")),
+                "agreement %": _shares(chosen),
                 "chance %": f"{chance:.2f}",
                 "ratio": f"{agreement / chance:.2f}",
                 "marginal %": f"{percent(chosen, 'marginal'):.2f}",
@@ -60,8 +61,8 @@ def by_pair(rows: list[Row]) -> list[Row]:
         line: Row = {"weights": name}
         for a, b in PAIRS:
             pair = f"{a}-{b}"
-            line[pair] = spread(column(rows_with(chosen, pair=pair), "agreement"))
-        line["overall"] = spread(column(chosen, "agreement"))
+            line[pair] = _shares(rows_with(chosen, pair=pair))
+        line["overall"] = _shares(chosen)
         table.append(line)
     return [*table, {"weights": PAPER, **PAPER_PAIRS}]
 
@@ -83,12 +84,12 @@ def by_head(rows: list[Row]) -> list[Row]:
         chosen = rows_with(rows, weights=first, **place)
         beside = rows_with(rows, weights=control, **place)
         line: Row = {"layer": layer, "head": head}
-        line[first] = spread(column(chosen, "agreement"))
+        line[first] = _shares(chosen)
         for part in range(4):
             of_part = [row for row in chosen if str(part) in row["pair"]]
             line[f"component {part}"] = f"{percent(of_part, 'agreement'):.2f}"
         line["marginal"] = f"{percent(chosen, 'marginal'):.2f}"
-        line[control] = spread(column(beside, "agreement"))
+        line[control] = _shares(beside)
         paper = PAPER_HEADS.get(layer, ())
         line["paper"] = paper[head] if head < len(paper) else ""
         table.append(line)
@@ -100,7 +101,6 @@ def percent(rows: list[Row], key: str) -> float:
     return 100 * mean(column(rows, key))
 
 
-def spread(shares: Sequence[float]) -> str:
-    """Return mean ± standard deviation of some shares, in percent."""
-    values = [100 * share for share in shares]
-    return f"{mean(values):.2f} ± {stdev(values):.2f}"
+def _shares(rows: Sequence[Row]) -> str:
+    """Return mean ± standard deviation of the agreement in percent."""
+    return mean_and_deviation([100 * share for share in column(rows, "agreement")])

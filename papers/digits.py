@@ -24,7 +24,7 @@ from .networks.count import parameter_count
 from .networks.spoken import SpokenClassifier, units_with
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import listed, of_arm, run_all, spread
+from .study import arm_values, listed, mean_and_deviation, run_all
 
 NAME = re.compile(r"(\d)_([^_]+)_(\d+)\.wav")
 CLASSES = 10
@@ -93,8 +93,8 @@ class Digits(Experiment):
             table.append(
                 {
                     "network": arm,
-                    "parameters": of_arm(rows, arm, "parameters")[0],
-                    "error %": spread(of_arm(rows, arm, "error %")),
+                    "parameters": arm_values(rows, arm, "parameters")[0],
+                    "error %": mean_and_deviation(arm_values(rows, arm, "error %")),
                     "paper, TIMIT: PER %": PAPER.get(arm, "-"),
                 }
             )

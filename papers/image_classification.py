@@ -27,7 +27,7 @@ from .networks.count import parameter_count
 from .networks.vision import image_classifier
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import listed, of_arm, run_all, spread
+from .study import arm_values, listed, mean_and_deviation, run_all
 
 ARMS = ("shared", "hamilton", "convolution", "real", "vit-quaternion", "vit")
 PAPER_100 = {"shared": 70.94, "hamilton": 71.09, "convolution": 70.09}  # CIFAR-100, accuracy %
@@ -75,16 +75,16 @@ class ImageClassification(Experiment):
 
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "images-runs.json", self, self._train)
-        classes = of_arm(rows, self.arms[0], "classes")[0]
+        classes = arm_values(rows, self.arms[0], "classes")[0]
         paper = PAPER_10 if classes <= FEW else PAPER_100
         table: list[Row] = []
         for arm in self.arms:
             table.append(
                 {
                     "network": arm,
-                    "parameters": of_arm(rows, arm, "parameters")[0],
-                    "accuracy %": spread(of_arm(rows, arm, "accuracy %")),
-                    "training, s": spread(of_arm(rows, arm, "seconds"), 0),
+                    "parameters": arm_values(rows, arm, "parameters")[0],
+                    "accuracy %": mean_and_deviation(arm_values(rows, arm, "accuracy %")),
+                    "training, s": mean_and_deviation(arm_values(rows, arm, "seconds"), 0),
                     "paper: accuracy %": paper.get(arm, "-"),
                 }
             )

@@ -24,7 +24,7 @@ from .networks.count import parameter_count
 from .networks.language import ARMS, CONTROLS, Language, scaled
 from .plots import plot_runs
 from .results import Row, markdown, summary, write_results, write_table
-from .study import known_of, listed, of_arm, run_all, spread
+from .study import arm_values, known_of, listed, mean_and_deviation, run_all
 
 KNOWN = ARMS | CONTROLS
 PAPER = {"A0": 1.4588, "A1": 1.4569, "A5": 1.6676}  # nats per byte, Table 3
@@ -170,12 +170,12 @@ class LanguageModelling(Experiment):
 
 
 def _summary(arm: str, rows: list[Row]) -> Row:
-    losses = of_arm(rows, arm, "loss")
+    losses = arm_values(rows, arm, "loss")
     return {
         "arm": arm,
-        "parameters": of_arm(rows, arm, "parameters")[0],
-        "loss, nats per byte": spread(losses, 4),
-        "bits per byte": spread([loss / math.log(2) for loss in losses], 3),
+        "parameters": arm_values(rows, arm, "parameters")[0],
+        "loss, nats per byte": mean_and_deviation(losses, 4),
+        "bits per byte": mean_and_deviation([loss / math.log(2) for loss in losses], 3),
         "paper: parameters": parameter_count(Language(KNOWN[arm])),
         "paper: loss": PAPER.get(arm, "-"),
     }

@@ -21,7 +21,7 @@ from .networks.count import parameter_count
 from .networks.pairs import DecomposableClassifier, LstmClassifier, PairClassifier
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import of_arm, run_all, spread
+from .study import arm_values, mean_and_deviation, run_all
 from .words import INFERENCE, Vocabulary, read_snli
 
 PAPER = {  # accuracy % on SNLI, parameters
@@ -74,13 +74,13 @@ class Pairs(Experiment):
             table.append(
                 {
                     "network": arm,
-                    "parameters": of_arm(rows, arm, "parameters")[0],
-                    "accuracy %": spread(of_arm(rows, arm, "accuracy %")),
+                    "parameters": arm_values(rows, arm, "parameters")[0],
+                    "accuracy %": mean_and_deviation(arm_values(rows, arm, "accuracy %")),
                     "paper: parameters": parameters,
                     "paper: accuracy %": lines[arm],
                 }
             )
-        note = NOTE.format(self, of_arm(rows, self.arms[0], "pairs")[0])
+        note = NOTE.format(self, arm_values(rows, self.arms[0], "pairs")[0])
         write_results(out / "pairs", table, curves, note)
         labels = ("epoch", "accuracy on validation pairs, %")
         plot_runs(out / "pairs.png", curves, x="epoch", y="accuracy %", labels=labels, lines=lines)

@@ -26,7 +26,7 @@ from .networks.language import ARMS, CONTROLS, REGULARISED, Language, scaled
 from .plots import plot_runs
 from .reasoning_corpus import Corpus, corpus
 from .results import Row, write_results
-from .study import listed, of_arm, run_all, spread
+from .study import arm_values, listed, mean_and_deviation, run_all
 from .tasks import TABLE_3, TASKS
 
 KNOWN = ARMS | CONTROLS
@@ -111,8 +111,8 @@ class Reasoning(Experiment):
         )
         parts: list[str] = []
         for row in rows:
-            progress = _progress(row, curves)
-            parts.append(f"{row['arm']} loss {row['loss']:.3f}, exact {progress}")
+            course = _course(row, curves)
+            parts.append(f"{row['arm']} loss {row['loss']:.3f}, exact {course}")
         return "; ".join(parts)
 
     def network(self, arm: str) -> Language:
@@ -124,12 +124,14 @@ class Reasoning(Experiment):
         """Return the row of an arm, with the paper's values behind ours."""
         row = {
             "arm": arm,
-            "parameters": of_arm(rows, arm, "parameters")[0],
-            "loss, nats per byte": spread(of_arm(rows, arm, "loss"), 4),
-            "overfit ratio": spread(overfit_ratios(curves, arm), 3),
+            "parameters": arm_values(rows, arm, "parameters")[0],
+            "loss, nats per byte": mean_and_deviation(arm_values(rows, arm, "loss"), 4),
+            "overfit ratio": mean_and_deviation(overfit_ratios(curves, arm), 3),
         }
         for task in self.tasks:
-            row[f"{task} %"] = spread([100 * exact for exact in of_arm(rows, arm, task)])
+            row[f"{task} %"] = mean_and_deviation(
+                [100 * exact for exact in arm_values(rows, arm, task)]
+            )
         for task in self.tasks:
             if task in PAPER:
                 row[f"paper: {task} %"] = PAPER[task].get(arm, "-")
@@ -170,7 +172,7 @@ class Reasoning(Experiment):
         return {"parameters": parameter_count(network)} | best, curve
 
 
-def _progress(run: Row, curves: list[Row]) -> str:
+def _course(run: Row, curves: list[Row]) -> str:
     """Return the exact match of a run, and the step at which it reached nine tenths of it."""
     if not run["exact"]:
         return "0%"

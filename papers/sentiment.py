@@ -24,7 +24,7 @@ from .networks.count import parameter_count
 from .networks.text import TextClassifier, TextConfig
 from .plots import plot_seeds
 from .results import Row, summary, write_markdown, write_table
-from .study import known_of, of_arm, run_all, spread
+from .study import arm_values, known_of, mean_and_deviation, run_all
 from .words import Vocabulary, read_sst2
 
 NAMES = {"full": "full (Hamilton)"}
@@ -86,7 +86,7 @@ class Sentiment(Experiment):
         points: dict[str, list[float]] = {}
         paper: dict[str, float] = {}
         for arm in self.arms:
-            points[_name(arm)] = of_arm(rows, arm, "accuracy %")
+            points[_name(arm)] = arm_values(rows, arm, "accuracy %")
         for arm, values in known_of(self.arms, PAPER).items():
             paper[_name(arm)] = values[0]
         plot_seeds(path, points, paper, "accuracy on the development set, %")
@@ -166,8 +166,8 @@ class Sentiment(Experiment):
         accuracy, deviation, milliseconds = PAPER.get(arm, (None, None, None))
         return {
             "arm": _name(arm),
-            "parameters": of_arm(rows, arm, "parameters")[0],
-            "accuracy %": spread(of_arm(rows, arm, "accuracy %")),
+            "parameters": arm_values(rows, arm, "parameters")[0],
+            "accuracy %": mean_and_deviation(arm_values(rows, arm, "accuracy %")),
             "paper accuracy %": f"{accuracy:.2f} ± {deviation:.2f}" if accuracy else "",
             "latency ms / batch": f"{latency[arm]:.2f}",
             "paper latency ms": f"{milliseconds:.2f}" if milliseconds else "",

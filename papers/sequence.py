@@ -21,7 +21,7 @@ from .networks.text import TextConfig, matrix_parameters
 from .networks.transducer import END, Transducer, greedy
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import known_of, listed, of_arm, run_all, spread
+from .study import arm_values, known_of, listed, mean_and_deviation, run_all
 from .transduction import Arithmetic, ParallelText, Transduction
 
 ARMS = ("phm-1", "phm-2", "phm-4", "phm-8", "full", "partial")
@@ -79,8 +79,8 @@ class SequenceToSequence(Experiment):
             table.append(
                 {
                     "network": arm,
-                    "parameters": of_arm(rows, arm, "parameters")[0],
-                    metric: spread(of_arm(rows, arm, metric)),
+                    "parameters": arm_values(rows, arm, "parameters")[0],
+                    metric: mean_and_deviation(arm_values(rows, arm, metric)),
                     f"paper, {metric}": paper.get(arm, "-"),
                 }
             )

@@ -2,8 +2,8 @@
 
 Arms are one network with another attention: shared scores, Hamilton attention, uniform scores (the
 mean of the values), none; "-real" stands for real in place of quaternion projections to queries,
-keys and values, the paper's premise. The runs of a seed train on the same batches. Margins are fixed
-before: the paper's own, 0.05 WB-PESQ and 0.3 dB SI-SDR.
+keys and values, the paper's premise. The runs of a seed train on the same batches. Margins are
+fixed before: the paper's own, 0.05 WB-PESQ and 0.3 dB SI-SDR.
 
 The experiment is sensitive to attention only where the uniform arm loses more than the margin; what
 it says of shared scores is valid only there.
@@ -26,7 +26,7 @@ from .paired import Difference, difference
 from .plots import new_figure, save
 from .results import Row, markdown, write_markdown, write_table
 from .speech_training import train_run
-from .study import listed, of_arm, run_all, spread
+from .study import arm_values, listed, mean_and_deviation, run_all
 
 OWN = "qse_papers.networks.speech_arms:"
 ARMS = {  # arm -> `model.attention`
@@ -112,7 +112,7 @@ class SpeechAttention(Experiment):
         return {"pesq_wb": self.pesq_margin, "si_sdr": self.si_sdr_margin}
 
     def _config(self, arm: str, seed: int) -> RunConfig:
-        """Return the recipe of a run; the plateau of its learning rate keeps its share of the steps."""
+        """Return the recipe of a run; the plateau of the learning rate keeps its share of steps."""
         changes = [*self.changes, f"model.attention={ARMS[arm]}"]
         config = read_config(find_recipe(self.recipe), changes)
         plan = config.train
@@ -145,7 +145,7 @@ class SpeechAttention(Experiment):
         """Return the paired differences of all arms that are there, by their name and metric."""
         compared: Compared = {}
         for metric in DIGITS:
-            scores = {arm: of_arm(rows, arm, metric) for arm in self.arms}
+            scores = {arm: arm_values(rows, arm, metric) for arm in self.arms}
             for arm, reference in COMPARISONS:
                 if arm in scores and reference in scores:
                     found = difference(scores[arm], scores[reference])
@@ -170,8 +170,9 @@ class SpeechAttention(Experiment):
             return (
                 f"{title}: not valid, the uniform arm does not lose more than {margin:g}: {control}"
             )
-        found = f"shared - hamilton {shared.text(DIGITS[metric])}"
-        return f"{title}: {shared.verdict(margin)} at a margin of {margin:g}: {found} (valid: {control})"
+        found = f"{shared.verdict(margin)} at a margin of {margin:g}"
+        shown = f"shared - hamilton {shared.text(DIGITS[metric])}"
+        return f"{title}: {found}: {shown} (valid: {control})"
 
     def _plot(self, path: Path, compared: Compared) -> None:
         """Draw the differences with their intervals, and the margins."""
@@ -192,9 +193,9 @@ class SpeechAttention(Experiment):
 
 def _summary(arm: str, rows: list[Row]) -> Row:
     """Return the mean scores of an arm."""
-    row: Row = {"arm": arm, "parameters": of_arm(rows, arm, "parameters")[0]}
+    row: Row = {"arm": arm, "parameters": arm_values(rows, arm, "parameters")[0]}
     for metric, digits in DIGITS.items():
-        row[METRICS[metric].title] = spread(of_arm(rows, arm, metric), digits)
+        row[METRICS[metric].title] = mean_and_deviation(arm_values(rows, arm, metric), digits)
     return row
 
 
@@ -208,13 +209,13 @@ def _difference_table(compared: Compared) -> list[Row]:
 
 
 NOTE = (
-    "Means over seeds {1} ± standard deviation; recipe {0.recipe}, {0.hours:g} h of audio in a run, "
-    "averaged weights of the last step. The runs of a seed train on the same batches. uniform: the "
-    "mean of the values in place of scores; none: the output layer of the attention alone; -real: "
-    "real in place of quaternion projections to queries, keys and values."
+    "Means over seeds {1} ± standard deviation; recipe {0.recipe}, {0.hours:g} h of audio in a "
+    "run, averaged weights of the last step. The runs of a seed train on the same batches. "
+    "uniform: the mean of the values in place of scores; none: the output layer of the attention "
+    "alone; -real: real in place of quaternion projections to queries, keys and values."
 )
 NOTE_DIFFERENCES = (
-    "Paired differences with 95 % intervals over seeds (Student). Phase and frequency errors: lower "
-    "is better. The last row, where it is there, is the paper's premise: what real projections "
-    "change in the loss by shared scores."
+    "Paired differences with 95 % intervals over seeds (Student). Of errors of phase and frequency "
+    "the lower is better. The last row, where it is there, is the paper's premise: what real "
+    "projections change in the loss by shared scores."
 )

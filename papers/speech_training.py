@@ -25,10 +25,10 @@ class _Bar:
 
 
 def train_run(config: RunConfig, job: Job, title: str) -> Network:
-    """Train a network in the folder `job.out`, or continue what is there; return its averaged weights.
+    """Train a network in the folder `job.out`, or continue its run; return the averaged weights.
 
-    The batches depend on the recipe and its seed, not on the network. Raises QseError for a run that
-    was stopped before its last step.
+    The batches depend on the recipe and its seed, not on the network. Raises QseError for a run
+    that was stopped before its last step.
     """
     job = replace(job, resume=job.checkpoint.exists())
     with progress(title, config.train.steps) as advance:

@@ -49,7 +49,7 @@ def run_all(path: Path, settings: Experiment, train: Train) -> tuple[list[Row], 
     return results, curves
 
 
-def spread(values: Sequence[float], digits: int = 2) -> str:
+def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:
     """Return the mean, and from two values on "± standard deviation"."""
     text = f"{mean(values):.{digits}f}"
     if len(values) > 1:
@@ -62,7 +62,7 @@ def listed(values: Sequence[Any]) -> str:
     return ", ".join(map(str, values))
 
 
-def of_arm(rows: Sequence[Row], arm: str, key: str) -> list[Any]:
+def arm_values(rows: Sequence[Row], arm: str, key: str) -> list[Any]:
     """Return the values `key` of the rows of an arm."""
     return column(rows_with(rows, arm=arm), key)
 

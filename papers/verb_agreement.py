@@ -24,7 +24,7 @@ from .classify import Examples, predictions, train_classifier
 from .networks.text import TextClassifier, TextConfig, matrix_parameters
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import known_of, listed, of_arm, run_all, spread
+from .study import arm_values, known_of, listed, mean_and_deviation, run_all
 from .words import Vocabulary, read_lines
 
 ARMS = ("real", "full", "partial", "shared", "phm-2", "phm-4", "phm-8")
@@ -117,10 +117,10 @@ class VerbAgreement(Experiment):
         rows, curves = run_all(out / "verb-agreement-runs.json", self, self._train)
         table: list[Row] = []
         for arm in self.arms:
-            row: Row = {"network": arm, "parameters": of_arm(rows, arm, "parameters")[0]}
+            row: Row = {"network": arm, "parameters": arm_values(rows, arm, "parameters")[0]}
             for key in rows[0]:
                 if key.endswith("%"):
-                    row[key] = spread(of_arm(rows, arm, key))
+                    row[key] = mean_and_deviation(arm_values(rows, arm, key))
             table.append(row | {"paper %": PAPER.get(arm, "-")})
         table += self._controls()
         train, test = self._sentences

@@ -5,7 +5,7 @@ from operator import itemgetter
 
 import pytest
 from qse_papers.base import Experiment
-from qse_papers.study import of_arm, run_all, spread
+from qse_papers.study import arm_values, mean_and_deviation, run_all
 
 from qse.errors import QseError
 
@@ -69,5 +69,5 @@ def test_run_all_names_a_damaged_file(text, tmp_path):
 
 def test_spread_and_of_arm():
     rows = [{"arm": "a", "x": 1.0}, {"arm": "b", "x": 9.0}, {"arm": "a", "x": 3.0}]
-    assert of_arm(rows, "a", "x") == [1.0, 3.0]
-    assert spread([1.0, 3.0]) == "2.00 ± 1.41" and spread([2.0], 1) == "2.0"
+    assert arm_values(rows, "a", "x") == [1.0, 3.0]
+    assert mean_and_deviation([1.0, 3.0]) == "2.00 ± 1.41" and mean_and_deviation([2.0], 1) == "2.0"
