@@ -10,13 +10,20 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 import soundfile
 from waiting import until
 
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
 MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
 RATE = 16000
+SELECTED = os.environ.get("QSE_SOUND_SERVER")  # what tests/sound_server.sh runs
 NOISY = Path(__file__).parents[1] / "assets/noisy.wav"
+
+needs_sound_server = pytest.mark.skipif(
+    SELECTED is None, reason="needs a sound server: tests/sound_server.sh"
+)
+thorough = pytest.mark.skipif(SELECTED != "all", reason="left out: tests/sound_server.sh --all")
 
 
 class Server:

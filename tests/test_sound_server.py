@@ -1,4 +1,4 @@
-"""qse live through PulseAudio: a minute from one virtual sound card to another, without hardware.
+"""qse live through PulseAudio: a minute (30 s in a selection) from one virtual sound card to another.
 
     player -> [sink noisy] -> monitor -> qse live -> [sink enhanced] -> monitor -> recorder
 
@@ -23,19 +23,20 @@ import graphs
 import numpy as np
 import pytest
 import soundfile
+from pulse import SELECTED, needs_sound_server
 from pulse_audio import FIRST, RATE, TOOLS, Ear, pulse_audio, until
 
 import qse
 
 SAID = (r"live-base: ([\d.]+) s of audio", r"latency: (\d+) ms", r"dropouts: (\d+)")
-SECONDS, SETTLE, BUFFER = 60, 5, 0.25
+SECONDS = 60 if SELECTED == "all" else 30
+SETTLE = 5
+BUFFER = 0.25
 ASSETS = Path(__file__).parent.parent / "assets"
 MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
 
 pytestmark = [
-    pytest.mark.skipif(
-        "QSE_SOUND_SERVER" not in os.environ, reason="takes over a minute: tests/sound_server.sh"
-    ),
+    needs_sound_server,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
@@ -75,7 +76,7 @@ def live(server, tmp_path):
         process.kill()
 
 
-def test_a_minute_through_a_sound_server(server, live, tmp_path):
+def test_sound_through_a_sound_server(server, live, tmp_path):
     process, out, trained = live
     line = [*FIRST, sys.executable, "-c", WITNESS]
     witnesses = [
