@@ -11,7 +11,7 @@ def info(
     topic: Annotated[
         str,
         typer.Argument(
-            metavar="TOPIC", help="zoo: trained models; models, language: networks of the papers."
+            metavar="TOPIC", help="zoo: trained models; models: networks of the papers."
         ),
     ] = "zoo",
 ) -> None:
@@ -82,27 +82,4 @@ def _models() -> None:
     typer.echo("MACs for one second of audio, STFT of 400 samples and hop 100.")
 
 
-def _language() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from qse.extras import need
-
-    need("torch", "train")
-    from qse.experiments.networks.language import ARMS, TABLE_4, count
-
-    table = Table("arm", "layers", "algebra", "d", "params", "paper", box=None)
-    for arm, config in ARMS.items():
-        table.add_row(
-            arm,
-            config.pattern,
-            config.algebra,
-            str(config.dim),
-            f"{count(arm):,}",
-            f"{TABLE_4[arm]:,}",
-        )
-    Console().print(table)
-    typer.echo("A: attention, M: state space; the paper is Q-Jamba, Table 4.")
-
-
-TOPICS = {"zoo": _zoo, "models": _models, "language": _language}
+TOPICS = {"zoo": _zoo, "models": _models}

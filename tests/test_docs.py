@@ -7,8 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-from qse.experiments import EXPERIMENTS
+from qse_papers import EXPERIMENTS
 
 ROOT = Path(__file__).parent.parent
 TESTS = ROOT / "tests"

@@ -20,6 +20,7 @@ from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import channels_innermost, join, to_features, to_tokens
 from ..nn.polar import PolarMask
+from ..references import find_named
 from .axial_attention import ATTENTION, FREQUENCY, TIME, AlongAxis, ConformerBlock, TransformerBlock
 from .dilated_densenet import DilatedDense, Unit
 from .network import Network
@@ -71,15 +72,14 @@ class QuaternionConformerConfig(OfflineConfig):
 
     channels: int = 16
     block: str = "conformer"  # or transformer, or none
-    attention: str = "shared"  # or hamilton, or convolution
+    attention: str = "shared"  # or hamilton, convolution, or package.module:Class
     qk_norm: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.block not in ("conformer", "transformer", "none"):
             raise ValueError(f"block {self.block!r}: choose conformer, transformer or none")
-        if self.attention not in ATTENTION:
-            raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(ATTENTION)}")
+        find_named(self.attention, ATTENTION, "attention")
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,8 @@ def real_output(channels: int) -> nn.Sequential:
 
 
 def _block(config: QuaternionConformerConfig) -> nn.Module:
-    attention = ATTENTION[config.attention](config.channels, config.heads, config.qk_norm)
+    kind = find_named(config.attention, ATTENTION, "attention")
+    attention = kind(config.channels, config.heads, config.qk_norm)
     if config.block == "transformer":
         return TransformerBlock(config.channels, attention, config.dropout)
     return ConformerBlock(config.channels, attention, config.kernel, config.dropout)
