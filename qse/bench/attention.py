@@ -160,7 +160,10 @@ class PeakMemory(TorchDispatchMode):
         for key, (storage_of, _) in list(self._storages.items()):
             if storage_of.expired():
                 del self._storages[key]
-        self.peak = max(self.peak, sum(size for _, size in self._storages.values()))
+        occupied = 0
+        for _, size in self._storages.values():
+            occupied += size
+        self.peak = max(self.peak, occupied)
         return out
 
 

@@ -102,8 +102,12 @@ def _networks(
         network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
         if network.streams:
             raise UsageError(f"{name} is not an offline network: measure it with qse bench stream")
-        kinds = {type(module) for module in network.modules()}
-        form = next((form for kind, form in FORMS.items() if kind in kinds), "-")
+        kinds = set(map(type, network.modules()))
+        form = "-"
+        for kind, name_of_form in FORMS.items():
+            if kind in kinds:
+                form = name_of_form
+                break
         networks[name, form] = network
         if literal and HamiltonAttention in kinds:
             networks[name, "hamilton, literal"] = written_out_(copy.deepcopy(network))

@@ -47,8 +47,11 @@ else:
 def bench(request: Request) -> Table:
     """Time every model of the request (names, paths, recipes), or all trained ones, in turn."""
     with graphs(chosen(request.models)) as paths:
-        engines = {name: Engine(path, request.threads) for name, path in paths.items()}
-        steppers = {name: stepper(engine) for name, engine in engines.items()}
+        engines = {}
+        steppers = {}
+        for name, path in paths.items():
+            engines[name] = Engine(path, request.threads)
+            steppers[name] = stepper(engines[name])
         times = race(steppers, request.seconds, group=GROUP)
         rows = []
         for name, path in paths.items():

@@ -59,22 +59,28 @@ class Card:
             "",
             "| | |",
             "|---|---|",
-            *(f"| {key} | {value} |" for key, value in self._rows()),
         ]
+        for key, value in self._rows():
+            lines.append(f"| {key} | {value} |")
         for paragraph in self._paragraphs():
             lines += ["", paragraph]
         return "\n".join([*lines, ""])
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        hops = [cost.hop for cost in self.costs.values() if cost.hop]
+        costs = self.costs.values()
         yield "sample rate", " / ".join(f"{rate} Hz" for rate in self.costs)
         yield "algorithmic latency", self._latency()
-        yield "parameters", f"{max(cost.params for cost in self.costs.values()):,}"
+        yield "parameters", f"{max(cost.params for cost in costs):,}"
         macs = self._each(lambda cost: f"{cost.macs / 1e9:.2f}")
         yield "multiply-accumulates", f"{macs} G per second of audio"
-        if hops:
-            yield "state", " / ".join(f"{hop.state_bytes / 1024:.0f}" for hop in hops) + " KiB"
-            times = [f"p50 {1e6 * hop.p50:.0f} µs, p99 {1e6 * hop.p99:.0f} µs" for hop in hops]
+        sizes = []
+        times = []
+        for cost in costs:
+            if cost.hop:
+                sizes.append(f"{cost.hop.state_bytes / 1024:.0f}")
+                times.append(f"p50 {1e6 * cost.hop.p50:.0f} µs, p99 {1e6 * cost.hop.p99:.0f} µs")
+        if times:
+            yield "state", " / ".join(sizes) + " KiB"
             yield "time per hop, one thread", " / ".join(times)
         rtf = self._each(lambda cost: f"{cost.rtf:.3f}")
         yield "RTF, one thread", f"{rtf} ({processor()})"

@@ -224,17 +224,20 @@ class _Rewriter:
     def _deliver(self, output: str) -> None:
         """Give an output of the graph its name and shape."""
         source = self._shaped(output, self.shape[output])
-        fixed = {info.name for info in (*self.graph.input, *self.graph.output)}
         if source == output:
             return
-        if source in fixed:
+        if any(info.name == source for info in (*self.graph.input, *self.graph.output)):
             self.written.append(helper.make_node("Identity", [source], [output]))
             return
         for node in self.written:
             for names in (node.input, node.output):
                 names[:] = [output if name == source else name for name in names]
-        self.view |= {key: output for key, name in self.view.items() if name == source}
-        self.reshaped |= {key: output for key, name in self.reshaped.items() if name == source}
+        for old, name in self.view.items():
+            if name == source:
+                self.view[old] = output
+        for key, name in self.reshaped.items():
+            if name == source:
+                self.reshaped[key] = output
         self.stored[output] = self.shape[output]
 
 

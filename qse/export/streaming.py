@@ -84,12 +84,17 @@ def _write(network: Network, path: Path, hops: int) -> None:
     state = flatten_state(lowered(audio)[1])
     for key, leaf in state.items():
         state[key] = torch.zeros_like(leaf)
+    input_names = ["audio"]
+    output_names = ["enhanced"]
+    for key in state:
+        input_names.append(f"state.{key}")
+        output_names.append(f"next.{key}")
     to_onnx(
         WaveStep(lowered, list(state)).eval(),
         (audio, *state.values()),
         path,
-        input_names=["audio", *(f"state.{key}" for key in state)],
-        output_names=["enhanced", *(f"next.{key}" for key in state)],
+        input_names=input_names,
+        output_names=output_names,
     )
     onnx.save(simplify(onnx.load(path)), path)
 

@@ -69,9 +69,10 @@ class Trainer:
         self.seconds = 0.0
         self.origin = ""
         kept = self.network.state_dict()
-        self._statistics = [
-            b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()
-        ]
+        self._statistics: list[Tensor] = []  # of batch norms
+        for name, buffer in self.network.named_buffers():
+            if name in kept and buffer.is_floating_point():
+                self._statistics.append(buffer)
         self._statistics_before = [statistic.clone() for statistic in self._statistics]
 
     def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
@@ -106,7 +107,11 @@ class Trainer:
         return self._gradients()
 
     def _gradients(self) -> list[Tensor]:
-        return [p.grad for p in self.network.parameters() if p.grad is not None]
+        gradients = []
+        for parameter in self.network.parameters():
+            if parameter.grad is not None:
+                gradients.append(parameter.grad)
+        return gradients
 
     def _update(self, finite: bool) -> None:
         """Take one step of the optimisers; a gradient that is not finite leaves weights and
