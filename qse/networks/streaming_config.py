@@ -20,14 +20,10 @@ class StreamingConfig:
     sample_rate: int = 16000
     n_fft: int = 512
     hop_length: int = 160
-    overlap: int = (
-        0  # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
-    )
+    # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
+    overlap: int = 0
     # (bins, bins per band), from low to high
-    ranges: tuple[tuple[int, int], ...] = (
-        (96, 2),
-        (160, 5),
-    )
+    ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))
     power: float = 0.3
     channels: tuple[int, int, int] = (8, 12, 16)
     growth: int = 4

@@ -67,11 +67,7 @@ class _Conv2d(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         # the bias gradient would need the weight gradient
-        only_x = [
-            ctx.needs_input_grad[0],
-            False,
-            False,
-        ]
+        only_x = [ctx.needs_input_grad[0], False, False]
         by_x, *_ = torch.ops.aten.convolution_backward(
             gradient, x, weight, None, *ctx.geometry, False, (0, 0), 1, only_x
         )

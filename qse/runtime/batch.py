@@ -182,11 +182,8 @@ def _join(pool: ThreadPoolExecutor) -> None:
         try:
             pool.shutdown(wait=True, cancel_futures=True)
             break
-        except (
-            KeyboardInterrupt,
-            SystemExit,
-        ) as error:  # a further signal: the threads still run the model
-            interruption = error
+        except (KeyboardInterrupt, SystemExit) as error:
+            interruption = error  # a further signal: the threads still run the model
     if interruption:
         raise interruption
 

@@ -24,12 +24,7 @@ from .validation import find_pairs
 from .warm_start import start_from
 
 # of a run, complete or not
-RUN_FILES = (
-    "checkpoint.safetensors",
-    "best.safetensors",
-    "train.csv",
-    "valid.csv",
-)
+RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")
 
 
 class Start(NamedTuple):

@@ -100,9 +100,8 @@ def _work(
     if job.device == "cpu":
         torch.set_num_threads(1)
     else:
-        torch.backends.cudnn.allow_tf32 = (
-            False  # STFT and GRU need full precision; TF32 has 10 bits of mantissa
-        )
+        # STFT and GRU need full precision; TF32 has 10 bits of mantissa
+        torch.backends.cudnn.allow_tf32 = False
     device = torch.device(job.device)
     # processes share what they are sent
     network = copy.deepcopy(start.network) if processes > 1 else start.network
