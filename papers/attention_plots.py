@@ -59,7 +59,8 @@ def plot_maps(path: Path, title: str, signals: Signals, x: str, y: str) -> None:
     They are those of the first head and the middle sequence.
     """
     middle = len(signals.q) // 2
-    one = Signals(*(part[middle : middle + 1] for part in signals))
+    chosen = slice(middle, middle + 1)
+    one = Signals(signals.q[chosen], signals.k[chosen], signals.v[chosen], signals.seen[chosen])
     maps: dict[str, Tensor] = {}
     for number, weights in enumerate(one.weights("hamilton")[0, 0]):
         maps[f"component {number} ({COMPONENTS[number]})"] = weights

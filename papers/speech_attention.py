@@ -24,7 +24,7 @@ from .base import Experiment
 from .networks.count import parameter_count
 from .paired import Difference, difference
 from .plots import new_figure, save
-from .results import Row, markdown, write_markdown, write_table
+from .results import Row, column, markdown, write_markdown, write_table
 from .speech_training import train_run
 from .study import arm_values, listed, mean_and_deviation, run_all
 
@@ -176,7 +176,7 @@ class SpeechAttention(Experiment):
 
     def _plot(self, path: Path, compared: Compared) -> None:
         """Draw the differences with their intervals, and the margins."""
-        names = list(dict.fromkeys(name for name, _ in compared))
+        names = column(_difference_table(compared), "difference")
         figure, axes = new_figure(10.0, 1.4 + 0.45 * len(names), len(self._margins))
         for axis, (metric, margin) in zip(axes, self._margins.items(), strict=True):
             for place, name in enumerate(names):
