@@ -6,10 +6,12 @@ VoiceBank+DEMAND (Valentini-Botinhao et al. 2016)     DNS-Challenge 3 (Reddy et 
     clean_testset_wav/p232_001.wav                        impulse_responses/SLR26, SLR28/**/*.wav
     noisy_testset_wav/p232_001.wav                        dev_testset/**/*.wav        noisy, no reference
 
-VoiceBank comes at 48 kHz: it is converted to 16 kHz once, into a folder `16kHz` beside the originals. A folder that
-holds 16 kHz copies in the same layout is taken as it is.
+VoiceBank comes at 48 kHz: for training it is converted to 16 kHz once, into a cache (`copies_of`).
+A folder that holds 16 kHz copies in the same layout is taken as it is. Nothing is written to the
+folder of a corpus.
 """
 
+import hashlib
 import os
 import re
 from collections import Counter
@@ -26,7 +28,6 @@ from ..audio.reader import read_array
 from ..errors import QseError
 
 SAMPLE_RATE = 16000  # Hz, of the copies
-CACHE = "16kHz"
 
 Progress = Callable[[int, int], None]  # how many are done, of how many
 Stages = Callable[[str, int, int], None]  # what is being done, how many are, of how many
@@ -111,9 +112,10 @@ def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
 
 
 def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:
-    """Return the pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test" (2 others).
+    """Return the pairs of VoiceBank+DEMAND at 16 kHz.
 
-    Files at another rate are converted first, in threads; `progress` is called with (done, all) of them.
+    part: "train" (28 speakers) or "test" (2 others). Files at another rate are converted first, in
+    threads; `progress` is called with (done, all) of them.
     """
     return with_copies(voicebank_files(folder, part), Path(folder), progress)
 
@@ -142,20 +144,31 @@ def _is_noise(path: Path) -> bool:
     return path.parent.name == "pointsource_noises" or "noise" in path.name
 
 
-def dns3_test(folder: Path, progress: Progress | None = None) -> list[Pair]:
+def dns3_test(folder: Path) -> list[Pair]:
     """Return the development test set of DNS-Challenge 3: noisy recordings without a reference."""
-    pairs = pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
-    return with_copies(pairs, _dns3_root(folder), progress)
+    return pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
 
 
-TEST_SETS: dict[str, Callable[[Path, Progress | None], list[Pair]]] = {
-    "voicebank": lambda folder, progress: voicebank(folder, "test", progress),
+TEST_SETS: dict[str, Callable[[Path], list[Pair]]] = {
+    "voicebank": lambda folder: voicebank_files(folder, "test"),
     "dns3": dns3_test,
 }
 
 
+def copies_of(root: Path) -> Path:
+    """Return the folder for 16 kHz copies of a corpus in the folder `root`.
+
+    It is below the environment variable QSE_CACHE, else in the user's folder for caches.
+    """
+    root = Path(root).resolve()
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("QSE_CACHE") or Path(home, "qse"))
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+    return cache / "16kHz" / f"{root.name}-{digest}"
+
+
 def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
-    """Replace each file of another rate by a 16 kHz copy under root/16kHz, which is made if missing.
+    """Replace each file of another rate by a 16 kHz copy in `copies_of(root)`, made if missing.
 
     A file that cannot be read stays as it is: the error comes when it is used.
     """
@@ -207,7 +220,7 @@ def _copy(path: Path, root: Path) -> Path:
     try:
         if length_and_rate(path)[1] == SAMPLE_RATE:
             return path
-        copy = root / CACHE / path.relative_to(root).with_suffix(".wav")
+        copy = copies_of(root) / path.relative_to(root).with_suffix(".wav")
         if copy.exists() and copy.stat().st_mtime >= path.stat().st_mtime:
             return copy
         audio, sample_rate = read_mono(path)
@@ -224,7 +237,7 @@ def _copy(path: Path, root: Path) -> Path:
             )
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(
-            f"{copy} cannot be written: {reason}; free some space, or give 16 kHz copies"
+            f"{copy} cannot be written: {reason}; free some space, or set QSE_CACHE to a folder"
         ) from reason
     return copy
 

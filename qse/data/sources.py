@@ -161,13 +161,13 @@ def _shuffled(count: int, seed: int) -> list[int]:
 def _dns3_corpora(
     data: Path, sample_rate: int, progress: datasets.Stages | None = None
 ) -> tuple[Corpus, Corpus]:
-    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from caches beside the corpus."""
+    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from cached copies."""
     found = datasets.dns3(data)
     speech, noise = (
         cached_corpus(
             paths,
             found.root / name,
-            found.root / datasets.CACHE / name,
+            datasets.copies_of(found.root) / name,
             sample_rate,
             progress and partial(progress, f"16 kHz copy, {name}"),
         )

@@ -15,6 +15,7 @@ from math import prod
 LARGEST, NODES, STATE = 1 << 29, 20_000, 1 << 26
 MOST_MEMORY = 4 << 30  # bytes
 FUNCTIONS, GRAPH, NODE, TENSOR, INPUTS, SPARSE = 25, 7, 1, 5, (11, 12), 15
+METADATA = 14
 OPERATOR, ATTRIBUTE, DOMAIN = 4, 5, 7
 SUBGRAPHS, ATTRIBUTE_TENSORS, SPARSE_ATTRIBUTES = (6, 11), (5, 10), (22, 23)
 EXTERNAL, LOCATION = 13, 14
@@ -47,6 +48,19 @@ def check_graph(data: bytes) -> int:
     if numbers > STATE:
         raise Unfit(f"its inputs and outputs hold more than {STATE} numbers")
     return nodes
+
+
+def metadata_of(data: bytes) -> dict[str, str]:
+    """Return the metadata of the graph in `data`, {} where the file is damaged or not ONNX."""
+    found = {}
+    try:
+        for field, value in _fields(memoryview(data)):
+            if field == METADATA:
+                entry = {part: bytes(_message(text)) for part, text in _fields(_message(value))}
+                found[entry[1].decode(errors="replace")] = entry[2].decode(errors="replace")
+    except (IndexError, KeyError):
+        return {}
+    return found
 
 
 def memory_limit() -> int:
