@@ -65,11 +65,11 @@ def denoise(
 ) -> None:
     """Remove noise from audio files and from the sound of videos.
 
-    Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate, channels, length and
-    metadata stay as they are. Folders are searched with all sub-folders.
+    Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate,
+    channels, length and metadata stay as they are. Folders are searched with all sub-folders.
 
-    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. All sound
-    tracks of a video are enhanced, its picture stays as it is.
+    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is
+    installed. All sound tracks of a video are enhanced, its picture stays as it is.
     """
     from qse.machine import cores
     from qse.runtime.bands import BandModels
@@ -83,9 +83,8 @@ def denoise(
     if json and piped and output not in (None, os.devnull):
         raise UsageError("--json writes to standard output: name an output file with -o")
     models = BandModels(model, band, flush_to_zero=True)
-    at_once = (
-        (threads or cores()) if models.at(WIDE_BAND).streams else 1
-    )  # an offline model takes gigabytes per file
+    # an offline model takes gigabytes per file
+    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1
     with scratch_folder(wanted=piped) as scratch:
         jobs, errors = (
             ([pipe_job(inputs, output, scratch, overwrite)], [])
@@ -107,7 +106,8 @@ def denoise(
 def _run(
     jobs: "list[Job]", models: "BandModels", options: "Options", at_once: int, report: Report
 ) -> None:
-    """Run the jobs and report each; a stop signal abandons the unfinished ones and sets the exit status."""
+    """Run the jobs and report each; a stop signal abandons the unfinished ones and sets the exit
+    status."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.runtime.batch import run
     from qse.stop_signals import collected
@@ -117,9 +117,8 @@ def _run(
         os._exit(128 + number)  # a regular exit would abort while threads run the model
 
     begin = perf_counter()
-    decoder_prints = any(
-        job.source.suffix.lower() == ".mp3" for job in jobs
-    )  # to standard error, without a file name
+    # to standard error, without a file name
+    decoder_prints = any(job.source.suffix.lower() == ".mp3" for job in jobs)
     silenced = libraries_silenced() if decoder_prints else nullcontext()
     with collected(give_up) as signals, silenced, report.progress(jobs) as progress:
         report.all(run(jobs, models.at, options, at_once, progress, lambda: bool(signals)))

@@ -1,4 +1,5 @@
-"""Report what qse denoise does: messages on standard error, a progress bar, JSON on standard output."""
+"""Report what qse denoise does: messages on standard error, a progress bar, JSON on standard
+output."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +23,9 @@ class Report:
 
     def __init__(self, quiet: bool, json: bool, deliver: Callable[[Path], str]):
         """`deliver`: called with the path of each result; returns the name of where it went."""
-        self._quiet, self._json, self._deliver = quiet, json, deliver
+        self._quiet = quiet
+        self._json = json
+        self._deliver = deliver
         self._warned = False
         self._written: list[Outcome] = []
         self.failed = False
@@ -33,9 +36,11 @@ class Report:
             self._fail(str(error), input=None, output=None)
 
     def without_existing(self, jobs: "list[Job]", skip: bool) -> "list[Job]":
-        """Return the jobs whose output does not exist; report the others as skipped, or as one error.
+        """Return the jobs whose output does not exist; report the others as skipped, or as one
+        error.
 
-        Without `skip`, a single existing output is not reported here: its job fails with that error.
+        Without `skip`, a single existing output is not reported here: its job fails with that
+        error.
         """
         existing = [job for job in jobs if job.target.is_file()]
         if not existing or (len(existing) == 1 and not skip):
@@ -46,7 +51,8 @@ class Report:
             self.failed = True
             cure = "--overwrite replaces them, --skip-existing leaves these files out"
             say(
-                f"qse: {len(existing)} outputs exist already, the first is {existing[0].target}: {cure}"
+                f"qse: {len(existing)} outputs exist already, the first is {existing[0].target}: "
+                f"{cure}"
             )
         for job in existing:
             self._object(
@@ -77,7 +83,8 @@ class Report:
         say(f"qse: interrupted: {len(names)} of {len(jobs)} written{done}")
 
     def summary(self, spent: float) -> None:
-        """Report the number of files, their duration, and the real-time factor for `spent` seconds."""
+        """Report the number of files, their duration, and the real-time factor for `spent`
+        seconds."""
         if self._written:
             audio = sum(outcome.seconds for outcome in self._written)
             files = "1 file" if len(self._written) == 1 else f"{len(self._written)} files"
@@ -85,7 +92,8 @@ class Report:
 
     @contextmanager
     def progress(self, jobs: "list[Job]") -> "Iterator[Callable[[float], object]]":
-        """Show a bar on a terminal's standard error; yield the function that advances it by seconds of audio."""
+        """Show a bar on a terminal's standard error; yield the function that advances it by seconds
+        of audio."""
         if self._quiet or not sys.stderr.isatty():
             yield lambda seconds: None
             return

@@ -11,14 +11,14 @@ def info(
     topic: Annotated[
         str,
         typer.Argument(
-            metavar="TOPIC", help="zoo: trained models; models, language: networks of the papers."
+            metavar="TOPIC", help="zoo: trained models; models: networks of the papers."
         ),
     ] = "zoo",
 ) -> None:
     """List the installed models, or the papers' networks.
 
-    For each model: sample rate, latency, parameters, size, licence. For the papers' networks: size, MACs per second,
-    row in the paper.
+    For each model: sample rate, latency, parameters, size, licence. For the papers' networks: size,
+    MACs per second, row in the paper.
     """
     if topic not in TOPICS:
         raise UsageError(f"no topic called {topic}: there are {', '.join(TOPICS)}")
@@ -30,6 +30,7 @@ def _zoo() -> None:
     from rich.table import Table
 
     from qse.runtime.bands import FULL_BAND
+    from qse.runtime.engine import Engine
     from qse.runtime.zoo import available, load
 
     table = Table(
@@ -38,14 +39,14 @@ def _zoo() -> None:
     damaged = []
     for name in available():
         try:
-            model, full = load(name), load(name, sample_rate=FULL_BAND)
+            model = load(name)
+            full = load(name, sample_rate=FULL_BAND)
         except QseError as error:
             damaged.append(str(error))
             continue
         latency = "whole files"
-        if model.streams:
-            engine = model.as_engine()
-            latency = f"{1000 * (engine.latency + engine.hop_length) / engine.sample_rate:g} ms"
+        if isinstance(model, Engine):
+            latency = f"{1000 * (model.latency + model.hop_length) / model.sample_rate:g} ms"
         table.add_row(
             name,
             model.version,
@@ -73,33 +74,11 @@ def _models() -> None:
     table = Table("model", "params", "paper", "MACs/s", "tables and row in the paper", box=None)
     for row in ROWS:
         params, macs = measure(row.name)
-        millions, giga = f"{params / 1e6:.3f} M", f"{macs / 1e9:.1f} G"
+        millions = f"{params / 1e6:.3f} M"
+        giga = f"{macs / 1e9:.1f} G"
         table.add_row(row.name, millions, f"{row.params:.2f}", giga, f"{row.tables}: {row.paper}")
     Console().print(table)
     typer.echo("MACs for one second of audio, STFT of 400 samples and hop 100.")
 
 
-def _language() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from qse.extras import need
-
-    need("torch", "train")
-    from qse.experiments.networks.language import ARMS, TABLE_4, count
-
-    table = Table("arm", "layers", "algebra", "d", "params", "paper", box=None)
-    for arm, config in ARMS.items():
-        table.add_row(
-            arm,
-            config.pattern,
-            config.algebra,
-            str(config.dim),
-            f"{count(arm):,}",
-            f"{TABLE_4[arm]:,}",
-        )
-    Console().print(table)
-    typer.echo("A: attention, M: state space; the paper is Q-Jamba, Table 4.")
-
-
-TOPICS = {"zoo": _zoo, "models": _models, "language": _language}
+TOPICS = {"zoo": _zoo, "models": _models}

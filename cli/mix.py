@@ -23,7 +23,8 @@ def mix(
     recipe: Annotated[str, RECIPE] = "live-base",
     change: Change = None,
 ) -> None:
-    """Mix noisy and clean pairs for validation or evaluation, with the settings and the seed of a recipe."""
+    """Mix noisy and clean pairs for validation or evaluation, with the settings and the seed of a
+    recipe."""
     from dataclasses import replace
 
     from qse.data.pair_folder import write_pairs

@@ -1,4 +1,5 @@
-"""Read standard input and write standard output or devices for qse denoise, through temporary files."""
+"""Read standard input and write standard output or devices for qse denoise, through temporary
+files."""
 
 import os
 import stat
@@ -22,7 +23,8 @@ STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def is_pipe(inputs: list[str], output: str | None) -> bool:
-    """Return whether the input is standard input, or the output standard output or a device such as /dev/null."""
+    """Return whether the input is standard input, or the output standard output or a device such as
+    /dev/null."""
     return any(text in STDIN for text in inputs) or output in STDOUT or _is_device(output)
 
 
@@ -43,7 +45,8 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
 
 
 def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "Job":
-    """Return the job that reads standard input, writes standard output or a device, or both, through `scratch`."""
+    """Return the job that reads standard input, writes standard output or a device, or both,
+    through `scratch`."""
     from qse.audio.formats import MEDIA, named_format, suffix_of
     from qse.audio.writer import check_target
     from qse.runtime.batch_plan import Job
@@ -77,7 +80,8 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
 
 
 def deliver(result: Path, output: str | None, scratch: Path | None) -> str:
-    """Copy a result in `scratch` to standard output or to the device `output`; return the name of where it is."""
+    """Copy a result in `scratch` to standard output or to the device `output`; return the name of
+    where it is."""
     if result.parent != scratch:
         return str(result)
     device = None if output is None or output in STDOUT else output

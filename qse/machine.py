@@ -11,7 +11,8 @@ PACKAGES = ("qse-speech", "numpy", "onnxruntime", "torch")
 
 @dataclass(frozen=True)
 class Machine:
-    """Processor, cores, threads used, load average over a minute, and versions of Python and packages."""
+    """Processor, cores, threads used, load average over a minute, and versions of Python and
+    packages."""
 
     processor: str
     cores: int

@@ -10,17 +10,25 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 import soundfile
 from waiting import until
 
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
 MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
 RATE = 16000
+SELECTED = os.environ.get("QSE_SOUND_SERVER")  # what tests/sound_server.sh runs
 NOISY = Path(__file__).parents[1] / "assets/noisy.wav"
+
+needs_sound_server = pytest.mark.skipif(
+    SELECTED is None, reason="needs a sound server: tests/sound_server.sh"
+)
+thorough = pytest.mark.skipif(SELECTED != "all", reason="left out: tests/sound_server.sh --all")
 
 
 class Server:
-    """A PulseAudio server with a sink `desk`, and a microphone `desk_mic` that hears what is played there."""
+    """A PulseAudio server with a sink `desk`, and a microphone `desk_mic` that hears what is played
+    there."""
 
     SOURCES = ["desk.monitor", "desk_mic"]
 
@@ -97,14 +105,16 @@ class PipeWire(Server):
 
 
 def heard_through(server, seconds=5.0):
-    """Play noisy.wav to the sink `desk`; return it and what parec records from the virtual microphone."""
+    """Play noisy.wav to the sink `desk`; return it and what parec records from the virtual
+    microphone."""
     noisy, _ = soundfile.read(NOISY, dtype="float32")
     noisy = noisy[: int((seconds - 2) * RATE)]
     return noisy, heard_while_playing(server, noisy, RATE)
 
 
 def heard_while_playing(server, audio, rate):
-    """Play `audio` (samples,), float32, to the sink `desk`; return what parec records from the virtual microphone."""
+    """Play `audio` (samples,), float32, to the sink `desk`; return what parec records from the
+    virtual microphone."""
     audio.tofile(server.home / "noisy.raw")
     form = [f"--rate={rate}", "--channels=1", "--format=float32le", "--raw", "--latency-msec=50"]
     with (server.home / "heard.raw").open("wb") as file:
@@ -121,9 +131,11 @@ def heard_while_playing(server, audio, rate):
 
 
 def likeness(noisy, heard, rate=RATE):
-    """Upper decile, over quarters of a second of `noisy`, of the largest normalised correlation with any part of
-    `heard`: a busy machine loses sound on the way, and none of it arrives if the virtual microphone does not work."""
-    length, found = rate // 4, []
+    """Upper decile, over quarters of a second of `noisy`, of the largest normalised correlation
+    with any part of `heard`: a busy machine loses sound on the way, and none of it arrives if the
+    virtual microphone does not work."""
+    length = rate // 4
+    found = []
     power = np.convolve(heard.astype(float) ** 2, np.ones(length), "valid")
     size = 1 << (len(heard) + length).bit_length()
     for start in range(length, len(noisy) - length, length):

@@ -1,4 +1,5 @@
-"""The program of docs/extending.md runs as it stands, and what it shows is true; public names can be imported."""
+"""The program of docs/extending.md runs as it stands, and what it shows is true; public names can
+be imported."""
 
 import contextlib
 import io
@@ -20,10 +21,12 @@ PACKAGES = ("nn", "networks", "losses", "data", "train", "export", "evaluate")
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory):
-    """Return the names of the program after it ran in an empty folder, as a module; `printed`: what it said."""
+    """Return the names of the program after it ran in an empty folder, as a module; `printed`: what
+    it said."""
     pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    module, said = ModuleType("extending"), io.StringIO()
+    module = ModuleType("extending")
+    said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("notebook"))
         patch.setitem(sys.modules, "extending", module)
@@ -91,7 +94,8 @@ def test_public_names_exist(name):
 
 @pytest.mark.parametrize("name", ["data", "train", "export", "evaluate"])
 def test_packages_import_nothing_heavy(name):
-    code = f"import sys, qse, qse.{name}; sys.exit(bool({{'torch', 'onnx', 'pesq'}} & set(sys.modules)))"
+    heavy = {"torch", "onnx", "pesq"}
+    code = f"import sys, qse, qse.{name}; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

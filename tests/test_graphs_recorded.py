@@ -1,6 +1,8 @@
-"""Released graphs stay as small as they were: operators, MACs, state and file of each, against graphs_recorded.json.
+"""Released graphs stay as small as they were: operators, MACs, state and file of each, against
+graphs_recorded.json.
 
-A graph that was meant to change brings a new record: qse bench graphs --json tests/graphs_recorded.json
+A graph that was meant to change brings a new record: qse bench graphs --json
+tests/graphs_recorded.json
 """
 
 import json

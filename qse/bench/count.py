@@ -1,6 +1,8 @@
-"""Count what an exported graph costs on any machine: operators, multiply-accumulates (MACs), state, file size.
+"""Count what an exported graph costs on any machine: operators, multiply-accumulates (MACs), state,
+file size.
 
-MACs are those of the graph's matrix products and convolutions, after folding; a model card counts the network instead.
+MACs are those of the graph's matrix products and convolutions, after folding; a model card counts
+the network instead.
 """
 
 from dataclasses import dataclass
@@ -22,10 +24,14 @@ class Cost:
 
 
 def cost(path: Path) -> Cost:
-    """Return the cost of an exported streaming model. MissingExtra if the package onnx is missing."""
+    """Return the cost of an exported streaming model.
+
+    MissingExtra if the package onnx is missing.
+    """
     onnx = need("onnx", "train")
     model = onnx.shape_inference.infer_shapes(onnx.load(path))
-    graph, metadata = model.graph, {entry.key: entry.value for entry in model.metadata_props}
+    graph = model.graph
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
     shapes = {weight.name: tuple(weight.dims) for weight in graph.initializer}
     for info in (*graph.input, *graph.value_info, *graph.output):
         shapes[info.name] = tuple(size.dim_value for size in info.type.tensor_type.shape.dim)
@@ -55,7 +61,8 @@ def _macs(node: Any, shapes: dict[str, tuple[int, ...]]) -> int:
 
 
 def _operators(graph: Any) -> int:
-    """Count the operators that depend on an input; the others are computed once, when the graph is loaded."""
+    """Count the operators that depend on an input; the others are computed once, when the graph is
+    loaded."""
     varying = {info.name for info in graph.input}
     count = 0
     for node in graph.node:  # in topological order

@@ -1,6 +1,8 @@
-"""Measure the speed of the paper's networks from waveform to waveform (main paper, Table 3, columns RTF).
+"""Measure the speed of the paper's networks from waveform to waveform (main paper, Table 3, columns
+RTF).
 
-Shared-score attention against Hamilton attention, the latter as one fused call and as its equations are written.
+Shared-score attention against Hamilton attention, the latter as one fused call and as its equations
+are written.
 """
 
 import copy
@@ -59,7 +61,8 @@ def bench(request: Request) -> Table:
         ]
     notes = (
         "untrained weights; peak MiB: largest memory of the process while this row ran.",
-        "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; the number of threads is not given.",
+        "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; "
+        "the number of threads is not given.",
     )
     return Table("offline", COLUMNS, rows, machine(request.threads), notes)
 
@@ -110,7 +113,8 @@ def _networks(
 
 
 def _peak(call: Callable[[], Tensor]) -> float | None:
-    """Return the largest memory of the process during `call` in bytes; None if the system does not report it."""
+    """Return the largest memory of the process during `call` in bytes; None if the system does not
+    report it."""
     try:
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     except OSError:

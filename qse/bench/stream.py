@@ -59,7 +59,8 @@ def bench(request: Request) -> Table:
             for name, path in paths.items()
         ]
     notes = (
-        "RTF: processing time / audio time of all hops. Deadline miss: a hop that takes longer than its duration.",
+        "RTF: processing time / audio time of all hops. Deadline miss: "
+        "a hop that takes longer than its duration.",
         "Memory: peak of a process that imports qse and runs this model.",
     )
     return Table("stream", COLUMNS, rows, machine(request.threads), notes)
@@ -87,7 +88,8 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
 
 
 def _peak_memory(engine: Engine) -> int | None:
-    """Return the peak memory of a fresh process in bytes, or None if the system does not report it."""
+    """Return the peak memory of a fresh process in bytes,
+    or None if the system does not report it."""
     command = [sys.executable, "-c", PEAK, str(engine.path), str(engine.hop_length)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return int(done.stdout) if done.returncode == 0 else None

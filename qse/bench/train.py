@@ -1,4 +1,5 @@
-"""Measure the speed of training: seconds of audio per second of forward and backward pass, per network and device."""
+"""Measure the speed of training: seconds of audio per second of forward and backward pass, per
+network and device."""
 
 from collections.abc import Callable
 

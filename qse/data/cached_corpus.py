@@ -1,6 +1,8 @@
-"""Cache a corpus that is too large for memory: one file of samples on disk, written once and memory-mapped.
+"""Cache a corpus that is too large for memory: one file of samples on disk, written once and
+memory-mapped.
 
-NAME.int16  the recordings end to end      NAME.json  what they are: path, bytes and time of every file, lengths
+NAME.int16  the recordings end to end      NAME.json  what they are: path, bytes and time of every
+file, lengths
 """
 
 import json
@@ -26,13 +28,17 @@ def cached_corpus(
     progress: Progress | None = None,
     least_cutoff: float = 0.0,
 ) -> Corpus:
-    """Return the recordings of `paths` below `folder` from `cache` (a path without suffix), updated if necessary.
+    """Return the recordings of `paths` below `folder` from `cache` (a path without suffix), updated
+    if necessary.
 
-    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while it is written;
-    `least_cutoff` as in `Corpus.read`. Raises QseError for files that cannot be used, and for a full disk.
+    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while
+    it is written; `least_cutoff` as in `Corpus.read`. Raises QseError for files that cannot be
+    used, and for a full disk.
     """
     paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
-    samples, index, faults = cache.with_suffix(".int16"), cache.with_suffix(".json"), list[str]()
+    samples = cache.with_suffix(".int16")
+    index = cache.with_suffix(".json")
+    faults = list[str]()
     files = [
         [path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns]
         for path in paths
@@ -59,7 +65,8 @@ def cached_corpus(
 
 
 def _index(index: Path, samples: Path) -> dict[str, Any]:
-    """Return what the cache holds; {} if there is none, or it is damaged: it is then written again."""
+    """Return what the cache holds; {} if there is none, or it is damaged:
+    it is then written again."""
     try:
         found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
         return found if found and 2 * sum(found["lengths"]) == samples.stat().st_size else {}
@@ -74,14 +81,16 @@ def _write(
     least_cutoff: float,
     progress: Progress | None,
 ) -> tuple[dict[Path, int], list[str]]:
-    """Write all recordings into one file; return their lengths, and the reasons why others cannot be used.
+    """Write all recordings into one file; return their lengths, and the reasons why others cannot
+    be used.
 
     The length of a recording whose content ends below `least_cutoff` is 0.
     """
     samples.parent.mkdir(parents=True, exist_ok=True)
     samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is complete
     samples.unlink(missing_ok=True)  # a run that has mapped it keeps its data
-    lengths, faults = {}, []
+    lengths = {}
+    faults = []
     with samples.open("wb") as file:
         for first in range(0, len(paths), FILES_AT_ONCE):
             some = paths[first : first + FILES_AT_ONCE]

@@ -1,7 +1,7 @@
 """Read a corpus: every audio file below a folder, in one int16 tensor.
 
-A training process reads its audio once and keeps it in memory (on a GPU: in GPU memory), so that mixing is
-indexing. 10 hours at 16 kHz are 1.2 GB.
+A training process reads its audio once and keeps it in memory (on a GPU: in GPU memory), so that
+mixing is indexing. 10 hours at 16 kHz are 1.2 GB.
 
 Glossary: G groups (top-level sub-folders: a speaker, a noise class), U files, R rows, N samples.
 """
@@ -48,11 +48,13 @@ class Corpus:
         threads: int = 4,
         least_cutoff: float = 0.0,
     ) -> "Corpus":
-        """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where needed.
+        """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where
+        needed.
 
         Its sub-folders may be links; those below them are not followed.
-        least_cutoff: leave out recordings whose content ends below this frequency in Hz (see bandwidth.py).
-        Raises QseError when the folder is missing or holds no audio, and for files that cannot be used (five named).
+        least_cutoff: leave out recordings whose content ends below this frequency in Hz (see
+        bandwidth.py). Raises QseError when the folder is missing or holds no audio, and for files
+        that cannot be used (five named).
         """
         folder = Path(folder)
         paths = audio_files(folder)
@@ -66,7 +68,8 @@ class Corpus:
             ]
             if not chosen:
                 raise none_reaches(folder, least_cutoff)
-            recordings, groups = [recordings[n] for n in chosen], [groups[n] for n in chosen]
+            recordings = [recordings[n] for n in chosen]
+            groups = [groups[n] for n in chosen]
         return cls.of(recordings, groups, sample_rate)
 
     @classmethod
@@ -83,8 +86,10 @@ class Corpus:
     def from_samples(
         cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int
     ) -> "Corpus":
-        """Make a corpus of recordings that lie end to end in `audio` already, those of a group next to each other."""
-        names, ends = sorted(set(groups)), torch.tensor(lengths).cumsum(0)
+        """Make a corpus of recordings that lie end to end in `audio` already, those of a group next
+        to each other."""
+        names = sorted(set(groups))
+        ends = torch.tensor(lengths).cumsum(0)
         numbers = {name: number for number, name in enumerate(names)}
         return cls(
             audio=audio,
@@ -109,8 +114,9 @@ class Corpus:
     ) -> Tensor:
         """Cut pieces of the corpus, each at its position in a row of silence: float32 (R, samples).
 
-        start, length, position: int64 (R,) on the corpus's device: first sample in `audio`, number of samples
-        taken, and where in the row the piece begins. `fade` samples of linear fade at both ends.
+        start, length, position: int64 (R,) on the corpus's device: first sample in `audio`, number
+        of samples taken, and where in the row the piece begins. `fade` samples of linear fade at
+        both ends.
         """
         phase = torch.arange(samples, device=self.audio.device) - position[:, None]  # (R, N)
         return self._faded(start, length, phase, fade)
@@ -120,13 +126,15 @@ class Corpus:
     ) -> Tensor:
         """Repeat recordings endlessly and cut `samples` out of each: float32 (R, samples).
 
-        Arguments as int64 (R,): a recording (start, length) begins anew every `period` samples; `offset` is where
-        in the period the window begins. period = length - fade overlaps the ends in a linear cross-fade,
+        Arguments as int64 (R,): a recording (start, length) begins anew every `period` samples;
+        `offset` is where in the period the window begins. period = length - fade overlaps the ends
+        in a linear cross-fade,
         a longer one leaves silence between the repeats.
         """
+        # (R, N)
         phase = (torch.arange(samples, device=self.audio.device) + offset[:, None]) % period[
             :, None
-        ]  # (R, N)
+        ]
         return self._faded(start, length, phase, fade) + self._faded(
             start, length, phase + period[:, None], fade
         )
@@ -146,7 +154,8 @@ def none_reaches(folder: Path, least_cutoff: float) -> QseError:
 
 
 def group_of(path: Path, folder: Path) -> str:
-    """Return the sub-folder of `folder` that a file lies in, "" for one that lies in the folder itself."""
+    """Return the sub-folder of `folder` that a file lies in, "" for one that lies in the folder
+    itself."""
     parts = path.relative_to(folder).parts
     return parts[0] if len(parts) > 1 else ""
 
@@ -166,7 +175,8 @@ def read_recordings(
 def read_or_faults(
     paths: list[Path], sample_rate: int, threads: int = 4, channel: int | None = None
 ) -> list[np.ndarray | str]:
-    """Read files as `read_recordings` does; for a file that cannot be used, the list holds the reason."""
+    """Read files as `read_recordings` does; for a file that cannot be used, the list holds the
+    reason."""
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
 
@@ -177,7 +187,8 @@ def refuse(faults: Iterable[str]) -> None:
     if faults:
         more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
         raise QseError(
-            f"cannot train on all of this audio: {'; '.join(faults[:5])}{more}. Repair or remove these files"
+            f"cannot train on all of this audio: {'; '.join(faults[:5])}{more}. "
+            "Repair or remove these files"
         )
 
 

@@ -23,7 +23,10 @@ POSITIVE = (
 
 @dataclass(frozen=True)
 class MixConfig:
-    """Settings of the mixing. Values are drawn uniformly from a range; `_chance` is the probability for each item."""
+    """Settings of the mixing.
+
+    Values are drawn uniformly from a range; `_chance` is the probability for each item.
+    """
 
     sample_rate: int = 16000
     segment: float = 2.0  # seconds
@@ -35,11 +38,12 @@ class MixConfig:
         0.5  # P(speaker) proportional to duration ** balance; 0: all speakers equally likely
     )
     noise_balance: float = 0.5  # the same for classes of noise
+    # of 1, 2, 3, ... noise recordings at once
     noise_count_weights: tuple[float, ...] = (
         0.6,
         0.3,
         0.1,
-    )  # of 1, 2, 3, ... noise recordings at once
+    )
     source_spread: float = 20.0  # dB, how far one source of noise may lie below another
 
     babble_chance: float = 0.12  # several other speakers at once
@@ -73,10 +77,11 @@ class MixConfig:
     formant: Range = (0.85, 1.2)  # factor of their frequencies
     sustain_chance: float = 0.0  # speech with a sustained vowel
     sustain: Range = (0.3, 1.5)  # seconds by which the vowel is longer
+    # factor of pitch and tempo, as of a child or a singer; 1 or more
     sustain_pitch: Range = (
         1.0,
         1.6,
-    )  # factor of pitch and tempo, as of a child or a singer; 1 or more
+    )
     whisper_chance: float = 0.0  # whispered speech
     pause_chance: float = 0.15  # speech that starts late and has long gaps
     pause: Range = (0.4, 1.2)  # seconds
@@ -119,7 +124,8 @@ class MixConfig:
                 raise ValueError(f"{name} = {list(seconds)}: seconds, 0 or above.")
         if self.sustain_chance and self.samples < 4 * (self.sample_rate // LOWEST_VOICE):
             raise ValueError(
-                f"segment = {self.segment}: too short to sustain a vowel; 0.07, or sustain_chance 0."
+                f"segment = {self.segment}: too short to sustain a vowel; 0.07, "
+                "or sustain_chance 0."
             )
         if self.sustain_pitch[0] < 1:
             raise ValueError(

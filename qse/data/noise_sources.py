@@ -1,4 +1,5 @@
-"""Draw noise for a batch: recordings, babble, and synthetic noise, at random levels against each other."""
+"""Draw noise for a batch: recordings, babble, and synthetic noise, at random levels against each
+other."""
 
 import torch
 from torch import Tensor
@@ -16,16 +17,26 @@ CLICK_SAMPLES = 128
 
 
 class NoiseSources:
-    """Draw noise from a recipe's sources. speech: for babble and speech-shaped noise. rooms: (R, L) on the device."""
+    """Draw noise from a recipe's sources.
+
+    speech: for babble and speech-shaped noise. rooms: (R, L) on the device.
+    """
 
     def __init__(
         self, config: MixConfig, speech: CorpusSampler, noise: CorpusSampler, rooms: Tensor
     ) -> None:
-        self.config, self.speech, self.noise, self.rooms = config, speech, noise, rooms
+        self.config = config
+        self.speech = speech
+        self.noise = noise
+        self.rooms = rooms
 
     def rows(self, rng: BatchRng, speakers: Tensor) -> Tensor:
-        """Return the sum of the sources of each item: (B, N). Babble leaves out the item's speaker."""
-        config, size = self.config, len(speakers)
+        """Return the sum of the sources of each item: (B, N).
+
+        Babble leaves out the item's speaker.
+        """
+        config = self.config
+        size = len(speakers)
         babble, tinted, shaped = (
             rng.coin(chance, size)
             for chance in (
@@ -55,7 +66,8 @@ class NoiseSources:
         return total
 
     def _recorded(self, rng: BatchRng, items: Tensor) -> Tensor:
-        config, noise = self.config, self._recording(rng, len(items))
+        config = self.config
+        noise = self._recording(rng, len(items))
         for chance, change in (
             (config.splice_chance, self._spliced),
             (config.reverse_chance, lambda _, rows: reverse(rows)),

@@ -1,7 +1,8 @@
-"""Open the sources of a run: folders of speech and noise, or an official corpus, for training and validation.
+"""Open the sources of a run: folders of speech and noise, or an official corpus, for training and
+validation.
 
-A source has `segments`, the number of segments per epoch, and `batch`, which returns the Batch of a step.
-datasets.py has the layouts of the official corpora.
+A source has `segments`, the number of segments per epoch, and `batch`, which returns the Batch of a
+step. datasets.py has the layouts of the official corpora.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import torch
 
 from ..errors import QseError
-from . import datasets
+from . import copies, datasets
 from .bandwidth import FULL_BAND_CUTOFF
 from .cached_corpus import cached_corpus
 from .corpus import Corpus, read_recordings
@@ -23,7 +24,8 @@ from .room_simulation import measured_bank
 from .sampling import BatchRng
 from .source import BatchSource
 
-HELD_OUT = 100  # training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
+# training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
+HELD_OUT = 100
 LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_CUTOFF
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
@@ -39,10 +41,13 @@ def folders(
 ) -> BatchSource:
     """Return a source that reads folders of speech and noise into memory and mixes them.
 
-    cache: a folder for decoded copies of the recordings, which are mapped from there instead of read into memory.
+    cache: a folder for decoded copies of the recordings, which are mapped from there instead of
+    read into memory.
 
-    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used; below 41 kHz, it must reach
-    0.9 of half the rate. With the probability `wide_share` a batch is at 16 kHz, mixed from all recordings.
+    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used; below
+    41 kHz, it must reach
+    0.9 of half the rate. With the probability `wide_share` a batch is at 16 kHz, mixed from all
+    recordings.
     """
     corpora = _folder_corpora(speech, noise, mix, wide_share, cache)
     first, *wide = [
@@ -60,7 +65,8 @@ def write_cache(speech: Path, noise: Path, mix: MixConfig, wide_share: float, ca
 def _folder_corpora(
     speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path | None
 ) -> Iterator[tuple[MixConfig, Corpus, Corpus]]:
-    """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16 kHz too."""
+    """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16
+    kHz too."""
     full_band = mix.sample_rate > WIDE_BAND
     parts = [(mix, min(FULL_BAND_CUTOFF, LEAST_REACH * mix.sample_rate / 2) if full_band else 0.0)]
     if full_band and wide_share:
@@ -75,17 +81,18 @@ def _folder_corpus(
 ) -> Corpus:
     if cache is None:
         return Corpus.read(folder, sample_rate, least_cutoff=least_cutoff)
-    copies = cache / f"{name}-{sample_rate}"
+    store = cache / f"{name}-{sample_rate}"
     return cached_corpus(
-        datasets.audio_files(folder), folder, copies, sample_rate, least_cutoff=least_cutoff
+        datasets.audio_files(folder), folder, store, sample_rate, least_cutoff=least_cutoff
     )
 
 
 def voicebank(
     data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
 ) -> BatchSource:
-    """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the length of segments."""
-    pairs = datasets.with_copies(_split(data)[0], data)
+    """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the
+    length of segments."""
+    pairs = copies.with_copies(_split(data)[0], data)
     sides = (
         [pair.noisy for pair in pairs if pair.noisy],
         [pair.clean for pair in pairs if pair.clean],
@@ -105,7 +112,8 @@ def voicebank(
 def dns3(
     data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
 ) -> BatchSource:
-    """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the CPU."""
+    """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the
+    CPU."""
     speech, noise = _dns3_corpora(data, mix.sample_rate)
     responses = datasets.dns3(data).impulse_responses
     chosen = [responses[index] for index in _shuffled(len(responses), seed)[: mix.rooms]]
@@ -125,7 +133,7 @@ def prepare(dataset: str, data: Path, progress: datasets.Stages | None = None) -
     progress is called with (what is copied, files done, all of them).
     """
     if dataset == "voicebank":
-        datasets.voicebank(data, "train", progress and partial(progress, "16 kHz copies"))
+        copies.voicebank(data, "train", progress and partial(progress, "16 kHz copies"))
     else:
         _dns3_corpora(data, datasets.SAMPLE_RATE, progress)
 
@@ -137,19 +145,21 @@ def validates(dataset: str) -> bool:
 
 def validation(dataset: str, data: Path) -> list[datasets.Pair]:
     """Return the pairs of the corpus that are held out of training, if it has any."""
-    return datasets.with_copies(_split(data)[1], data) if validates(dataset) else []
+    return copies.with_copies(_split(data)[1], data) if validates(dataset) else []
 
 
 def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
-    """Split the training part of VoiceBank+DEMAND, without copies: pairs to train on, and HELD_OUT pairs (a fifth
-    of all if there are fewer than 500). The split is the same for every run: one may start from another's weights."""
+    """Split the training part of VoiceBank+DEMAND, without copies: pairs to train on, and HELD_OUT
+    pairs (a fifth of all if there are fewer than 500). The split is the same for every run: one may
+    start from another's weights."""
     pairs = datasets.voicebank_files(data, "train")
     for pair in pairs:
         if pair.noisy is None or pair.clean is None:
             raise QseError(
                 f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}"
             )
-    order, held = _shuffled(len(pairs), seed=0), min(HELD_OUT, len(pairs) // 5)
+    order = _shuffled(len(pairs), seed=0)
+    held = min(HELD_OUT, len(pairs) // 5)
     return [pairs[index] for index in order[held:]], [pairs[index] for index in order[:held]]
 
 
@@ -167,7 +177,7 @@ def _dns3_corpora(
         cached_corpus(
             paths,
             found.root / name,
-            datasets.copies_of(found.root) / name,
+            copies.copies_of(found.root) / name,
             sample_rate,
             progress and partial(progress, f"16 kHz copy, {name}"),
         )

@@ -29,6 +29,7 @@ from .energy import (
 from .metric import Metric
 from .mos import dnsmos
 from .perceptual import estoi, pesq_nb, pesq_wb, stoi
+from .phase import phase_errors
 from .signals import NARROW_BAND, SAMPLE_RATE, Signals
 
 
@@ -91,6 +92,8 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
         least_rate=NARROW_BAND,
         on_request=True,
     ),
+    "phase_error": Metric("phase error °", phase_errors, 1, on_request=True),
+    "frequency_error": Metric("frequency error Hz", phase_errors, 2, on_request=True),
     "csig_scaled": _rating("CSIG", scaled=True),
     "cbak_scaled": _rating("CBAK", scaled=True),
     "covl_scaled": _rating("COVL", scaled=True),
@@ -107,6 +110,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "segsnr": ("segmental_snr",),
     "composite": ("csig", "cbak", "covl"),
     "composite_scaled": ("csig_scaled", "cbak_scaled", "covl_scaled"),
+    "phase": ("phase_error", "frequency_error"),
     "pauses": ("pause_attenuation", "pause_attenuation_median"),
     "dnsmos": ("dnsmos_ovrl", "dnsmos_sig", "dnsmos_bak", "dnsmos_p808"),
     "ovrl": ("dnsmos_ovrl",),

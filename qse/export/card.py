@@ -1,4 +1,5 @@
-"""Write the card of a model: what it is, what it costs, how it was trained and scored, its known faults."""
+"""Write the card of a model: what it is, what it costs, how it was trained and scored, its known
+faults."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +11,12 @@ from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
 from .cost import Cost
 
+# title, key, digits
 SCORES = (
     ("WB-PESQ", "pesq_wb", 3),
     ("STOI", "stoi", 4),
     ("SI-SDR dB", "si_sdr", 2),
-)  # title, key, digits
+)
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,9 @@ class CardOptions:
 class Card:
     """Everything that a card is written from.
 
-    header: that of the weights, as the trainer wrote it. costs: by the sample rate of the graph in Hz. scores: means
-    over validation pairs; empty: none are given. hops: hops of the network in one step of a graph.
+    header: that of the weights, as the trainer wrote it. costs: by the sample rate of the graph in
+    Hz. scores: means over validation pairs; empty: none are given. hops: hops of the network in one
+    step of a graph.
     """
 
     name: str
@@ -109,10 +112,9 @@ class Card:
         return f"{hop + lag:g} ms (hop {hop:g} ms)"
 
     def _training(self) -> str:
-        header, origin = (
-            self.header,
-            self.header.get("origin"),
-        )  # hours of the origin are counted too
+        # hours of the origin are counted too
+        header = self.header
+        origin = self.header.get("origin")
         skipped = int(header.get("skipped", 0))  # their gradients were not finite
         steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
         steps += f" after those of {origin}, in all " if origin else ", "
@@ -123,7 +125,8 @@ class Card:
 
     def _reproduction(self) -> Iterator[str]:
         """Yield a sentence and the command that repeats the last run."""
-        header, origin = self.header, self.header.get("origin")
+        header = self.header
+        origin = self.header.get("origin")
         options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
         command = f"qse train --recipe config.toml {options} --out RUN" + (
             f" --from {origin}" if origin else ""

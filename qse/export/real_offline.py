@@ -1,4 +1,5 @@
-"""Register real forms of the parts of an offline network that are neither basic layers nor attention."""
+"""Register real forms of the parts of an offline network that are neither basic layers nor
+attention."""
 
 from torch import nn
 
@@ -15,8 +16,7 @@ def _features(features: QuaternionFeatures) -> nn.Sequential:
 
 @adapt(Decoder)
 def _decoder(decoder: Decoder) -> Decoder:
-    first = next(
-        layer for layer in decoder.out if isinstance(layer, nn.Conv2d)
-    )  # on the components of quaternions
+    # on the components of quaternions
+    first = next(layer for layer in decoder.out if isinstance(layer, nn.Conv2d))
     first.weight = nn.Parameter(interleave(first.weight, 1))
     return with_real_children(decoder)

@@ -1,8 +1,10 @@
-"""Simplify an exported graph: remove operators that only change shapes, or apply them once, where they are needed.
+"""Simplify an exported graph: remove operators that only change shapes, or apply them once, where
+they are needed.
 
-Every tensor of a wave step has a fixed shape, and most have axes of length one (batch, frame). A tensor with the values
-of another one in the same order is a view of it and needs no operator until another operator requires its shape.
-Element-wise operators, and those along the last axis, are applied to the tensor under the view.
+Every tensor of a wave step has a fixed shape, and most have axes of length one (batch, frame). A
+tensor with the values of another one in the same order is a view of it and needs no operator until
+another operator requires its shape. Element-wise operators, and those along the last axis, are
+applied to the tensor under the view.
 
 stored: the shape of a tensor in the new graph; shape: its shape in the old graph.
 """
@@ -32,7 +34,10 @@ Shape = tuple[int, ...]
 
 
 def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a graph of the same function, inputs and outputs with fewer operators. Every shape must be fixed."""
+    """Return a graph of the same function, inputs and outputs with fewer operators.
+
+    Every shape must be fixed.
+    """
     rewriter = _Rewriter(onnx.shape_inference.infer_shapes(model, strict_mode=True).graph)
     nodes = rewriter.nodes()
     used = {name for node in nodes for name in node.input}
@@ -63,9 +68,8 @@ class _Rewriter:
             info.name: _fixed(info) for info in (*graph.input, *graph.value_info, *graph.output)
         }
         self.shape |= {name: array.shape for name, array in self.constants.items()}
-        self.view = {
-            info.name: info.name for info in graph.input
-        }  # tensor -> tensor of the new graph with its values
+        # tensor -> tensor of the new graph with its values
+        self.view = {info.name: info.name for info in graph.input}
         self.stored = {info.name: self.shape[info.name] for info in graph.input}
         self.reshaped: dict[tuple[str, Shape], str] = {}
         self.written: list[onnx.NodeProto] = []
@@ -81,7 +85,8 @@ class _Rewriter:
                 self._rewrite(node)
         for output in self.graph.output:
             self._deliver(output.name)
-        needed, kept = {output.name for output in self.graph.output}, []
+        needed = {output.name for output in self.graph.output}
+        kept = []
         for node in reversed(self.written):
             if needed.intersection(node.output):
                 needed.update(node.input)
@@ -112,13 +117,16 @@ class _Rewriter:
         return prod(self.shape[node.input[0]]) == prod(self.shape[node.output[0]])
 
     def _last_axis(self, node: onnx.NodeProto) -> bool:
-        """Return True if the operator works along the last axis, and the stored tensor has the same one."""
-        shape, stored = self.shape[node.input[0]], self.stored[self.view[node.input[0]]]
+        """Return True if the operator works along the last axis, and the stored tensor has the same
+        one."""
+        shape = self.shape[node.input[0]]
+        stored = self.stored[self.view[node.input[0]]]
         axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
         return axis in (-1, len(shape) - 1) and stored[-1] == shape[-1]
 
     def _rewrite(self, node: onnx.NodeProto) -> None:
-        """Write a node on stored tensors if its operator allows it, otherwise on tensors of the old shapes."""
+        """Write a node on stored tensors if its operator allows it, otherwise on tensors of the old
+        shapes."""
         first = node.input[0]
         if node.op_type in ELEMENTWISE:
             self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
@@ -144,12 +152,11 @@ class _Rewriter:
         if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(
             self.shape[node.output[0]]
         ):
-            name, other = node.input[constant.index(False)], node.input[constant.index(True)]
-            axes, shape, stored = (
-                len(self.shape[other]),
-                self.shape[name],
-                self.stored[self.view[name]],
-            )
+            name = node.input[constant.index(False)]
+            other = node.input[constant.index(True)]
+            axes = len(self.shape[other])
+            shape = self.shape[name]
+            stored = self.stored[self.view[name]]
             if axes <= len(stored) and stored[len(stored) - axes :] == shape[len(shape) - axes :]:
                 return self._write(
                     node, [other if fixed else self.view[name] for fixed in constant], stored
@@ -159,7 +166,8 @@ class _Rewriter:
     def _matmul(self, node: onnx.NodeProto) -> None:
         """Write a product with a constant matrix as one of two matrices."""
         a, b = node.input
-        left, right = self.shape[a], self.shape[b]
+        left = self.shape[a]
+        right = self.shape[b]
         if b in self.constants and len(right) == 2:
             rows = (prod(left[:-1]), left[-1])
             return self._write(node, [self._shaped(a, rows), b], (rows[0], right[1]))
@@ -189,7 +197,8 @@ class _Rewriter:
             self.shape[new.output[0]] = stored
         for old, name in zip(node.output, new.output, strict=True):
             if name:
-                self.view[old], self.stored[name] = name, self.shape[name]
+                self.view[old] = name
+                self.stored[name] = self.shape[name]
         self.written.append(new)
 
     def _shaped(self, name: str, shape: Shape) -> str:

@@ -3,18 +3,20 @@
     from qse.integrations.livekit import QseProcessor
     stream = rtc.AudioStream(track, noise_cancellation=QseProcessor(strength=12))
 
-Needs the extra "livekit". LiveKit calls a processor on its event loop and waits for the answer, so a frame of 10 ms
-costs at most one step of the model there; longer frames cost as many steps as they contain hops.
+Needs the extra "livekit". LiveKit calls a processor on its event loop and waits for the answer, so
+a frame of 10 ms costs at most one step of the model there; longer frames cost as many steps as
+they contain hops. The model is loaded in a thread.
 """
 
+import asyncio
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from ..extras import need
 from ..runtime.attenuation import noisy_share
-from ..runtime.bands import FULL_BAND
-from ..runtime.model import Model
-from ..runtime.zoo import DEFAULT_MODEL
-from .pcm import PcmStream, engine_at
+from ..runtime.zoo import DEFAULT_MODEL, Model
+from .pcm import PcmStream
+from .shared_model import shared
 
 need("livekit.rtc", extra="livekit")
 from livekit.rtc import AudioFrame, FrameProcessor  # noqa: E402
@@ -23,17 +25,21 @@ from livekit.rtc import AudioFrame, FrameProcessor  # noqa: E402
 class QseProcessor(FrameProcessor[AudioFrame]):
     """Enhance audio frames: each frame out has the sample rate, channels and samples of the one in.
 
-    The output lags the input by `latency` samples. Another sample rate or number of channels begins a new stream.
+    The output lags the input by `latency` samples. Each LiveKit audio stream that uses the
+    processor has a state of its own. Another sample rate or number of channels begins a new one.
+    Frames are silent until the model is loaded, once per process.
     """
 
     def __init__(self, model: str | Path | Model = DEFAULT_MODEL, strength: float | None = None):
-        """`model` is what `qse.load` returns, or takes: several processors may share one. `strength`: attenuation limit
-        in dB; None: no limit.
+        """`model` is what `qse.load` takes or returns; processors share one that is named.
 
-        Raises QseError for an unknown model or one that cannot stream, ValueError for a strength below 0.
+        strength: attenuation limit in dB; None: no limit.
+        Raises QseError for an unknown model, ValueError for a strength below 0. The first frame
+        raises QseError for a model that is damaged or cannot stream.
         """
-        self._engine_at = engine_at(model, FULL_BAND)  # a load later would stop the event loop
-        self._stream: PcmStream | None = None
+        self._model = shared(model)
+        self._streams: WeakKeyDictionary[object, PcmStream] = WeakKeyDictionary()
+        self._latency = 0
         self._enabled = True
         self.strength = strength
 
@@ -45,7 +51,7 @@ class QseProcessor(FrameProcessor[AudioFrame]):
     @enabled.setter
     def enabled(self, value: bool) -> None:
         if value and not self._enabled:
-            self._stream = None  # what it holds is old by now
+            self._streams.clear()  # what they hold is old by now
         self._enabled = value
 
     @property
@@ -60,32 +66,58 @@ class QseProcessor(FrameProcessor[AudioFrame]):
 
     @property
     def latency(self) -> int:
-        """Samples by which the output lags the input, at the sample rate of the frames; 0 before the first one."""
-        return self._stream.latency if self._stream else 0
+        """Samples by which the output lags the input, at the sample rate of the latest frame.
+
+        0 before the first one.
+        """
+        return self._latency
 
     def _process(self, frame: AudioFrame) -> AudioFrame:
         """Enhance one frame; LiveKit calls this for each frame of a stream."""
         if not self._enabled:
             return frame
-        stream = self._stream
-        if stream is None or (stream.sample_rate, stream.channels) != (
-            frame.sample_rate,
-            frame.num_channels,
-        ):
-            engine = self._engine_at(frame.sample_rate)
-            stream = PcmStream(engine, frame.sample_rate, frame.num_channels, self._strength)
-            self._stream = stream
+
+        pcm = bytes(frame.data.cast("B"))
+        if not self._model.done():
+            return _like(frame, bytes(len(pcm)))
+
+        stream = self._stream_for(frame)
         if stream.strength != self._strength:
             stream.strength = self._strength
-        enhanced = stream.process(bytes(frame.data.cast("B")))
-        return AudioFrame(
-            enhanced,
-            frame.sample_rate,
-            frame.num_channels,
-            frame.samples_per_channel,
-            userdata=frame.userdata,
-        )
+        return _like(frame, stream.process(pcm))
+
+    def _stream_for(self, frame: AudioFrame) -> PcmStream:
+        """Return the stream of the track to which `frame` belongs, a new one if its form changed."""
+        track = _task() or self
+        stream = self._streams.get(track)
+        form = (frame.sample_rate, frame.num_channels)
+        if stream is None or (stream.sample_rate, stream.channels) != form:
+            stream = PcmStream(self._model.result(), *form, self._strength)
+            self._streams[track] = stream
+        self._latency = stream.latency
+        return stream
 
     def _close(self) -> None:
-        """End the stream; the next frame begins another one."""
-        self._stream = None
+        """Forget the tracks that have ended; LiveKit calls this after the end of each."""
+        for track in list(self._streams):
+            if not isinstance(track, asyncio.Task) or track.done():
+                del self._streams[track]
+
+
+def _task() -> "asyncio.Task | None":
+    """Return the present task; each LiveKit audio stream has one of its own."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no event loop runs
+        return None
+
+
+def _like(frame: AudioFrame, pcm: bytes) -> AudioFrame:
+    """Return a frame of the form of `frame` with other samples."""
+    return AudioFrame(
+        pcm,
+        frame.sample_rate,
+        frame.num_channels,
+        frame.samples_per_channel,
+        userdata=frame.userdata,
+    )

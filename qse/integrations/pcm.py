@@ -1,45 +1,29 @@
 """Enhance live 16-bit PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live adapters."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from ..runtime.attenuation import mixed, noisy_share
-from ..runtime.engine import Engine
-from ..runtime.model import Model
 from ..runtime.stream import Stream
-from ..runtime.zoo import DEFAULT_MODEL, WIDE_BAND, load, resolve
+from ..runtime.zoo import DEFAULT_MODEL, Model, resolve, streaming
+from .shared_model import shared
 
 LOWEST_RATE, HIGHEST_RATE = 8000, 48000  # Hz
 FADE = 0.05  # seconds from the noisy to the enhanced signal when the filter is switched
 FULL_SCALE = 32768
 
 
-def engine_at(model: str | Path | Model, *sample_rates: float) -> Callable[[float], Engine]:
-    """Return a function of a sample rate in Hz that returns the model's engine of the right band.
-
-    The graphs for `sample_rates` are loaded at once, others when they are first asked for. Raises QseError for an
-    unknown model or one that cannot stream.
-    """
-    loaded = load(model, flush_to_zero=True) if isinstance(model, str | Path) else model
-
-    def at(sample_rate: float) -> Engine:
-        return resolve(loaded, sample_rate).as_engine()
-
-    for sample_rate in (WIDE_BAND, *sample_rates):
-        at(sample_rate)
-    return at
-
-
 class PcmStream:
-    """Enhance one stream of interleaved 16-bit PCM (native byte order): as many bytes out as in, with a fixed latency.
+    """Enhance one stream of interleaved 16-bit PCM (native byte order): as many bytes out as in.
 
-    Each channel is enhanced by itself. The model's sample rate limits the band of the enhanced signal; the noisy share
-    that an attenuation limit leaves in has the full band. Use a stream in one thread at a time.
+    Each channel is enhanced by itself. The model's sample rate limits the band of the enhanced
+    signal; the noisy share that an attenuation limit leaves in has the full band. Use a stream in
+    one thread at a time.
 
-    `latency`: samples by which the output lags the input. `enabled`: if false, the output is the input, `latency`
-    samples later, bit for bit; may be set at any time and takes effect within FADE seconds, without a click.
+    latency: samples by which the output lags the input.
+    enabled: if false, the output is the input, `latency` samples later, bit for bit. May be set at
+    any time and takes effect within FADE seconds, without a click.
     """
 
     def __init__(
@@ -49,27 +33,28 @@ class PcmStream:
         channels: int = 1,
         strength: float | None = None,
     ):
-        """`model` is what `qse.load` returns, or takes; the graph for the sample rate is used.
+        """Open a stream with `model`: what `qse.load` takes or returns; streams share one that is named.
 
-        `strength`: attenuation limit in dB; None: no limit.
+        The graph for the sample rate is used. strength: attenuation limit in dB; None: no limit.
 
-        Raises ValueError for a sample rate, number of channels or strength out of range, QseError for a model that
-        cannot stream.
+        Raises ValueError for a sample rate, number of channels or strength out of range, QseError
+        for a model that cannot stream.
         """
         if not LOWEST_RATE <= sample_rate <= HIGHEST_RATE or sample_rate % 1:
-            raise ValueError(
-                f"sample_rate must be from {LOWEST_RATE} to {HIGHEST_RATE} Hz, not {sample_rate}"
-            )
+            limits = f"{LOWEST_RATE} to {HIGHEST_RATE} Hz"
+            raise ValueError(f"sample_rate must be from {limits}, not {sample_rate}")
         if channels < 1:
             raise ValueError(f"channels must be at least 1, not {channels}")
-        engine = engine_at(model)(sample_rate)
-        self.sample_rate, self.channels, self.enabled = sample_rate, channels, True
+        self.sample_rate = sample_rate
+        self.channels = channels
+        self.enabled = True
         self.strength = strength
+
+        loaded = shared(model).result() if isinstance(model, str | Path) else model
+        engine = streaming(resolve(loaded, sample_rate))
         self._streams = [Stream(engine, sample_rate) for _ in range(channels)]
         self.latency = self._streams[0].latency
-        self._past = np.zeros(
-            (self.latency, channels), np.float32
-        )  # noisy samples that are not in the output yet
+        self._past = np.zeros((self.latency, channels), np.float32)  # noisy, not in the output yet
         self._share = self._wanted
 
     @property
@@ -79,27 +64,35 @@ class PcmStream:
 
     @strength.setter
     def strength(self, strength: float | None) -> None:
-        self._limit, self._strength = noisy_share(strength), strength
+        self._limit = noisy_share(strength)
+        self._strength = strength
 
     def process(self, pcm: bytes) -> bytes:
-        """Enhance the next block, of any length. ValueError if it ends inside a sample, TypeError for an array."""
-        if memoryview(pcm).itemsize != 1:
-            raise TypeError(
-                "pcm must be bytes of 16-bit samples, not an array: give the tobytes() of an int16 array"
-            )
-        if len(pcm) % (2 * self.channels):
-            raise ValueError(
-                f"{len(pcm)} bytes are no whole number of 16-bit samples in {self.channels} channels"
-            )
-        noisy = (
-            np.frombuffer(pcm, np.int16).reshape(-1, self.channels).astype(np.float32) / FULL_SCALE
-        )
+        """Enhance the next block, of any length.
+
+        Raises ValueError if it ends inside a sample, TypeError for an array.
+        """
+        noisy = self._samples(pcm)
         channels = zip(self._streams, noisy.T, strict=True)
         enhanced = np.stack([stream.process(channel) for stream, channel in channels], axis=1)
+
         line = np.concatenate([self._past, noisy])
-        delayed, self._past = line[: len(noisy)], line[len(noisy) :]
+        delayed = line[: len(noisy)]
+        self._past = line[len(noisy) :]
+
         out = np.rint(FULL_SCALE * self._mixed(enhanced, delayed))
         return out.clip(-FULL_SCALE, FULL_SCALE - 1).astype(np.int16).tobytes()
+
+    def _samples(self, pcm: bytes) -> np.ndarray:
+        """Return a block as (samples, channels), floats in [-1, 1)."""
+        if memoryview(pcm).itemsize != 1:
+            cure = "give the tobytes() of an int16 array"
+            raise TypeError(f"pcm must be bytes of 16-bit samples, not an array: {cure}")
+        if len(pcm) % (2 * self.channels):
+            form = f"16-bit samples in {self.channels} channels"
+            raise ValueError(f"{len(pcm)} bytes are no whole number of {form}")
+        samples = np.frombuffer(pcm, np.int16).reshape(-1, self.channels)
+        return samples.astype(np.float32) / FULL_SCALE
 
     @property
     def _wanted(self) -> float:
@@ -109,8 +102,10 @@ class PcmStream:
         wanted = self._wanted
         if self._share == wanted:
             return delayed if wanted == 1 else mixed(enhanced, delayed, wanted)
+
         way = np.arange(1, len(delayed) + 1) / (FADE * self.sample_rate)
         share = self._share + np.clip(wanted - self._share, -way, way)[:, None].astype(np.float32)
         if len(share):
-            self._share = wanted if way[-1] >= abs(wanted - self._share) else float(share[-1, 0])
+            reached = way[-1] >= abs(wanted - self._share)
+            self._share = wanted if reached else float(share[-1, 0])
         return enhanced + share * (delayed - enhanced)

@@ -3,30 +3,31 @@
     from qse.integrations.pipecat import QseFilter
     params = TransportParams(audio_in_enabled=True, audio_in_filter=QseFilter(strength=12))
 
-Needs the extra "pipecat". The model runs in a thread of the filter's own, never on the event loop.
+Needs the extra "pipecat". The model is loaded and run in threads, never on the event loop.
 """
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ..errors import UsageError
 from ..extras import need
 from ..runtime.attenuation import noisy_share
-from ..runtime.bands import FULL_BAND
-from ..runtime.model import Model
-from ..runtime.zoo import DEFAULT_MODEL
-from .pcm import PcmStream, engine_at
+from ..runtime.zoo import DEFAULT_MODEL, Model
+from .pcm import PcmStream
+from .shared_model import shared
 
 need("pipecat", extra="pipecat")
 from pipecat.audio.filters.base_audio_filter import BaseAudioFilter  # noqa: E402
-from pipecat.frames.frames import FilterControlFrame, FilterEnableFrame, FilterUpdateSettingsFrame  # noqa: E402
+from pipecat.frames import frames  # noqa: E402
 
 
 class QseFilter(BaseAudioFilter):
     """Enhance 16-bit PCM: for each call as many bytes out as in, `latency` samples later, never an empty answer.
 
-    A FilterEnableFrame switches between enhanced and noisy sound, which stays as late as the enhanced one; a
-    FilterUpdateSettingsFrame({"strength": 12}) changes the attenuation limit. Both work while the transport runs.
+    A filter belongs to one transport. A FilterEnableFrame switches between enhanced and noisy
+    sound, which stays as late as the enhanced one; a FilterUpdateSettingsFrame({"strength": 12})
+    changes the attenuation limit. Both work while the transport runs.
     """
 
     def __init__(
@@ -35,16 +36,19 @@ class QseFilter(BaseAudioFilter):
         strength: float | None = None,
         channels: int = 1,
     ):
-        """`model` is what `qse.load` returns, or takes: several filters may share one. `strength`: attenuation limit in
-        dB; None: no limit. `channels`: those of the transport (`audio_in_channels`).
+        """`model` is what `qse.load` takes or returns; filters share one that is named.
 
-        Raises QseError for an unknown model or one that cannot stream, ValueError for a strength below 0.
+        strength: attenuation limit in dB; None: no limit.
+        channels: those of the transport (`audio_in_channels`).
+        Raises QseError for an unknown model, ValueError for a strength below 0.
         """
-        self._engine_at = engine_at(model, FULL_BAND)  # a load later would stop the event loop
-        self._strength, self._channels, self._enabled = strength, channels, True
+        noisy_share(strength)
+        self._model = shared(model)
+        self._strength = strength
+        self._channels = channels
+        self._enabled = True
         self._stream: PcmStream | None = None
         self._thread: ThreadPoolExecutor | None = None
-        noisy_share(strength)
 
     @property
     def latency(self) -> int:
@@ -52,38 +56,60 @@ class QseFilter(BaseAudioFilter):
         return self._stream.latency if self._stream else 0
 
     async def start(self, sample_rate: int) -> None:
-        """Begin a stream at `sample_rate`. Raises ValueError for one outside 8 to 48 kHz."""
-        self._stream = PcmStream(
-            self._engine_at(sample_rate), sample_rate, self._channels, self._strength
-        )
-        self._stream.enabled = self._enabled
-        self._thread = self._thread or ThreadPoolExecutor(1, "qse filter")
+        """Begin a stream at `sample_rate`.
+
+        Raises ValueError for a sample rate outside 8 to 48 kHz, QseError for a model that is
+        damaged or cannot stream, UsageError if the filter has been started and not stopped.
+        """
+        if self._thread:
+            cure = "make a QseFilter for each; they share the model"
+            raise UsageError(f"this QseFilter is in use by another transport: {cure}")
+
+        thread = ThreadPoolExecutor(1, "qse filter")
+        self._thread = thread
+        try:
+            self._stream = await asyncio.get_running_loop().run_in_executor(
+                thread, self._opened, sample_rate
+            )
+        except BaseException:
+            await self.stop()
+            raise
+        self._apply()
+
+    def _opened(self, sample_rate: int) -> PcmStream:
+        return PcmStream(self._model.result(), sample_rate, self._channels, self._strength)
 
     async def stop(self) -> None:
         """End the stream; `start` begins another one."""
-        thread, self._thread, self._stream = self._thread, None, None
+        thread = self._thread
+        self._thread = None
+        self._stream = None
         if thread:
             thread.shutdown(wait=False, cancel_futures=True)
 
-    async def process_frame(self, frame: FilterControlFrame) -> None:
+    async def process_frame(self, frame: frames.FilterControlFrame) -> None:
         """Obey a FilterEnableFrame or FilterUpdateSettingsFrame. Raises ValueError for an unknown setting."""
-        if isinstance(frame, FilterEnableFrame):
+        if isinstance(frame, frames.FilterEnableFrame):
             self._enabled = frame.enable
-        elif isinstance(frame, FilterUpdateSettingsFrame):
-            if unknown := set(frame.settings) - {"strength"}:
-                raise ValueError(
-                    f"unknown settings {', '.join(sorted(unknown))}: the filter has only strength, in dB"
-                )
+        elif isinstance(frame, frames.FilterUpdateSettingsFrame):
+            unknown = ", ".join(sorted(set(frame.settings) - {"strength"}))
+            if unknown:
+                raise ValueError(f"unknown settings {unknown}: the filter has only strength, in dB")
             strength = frame.settings.get("strength", self._strength)
             noisy_share(strength)
             self._strength = strength
+        self._apply()
+
+    def _apply(self) -> None:
+        """Pass the settings on to the stream."""
         if self._stream:
-            self._stream.enabled, self._stream.strength = self._enabled, self._strength
+            self._stream.enabled = self._enabled
+            self._stream.strength = self._strength
 
     async def filter(self, audio: bytes) -> bytes:
         """Enhance the next block. Before `start` and after `stop` it is returned as it is."""
-        if self._stream is None or self._thread is None:
+        stream = self._stream
+        if stream is None:
             return audio
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, self._stream.process, audio
-        )
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, stream.process, audio)

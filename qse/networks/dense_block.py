@@ -1,7 +1,8 @@
-"""Compute the dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
+"""Compute the dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c),
+causal in time.
 
-Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its kernel reaches back
-`dilation` frames. It has no gates.
+Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its
+kernel reaches back `dilation` frames. It has no gates.
 """
 
 from typing import Any
@@ -57,7 +58,10 @@ class CausalUnit(Stateful):
 
 
 class DenseBlock(Stateful):
-    """Add the output of dense layers to (B, 4, C, T, F). State: `{layer: last frames of its input}`."""
+    """Add the output of dense layers to (B, 4, C, T, F).
+
+    State: `{layer: last frames of its input}`.
+    """
 
     layers: Any
 
@@ -72,7 +76,9 @@ class DenseBlock(Stateful):
         self.out = ConvUnit(channels + len(dilations) * growth, channels, (1, 1))
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
-        state, after, seen = state or {}, {}, x
+        state = state or {}
+        after = {}
+        seen = x
         for name, layer in self.layers.items():
             y, after[name] = layer(seen, state.get(name))
             seen = join([seen, y], -3)

@@ -14,7 +14,8 @@ from . import build_network
 
 @dataclass(frozen=True)
 class Row:
-    """A model of the paper: its name in the tables, which tables, and its parameters there in millions."""
+    """A model of the paper: its name in the tables, which tables, and its parameters there in
+    millions."""
 
     name: str
     paper: str
@@ -34,13 +35,16 @@ ROWS = (
 
 
 def measure(name: str) -> tuple[int, int]:
-    """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without running it.
+    """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without
+    running it.
 
-    Hamilton attention is counted by its equations, without the zeros that the fused form adds to the values.
+    Hamilton attention is counted by its equations, without the zeros that the fused form adds to
+    the values.
     """
     with torch.device("meta"):
         network = build_network({"network": name})
-    config, core = network.config, written_out_(network.get_submodule("core"))
+    config = network.config
+    core = written_out_(network.get_submodule("core"))
     spec = torch.empty(
         1, 2, 1 + config.sample_rate // config.hop_length, config.n_fft // 2 + 1, device="meta"
     )
@@ -49,9 +53,11 @@ def measure(name: str) -> tuple[int, int]:
 
 @torch.no_grad()
 def macs(function: Callable[..., Tensor], *inputs: Tensor) -> int:
-    """Count multiply-accumulates of function(*inputs) in its convolutions and matrix products, as executed.
+    """Count multiply-accumulates of function(*inputs) in its convolutions and matrix products, as
+    executed.
 
-    A quaternion layer counts as the real product that it expands to, plus the expansion of its weights.
+    A quaternion layer counts as the real product that it expands to, plus the expansion of its
+    weights.
     """
     counter = FlopCounterMode(display=False)
     with sdpa_kernel(SDPBackend.MATH), counter:

@@ -1,6 +1,7 @@
 """Split the bins of a spectrum into bands of several widths, and merge them again.
 
-Each range of the spectrum has a kernel of its own: narrow bands at low frequencies, wide ones above.
+Each range of the spectrum has a kernel of its own: narrow bands at low frequencies, wide ones
+above.
 """
 
 import copy
@@ -27,7 +28,8 @@ def ranges_below(ranges: Ranges, bins: int) -> Ranges:
 
 
 class BandSplit(nn.Module):
-    """Split bins into bands by one strided convolution per range: (B, 4, 1, T, F) -> (B, 4, C, T, bands).
+    """Split bins into bands by one strided convolution per range: (B, 4, 1, T, F) -> (B, 4, C, T,
+    bands).
 
     `ranges`: pairs (bins, bins per band) from low to high frequency.
     """
@@ -56,7 +58,8 @@ class BandSplit(nn.Module):
         return self.act(self.norm(join(parts, -1)))
 
     def receptive_fields(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Return the bins that the kernels of every range cover, (first, last + 1), and the zeros beyond both ends."""
+        """Return the bins that the kernels of every range cover, (first, last + 1), and the zeros
+        beyond both ends."""
         ends = self._ends()
         spans = [(first - self.MARGIN, last + self.MARGIN) for first, last in ends]
         seen = [(max(first, 0), min(last, ends[-1][1])) for first, last in spans]
@@ -77,7 +80,8 @@ class BandSplit(nn.Module):
 
 
 class BandMerge(nn.Module):
-    """Merge bands to bins by one sub-pixel up-sampling per range: (B, 4, C, T, bands) -> (B, 4, C', T, F)."""
+    """Merge bands to bins by one sub-pixel up-sampling per range: (B, 4, C, T, bands) -> (B, 4, C',
+    T, F)."""
 
     ups: Any
 

@@ -27,7 +27,8 @@ class Job:
 
     @property
     def is_media(self) -> bool:
-        """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not write."""
+        """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not
+        write."""
         return suffix_of(self.target) in MEDIA
 
 
@@ -40,16 +41,19 @@ class _Input:
 
 
 def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[QseError]]:
-    """Return jobs for `inputs` (files, folders with all below them, glob patterns), and the errors of the others.
+    """Return jobs for `inputs` (files, folders with all below them, glob patterns), and the errors
+    of the others.
 
-    Without `output`, the target of a file is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may
-    name a file; otherwise it is a folder, in which the tree below an input folder is repeated. A sound file that only
-    ffmpeg reads becomes a .wav file where ffmpeg does not write its format, a video stays one.
+    Without `output`, the target of a file is `<stem>-enhanced<suffix>` beside it. With one input
+    file, `output` may name a file; otherwise it is a folder, in which the tree below an input
+    folder is repeated. A sound file that only ffmpeg reads becomes a .wav file where ffmpeg does
+    not write its format, a video stays one.
 
-    Results of an earlier run among the inputs are skipped, and so is everything in an output folder below an input
-    folder, unless it is named itself. Raises UsageError if `output` is a file and there are several inputs, or if an
-    input or `output` is empty, as an unset variable of a shell is: it would mean the current folder. Two files that
-    differ in their suffix alone, and would become one .wav file, both keep theirs: memo.amr becomes memo.amr.wav.
+    Results of an earlier run among the inputs are skipped, and so is everything in an output folder
+    below an input folder, unless it is named itself. Raises UsageError if `output` is a file and
+    there are several inputs, or if an input or `output` is empty, as an unset variable of a shell
+    is: it would mean the current folder. Two files that differ in their suffix alone, and would
+    become one .wav file, both keep theirs: memo.amr becomes memo.amr.wav.
     """
     if "" in (*inputs, output):
         raise UsageError(
@@ -82,23 +86,22 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
 
 
 def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
-    """Return the files that `inputs` mean by their real paths, each once, and errors for the inputs that mean none."""
+    """Return the files that `inputs` mean by their real paths, each once, and errors for the inputs
+    that mean none."""
     found: dict[str, _Input] = {}
     errors: list[QseError] = []
     for text in inputs:
         try:
             for entry in _matches(text, errors.append):
                 real = realpath(entry.path)
-                if (
-                    real not in found or found[real].path.is_symlink()
-                ):  # a file goes before a link to it
+                # a file goes before a link to it
+                if real not in found or found[real].path.is_symlink():
                     found[real] = entry
         except QseError as error:
             errors.append(error)
         except OSError as error:
-            if (
-                isinstance(error, FileNotFoundError) and not error.filename
-            ):  # the working directory is gone
+            # the working directory is gone
+            if isinstance(error, FileNotFoundError) and not error.filename:
                 raise
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     return found, errors
@@ -110,7 +113,8 @@ def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
         found = _below(path, refuse)
         if not found:
             raise QseError(
-                f"{text} holds no audio file (known by their suffix: {', '.join((*FORMATS, *FOREIGN))})"
+                f"{text} holds no audio file (known by their suffix: "
+                f"{', '.join((*FORMATS, *FOREIGN))})"
             )
         return found
     found = [
@@ -124,7 +128,8 @@ def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
 
 
 def _below(path: Path, refuse: Callable[[QseError], object]) -> list[_Input]:
-    """Return the audio and video files in a folder and below it; for a file the file itself, whatever its suffix."""
+    """Return the audio and video files in a folder and below it; for a file the file itself,
+    whatever its suffix."""
     if path.is_dir():
         return [_Input(file, path) for file in audio_below(path, refuse, (*FORMATS, *FOREIGN))]
     return [_Input(path, path.parent)]
@@ -178,6 +183,7 @@ def _with_both_suffixes(target: Path, source: Path) -> Path:
 
 
 def _readable(target: Path) -> Path:
-    """Return `target`, with the suffix .wav in place of one for sound that can be read and not written."""
+    """Return `target`, with the suffix .wav in place of one for sound that can be read and not
+    written."""
     suffix = suffix_of(target)
     return target.with_suffix(".wav") if suffix in FOREIGN and suffix not in MEDIA else target

@@ -31,8 +31,9 @@ LONGEST_NAMES = 500  # characters of names in a message
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are written. `bit_rate`: of lossy files, in kbit/s, that of the source if None; `keep_times`: whether
-    they get the times of their source; `track`: the only sound track to enhance, from 1, all if None."""
+    """How files are written. `bit_rate`: of lossy files, in kbit/s, that of the source if None;
+    `keep_times`: whether they get the times of their source; `track`: the only sound track to
+    enhance, from 1, all if None."""
 
     overwrite: bool = False
     salvage: bool = False
@@ -43,9 +44,11 @@ class FileOptions:
 
 @dataclass
 class Written:
-    """What was written: samples per channel of the first track, sound tracks that were enhanced, and what to say.
+    """What was written: samples per channel of the first track, sound tracks that were enhanced,
+    and what to say.
 
-    `warnings`: sentences; `lost`: names of metadata that the file does not hold, among them those that no longer hold.
+    `warnings`: sentences; `lost`: names of metadata that the file does not hold, among them those
+    that no longer hold.
     """
 
     samples: int = 0
@@ -56,7 +59,10 @@ class Written:
 
 
 def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
-    """Write the enhanced version of an open file. Raises QseError if that fails; then nothing is left on the disk."""
+    """Write the enhanced version of an open file.
+
+    Raises QseError if that fails; then nothing is left on the disk.
+    """
     tracks = len(source.media.tracks) if source.media else 1
     if not job.is_media or (suffix_of(job.target) in VIDEO and source.media is None):
         if tracks > 1 and options.track is None:
@@ -79,7 +85,8 @@ def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOpt
 
 
 def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
-    written, clipping = Written(), ClipMeter()
+    written = Written()
+    clipping = ClipMeter()
     layout = _layout(job, source, options)
     if (source.samples or 0) > layout.longest:
         raise QseError(
@@ -180,20 +187,23 @@ def _say(written: Written, job: Job, copied: Copied) -> None:
         )
     if copied.dropped:
         reason = "it no longer holds after enhancement"
-        written.warnings.append(f"{job.target} is without what {job} says of its loudness, because {reason}: "
-                                f"{_names(copied.dropped)}")  # fmt: skip
+        written.warnings.append(
+            f"{job.target} is without what {job} says of its loudness, because {reason}:"
+            f" {_names(copied.dropped)}"
+        )
     written.lost += [*copied.lost, *copied.dropped]
 
 
 def _names(names: list[str]) -> str:
     """Return names in one line of limited length: a damaged file may have any."""
-    text = ", ".join(
-        "".join(sign if sign.isprintable() else "?" for sign in name)
-        for name in dict.fromkeys(names)
-    )
-    return (
-        text if len(text) <= LONGEST_NAMES else f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
-    )
+    text = ", ".join(map(_printable, dict.fromkeys(names)))
+    if len(text) <= LONGEST_NAMES:
+        return text
+    return f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
+
+
+def _printable(name: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
 def _say_clipping(written: Written, job: Job, clipping: ClipMeter) -> None:

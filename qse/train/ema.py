@@ -10,11 +10,12 @@ N = TypeVar("N", bound=nn.Module)
 
 
 class WeightEMA(Generic[N]):
-    """Hold the exponential moving average of weights and floating-point buffers; other buffers are copied.
+    """Hold the exponential moving average of weights and floating-point buffers; other buffers are
+    copied.
 
-    After n updates the decay is at most (1 + n) / (10 + n), so that the share of the first weights falls soon; with a
-    constant decay of 0.999 it would still be a tenth after 2300 steps. network: a copy of the network that holds the
-    averages.
+    After n updates the decay is at most (1 + n) / (10 + n), so that the share of the first weights
+    falls soon; with a constant decay of 0.999 it would still be a tenth after 2300 steps. network:
+    a copy of the network that holds the averages.
     """
 
     def __init__(self, network: N, decay: float):

@@ -1,4 +1,5 @@
-"""Log a training run: losses in train.csv, validation scores in valid.csv, curves of both in curves.png."""
+"""Log a training run: losses in train.csv, validation scores in valid.csv, curves of both in
+curves.png."""
 
 import csv
 from pathlib import Path
@@ -24,10 +25,12 @@ class MetricsLog:
             self._write(table, [row for row in self._rows(table) if row["step"] <= step])
 
     def draw(self) -> None:
-        """Draw curves.png: the loss and each validation metric over the steps, known and unknown sources together."""
+        """Draw curves.png: the loss and each validation metric over the steps, known and unknown
+        sources together."""
         from matplotlib.figure import Figure
 
-        train, valid = self._rows("train"), self._rows("valid")
+        train = self._rows("train")
+        valid = self._rows("valid")
         scores = [name for name in valid[-1] if name not in ("step", "audio_hours")]
         curves = {"loss": [("loss", train)]}
         for name in scores:

@@ -43,14 +43,15 @@ def train(
     loss: LossConfig | CompositeLoss | LossTerm | None = None,
     source: BatchSource | None = None,
 ) -> Network:
-    """Train until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the last step.
+    """Train until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the
+    last step.
 
-    Return the network with the averaged weights of the best validation, or of the last step without one, in eval mode.
-    report: called by the first process with a row after every step. progress: called while copies of a corpus are made,
-    with (what is copied, files done, all of them).
-    network, loss, source: objects in the place of what `config` and `job` name. The network is trained in place. A loss
-    is a `LossConfig`, a `CompositeLoss`, or a function of clean= and enhanced=, (B, N), that returns a scalar.
-    Raises QseError for what `prepare` refuses.
+    Return the network with the averaged weights of the best validation, or of the last step without
+    one, in eval mode. report: called by the first process with a row after every step. progress:
+    called while copies of a corpus are made, with (what is copied, files done, all of them).
+    network, loss, source: objects in the place of what `config` and `job` name. The network is
+    trained in place. A loss is a `LossConfig`, a `CompositeLoss`, or a function of clean= and
+    enhanced=, (B, N), that returns a scalar. Raises QseError for what `prepare` refuses.
     """
     own = Own(network, loss, source)
     start = prepare(config, job, own)
@@ -76,7 +77,8 @@ def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> No
 
 
 def _trained(network: Network, job: Job) -> Network:
-    """Return a copy of a network with the averaged weights of a run, or as it is where the run took no step."""
+    """Return a copy of a network with the averaged weights of a run, or as it is where the run took
+    no step."""
     trained = copy.deepcopy(network).cpu().requires_grad_(True)
     path = weights_of(job.out)
     if not path.is_file():
@@ -103,9 +105,8 @@ def _work(
             False  # STFT and GRU need full precision; TF32 has 10 bits of mantissa
         )
     device = torch.device(job.device)
-    network = (
-        copy.deepcopy(start.network) if processes > 1 else start.network
-    )  # processes share what they are sent
+    # processes share what they are sent
+    network = copy.deepcopy(start.network) if processes > 1 else start.network
     source = own.source or _source(config, job, device)
     plan = config.train.counted(source.segments, processes)
 
@@ -135,7 +136,8 @@ def _loop(trainer: Trainer, config: RunConfig, job: Job, report: Report | None) 
 
 
 def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
-    mix, seed = config.mix, config.train.seed
+    mix = config.mix
+    seed = config.train.seed
     if job.data:
         return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
     assert job.speech and job.noise

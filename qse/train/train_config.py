@@ -27,9 +27,8 @@ class TrainConfig:
         0.0  # that an item starts from the state at the end of the step before
     )
     wide_band_share: float = 0.5  # of the steps of a network above 16 kHz that train it at 16 kHz
-    look_ahead: tuple[
-        int, ...
-    ] = ()  # frames, one of them drawn for every step; (): those of the model
+    # frames, one of them drawn for every step; (): those of the model
+    look_ahead: tuple[int, ...] = ()
     highest_range_only: bool = (
         False  # train the bands of the highest range alone; weight_decay must be 0
     )
@@ -66,7 +65,8 @@ class TrainConfig:
                 raise ValueError(f"{name} {getattr(self, name)}: must be at least {bound}")
 
     def counted(self, segments: int, processes: int) -> "TrainConfig":
-        """Return the same with `steps` filled in: where it is 0, `epochs` times the whole batches of `segments`."""
+        """Return the same with `steps` filled in: where it is 0, `epochs` times the whole batches
+        of `segments`."""
         steps = self.steps or self.epochs * max(1, segments // (self.batch * processes))
         return replace(self, steps=steps)
 

@@ -20,15 +20,18 @@ class Report(Protocol):
 
 
 class TrainingLog:
-    """Sum the loss and its terms since the last line of train.csv; only the first process writes and reports.
+    """Sum the loss and its terms since the last line of train.csv; only the first process writes
+    and reports.
 
-    Keys of `sums`: the terms, `steps` (how many are in the sums), `skipped` (steps without an update).
+    Keys of `sums`: the terms, `steps` (how many are in the sums), `skipped` (steps without an
+    update).
     """
 
     def __init__(
         self, folder: Path, trainer: Trainer, sample_rate: int, report: Report | None = None
     ):
-        self.trainer, self.sample_rate = trainer, sample_rate
+        self.trainer = trainer
+        self.sample_rate = sample_rate
         self.report = report if trainer.rank == 0 else None
         self.metrics = MetricsLog(folder) if trainer.rank == 0 else None
         self.sums: dict[str, float] = {}
@@ -46,11 +49,14 @@ class TrainingLog:
             self.report({**terms, **row}, self.trainer.config)
 
     def write(self) -> None:
-        """Write the means since the last line to train.csv, and how many steps were skipped, if any."""
-        steps, skipped = self.sums.pop("steps", 0), self.sums.pop("skipped", 0)
+        """Write the means since the last line to train.csv, and how many steps were skipped, if
+        any."""
+        steps = self.sums.pop("steps", 0)
+        skipped = self.sums.pop("skipped", 0)
         means = {"loss": math.nan, **{name: value / steps for name, value in self.sums.items()}}
         means |= {"skipped": skipped} if skipped else {}
-        done, self.sums = self.trainer.done, {}
+        done = self.trainer.done
+        self.sums = {}
         hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
         if self.metrics:
             self.metrics.add(

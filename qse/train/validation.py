@@ -19,10 +19,9 @@ from .parallel import gather
 METRICS = ("pesq_wb", "stoi", "si_sdr")
 UPPER_BAND_RATE = metrics.METRICS["band_snr"].least_rate  # Hz, from which on this metric is added
 UNKNOWN = "unknown_"  # prefix of the scores of sources that are in no training data
-SHORTEST, LONGEST = (
-    0.5,
-    30,
-)  # seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
+# seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
+SHORTEST = 0.5
+LONGEST = 30
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,8 @@ class Utterance:
 
 
 def quality(scores: dict[str, float]) -> float:
-    """Return the score by which the best weights are kept: mean WB-PESQ plus SI-SDR in dB divided by 10.
+    """Return the score by which the best weights are kept: mean WB-PESQ plus SI-SDR in dB divided
+    by 10.
 
     Those of unknown sources, where there are any.
     """
@@ -45,14 +45,16 @@ def quality(scores: dict[str, float]) -> float:
 
 
 def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:
-    """Return the files of equal names in `folder`/noisy and `folder`/clean. Raises QseError when there are none.
+    """Return the files of equal names in `folder`/noisy and `folder`/clean. Raises QseError when
+    there are none.
 
     `sample_rate` is the network's, a multiple of SAMPLE_RATE, at which the metrics are defined.
     """
     if sample_rate % SAMPLE_RATE:
         needs = f"a model at {SAMPLE_RATE} Hz or a multiple, this one works at {sample_rate} Hz"
         raise QseError(f"{folder}: validation needs {needs}; train without --valid")
-    noisy, clean = folder / "noisy", folder / "clean"
+    noisy = folder / "noisy"
+    clean = folder / "clean"
     if not (noisy.is_dir() and clean.is_dir()):
         raise QseError(f"{folder}: no pairs; put files of equal names into {noisy} and {clean}")
     return pair_folders(noisy, clean)
@@ -83,11 +85,13 @@ def _read(pair: Pair, rate: int) -> Utterance:
     clean, noisy = read_pair(pair, needs_clean=True, sample_rate=rate)
     if clean is None or not clean.any():
         raise QseError(
-            f"{pair.clean}: is silent, and metrics are undefined against silence; leave the pair out"
+            f"{pair.clean}: is silent, and metrics are undefined against silence; "
+            "leave the pair out"
         )
     if not SHORTEST <= len(clean) / rate <= LONGEST:
         raise QseError(
-            f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, or leave it out"
+            f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, "
+            "or leave it out"
         )
     try:
         score_pair(clean=clean, enhanced=noisy, sample_rate=rate, metrics=["stoi", "pesq_wb"])
@@ -104,13 +108,14 @@ def validate(
     processes: int = 1,
     stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, float]:
-    """Return the means of METRICS over all pairs; every process scores its share, all get the result.
+    """Return the means of METRICS over all pairs; every process scores its share, all get the
+    result.
 
-    Pairs at UPPER_BAND_RATE or above have the SNR of the band above 8 kHz in addition, as `band_snr`. A network for a
-    higher rate than that of the pairs works at theirs.
+    Pairs at UPPER_BAND_RATE or above have the SNR of the band above 8 kHz in addition, as
+    `band_snr`. A network for a higher rate than that of the pairs works at theirs.
 
-    nan if a pair has no score, as when the network is silent: this does not end a run. {} if one of the processes was
-    `stopped` before it had scored its share.
+    nan if a pair has no score, as when the network is silent: this does not end a run. {} if one of
+    the processes was `stopped` before it had scored its share.
     """
     training = network.training
     network.eval()
@@ -125,7 +130,8 @@ def validate(
 
 @torch.no_grad()
 def _score(network: Network, pair: Utterance, device: torch.device) -> dict[str, float]:
-    noisy, rate = torch.from_numpy(pair.noisy).to(device)[None], pair.sample_rate
+    noisy = torch.from_numpy(pair.noisy).to(device)[None]
+    rate = pair.sample_rate
     enhanced = network.at(rate).enhance(noisy)[0].float().cpu().numpy()
     names = (*METRICS, "band_snr") if rate >= UPPER_BAND_RATE else METRICS
     try:

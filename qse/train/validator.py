@@ -11,17 +11,23 @@ from .validation import UNKNOWN, Utterance, fingerprint, quality, validate
 class Validator:
     """Schedule of the validation, and the best score so far of the averaged weights.
 
-    unknown: pairs from sources of which nothing is in the training data; they choose the best weights, and need
-    `pairs` to compare with. best: highest quality for these pairs. last: step of the last validation. fingerprint:
-    identifies the pairs; scores of different pairs are not compared.
+    unknown: pairs from sources of which nothing is in the training data; they choose the best
+    weights, and need `pairs` to compare with. best: highest quality for these pairs. last: step of
+    the last validation. fingerprint: identifies the pairs; scores of different pairs are not
+    compared.
     """
 
     def __init__(self, pairs: list[Utterance], every: int, unknown: list[Utterance] | None = None):
-        self.pairs, self.unknown, self.every = pairs, unknown or [], every
-        self.best, self.last, self.fingerprint = float("-inf"), 0, fingerprint(pairs + self.unknown)
+        self.pairs = pairs
+        self.unknown = unknown or []
+        self.every = every
+        self.best = float("-inf")
+        self.last = 0
+        self.fingerprint = fingerprint(pairs + self.unknown)
 
     def due(self, step: int, end: bool = False) -> bool:
-        """Return whether to validate after `step`: at every `every`-th, and at the `end`, once each."""
+        """Return whether to validate after `step`: at every `every`-th, and at the `end`, once
+        each."""
         return bool(self.pairs) and self.last < step and (end or step % self.every == 0)
 
     def validate(self, trainer: Trainer, stopped: Callable[[], bool]) -> dict[str, float]:
@@ -29,7 +35,8 @@ class Validator:
 
         {} where a process was `stopped` before it had scored its share.
         """
-        network, scores = trainer.ema.network, dict[str, float]()
+        network = trainer.ema.network
+        scores = dict[str, float]()
         for prefix, pairs in (("", self.pairs), (UNKNOWN, self.unknown)):
             if pairs:
                 found = validate(network, pairs, trainer.device, trainer.rank, count(), stopped)
@@ -40,7 +47,8 @@ class Validator:
 
     def record(self, step: int, scores: dict[str, float]) -> bool:
         """Record the scores of `step`; return whether they are the best."""
-        self.last, better = step, quality(scores) > self.best
+        self.last = step
+        better = quality(scores) > self.best
         if better:
             self.best = quality(scores)
         return better
@@ -50,7 +58,8 @@ class Validator:
         return {"best": str(self.best), "judged_by": self.fingerprint, "validated": str(self.last)}
 
     def restore(self, header: dict[str, str], best: Path) -> None:
-        """Continue from the header of a checkpoint; the best score counts where it is of these pairs and `best` exists.
+        """Continue from the header of a checkpoint; the best score counts where it is of these
+        pairs and `best` exists.
 
         A run without pairs keeps the score of those before.
         """

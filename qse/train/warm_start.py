@@ -1,4 +1,5 @@
-"""Start a run from the weights of another model: deeper, wider, with pruned branches, or for another sample rate."""
+"""Start a run from the weights of another model: deeper, wider, with pruned branches, or for
+another sample rate."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +18,13 @@ from .widen import widen
 def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     """Load the weights of a model or a run into `network`, and return the header of their file.
 
-    `folder` is that of either, or the name of an installed model, which has precedence over a folder of that name.
+    `folder` is that of either, or the name of an installed model, which has precedence over a
+    folder of that name.
 
-    That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands on top
-    (`new_ranges`): until training changes it, `network` computes what that model does at the same sample rate, or
-    nearly that, except for its pruned branches. Raises QseError where there are no weights, or weights that do not fit.
+    That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands
+    on top (`new_ranges`): until training changes it, `network` computes what that model does at the
+    same sample rate, or nearly that, except for its pruned branches. Raises QseError where there
+    are no weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
@@ -32,15 +35,18 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
         grow(network, trained_weights.averaged(tensors))
     except RuntimeError as error:
         raise QseError(
-            f"{path}: these weights do not fit; only blocks and channels may be fewer, and upper ranges others"
+            f"{path}: these weights do not fit; only blocks and channels may be fewer, "
+            "and upper ranges others"
         ) from error
     return header
 
 
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
-    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if they do not fit.
+    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if
+    they do not fit.
 
-    A layer that may be new has `make_identity_()`, one of which branches may be left out `pruned_parts()`, their names.
+    A layer that may be new has `make_identity_()`, one of which branches may be left out
+    `pruned_parts()`, their names.
     """
     parts = {f"{name}.": part for name, part in network.named_modules() if name}
     grown = {name: part for name, part in parts.items() if hasattr(part, "make_identity_")}
@@ -63,14 +69,13 @@ def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
 
 
 def _check_ranges(network: Network, weights: Path) -> None:
-    """Raise QseError where the network of `weights`, by the configuration beside them, has other ranges of bands.
+    """Raise QseError where the network of `weights`, by the configuration beside them, has other
+    ranges of bands.
 
     The one with more ranges may have any on top.
     """
-    own, config = (
-        [list(pair) for pair in getattr(network.config, "ranges", ())],
-        weights.with_name(CONFIG),
-    )
+    own = [list(pair) for pair in getattr(network.config, "ranges", ())]
+    config = weights.with_name(CONFIG)
     trained = trained_weights.model_table(config).get("ranges", []) if config.is_file() else []
     if any(mine != theirs for mine, theirs in zip(own, trained, strict=False)):
         ranges = f"they are for the ranges of bands {trained}, and this network has {own}"

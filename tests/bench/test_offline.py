@@ -11,11 +11,13 @@ from qse.nn.hamilton import component_attention, folded_attention, written_out_
 
 
 def test_written_out_attention_equals_the_folded_one():
-    n_fft, hop = 32, 16
+    n_fft = 32
+    hop = 16
     folded = build_network(
         {"network": "qtransformer-hamilton", "n_fft": n_fft, "hop_length": hop}
     ).eval()
-    literal, x = written_out_(copy.deepcopy(folded)), torch.randn(1, 200)
+    literal = written_out_(copy.deepcopy(folded))
+    x = torch.randn(1, 200)
     kinds = [
         {part.attend for part in network.modules() if hasattr(part, "attend")}
         for network in (folded, literal)

@@ -26,7 +26,8 @@ def corpus(models, tmp_path, monkeypatch):
 
 
 def make_corpus(folder, count, seconds):
-    rng, lines = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    lines = []
     for n in range(count):
         path = folder / "ab"[n % 2] / f"{n}.wav"
         path.parent.mkdir(exist_ok=True)
@@ -48,7 +49,8 @@ def read_lines(path):
 
 @pytest.fixture
 def clean(command):
-    """Call qse clean in.jsonl -o out --manifest out.jsonl with more options: (exit status, stderr)."""
+    """Call qse clean in.jsonl -o out --manifest out.jsonl with more options: (exit status,
+    stderr)."""
 
     def call(*options, manifest="in.jsonl", model=MODEL):
         paths = [manifest, "-o", "out", "--manifest", "out.jsonl", "--model", model]

@@ -18,9 +18,8 @@ def test_cutoff_finds_the_edge_of_a_low_pass(frequency):
 
 
 def test_cutoff_is_that_of_active_frames():
-    noise = scipy.signal.resample(RNG.standard_normal(16000), 48000)[
-        : 23 * 2048
-    ]  # whole frames, up to 8 kHz
+    # whole frames, up to 8 kHz
+    noise = scipy.signal.resample(RNG.standard_normal(16000), 48000)[: 23 * 2048]
     pause = 1e-3 * RNG.standard_normal(48000)  # more than 40 dB below
     assert cutoff(np.concatenate([noise, pause]), 48000) < 9000
 

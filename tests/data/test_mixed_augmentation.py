@@ -20,7 +20,8 @@ def fitted(audio, samples):
     return torch.nn.functional.pad(audio, (0, samples - audio.shape[1]))
 
 
-# chance -> where the function that carries it out is called, its name, and what changes nothing in its place
+# chance -> where the function that carries it out is called, its name, and what changes nothing in
+# its place
 WITHOUT = {
     "coloured_chance": (noise_sources, "coloured", first),
     "speech_shaped_chance": (noise_sources, "speech_shaped", first),
@@ -86,9 +87,8 @@ def test_mixer_plays_noise_faster_and_slower():
     tones = Corpus.of([sine(1000, 4.0)], [""])
     config = only(noise_speed_chance=1.0, noise_speed=(0.5, 2.0), noise_count_weights=(1.0,))
     noisy, clean, _ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
-    peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(
-        1
-    )  # Hz, for a segment lasts a second
+    # Hz, for a segment lasts a second
+    peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(1)
     assert 500 <= peaks.min() < 700 and 1700 < peaks.max() <= 2000
     assert len(set(peaks)) <= 31  # in steps of 5 %
     voices = np.abs(np.fft.rfft(clean.double())).argmax(1)
@@ -119,7 +119,8 @@ def test_mixer_puts_noise_in_rooms():
     bursts = np.zeros(2 * RATE, "i2")
     bursts[RATE // 2 :: RATE] = 20000
     room = torch.zeros(1, 4000)
-    room[0, 0], room[0, 3000] = 1.0, 0.5
+    room[0, 0] = 1.0
+    room[0, 3000] = 0.5
     config = only(noise_room_chance=1.0, noise_count_weights=(1.0,))
     noisy, clean, _ = NoiseMixer(
         config, speech_corpus(), Corpus.of([bursts], [""]), rooms=room

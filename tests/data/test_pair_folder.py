@@ -62,7 +62,8 @@ def test_mix_writes_pairs(folders, tmp_path, command):
 
 
 def test_write_pairs_uses_other_rooms_than_a_run(folders, tmp_path, monkeypatch):
-    made, mix = [], MixConfig(rooms=2)
+    made = []
+    mix = MixConfig(rooms=2)
     init = NoiseMixer.__init__
     monkeypatch.setattr(
         NoiseMixer,

@@ -20,8 +20,10 @@ def test_groups_are_drawn_by_duration():
 
 
 def test_looped_repeats_short_recordings_seamlessly_or_after_gaps():
-    """Half of the rows of a short recording have gaps of up to half a second; a long recording has none."""
-    rate, rows = 16000, 400
+    """Half of the rows of a short recording have gaps of up to half a second; a long recording has
+    none."""
+    rate = 16000
+    rows = 400
     short, long = (
         Corpus.of([np.full(length, 8000, np.int16)], [""]) for length in (rate // 4, 3 * rate)
     )

@@ -161,7 +161,8 @@ def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, wit
         return total * (np.nan if kind == "loss" else 1), terms, carried
 
     monkeypatch.setattr("qse.train.run.training_loss", lambda *_: loss)
-    some, none = tmp_path / "some", tmp_path / "none"
+    some = tmp_path / "some"
+    none = tmp_path / "none"
     plan = replace(CONFIG, train=replace(PLAN, steps=3))
     train(plan, job(training_audio, some, valid=None))
     (row,) = lines(some / "train.csv")

@@ -110,9 +110,10 @@ class Tables(Target):
         pass
 
     def run(self, folder: Path, rng: Random) -> None:
+        from qse_papers.words import read_snli, read_sst2
+
         from qse.evaluate.report import read_groups
         from qse.evaluate.store import Store
-        from qse.experiments.words import read_snli, read_sst2
 
         name = rng.choice(sorted(self.TEXTS))
         for other, text in self.TEXTS.items():

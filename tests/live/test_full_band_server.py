@@ -1,6 +1,5 @@
 """qse live at 48 kHz through a sound server: no conversion of the sample rate, and the samples of qse denoise."""
 
-import os
 import shutil
 import signal
 
@@ -8,16 +7,14 @@ import numpy as np
 import pytest
 import soundfile
 import soxr
-from pulse import MISSING, Server, heard_while_playing, likeness
+from pulse import MISSING, Server, heard_while_playing, likeness, needs_sound_server
 from waiting import until
 
 import qse
 
 RATE = 48000
 pytestmark = [
-    pytest.mark.skipif(
-        "QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"
-    ),
+    needs_sound_server,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 

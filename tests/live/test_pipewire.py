@@ -1,6 +1,5 @@
 """qse live on PipeWire: no monitor for a microphone, every kind of channels, devices that come back changed."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -8,13 +7,11 @@ import subprocess
 import graphs
 import numpy as np
 import pytest
-from pulse import PIPEWIRE_MISSING, PipeWire
+from pulse import PIPEWIRE_MISSING, PipeWire, needs_sound_server, thorough
 from waiting import until
 
 pytestmark = [
-    pytest.mark.skipif(
-        "QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"
-    ),
+    needs_sound_server,
     pytest.mark.skipif(
         bool(PIPEWIRE_MISSING), reason=f"not installed: {', '.join(PIPEWIRE_MISSING)}"
     ),
@@ -67,7 +64,7 @@ def recorded(server):
     ]
 
 
-@pytest.mark.parametrize("virtual", [True, False])
+@pytest.mark.parametrize("virtual", [True, pytest.param(False, marks=thorough)])
 def test_pipewire_waits_for_a_microphone(server, live, virtual):
     unload(server, "source_name=desk_mic")
     process = live(*([] if virtual else ["--no-monitor"]), virtual=virtual)
@@ -79,7 +76,7 @@ def test_pipewire_waits_for_a_microphone(server, live, virtual):
     assert process.poll() is None and recorded(server) == ["desk_mic"]
 
 
-@pytest.mark.parametrize("virtual", [True, False])
+@pytest.mark.parametrize("virtual", [pytest.param(True, marks=thorough), False])
 def test_pipewire_does_not_record_a_monitor_when_the_microphone_vanishes(server, live, virtual):
     process = live(*([] if virtual else ["--no-monitor"]), virtual=virtual)
     until(lambda: "dropouts" in server.said, 60)
@@ -106,7 +103,10 @@ def test_pipewire_devices_come_back_with_another_rate(server, live):
 
 @pytest.mark.parametrize(
     "gains, options, said",
-    [((1, -1), [], "channels only 1"), ((0, 0, 1, -1), ["--channel", "3"], "channels only 3 of 4")],
+    [
+        pytest.param((1, -1), [], "channels only 1", marks=thorough),
+        ((0, 0, 1, -1), ["--channel", "3"], "channels only 3 of 4"),
+    ],
 )
 def test_pipewire_hears_every_kind_of_channels(server, live, gains, options, said):
     count, positions = len(gains), ",".join(POSITIONS[: len(gains)])

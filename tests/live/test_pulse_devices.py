@@ -12,13 +12,11 @@ from pathlib import Path
 import graphs
 import numpy as np
 import pytest
-from pulse import MISSING, Server
+from pulse import MISSING, Server, needs_sound_server, thorough
 from waiting import until
 
 pytestmark = [
-    pytest.mark.skipif(
-        "QSE_SOUND_SERVER" not in os.environ, reason="needs a sound server: tests/sound_server.sh"
-    ),
+    needs_sound_server,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
@@ -102,7 +100,14 @@ def test_live_refuses_an_input_that_hears_its_output(server):
     assert "records what is played on" in server.said and "--input" in server.said
 
 
-@pytest.mark.parametrize("options", [["--output", "headset"], ["--virtual"], ["--no-monitor"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--output", "headset"], marks=thorough),
+        ["--virtual"],
+        pytest.param(["--no-monitor"], marks=thorough),
+    ],
+)
 def test_live_waits_for_a_microphone(server, options):
     """Take the only microphone away: the server makes the monitor of an output the default source."""
     module = index_of(server, "source_name=desk_mic")
@@ -156,6 +161,7 @@ def test_live_does_not_move_to_the_monitor_of_another_output(server, live):
     assert process.poll() is None and records_from(server) == ["desk_mic"]
 
 
+@thorough
 def test_live_stops_while_the_default_input_hears_its_output(server, live):
     """Make the monitor of the output the default source, as a server does whose only microphone vanished."""
     process = live()
@@ -210,6 +216,7 @@ def test_live_ends_with_a_status_when_it_cannot_continue(server, live):
     assert "has no channel 2: leave --channel out" in server.said
 
 
+@thorough
 def test_live_stays_where_a_user_moves_it(server, live):
     live("--output", "headset")
     [stream] = [
@@ -238,8 +245,8 @@ FOUR = "channels=4 channel_map=aux0,aux1,aux2,aux3"
     "gains, options, said",
     [
         ((1, -1), [], "channels only 1"),
-        ((0, 1), [], "channels without 1"),
-        ((0, 0, 1, 0), ["--channel", "3"], "channels only 3 of 4"),
+        pytest.param((0, 1), [], "channels without 1", marks=thorough),
+        pytest.param((0, 0, 1, 0), ["--channel", "3"], "channels only 3 of 4", marks=thorough),
         ((0, 0, 1, -1), ["--channel", "3"], "channels only 3 of 4"),
     ],
 )

@@ -1,6 +1,5 @@
 """The virtual microphone on a PulseAudio server of the test's own; another program records from it."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -9,13 +8,11 @@ import time
 
 import graphs
 import pytest
-from pulse import MISSING, Server, heard_through, likeness
+from pulse import MISSING, Server, heard_through, likeness, needs_sound_server, thorough
 from waiting import until
 
 pytestmark = [
-    pytest.mark.skipif(
-        "QSE_SOUND_SERVER" not in os.environ, reason="takes a minute: tests/sound_server.sh"
-    ),
+    needs_sound_server,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
@@ -51,7 +48,13 @@ def test_virtual_microphone_is_heard_by_another_program(server, live):
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=thorough),
+        signal.SIGTERM,
+        pytest.param(signal.SIGHUP, marks=thorough),
+    ],
+    ids=lambda number: number.name,
 )
 def test_virtual_microphone_is_removed_after_signal(server, live, number):
     live.send_signal(number)

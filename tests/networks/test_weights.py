@@ -15,7 +15,8 @@ from qse.networks.weights import averaged, load, load_header, load_network, pick
 @pytest.fixture
 def model(tmp_path):
     """The configuration and the weights of a small network, with a header."""
-    config, weights = tmp_path / "config.toml", tmp_path / "weights.safetensors"
+    config = tmp_path / "config.toml"
+    weights = tmp_path / "weights.safetensors"
     network = small_networks.streaming()
     config.write_text(
         tomli_w.dumps({"model": {"network": "streaming", **small_networks.STREAMING}})

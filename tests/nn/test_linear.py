@@ -11,7 +11,8 @@ from qse.nn.linear import QuaternionLinear
 
 
 def test_linear_is_equations_24_to_27():
-    layer, x = as_trained(QuaternionLinear(3, 5), 0.3).double(), draw(2, 7, 4, 3)
+    layer = as_trained(QuaternionLinear(3, 5), 0.3).double()
+    x = draw(2, 7, 4, 3)
     expected = sixteen_products(x.unbind(-2), layer.weight, lambda a, b: a @ b.T).movedim(0, -2)
     close(layer(x), expected + layer.bias)
 

@@ -38,7 +38,8 @@ def test_run_closes_refused_files(here, model_at):
 
 
 def test_run_releases_what_a_refused_file_held(here, monkeypatch):
-    """An outcome is kept until the end of a batch; it must not keep the reader and the buffers of its file."""
+    """An outcome is kept until the end of a batch; it must not keep the reader and the buffers of
+    its file."""
     readers = []
 
     def opened(*how):
@@ -60,11 +61,20 @@ def test_run_releases_what_a_refused_file_held(here, monkeypatch):
         gc.enable()
 
 
-@pytest.mark.parametrize("error, said", [
-    (OSError(5, "Input/output error"), r"a\.wav: \[Errno 5\] Input/output error"),
-    (Fail("no room\nin line 5"), r"a\.wav could not be enhanced: no room; is there enough memory\?.*"),
-    (MemoryError(), r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try --threads 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (OSError(5, "Input/output error"), r"a\.wav: \[Errno 5\] Input/output error"),
+        (
+            Fail("no room\nin line 5"),
+            r"a\.wav could not be enhanced: no room; is there enough memory\?.*",
+        ),
+        (
+            MemoryError(),
+            r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try --threads 1",
+        ),
+    ],
+)
 def test_run_reports_errors_per_file(here, model_at, monkeypatch, error, said):
     make(here / "a.wav")
     make(here / "b.wav")
@@ -99,9 +109,11 @@ def test_enhance_file_cancelled_leaves_nothing(here, model_at, calls):
 
 
 def test_enhance_file_checks_cancelled_last(here, model_at):
-    """The target does not exist yet when `cancelled` is asked for the last time; progress adds up to the duration."""
+    """The target does not exist yet when `cancelled` is asked for the last time; progress adds up
+    to the duration."""
     make(here / "a.wav", 70000)
-    there, seconds = [], []
+    there = []
+    seconds = []
     job = Job(here / "a.wav", here / "b.wav")
     enhance_file(
         job,
@@ -128,7 +140,8 @@ def test_run_joins_threads_despite_further_signals(here, model_at, monkeypatch):
     """A KeyboardInterrupt while the threads are joined does not leave one inside the model."""
     make(here / "a.wav", 70000)
     jobs, _ = plan(["a.wav"])
-    shutdown, calls = batch.ThreadPoolExecutor.shutdown, []
+    shutdown = batch.ThreadPoolExecutor.shutdown
+    calls = []
 
     def interrupted(pool, *how, **named):
         calls.append(named)
@@ -159,7 +172,8 @@ def test_enhance_file_salvages_only_when_asked(here, model_at):
 
 @pytest.mark.parametrize("files, threads, expected", [(1, 4, 4), (2, 4, 2), (3, 4, 1), (2, 1, 1)])
 def test_run_gives_spare_threads_to_channels(here, model_at, monkeypatch, files, threads, expected):
-    """Channels of a file are enhanced in the threads that have no file of their own; the samples stay the same."""
+    """Channels of a file are enhanced in the threads that have no file of their own; the samples
+    stay the same."""
     for number in range(files):
         soundfile.write(
             here / f"{number}.wav",

@@ -5,7 +5,8 @@ import pytest
 
 @pytest.fixture(scope="session")
 def two_processes(tmp_path_factory):
-    """Return what two processes left (twins.work): their folder, the error of one, signal handlers before and after."""
+    """Return what two processes left (twins.work): their folder, the error of one, signal handlers
+    before and after."""
     import signal
 
     import twins
@@ -16,7 +17,8 @@ def two_processes(tmp_path_factory):
     def handlers():
         return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
-    folder, before = tmp_path_factory.mktemp("processes"), handlers()
+    folder = tmp_path_factory.mktemp("processes")
+    before = handlers()
     with pytest.raises(QseError) as error:
         parallel.launch(twins.work, 2, folder)
     return folder, str(error.value), (before, handlers())

@@ -1,4 +1,5 @@
-"""The paper's recipes on tiny copies of the official corpora: an epoch, resumed to equal numbers, evaluated."""
+"""The paper's recipes on tiny copies of the official corpora: an epoch, resumed to equal numbers,
+evaluated."""
 
 import json
 import sys
@@ -42,9 +43,8 @@ def test_train_an_epoch_of_a_corpus(name, sample_rate, tmp_path, monkeypatch):
     whole, header = weights.load(tmp_path / "whole/checkpoint.safetensors")
     steps = {"voicebank": (5 - 1) // 2, "dns3": 9 // 2}[name]  # 4.5 s of speech are nine segments
     assert header["step"] == str(steps)
-    assert (tmp_path / "whole/valid.csv").exists() == (
-        name == "voicebank"
-    )  # the other has no pairs
+    # the other has no pairs
+    assert (tmp_path / "whole/valid.csv").exists() == (name == "voicebank")
 
     (tmp_path / "parts").mkdir()
     train(config, Job(None, None, tmp_path / "parts", hours=0, data=data))  # a step
@@ -138,10 +138,11 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
     )
     assert weights.load(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA"
     before = (tmp_path / "runs/voicebank/config.toml").read_text()
+    # a run goes on as it began
     for words in (
         ["--recipe", "voicebank"],
         ["--out", "runs/voicebank"],
-    ):  # a run goes on as it began
+    ):
         assert command("train", *words, "--data", data, "--resume")[0] == 0
         assert (tmp_path / "runs/voicebank/config.toml").read_text() == before
     status, _, error = command("train", "--data", data, "--resume")

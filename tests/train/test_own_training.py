@@ -1,4 +1,5 @@
-"""Training with a network, a loss and a source of batches as objects, and what is refused before it begins."""
+"""Training with a network, a loss and a source of batches as objects, and what is refused before it
+begins."""
 
 from dataclasses import replace
 
@@ -25,7 +26,9 @@ class Noise:
     segments = 20
 
     def __init__(self, samples: int = 3200, sample_rate: int = 16000, dtype=torch.float32):
-        self.samples, self.sample_rate, self.dtype = samples, sample_rate, dtype
+        self.samples = samples
+        self.sample_rate = sample_rate
+        self.dtype = dtype
 
     def batch(self, step: int, size: int, rank: int = 0) -> Batch:
         rng = torch.Generator().manual_seed(100 * step + rank)
@@ -93,7 +96,8 @@ def test_train_resumes_with_the_same_objects(tmp_path):
     ids=["short", "rate", "kind"],
 )
 def test_train_refuses_batches(tmp_path, source, sentence):
-    network, loss = Small(SmallConfig()), LossConfig(pesq=0)
+    network = Small(SmallConfig())
+    loss = LossConfig(pesq=0)
     with pytest.raises(QseError, match=sentence):
         train(
             RunConfig(train=PLAN),

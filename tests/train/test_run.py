@@ -24,8 +24,13 @@ from qse.train.validation import METRICS, find_pairs, quality, read_pairs, valid
 def test_train_writes_its_files(finished_run):
     out, reports = finished_run
     assert {path.name for path in out.iterdir()} == {
-        "config.toml", "checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png",
-    }  # fmt: skip
+        "config.toml",
+        "checkpoint.safetensors",
+        "best.safetensors",
+        "train.csv",
+        "valid.csv",
+        "curves.png",
+    }
     assert [row["step"] for row in reports] == [1, 2, 3, 4, 5, 6, 7]
     assert reports[-1]["audio"] == 7 * 2 * 0.25
     assert [row["step"] for row in lines(out / "train.csv")] == ["3", "6", "7"]
@@ -53,7 +58,8 @@ def test_train_keeps_the_best_average(finished_run, training_audio):
 
 @pytest.fixture(scope="module")
 def run_with_options(training_audio, tmp_path_factory):
-    """The run of `finished_run` with a cache, and with one of its validation pairs as an unknown source."""
+    """The run of `finished_run` with a cache, and with one of its validation pairs as an unknown
+    source."""
     folder = tmp_path_factory.mktemp("options")
     for kind in ("clean", "noisy"):
         path = min((training_audio / "valid" / kind).iterdir())
@@ -82,9 +88,8 @@ def test_train_in_several_processes_writes_the_cache_before_they_start(
     training_audio, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("qse.train.run.launch", lambda *_: None)
-    monkeypatch.setattr(
-        "qse.data.sources.NoiseMixer", None
-    )  # mixers are for the processes to build
+    # mixers are for the processes to build
+    monkeypatch.setattr("qse.data.sources.NoiseMixer", None)
     train(
         CONFIG,
         job(training_audio, tmp_path / "run", valid=None, processes=2, cache=tmp_path / "cache"),
@@ -94,7 +99,8 @@ def test_train_in_several_processes_writes_the_cache_before_they_start(
 
 def test_train_scores_unknown_sources_beside_the_known_ones(finished_run, run_with_options):
     out = run_with_options / "run"
-    known, scored = lines(finished_run[0] / "valid.csv"), lines(out / "valid.csv")
+    known = lines(finished_run[0] / "valid.csv")
+    scored = lines(out / "valid.csv")
     assert [{key: row[key] for key in known[0]} for row in scored] == known
     tensors, header = weights.load(out / "best.safetensors")
     best = max(
@@ -116,16 +122,18 @@ def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_a
             if row["step"] == 3:
                 os.kill(os.getpid(), signal.SIGTERM)
 
-    out, reports = tmp_path / "parts", StopAtThree()
+    out = tmp_path / "parts"
+    reports = StopAtThree()
     before = signal.getsignal(signal.SIGTERM)
     train(CONFIG, job(training_audio, out), reports)
     assert signal.getsignal(signal.SIGTERM) == before
+    # the step that was asked is the last one
     assert [row["step"] for row in reports.rows] == [
         1,
         2,
         3,
         4,
-    ]  # the step that was asked is the last one
+    ]
     assert weights.load(out / "checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, out, resume=True))
     for name in ("checkpoint.safetensors", "best.safetensors"):
@@ -166,9 +174,8 @@ def test_train_stops_during_validation(finished_run, training_audio, tmp_path, m
         patch.setattr("qse.train.validation._score", score)
         train(CONFIG, job(training_audio, tmp_path / "run"))
     assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
-    assert (
-        weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"
-    )  # which was not due
+    # which was not due
+    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run/valid.csv") == lines(finished_run[0] / "valid.csv")
 

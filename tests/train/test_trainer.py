@@ -1,4 +1,5 @@
-"""The trainer against a plain loop, resuming against an uninterrupted run, and steps that are skipped."""
+"""The trainer against a plain loop, resuming against an uninterrupted run, and steps that are
+skipped."""
 
 from dataclasses import replace
 
@@ -57,9 +58,8 @@ def test_trainer_step_equals_a_plain_loop():
             group["lr"] = PLAN.rate(step)
         optimizer.step()
         now = [p.detach().clone() for p in plain.state_dict().values() if p.is_floating_point()]
-        decay = (
-            min(0.3, (1 + step) / (10 + step)) if step else 0.0
-        )  # 0.18, 0.25, then as configured
+        # 0.18, 0.25, then as configured
+        decay = min(0.3, (1 + step) / (10 + step)) if step else 0.0
         averaged = [decay * a + (1 - decay) * p for a, p in zip(averaged or now, now, strict=True)]
     for model, expected in ((run.network, now), (run.ema.network, averaged)):
         found = [p for p in model.state_dict().values() if p.is_floating_point()]
@@ -74,7 +74,8 @@ def test_trainer_lowers_the_loss():
 
 
 def test_trainer_restore_continues_to_the_same_numbers(tmp_path):
-    on, first = trainer(), trainer()
+    on = trainer()
+    first = trainer()
     terms = [on.step()[0] for _ in range(6)]
     for _ in range(3):
         first.step()
@@ -137,6 +138,7 @@ def test_trainer_bfloat16_keeps_weights_in_float32():
 def test_trainer_compiles_in_place(monkeypatch):
     """Stand in for torch.compile, which returns a function that calls the network."""
     monkeypatch.setattr(torch, "compile", lambda inner, *_, **__: lambda *a, **k: inner(*a, **k))
-    run, plain = twins.live(replace(PLAN, compile=True)), twins.live(PLAN)
+    run = twins.live(replace(PLAN, compile=True))
+    plain = twins.live(PLAN)
     assert run.step()[0] == plain.step()[0]
     same(run.tensors(), plain.tensors())

@@ -32,10 +32,8 @@ def test_validator_restores_a_run_without_a_best_score(tmp_path):
 
 def test_validate_is_the_mean_over_pairs(training_audio):
     torch.manual_seed(0)
-    net, pairs = (
-        build_network(TINY).train(),
-        read_pairs(find_pairs(training_audio / "valid", 16000)),
-    )
+    net = build_network(TINY).train()
+    pairs = read_pairs(find_pairs(training_audio / "valid", 16000))
     found = validate(net, pairs, CPU)
     assert net.training and [pair.name for pair in pairs] == ["p", "q"]
     rows = []

@@ -19,9 +19,11 @@ DEEPER = {**TINY, "blocks": 3}
 
 
 def test_start_from_a_run_with_new_blocks(finished_run):
-    """New blocks pass everything on, so that the deeper network computes what the small one does."""
+    """New blocks pass everything on, so that the deeper network computes what the small
+    one does."""
     out, _ = finished_run
-    small, large = build_network(TINY).eval(), build_network(DEEPER).eval()
+    small = build_network(TINY).eval()
+    large = build_network(DEEPER).eval()
     kept, header = weights.load(out / "best.safetensors")
     small.load_state_dict(weights.pick(kept, "average"))
     assert start_from(large, out) == header
