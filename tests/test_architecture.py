@@ -1,4 +1,5 @@
-"""The structure of the package: folders depend on each other in one direction, and nothing grows without bound."""
+"""The structure of the package: imports in one direction, and files and functions of limited
+length."""
 
 import ast
 from collections import defaultdict
@@ -16,26 +17,39 @@ COMMANDS = [path.relative_to(ROOT) for path in sorted(ROOT.glob("cli/*.py"))]
 
 
 def imported(path: Path) -> Iterator[Path]:
-    """Yield the files of the package that a file imports, inside functions as well."""
+    """Yield the files of qse that a file imports, also in functions and under TYPE_CHECKING."""
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
-        if isinstance(node, ast.ImportFrom) and (
-            node.level or (node.module or "").startswith("qse.")
-        ):
-            parts = path.parts[: -node.level] if node.level else ()
-            base = Path(*parts, *(node.module or "").split(".")) if node.module else Path(*parts)
-            for name in node.names:
-                candidates = (
-                    base / f"{name.name}.py",
-                    base / name.name / "__init__.py",
-                    base.with_suffix(".py"),
-                )
-                yield from [
-                    each for each in (*candidates, base / "__init__.py") if (ROOT / each).is_file()
-                ][:1]
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        module = node.module or ""
+        if not node.level and not module.startswith("qse."):
+            continue
+        parts = path.parts[: -node.level] if node.level else ()
+        base = Path(*parts, *filter(None, module.split(".")))
+        for name in node.names:
+            yield from imported_file(base, name.name)
+
+
+def imported_file(base: Path, name: str) -> list[Path]:
+    """Return the file that `from base import name` reads, in a list; an empty one if it is not of
+    qse."""
+    candidates = (
+        base / f"{name}.py",
+        base / name / "__init__.py",
+        base.with_suffix(".py"),
+        base / "__init__.py",
+    )
+    return [path for path in candidates if (ROOT / path).is_file()][:1]
+
+
+def file_graph(files: list[Path]) -> dict[str, set[str]]:
+    """Return which files each file imports."""
+    return {str(path): {str(other) for other in imported(path)} for path in files}
 
 
 def folder_graph(files: list[Path]) -> dict[str, set[str]]:
-    """Return which folders each folder imports from; the modules of `qse/` itself are the base of all others."""
+    """Return which folders each folder imports from; the modules of `qse/` are the base of all
+    others."""
     graph = defaultdict(set)
     for path in files:
         for other in imported(path):
@@ -45,21 +59,26 @@ def folder_graph(files: list[Path]) -> dict[str, set[str]]:
 
 
 def cycle(graph: dict[str, set[str]]) -> list[str]:
-    """Return a cycle of folders, or an empty list."""
+    """Return a cycle of nodes, or an empty list."""
     finished: set[str] = set()
 
-    def visit(folder: str, trail: list[str]) -> list[str]:
-        if folder in trail:
-            return [*trail[trail.index(folder) :], folder]
-        if folder in finished:
+    def visit(node: str, trail: list[str]) -> list[str]:
+        if node in trail:
+            return [*trail[trail.index(node) :], node]
+        if node in finished:
             return []
-        for other in sorted(graph.get(folder, ())):
-            if found := visit(other, [*trail, folder]):
+        for other in sorted(graph.get(node, ())):
+            found = visit(other, [*trail, node])
+            if found:
                 return found
-        finished.add(folder)
+        finished.add(node)
         return []
 
-    return next((found for folder in sorted(graph) if (found := visit(folder, []))), [])
+    for node in sorted(graph):
+        found = visit(node, [])
+        if found:
+            return found
+    return []
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -67,6 +86,10 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     yield from (
         node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
+
+
+def test_files_have_no_cycle():
+    assert cycle(file_graph([*PACKAGE, *PAPERS, *COMMANDS])) == []
 
 
 def test_folders_have_no_cycle():

@@ -1,4 +1,5 @@
-"""Shared by the tests of training: tiny networks and runs, and the work of processes in tests of several processes."""
+"""Shared by the tests of training: tiny networks and runs, and the work of processes in tests of
+several processes."""
 
 import json
 from dataclasses import replace
@@ -12,7 +13,7 @@ from qse.data.source import Batch
 from qse.errors import QseError
 from qse.losses.composite import LossConfig
 from qse.networks import build_network
-from qse.networks.weights import load
+from qse.networks.weights import load_tensors
 from qse.train import checkpoint
 from qse.train.job import Job
 from qse.train.parallel import gather
@@ -22,9 +23,16 @@ from qse.train.train_config import TrainConfig
 from qse.train.trainer import Trainer
 
 TINY = {
-    "network": "streaming", "n_fft": 64, "hop_length": 32, "ranges": ((32, 2),), "channels": (2, 2, 4), "growth": 2,
-    "dilations": (1, 2), "blocks": 1, "heads": 2,
-}  # fmt: skip
+    "network": "streaming",
+    "n_fft": 64,
+    "hop_length": 32,
+    "ranges": ((32, 2),),
+    "channels": (2, 2, 4),
+    "growth": 2,
+    "dilations": (1, 2),
+    "blocks": 1,
+    "heads": 2,
+}
 PLAN = TrainConfig(
     batch=2, steps=7, warmup_steps=2, checkpoint_every=3, valid_every=4, ema_decay=0.9
 )
@@ -48,7 +56,8 @@ class Reports:
     """Keep the rows that a run reports."""
 
     def __init__(self):
-        self.rows, self.closed = [], False
+        self.rows = []
+        self.closed = False
 
     def __call__(self, row, plan):
         self.rows.append(row)
@@ -104,7 +113,8 @@ def live(plan: TrainConfig, rank: int = 0) -> Trainer:
 
 
 def carrying(rank: int = 0, done: int = 0, plan: TrainConfig | None = None) -> Trainer:
-    """The smallest streaming network, trained for `done` steps in which half of the items continue."""
+    """The smallest streaming network, trained for `done` steps in which half of the items
+    continue."""
     torch.manual_seed(0)
     plan = plan or replace(PLAN, carry_state_probability=0.5)
 
@@ -136,14 +146,15 @@ def copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def resume(rank: int, folder: Path) -> None:
-    """Write what a process has after four steps: uninterrupted, and resumed from the checkpoint of the first one."""
+    """Write what a process has after four steps: uninterrupted, and resumed from the checkpoint of
+    the first one."""
     on = carrying(rank, done=2)
     tensors = on.tensors()
     if rank == 0:
         checkpoint.save(folder / "checkpoint.safetensors", tensors, on.header())
     gather([rank])  # wait for the file
     rest = carrying(rank)
-    rest.restore(*load(folder / "checkpoint.safetensors"))
+    rest.restore(*load_tensors(folder / "checkpoint.safetensors"))
     for run, name in ((on, "on"), (rest, "rest")):
         terms = [run.step()[0]["loss"] for _ in range(2)]
         checkpoint.save(
@@ -160,7 +171,8 @@ def work(rank: int, processes: int, folder: Path) -> None:
     run = live(PLAN, rank)
     terms = [run.step()[0]["loss"] for _ in range(2)]
     stops = [run.step(stop=rank == 1)[1], run.step()[1]]
-    kept, source = copies(run.tensors()), run.batches
+    kept = copies(run.tensors())
+    source = run.batches
     run.batches = lambda step: spoilt(source(step)) if rank == 1 else source(step)
     run.step()
     same(kept, copies(run.tensors()))
