@@ -13,6 +13,7 @@ from qse_papers.speech_attention import ARMS, DIGITS, PREMISE, SpeechAttention
 from result_tables import column, numbers, rows_of
 
 from qse.errors import QseError
+from qse.evaluate import METRICS
 from qse.train import read_config
 
 HOURS = 4 * 0.5 / 3600  # four steps of two segments of 0.25 s
@@ -80,18 +81,19 @@ def runs(**scores):
 @pytest.mark.parametrize(
     "scores, sentence",
     [
-        ({"uniform": -0.2}, "PESQ: no loss at a margin of 0.05: shared - hamilton +0.000"),
+        ({"uniform": -0.2}, "no loss at a margin of 0.05: shared - hamilton +0.000"),
         (
             {"uniform": -0.2, "shared": -0.1},
-            "PESQ: loss at a margin of 0.05: shared - hamilton -0.1",
+            "loss at a margin of 0.05: shared - hamilton -0.1",
         ),
-        ({"uniform": -0.04}, "PESQ: not valid, the uniform arm does not lose more than 0.05"),
+        ({"uniform": -0.04}, "not valid, the uniform arm does not lose more than 0.05"),
     ],
 )
 def test_speech_attention_is_valid_if_the_uniform_arm_loses(scores, sentence):
     settings = SpeechAttention()
     compared = settings._compared(runs(**scores))
-    assert settings._finding("pesq_wb", compared).startswith(sentence)
+    title = METRICS["pesq_wb"].title
+    assert settings._finding("pesq_wb", compared).startswith(f"{title}: {sentence}")
 
 
 def test_speech_attention_compares_the_loss_with_real_projections():
