@@ -8,7 +8,7 @@ bootstrap intervals. X, Y, E are clean, noisy and enhanced:
 
 SNR improvement  10 lg(sum |Y - X|^2 / sum |E - X|^2) over the samples of the second
 pauses           10 lg(sum |Y|^2 / sum |E|^2) over the frames of 32 ms that lie within the second
-                 and are pauses: clean energy at least 45 dB below the loudest frame of the recording
+                 and are pauses: clean energy at least 45 dB below the loudest frame
 
 A pair counts in a second that it has in full, with noise in it; for pauses, with a pause in it.
 """
@@ -78,27 +78,27 @@ def scores(system: System, pairs: list[Pair]) -> list[tuple[list[float], list[fl
     seconds: list[tuple[list[float], list[float]]] = []
     for pair in pairs:
         clean, noisy = read_pair(pair, True, sample_rate)
+        assert clean is not None
         enhanced, _ = enhance(pair, noisy)
-        columns = zip(
-            snr_improvements((clean, noisy, enhanced), sample_rate),
-            pause_attenuations((clean, noisy, enhanced), sample_rate),
-            strict=True,
-        )
-        for second, values in enumerate(columns):
-            if second == len(seconds):
-                seconds.append(([], []))
-            for known, value in zip(seconds[second], values, strict=True):
-                if not np.isnan(value):
-                    known.append(value)
+        improvements = snr_improvements((clean, noisy, enhanced), sample_rate)
+        attenuations = pause_attenuations((clean, noisy, enhanced), sample_rate)
+        while len(seconds) < len(improvements):
+            seconds.append(([], []))
+        for known, improvement, attenuation in zip(
+            seconds, improvements, attenuations, strict=False
+        ):
+            known[0].append(improvement)
+            known[1].append(attenuation)
     return seconds
 
 
 def cells(values: list[float]) -> str:
-    """Return the cells of a column: number of pairs, mean and interval."""
-    if not values:
+    """Return the cells of a column: number of pairs that have a value, mean and interval."""
+    known = [value for value in values if not np.isnan(value)]
+    if not known:
         return "0 | "
-    found = interval(values)
-    return f"{len(values)} | {found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+    found = interval(known)
+    return f"{len(known)} | {found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
 
 
 def main() -> None:
