@@ -126,15 +126,16 @@ def live(
     from qse.live.session import LiveSession
     from qse.live.worker import Worker
     from qse.runtime.bands import BandModels
-    from qse.runtime.zoo import WIDE_BAND
+    from qse.runtime.zoo import WIDE_BAND, streaming
 
     models = BandModels(model, band, threads, flush_to_zero=True)
-    wide = models.at(WIDE_BAND).as_engine()
+    wide = streaming(models.at(WIDE_BAND))
     block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
     outputs = chosen_outputs(output, to, monitor)
     options = PortOptions(block, buffer / 1000, channel, waits=reconnect, paced=not fast)
     sound, source, speakers = opened_ports(input, from_, outputs, options, system, portaudio)
-    engine = models.at(min(port.sample_rate for port in (source, *speakers))).as_engine()
+    lowest = min(port.sample_rate for port in (source, *speakers))
+    engine = streaming(models.at(lowest))
     session = LiveSession(engine, source, speakers, strength=strength)
     session.bypass = bypass
     if record:

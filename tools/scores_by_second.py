@@ -20,8 +20,8 @@ import numpy as np
 
 from qse.data.datasets import Pair, pair_folders
 from qse.errors import QseError
+from qse.evaluate.choices import own_rate
 from qse.evaluate.energy import LIMIT, PAUSE, power_spectra
-from qse.evaluate.evaluation import own_rate
 from qse.evaluate.reading import read_pair
 from qse.evaluate.report import interval
 from qse.evaluate.systems import System, find_system
@@ -73,6 +73,7 @@ def scores(system: System, pairs: list[Pair]) -> list[tuple[list[float], list[fl
 
     The list ends with the longest pair.
     """
+    system = system.prepared(pairs)
     sample_rate = own_rate(system, pairs)
     enhance = system.at(sample_rate).open(sample_rate)
     seconds: list[tuple[list[float], list[float]]] = []
@@ -108,7 +109,8 @@ def main() -> None:
     parser.add_argument("--clean", type=Path, required=True, help="folder of clean files")
     parser.add_argument("--noisy", type=Path, required=True, help="folder of noisy files")
     options = parser.parse_args()
-    found = scores(find_system(options.system), pair_folders(options.noisy, options.clean))
+    pairs = pair_folders(options.noisy, options.clean)
+    found = scores(find_system(options.system), pairs)
     print("| second | pairs | SNR improvement dB | pairs | pauses dB |\n|---|---|---|---|---|")
     for second, (improvements, attenuations) in enumerate(found):
         print(f"| {second} to {second + 1} | {cells(improvements)} | {cells(attenuations)} |")
