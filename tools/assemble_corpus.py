@@ -166,7 +166,7 @@ class Corpus:
         self.append("index.tsv", [row["kind"], id_, group, *origin, *measured])
 
     def take(self, row: Row, folder: Path) -> collections.Counter[str]:
-        """Bring the files of one row of the table into the corpus; return {kept or reason: count}."""
+        """Bring the files of one row of the table into the corpus; return {outcome: count}."""
         git, files = open_repository(row["repository"], folder)
         new = {}
         for path, name in files.items():

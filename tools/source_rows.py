@@ -1,4 +1,4 @@
-"""Rows of a table of sources: which files of a repository they ask for, and how these are called."""
+"""Rows of a table of sources: which files they ask for, and how these are called."""
 
 import fnmatch
 import hashlib
