@@ -1,12 +1,13 @@
-"""Generate assets/noisy-48k.flac, and draw assets/full-band.png: it and what live-base makes of it, up to 24 kHz.
+"""Generate assets/noisy-48k.flac; draw it, and what qse makes of it, as assets/full-band.png.
 
     apt-get install flite
     python assets/full_band.py             # both
     python assets/full_band.py --picture   # the picture alone, as after a release of new models
 
-The sound holds no recording. The voice (flite) ends at 8 kHz; above that, generated noise follows the level of the
-voice from 4.5 to 7.8 kHz, as in real sibilants. Before each sentence there is a generated breath. The noise is a fan,
-hiss to 24 kHz, hum, and a metallic clatter like that of cymbals; the SNR is 8 dB.
+The sound holds no recording. The voice (flite) ends at 8 kHz; above that, generated noise follows
+the level of the voice from 4.5 to 7.8 kHz, as in real sibilants. Before each sentence there is a
+generated breath. The noise is a fan, hiss to 24 kHz, hum, and a metallic clatter like that of
+cymbals; the SNR is 8 dB.
 """
 
 import sys
@@ -22,18 +23,19 @@ from scipy import signal
 import qse
 from qse.evaluate.plot import plot_spectrograms
 
-RATE, VOICE_RATE = 48000, 16000
+RATE = 48000
+VOICE_RATE = 16000
 HERE = Path(__file__).parent
-SOUND, PICTURE = HERE / "noisy-48k.flac", HERE / "full-band.png"
+SOUND = HERE / "noisy-48k.flac"
+PICTURE = HERE / "full-band.png"
 SENTENCES = ("She sells sea shells this season.", "Sixty six fresh fish, please.")
 SNR = 8.0  # dB
 
 
 def band(noise: np.ndarray, low: float, high: float, order: int = 2) -> np.ndarray:
     """Return (samples,) band-limited to `low` to `high` Hz."""
-    return signal.sosfilt(
-        signal.butter(order, (low, high), "bandpass", fs=RATE, output="sos"), noise
-    )
+    sections = signal.butter(order, (low, high), "bandpass", fs=RATE, output="sos")
+    return signal.sosfilt(sections, noise)
 
 
 def envelope(audio: np.ndarray, seconds: float = 0.008) -> np.ndarray:
@@ -50,7 +52,9 @@ def voice(rng: np.random.Generator) -> np.ndarray:
         noise = rng.standard_normal(len(speech))
         hiss = band(noise, 7500, 15000, 1) + 0.3 * band(noise, 15000, 22000, 1)
         speech = speech + 1.5 * envelope(band(speech, 4500, 7800)) * hiss / hiss.std()
-        begin, length = round(0.08 * RATE), round(0.35 * RATE)
+
+        begin = round(0.08 * RATE)
+        length = round(0.35 * RATE)
         breath = band(rng.standard_normal(length), 900, 12000, 1) * np.hanning(length) ** 2
         speech[begin : begin + length] += 0.02 * breath / breath.std()
         parts.append(speech)
@@ -59,7 +63,8 @@ def voice(rng: np.random.Generator) -> np.ndarray:
 
 def clatter(samples: int, rng: np.random.Generator) -> np.ndarray:
     """Return strokes of metal: sums of many high partials that fade within a fifth of a second."""
-    time, sound = np.arange(round(0.5 * RATE)) / RATE, np.zeros(samples + RATE)
+    time = np.arange(round(0.5 * RATE)) / RATE
+    sound = np.zeros(samples + RATE)
     for start in rng.integers(0, samples, samples // RATE * 2):
         partials = rng.uniform(3000, 20000, 60)
         stroke = np.sin(2 * np.pi * partials[:, None] * time + rng.uniform(0, 6, (60, 1))).sum(0)

@@ -1,4 +1,4 @@
-"""Synthesise ten sentences in German and in English with four voices of espeak-ng: FOLDER/de, FOLDER/en.
+"""Synthesise ten German and ten English sentences with four voices each: FOLDER/de, FOLDER/en.
 
     apt-get install espeak-ng
     python assets/languages.py FOLDER
@@ -45,14 +45,8 @@ def main(folder: Path) -> None:
             place = folder / language / voice
             place.mkdir(parents=True, exist_ok=True)
             for number, text in enumerate(sentences):
-                line = [
-                    "espeak-ng",
-                    "-v",
-                    f"{language}+{voice}",
-                    "-w",
-                    str(place / f"{number}.wav"),
-                    text,
-                ]
+                path = str(place / f"{number}.wav")
+                line = ["espeak-ng", "-v", f"{language}+{voice}", "-w", path, text]
                 subprocess.run(line, check=True)
 
 

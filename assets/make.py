@@ -3,8 +3,8 @@
     apt-get install flite
     python assets/make.py
 
-The files contain no recordings: one female voice, a babble of four other voices, and coloured noise, mains hum and
-clicks of qse.data.synthetic_noise; the SNR is 4 dB.
+The files contain no recordings: one female voice, a babble of four other voices, and coloured
+noise, mains hum and clicks of qse.data.synthetic_noise; the SNR is 4 dB.
 """
 
 import subprocess
@@ -22,23 +22,23 @@ from qse.data.synthetic_noise import clicks, coloured, hum
 RATE = 16000
 HERE = Path(__file__).parent
 TEXT = (
-    "Good morning. This recording was made in a noisy room, but every word of it should be easy to follow. "
+    "Good morning. This recording was made in a noisy room, "
+    "but every word of it should be easy to follow. "
     "The train to the harbour leaves at half past nine."
 )
 BEHIND = (
     "Two coffees and a glass of water, please. "
     "We could take the other road, along the river, before the rain begins."
 )
-BABBLE = (
-    "rms",
-    "awb",
-    "kal16",
-    "kal",
-)  # four voices at once, each starting at another position of the text
+# four voices at once, each starting at another position of the text:
+BABBLE = ("rms", "awb", "kal16", "kal")
 
 
 def synthesise(text: str, voice: str) -> np.ndarray:
-    """Return `text` spoken by a flite voice: float32 (samples,) at 16 kHz, half a second of silence around it."""
+    """Return `text` spoken by a flite voice, with half a second of silence before and after it.
+
+    float32 (samples,) at 16 kHz.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "voice.wav"
         subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(path)], check=True)
@@ -50,30 +50,19 @@ def main() -> None:
     torch.manual_seed(0)
     speech = torch.from_numpy(synthesise(TEXT, "slt"))[None]
     samples = speech.shape[1]
-    behind = [
-        np.roll(np.resize(synthesise(BEHIND, voice), samples), 20000 * n)
-        for n, voice in enumerate(BABBLE)
-    ]
-    sources = [
-        (torch.from_numpy(np.sum(behind, 0, dtype=np.float32))[None], -6.0),
-        (coloured(torch.randn(1, samples), torch.tensor([-4.0])), 0.0),
-        (
-            hum(
-                torch.tensor([50.0]),
-                1 / torch.arange(1.0, 13.0)[None],
-                torch.zeros(1, 12),
-                samples,
-                RATE,
-            ),
-            -12.0,
-        ),
-        (
-            clicks(
-                torch.randint(samples, (1, 12)), torch.ones(1, 12), torch.randn(1, 12, 128), samples
-            ),
-            -12.0,
-        ),
-    ]
+    behind = []
+    for number, voice in enumerate(BABBLE):
+        spoken = np.resize(synthesise(BEHIND, voice), samples)
+        behind.append(np.roll(spoken, 20000 * number))
+    babble = torch.from_numpy(np.sum(behind, 0, dtype=np.float32))[None]
+
+    air = coloured(torch.randn(1, samples), torch.tensor([-4.0]))
+    harmonics = 1 / torch.arange(1.0, 13.0)[None]
+    mains = hum(torch.tensor([50.0]), harmonics, torch.zeros(1, 12), samples, RATE)
+    places = torch.randint(samples, (1, 12))
+    clicking = clicks(places, torch.ones(1, 12), torch.randn(1, 12, 128), samples)
+
+    sources = ((babble, -6.0), (air, 0.0), (mains, -12.0), (clicking, -12.0))  # dB
     noise = sum(at_level(source, decibels(torch.tensor([level]))) for source, level in sources)
     noise = at_snr(noise, speech, torch.tensor([4.0]))
     noisy, clean = at_peak(speech + noise, speech, torch.tensor([-3.0]))

@@ -1,10 +1,11 @@
-"""Send a recording through a LiveKit audio stream with QseProcessor, and write what the stream delivers.
+"""Send a recording through a LiveKit audio stream with QseProcessor, and write what it delivers.
 
     pip install "qse-speech[livekit]"
     python examples/livekit_file.py assets/noisy.wav enhanced.wav
 
-The track is local, so there is no room and no account. In a room, the track is that of a participant; nothing else
-changes. LiveKit delivers sound at the pace of the clock, about 0.15 s after it was captured.
+The track is local, so there is no room and no account. In a room, the track is that of a
+participant; nothing else changes. LiveKit delivers sound at the pace of the clock, about 0.15 s
+after it was captured.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from qse.integrations.livekit import QseProcessor
 
 
 async def enhanced(pcm, rate):
-    """Yield what an audio stream with the processor delivers while `pcm` (samples,) is captured, as arrays."""
+    """Yield what an audio stream with the processor delivers while `pcm` (samples,) is captured."""
     source = rtc.AudioSource(rate, num_channels=1)
     track = rtc.LocalAudioTrack.create_audio_track("recording", source)
     processor = QseProcessor(strength=20)
@@ -34,9 +35,8 @@ async def enhanced(pcm, rate):
         yield np.array(event.frame.data)
         if capturing.done():
             break
-    print(
-        f"{len(pcm) / rate:.1f} s of sound; the processor delays it by {1000 * processor.latency / rate:.1f} ms"
-    )
+    milliseconds = 1000 * processor.latency / rate
+    print(f"{len(pcm) / rate:.1f} s of sound; the processor delays it by {milliseconds:.1f} ms")
     await stream.aclose()
     await source.aclose()
 
@@ -46,9 +46,8 @@ async def capture(source, pcm, rate):
     pcm = np.pad(pcm, (0, rate // 2))
     size = rate // 100
     for start in range(0, len(pcm) - size + 1, size):
-        await source.capture_frame(
-            rtc.AudioFrame(pcm[start : start + size].tobytes(), rate, 1, size)
-        )
+        audio = pcm[start : start + size].tobytes()
+        await source.capture_frame(rtc.AudioFrame(audio, rate, 1, size))
     await source.wait_for_playout()
 
 

@@ -1,4 +1,4 @@
-"""Send a recording through a Pipecat transport with QseFilter, and write what the pipeline receives.
+"""Send a recording through a Pipecat transport with QseFilter; write what the pipeline receives.
 
     pip install "qse-speech[pipecat]"
     python examples/pipecat_file.py assets/noisy.wav enhanced.wav
@@ -35,9 +35,8 @@ class FileInput(BaseInputTransport):
         size = self.sample_rate // 50
         for start in range(0, len(self._pcm), size):
             audio = self._pcm[start : start + size].tobytes()
-            await self.push_audio_frame(
-                InputAudioRawFrame(audio, sample_rate=self.sample_rate, num_channels=1)
-            )
+            block = InputAudioRawFrame(audio, sample_rate=self.sample_rate, num_channels=1)
+            await self.push_audio_frame(block)
 
 
 class Collector(FrameProcessor):
@@ -45,7 +44,9 @@ class Collector(FrameProcessor):
 
     def __init__(self, wanted):
         super().__init__()
-        self.audio, self._wanted, self.complete = b"", wanted, asyncio.Event()
+        self.audio = b""
+        self.complete = asyncio.Event()
+        self._wanted = wanted
 
     async def process_frame(self, frame, direction):
         await super().process_frame(frame, direction)
@@ -67,9 +68,8 @@ async def main(source, target):
     await runner.add_workers(worker)
     running = asyncio.create_task(runner.run())
     await collector.complete.wait()
-    print(
-        f"{len(pcm) / rate:.1f} s of sound, {1000 * qse.latency / rate:.1f} ms later than the input"
-    )
+    milliseconds = 1000 * qse.latency / rate
+    print(f"{len(pcm) / rate:.1f} s of sound, {milliseconds:.1f} ms later than the input")
     await worker.queue_frame(EndFrame())
     await running
     soundfile.write(target, np.frombuffer(collector.audio, np.int16), rate)

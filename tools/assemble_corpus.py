@@ -4,164 +4,95 @@
 
 Every row of the table names a repository and the audio files wanted from its newest commit:
 
-repository  owner/name; read from DIR/owner+name (a clone or a bare repository), else cloned into DIR
-paths       globs, separated by spaces; `*` also matches `/`, `?` stands for a space, case is ignored
-exclude     globs likewise, or plain words: a file is left out if a word of its path begins with one of them
-group       name of the folder in OUT/noise or OUT/speech; `x-folder:2` is x- and the second path component, `x-name:9`
-            x- and the first nine characters of the file name
+repository  owner/name; read from DIR/owner+name (clone or bare repository), else cloned into DIR
+paths       globs, separated by spaces; `*` also matches `/`, `?` stands for a space; the case of
+            letters does not matter
+exclude     globs likewise, or plain words: a file is left out if a word of its path begins with one
+group       name of the folder in OUT/noise or OUT/speech; `x-folder:2` is x- and the second path
+            component, `x-name:9` x- and the first nine characters of the file name
 
-Kept recordings become OUT/<kind>/<group>/<id>.flac, mono PCM16, and a row of OUT/index.tsv; the rest are listed
-in OUT/dropped.tsv with the reason. A file named in either list is not looked at again: a run may be repeated.
+Kept recordings become OUT/<kind>/<group>/<id>.flac, mono PCM16, and a row of OUT/index.tsv; the
+rest are listed in OUT/dropped.tsv with the reason. A file named in either list is not looked at
+again: a run may be repeated.
 """
 
 import argparse
 import collections
-import csv
-import fnmatch
-import hashlib
 import io
-import re
 import subprocess
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import soundfile
 import soxr
-from audio_prints import ALIKE, AUDIO, PATCH, SAME, directions, log_mel, power_spectra, references
+from audio_prints import ALIKE, PATCH, SAME, directions, log_mel, power_spectra, references
 from numpy.lib.stride_tricks import sliding_window_view
+from repository_files import Row, contents, open_repository, read_table
+from source_rows import name_of, wanted
 
-SPOKEN = re.compile(  # words of a path that tell of speech
-    "(voice|speech|speak|announc|dialog|vocal|taunt|chatter|narrat|spoken|talk|lyric|acknowledg|count(ing|down)).*"
-    "|vox|says?|said|words?|phrases?|sing(s|ing|er)?|sung|rap|ack|scanner"
-)
+ORIGIN = ["kind", "id", "group", "repository", "path", "licence"]
 LISTS = {
-    "index.tsv": [
-        "kind",
-        "id",
-        "group",
-        "repository",
-        "path",
-        "licence",
-        "seconds",
-        "sample_rate",
-        "cutoff_hz",
-    ],
+    "index.tsv": [*ORIGIN, "seconds", "sample_rate", "cutoff_hz"],
     "dropped.tsv": ["kind", "repository", "path", "reason"],
 }
 
 
-def read_table(path):
-    """Return the rows of a tab-separated file as dictionaries."""
-    return list(
-        csv.DictReader(path.read_text().split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE)
-    )
-
-
-def open_repository(repository, folder):
-    """Return the git command for `owner/name`, cloned if it is not in `folder`, and {path: object id} of its files."""
-    clone = folder / repository.replace("/", "+")
-    if not clone.exists():
-        source = ["--bare", "--depth", "1", f"https://github.com/{repository}", clone]
-        subprocess.run(["git", "clone", "--quiet", *source], check=True)
-    git = ["git", f"--git-dir={clone / '.git' if (clone / '.git').exists() else clone}"]
-    listing = subprocess.run(
-        [*git, "ls-tree", "-r", "-z", "HEAD"], check=True, capture_output=True
-    ).stdout
-    entries = (line.split("\t", 1) for line in listing.decode(errors="replace").split("\0") if line)
-    return git, {
-        path: meta.split()[2] for meta, path in entries if meta.startswith("100")
-    }  # files, no links
-
-
-def contents(git, names):
-    """Yield the content of each object of a repository, None where it is missing."""
-    with tempfile.TemporaryFile() as wanted:
-        wanted.write("".join(f"{name}\n" for name in names).encode())
-        wanted.seek(0)
-        with subprocess.Popen(
-            [*git, "cat-file", "--batch"], stdin=wanted, stdout=subprocess.PIPE
-        ) as reader:
-            for _ in names:
-                size = reader.stdout.readline().split()[2:]
-                yield reader.stdout.read(int(size[0]) + 1)[:-1] if size else None
-
-
-def wanted(path, row):
-    """Tell whether the row of the table asks for this path."""
-    lower, exclude = path.lower(), row["exclude"].lower().split()
-    words = tuple(w for w in exclude if not set(w) & set("*?/"))
-    said = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", path.rsplit(".", 1)[0]).lower())
-    return (
-        lower.endswith(AUDIO)
-        and any(fnmatch.fnmatchcase(lower, g) for g in row["paths"].lower().split())
-        and not any(fnmatch.fnmatchcase(lower, g) for g in exclude)
-        and not any(w.startswith(words) for w in said)
-        and not (row["kind"] == "noise" and any(SPOKEN.fullmatch(w) for w in said))
-    )
-
-
-def name_of(path, row):
-    """Return the group and the id of a file."""
-    group, part, number = re.fullmatch("(.*?)(?:(folder|name):(.*))?", row["group"]).groups()
-    if part:
-        group += (
-            path.split("/")[int(number) - 1] if part == "folder" else Path(path).name[: int(number)]
-        )
-    digest = hashlib.sha1(f"{row['repository']}/{path}".encode()).hexdigest()[:8]
-    group, stem = (
-        re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") for text in (group, Path(path).stem[:40])
-    )
-    return group, f"{stem or 'x'}-{digest}"
-
-
-def frame_power(audio, rate):
+def frame_power(audio: np.ndarray, rate: int) -> np.ndarray:
     """Return the power of each 20 ms frame."""
     size = rate // 50
     return np.square(audio[: len(audio) // size * size].reshape(-1, size)).mean(1)
 
 
-def decode(content, highest_rate):
-    """Decode a file to mono without offset and without silent ends; returns samples and sampling rate."""
+def decode(content: bytes, highest_rate: int) -> tuple[np.ndarray, int]:
+    """Decode a file to mono without offset and silent ends; returns samples and sampling rate."""
     audio, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     audio = audio.mean(1)
     if rate > highest_rate:
-        audio, rate = soxr.resample(audio, rate, highest_rate, quality="VHQ"), highest_rate
+        audio = soxr.resample(audio, rate, highest_rate, quality="VHQ")
+        rate = highest_rate
     sounding = np.flatnonzero(frame_power(audio, rate) > 1e-8)
-    audio = (
-        audio[sounding[0] * rate // 50 : (sounding[-1] + 1) * rate // 50]
-        if len(sounding)
-        else audio[:0]
-    )
+    if not len(sounding):
+        return audio[:0], rate
+    audio = audio[sounding[0] * rate // 50 : (sounding[-1] + 1) * rate // 50]
     return audio - audio.sum() / max(1, len(audio)), rate
 
 
-def fault(audio, rate, kind):
+def fault(audio: np.ndarray, rate: int, kind: str) -> str | None:
     """Return why the level of a recording makes it useless, or None."""
     level = 10 * np.log10(frame_power(audio, rate) + 1e-10)  # dBFS, every 20 ms
     if np.sum(level > -65) < 25:
         return "short"
     if not np.mean(10 ** (level / 10)) >= 10**-6.5:
         return "silent"
-    if kind == "speech" and np.percentile(level, 95) - np.percentile(level, 5) < 30:
+    if kind != "speech":
+        return None
+    if np.percentile(level, 95) - np.percentile(level, 5) < 30:
         return "noisy speech"
-    return "clipped speech" if kind == "speech" and np.sum(np.abs(audio) > 0.999) > 10 else None
+    return "clipped speech" if np.sum(np.abs(audio) > 0.999) > 10 else None
 
 
-def cutoff(audio, rate):
+def cutoff(audio: np.ndarray, rate: int) -> int:
     """Return the highest frequency whose 250 Hz band is within 80 dB of the strongest, in Hz."""
     size = rate * 16 // 250
-    power = sum(block.sum(0, dtype="float64") for block in power_spectra(audio, size, size // 2))
+    power = np.zeros(size // 2 + 1)
+    for block in power_spectra(audio, size, size // 2):
+        power += block.sum(0, dtype="float64")
     bands = power[: len(power) // 16 * 16].reshape(-1, 16).sum(1)
-    return int(min(250 * (1 + np.flatnonzero(bands >= 1e-8 * bands.max())[-1]), rate // 2))
+    highest = np.flatnonzero(bands >= 1e-8 * bands.max())[-1]
+    return int(min(250 * (1 + highest), rate // 2))
 
 
 class Corpus:
     """The corpus folder: what it holds, what was dropped, and the prints that find copies."""
 
-    def __init__(self, out, forbidden, highest_rate):
-        self.out, self.forbidden, self.highest_rate = out, forbidden, highest_rate
-        self.seen, self.objects, self.prints, self.seconds = set(), [], [], []
+    def __init__(self, out: Path, forbidden: dict[str, np.ndarray], highest_rate: int) -> None:
+        self.out = out
+        self.forbidden = forbidden
+        self.highest_rate = highest_rate
+        self.seen: set[tuple[str, str]] = set()
+        self.objects: list[str] = []
+        self.prints: list[np.ndarray] = []
+        self.seconds: list[float] = []
         out.mkdir(parents=True, exist_ok=True)
         for name, columns in LISTS.items():
             if not (out / name).exists():
@@ -169,69 +100,79 @@ class Corpus:
             self.seen |= {(row["repository"], row["path"]) for row in read_table(out / name)}
         if (out / "prints.npz").exists():
             saved = np.load(out / "prints.npz")
-            self.objects, self.prints, self.seconds = (
-                list(saved[key]) for key in ("objects", "prints", "seconds")
-            )
+            self.objects = list(saved["objects"])
+            self.prints = list(saved["prints"])
+            self.seconds = list(saved["seconds"])
 
-    def append(self, name, fields):
+    def append(self, name: str, fields: list) -> None:
         """Append a line to one of the lists."""
         with open(self.out / name, "a") as file:
             file.write("\t".join(map(str, fields)) + "\n")
 
-    def add(self, row, path, name, content):
+    def add(self, row: Row, path: str, name: str, content: bytes) -> str | None:
         """Store one file of a repository; returns None, or the reason why it is left out."""
-        if content.startswith(b"version https://git-lfs") or name in self.objects:
-            return "copy" if name in self.objects else "LFS pointer"
+        if name in self.objects:
+            return "copy"
+        if content.startswith(b"version https://git-lfs"):
+            return "LFS pointer"
         try:
             audio, rate = decode(content, self.highest_rate)
         except (soundfile.LibsndfileError, ValueError):
             return "undecodable"
-        if reason := fault(audio, rate, row["kind"]):
+        reason = fault(audio, rate, row["kind"])
+        if reason:
             return reason
         mel = log_mel(audio, rate)
-        windows = sliding_window_view(mel, PATCH, axis=0)
-        blocks = (directions(windows[i : i + 1000])[0] for i in range(0, len(windows), 1000))
-        like = (
-            max((block @ self.forbidden[row["kind"]].T).max() for block in blocks)
-            if self.forbidden
-            else 0
-        )
+        like = self._likeness(mel, row["kind"])
         if like > ALIKE:
             return f"forbidden ({like:.2f})"
+
         audio = audio[max(0, len(audio) - 60 * rate) // 2 :][: 60 * rate]  # the middle minute
         seconds = len(audio) / rate
-        mark = directions(np.array([[cell.mean(0) for cell in np.array_split(mel, PATCH)]]))[0][0]
-        as_long = np.flatnonzero(np.abs(np.array(self.seconds) / seconds - 1) < 0.02)
-        if any(self.prints[i] @ mark > SAME for i in as_long):
+        cells = np.array([cell.mean(0) for cell in np.array_split(mel, PATCH)])
+        mark = directions(cells[None])[0][0]
+        if self._is_known(mark, seconds):
             return "copy"
-        for known, value in (self.objects, name), (self.prints, mark), (self.seconds, seconds):
-            known.append(value)
+        self.objects.append(name)
+        self.prints.append(mark)
+        self.seconds.append(seconds)
+        self._write(row, path, audio, rate)
+        return None
+
+    def _likeness(self, mel: np.ndarray, kind: str) -> float:
+        """Return the highest correlation of a patch with one that must not occur, 0 without any."""
+        if not self.forbidden:
+            return 0.0
+        windows = sliding_window_view(mel, PATCH, axis=0)
+        highest = -1.0
+        for start in range(0, len(windows), 1000):
+            block, _ = directions(windows[start : start + 1000])
+            highest = max(highest, (block @ self.forbidden[kind].T).max())
+        return highest
+
+    def _is_known(self, mark: np.ndarray, seconds: float) -> bool:
+        """Tell whether there is a recording of about the same length with the same print."""
+        as_long = np.flatnonzero(np.abs(np.array(self.seconds) / seconds - 1) < 0.02)
+        return any(self.prints[i] @ mark > SAME for i in as_long)
+
+    def _write(self, row: Row, path: str, audio: np.ndarray, rate: int) -> None:
+        """Write the recording, and its line in the index."""
         group, id_ = name_of(path, row)
         target = self.out / row["kind"] / group / f"{id_}.flac"
         target.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(target, audio * min(1, 0.99 / np.abs(audio).max()), rate, subtype="PCM_16")
-        fields = [
-            row["kind"],
-            id_,
-            group,
-            row["repository"],
-            path,
-            row["licence"],
-            f"{seconds:.3f}",
-            rate,
-        ]
-        self.append("index.tsv", [*fields, cutoff(audio, rate)])
-        return None
+        origin = [row["repository"], path, row["licence"]]
+        measured = [f"{len(audio) / rate:.3f}", rate, cutoff(audio, rate)]
+        self.append("index.tsv", [row["kind"], id_, group, *origin, *measured])
 
-    def take(self, row, folder):
-        """Bring the files of one row of the table into the corpus; returns {kept or why not: count}."""
+    def take(self, row: Row, folder: Path) -> collections.Counter[str]:
+        """Bring the files of one row of the table into the corpus; return {outcome: count}."""
         git, files = open_repository(row["repository"], folder)
-        new = {
-            p: n
-            for p, n in files.items()
-            if wanted(p, row) and (row["repository"], p) not in self.seen
-        }
-        counts = collections.Counter()
+        new = {}
+        for path, name in files.items():
+            if wanted(path, row) and (row["repository"], path) not in self.seen:
+                new[path] = name
+        counts = collections.Counter[str]()
         for (path, name), content in zip(new.items(), contents(git, new.values()), strict=True):
             reason = "missing" if content is None else self.add(row, path, name, content)
             counts[reason.split(" (")[0] if reason else "kept"] += 1
@@ -243,14 +184,16 @@ class Corpus:
         return counts
 
 
-def main():
+def main() -> None:
     """Read the command line and go through the table, one line of output per row."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sources", type=Path, required=True, help="table of repositories")
-    parser.add_argument(
-        "--repositories", type=Path, required=True, help="folder of clones named owner+name"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the corpus")
+    folders = {
+        "--sources": "table of repositories",
+        "--repositories": "folder of clones named owner+name",
+        "--out": "folder of the corpus",
+    }
+    for name, explanation in folders.items():
+        parser.add_argument(name, type=Path, required=True, help=explanation)
     parser.add_argument(
         "--sample-rate", type=int, default=48000, help="highest sampling rate stored, in Hz"
     )
@@ -265,9 +208,8 @@ def main():
     corpus = Corpus(options.out, references(options.exclude_like), options.sample_rate)
     for row in read_table(options.sources):
         try:
-            outcome = ", ".join(
-                f"{n} {what}" for what, n in corpus.take(row, options.repositories).most_common()
-            )
+            counts = corpus.take(row, options.repositories)
+            outcome = ", ".join(f"{n} {what}" for what, n in counts.most_common())
         except subprocess.CalledProcessError:
             outcome = "cannot be read or cloned"
         print(f"{row['repository']}: {outcome}", flush=True)

@@ -23,10 +23,10 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
-from assemble_corpus import contents, open_repository, read_table
+from repository_files import Row, contents, open_repository, read_table
 
 
-def excerpt(content, start, end):
+def excerpt(content: bytes, start: float, end: float) -> tuple[np.ndarray, int]:
     """Return the samples from `start` to `end` (seconds) of a recording, mono, and its rate."""
     audio, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     audio = audio[round(start * rate) : round(end * rate)].mean(1)
@@ -35,9 +35,9 @@ def excerpt(content, start, end):
     return audio / max(1, np.abs(audio).max() / 0.99), rate
 
 
-def cut(rows, folder, out):
+def cut(rows: list[Row], folder: Path, out: Path) -> dict[str, str]:
     """Write the excerpts of one repository; returns {name of a missing excerpt: reason}."""
-    missing = {}
+    missing: dict[str, str] = {}
     try:
         git, files = open_repository(rows[0]["repository"], folder)
     except subprocess.CalledProcessError:
@@ -58,7 +58,7 @@ def cut(rows, folder, out):
     return missing
 
 
-def main():
+def main() -> int:
     """Read the command line and go through the repositories; print what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments = {
@@ -71,7 +71,7 @@ def main():
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows = read_table(options.sources)
-    missing = {}
+    missing: dict[str, str] = {}
     for repository in sorted({row["repository"] for row in rows}):
         named = [row for row in rows if row["repository"] == repository]
         wanted = [row for row in named if not (options.out / f"{row['name']}.flac").exists()]

@@ -2,11 +2,13 @@
 
     python tools/latency_curve.py RUN --pairs UNSEEN --every 3 --picture docs/images/latency.png
 
-Prints a row per look-ahead: frames, latency in ms, mean WB-PESQ, STOI, SI-SDR and attenuation in pauses.
+Prints a row per look-ahead: frames, latency in ms, and the means of WB-PESQ, STOI, SI-SDR and
+attenuation in pauses.
 """
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +16,7 @@ import torch
 from qse.evaluate.metrics import score_pair
 from qse.model_folder import CONFIG, weights_of
 from qse.networks.weights import load_network
-from qse.train.validation import find_pairs, read_pairs
+from qse.train.validation import Utterance, find_pairs, read_pairs
 
 METRICS = {
     "pesq_wb": "WB-PESQ",
@@ -25,24 +27,26 @@ METRICS = {
 OTHERS = {"DPCRN, FastEnhancer": 32, "DeepFilterNet 3": 40}  # algorithmic latency in ms
 
 
-def frames_of(network):
-    """Return the look-aheads to score, in frames: 0 and the powers of two up to that of the network."""
+def frames_of(network: Any) -> list[int]:
+    """Return the look-aheads to score, in frames: 0 and the powers of two up to the network's."""
     most = network.config.look_ahead
     return [0, *(2**power for power in range(most.bit_length()))]
 
 
 @torch.no_grad()
-def scores(network, pairs):
+def scores(network: Any, pairs: list[Utterance]) -> dict[str, float]:
     """Return the mean of every metric over pairs, which are at the sample rate of the network."""
-    rows = []
+    values: dict[str, list[float]] = {name: [] for name in METRICS}
     for pair in pairs:
         enhanced = network.enhance(torch.from_numpy(pair.noisy)[None])[0].numpy()
         signals = {"clean": pair.clean, "noisy": pair.noisy, "enhanced": enhanced}
-        rows.append(score_pair(**signals, sample_rate=pair.sample_rate, metrics=METRICS))
-    return {name: float(np.mean([row[name] for row in rows if name in row])) for name in METRICS}
+        found = score_pair(**signals, sample_rate=pair.sample_rate, metrics=METRICS)
+        for name, value in found.items():
+            values[name].append(value)
+    return {name: float(np.mean(column)) for name, column in values.items()}
 
 
-def draw(latencies, columns, path):
+def draw(latencies: list[float], columns: dict[str, list[float]], path: Path) -> None:
     """Draw a panel per metric over the latencies in ms, with those of other enhancers marked."""
     import matplotlib
 
@@ -54,9 +58,8 @@ def draw(latencies, columns, path):
         panel.plot(latencies, columns[name], "o-", color="tab:blue")
         for other, latency in OTHERS.items():
             panel.axvline(latency, color="tab:gray", linestyle=":")
-            panel.annotate(
-                other, (latency, 0.55), xycoords=("data", "axes fraction"), rotation=90, fontsize=7
-            )
+            place = {"xy": (latency, 0.55), "xycoords": ("data", "axes fraction")}
+            panel.annotate(other, **place, rotation=90, fontsize=7)
         panel.set_xscale("log")
         panel.set_xticks(latencies, [f"{latency:g}" for latency in latencies], fontsize=7)
         panel.minorticks_off()
@@ -65,7 +68,7 @@ def draw(latencies, columns, path):
     figure.savefig(path, dpi=130)
 
 
-def main():
+def main() -> None:
     """Read the command line, score and draw."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("run", type=Path, help="folder of a run or a model")
@@ -74,10 +77,10 @@ def main():
     parser.add_argument("--picture", type=Path, required=True)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    network, _ = load_network(options.run / CONFIG, weights_of(options.run))
+    network: Any = load_network(options.run / CONFIG, weights_of(options.run))[0]
     pairs = read_pairs(find_pairs(options.pairs, 16000)[:: options.every])
     latencies = []
-    columns = {name: [] for name in METRICS}
+    columns: dict[str, list[float]] = {name: [] for name in METRICS}
     for frames in frames_of(network):
         part = network.at(16000, frames).eval()
         latency = 1000 * (part.latency + part.config.hop_length) / 16000

@@ -1,10 +1,11 @@
-"""Write the software bill of materials (SBOM) of qse in CycloneDX JSON, from an environment in which it is installed.
+"""Write the software bill of materials (SBOM) of qse in CycloneDX JSON.
 
     pip install cyclonedx-bom
     python tools/make_sbom.py CLEAN/bin/python SBOM.json
 
-CLEAN is a virtual environment that holds the wheel and its dependencies. The libraries that the wheel itself contains
-(qse/web/vendor) are added with their checksums: cyclonedx-py sees only packages.
+CLEAN is a virtual environment that holds the wheel and its dependencies. The libraries that the
+wheel itself contains (qse/web/vendor) are added with their checksums: cyclonedx-py sees only
+packages.
 """
 
 import json
@@ -22,15 +23,8 @@ ROW = re.compile(
 
 
 def main(python: str, target: str) -> None:
-    line = [
-        "cyclonedx-py",
-        "environment",
-        "--pyproject",
-        str(ROOT / "pyproject.toml"),
-        "--mc-type",
-        "library",
-    ]
-    line += ["--output-reproducible", "--spec-version", "1.6", python]
+    line = ["cyclonedx-py", "environment", "--pyproject", str(ROOT / "pyproject.toml")]
+    line += ["--mc-type", "library", "--output-reproducible", "--spec-version", "1.6", python]
     bill = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
     if "onnxruntime" not in {component["name"] for component in bill["components"]}:
         raise SystemExit(
@@ -42,11 +36,12 @@ def main(python: str, target: str) -> None:
 
 
 def vendored() -> list[dict]:
-    """Return a component for each library in VENDOR, as its README lists them, with the checksums of its files."""
-    sums = dict(
-        reversed(line.split())
-        for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
-    )
+    """Return a component for each library in VENDOR, as its README lists them, with checksums."""
+    sums = {}
+    for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
+        digest, name = line.split()
+        sums[name] = digest
+
     found: list[dict] = []
     for row in ROW.finditer((VENDOR / "README.md").read_text(encoding="utf-8")):
         if row["name"]:

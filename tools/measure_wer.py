@@ -1,20 +1,21 @@
-"""Measure whether enhancement helps a speech recogniser: word error rate of noisy and of enhanced speech.
+"""Measure whether enhancement helps a speech recogniser: its word error rate before and after.
 
     pip install pocketsphinx faster-whisper
-    python tools/measure_wer.py MANIFEST.jsonl --noise FOLDER --snr 0 5 10 --limits 6 12 18 [--whisper tiny.en]
+    python tools/measure_wer.py MANIFEST.jsonl --noise FOLDER --snr 0 5 10 --limits 6 12 18
 
-MANIFEST.jsonl has one JSON object a line, with `audio_filepath` and `text`, at 16 kHz. FOLDER has one sub-folder per
-class of noise. Each utterance is mixed with one recording of noise at each SNR. The recogniser is pocketsphinx with the
-English model that it brings, or with --whisper a Whisper model, by name or folder. Prints a Markdown table: errors per
-100 words, and for each condition the difference to noisy speech with its 95 % interval (bootstrap over utterances,
-paired).
+MANIFEST.jsonl has one JSON object a line, with `audio_filepath` and `text`, at 16 kHz. FOLDER has
+one sub-folder per class of noise. Each utterance is mixed with one recording of noise at each SNR.
+The recogniser is pocketsphinx with the English model that it brings, or with --whisper a Whisper
+model, by name or folder. Prints a Markdown table: errors per 100 words, and for each condition the
+difference to noisy speech with its 95 % interval (bootstrap over utterances, paired).
 """
 
 import argparse
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ import qse
 
 RATE = 16000
 Recogniser = Callable[[np.ndarray], str]
+Counts = dict[tuple[str, str], list[tuple[int, int]]]  # (SNR, condition): errors, words
 
 
 def main() -> None:
@@ -38,30 +40,34 @@ def main() -> None:
     options = parser.parse_args()
     engine = qse.load(options.model, flush_to_zero=True)
     recognise = whisper(options.whisper) if options.whisper else pocketsphinx()
-    conditions = {"enhanced": None, **{f"limit {limit:g} dB": limit for limit in options.limits}}
-    counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    conditions: dict[str, float | None] = {"enhanced": None}
+    for limit in options.limits:
+        conditions[f"limit {limit:g} dB"] = limit
+
+    counts: Counts = defaultdict(list)
     for speech, noise, words in utterances(options.manifest, options.noise, options.utterances):
-        counts.setdefault(("clean", "speech"), []).append(errors(recognise, speech, words))
+        counts["clean", "speech"].append(errors(recognise, speech, words))
         for snr in options.snr:
-            noisy, row = mixed(speech, noise, snr), f"{snr:g} dB"
-            counts.setdefault((row, "noisy"), []).append(errors(recognise, noisy, words))
+            noisy = mixed(speech, noise, snr)
+            counts[f"{snr:g} dB", "noisy"].append(errors(recognise, noisy, words))
             for name, limit in conditions.items():
                 enhanced = qse.denoise(noisy, RATE, engine, limit)
-                counts.setdefault((row, name), []).append(errors(recognise, enhanced, words))
+                counts[f"{snr:g} dB", name].append(errors(recognise, enhanced, words))
         print(f"{len(counts['clean', 'speech'])} utterances", file=sys.stderr, flush=True)
     report(counts, list(conditions))
 
 
-def utterances(manifest: Path, noises: Path, count: int):
-    """Yield (speech, noise, words) of `count` utterances of the manifest, in a fixed random order."""
+def utterances(
+    manifest: Path, noises: Path, count: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, list[str]]]:
+    """Yield (speech, noise, words) of `count` utterances, in a fixed random order."""
     rng = np.random.default_rng(0)
     entries = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
     classes = sorted(path for path in noises.iterdir() if path.is_dir())
     for number in rng.permutation(len(entries))[:count]:
         speech = read(manifest.parent / entries[number]["audio_filepath"])
-        files = sorted(
-            path for path in classes[rng.integers(len(classes))].rglob("*") if path.is_file()
-        )
+        folder = classes[rng.integers(len(classes))]
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
         noise = read(files[rng.integers(len(files))])
         noise = np.resize(noise[noise.nonzero()[0][0] if noise.any() else 0 :], len(speech))
         yield speech, noise, words_of(entries[number]["text"])
@@ -90,15 +96,13 @@ def words_of(text: str) -> list[str]:
 def pocketsphinx() -> Recogniser:
     from pocketsphinx import Config, Decoder
 
-    decoder = Decoder(
-        Config(loglevel="FATAL", maxhmmpf=3000, maxwpf=5, topn=2)
-    )  # three times as fast
+    # these limits make it three times as fast
+    decoder = Decoder(Config(loglevel="FATAL", maxhmmpf=3000, maxwpf=5, topn=2))
 
     def recognise(audio: np.ndarray) -> str:
+        pcm = (32767 * audio).clip(-32768, 32767).astype(np.int16)
         decoder.start_utt()
-        decoder.process_raw(
-            (32767 * audio).clip(-32768, 32767).astype(np.int16).tobytes(), full_utt=True
-        )
+        decoder.process_raw(pcm.tobytes(), full_utt=True)
         decoder.end_utt()
         return re.sub(r"\(\d+\)", "", decoder.hyp().hypstr if decoder.hyp() else "")
 
@@ -106,14 +110,15 @@ def pocketsphinx() -> Recogniser:
 
 
 def whisper(name: str) -> Recogniser:
-    """Return Whisper with numbers spelt out. It decodes greedily, without loops: the same words at every run."""
+    """Return Whisper with numbers spelt out.
+
+    It decodes greedily, without loops: the same words at every run.
+    """
     from faster_whisper import WhisperModel
 
     model = WhisperModel(name, device="cpu", compute_type="int8", cpu_threads=1)
-    vocabulary, end = (
-        model.hf_tokenizer.get_vocab(),
-        model.hf_tokenizer.token_to_id("<|endoftext|>"),
-    )
+    vocabulary = model.hf_tokenizer.get_vocab()
+    end = model.hf_tokenizer.token_to_id("<|endoftext|>")
     digits = [token for text, token in vocabulary.items() if token < end and re.search(r"\d", text)]
     greedy = {
         "temperature": 0,
@@ -130,7 +135,7 @@ def whisper(name: str) -> Recogniser:
 
 
 def errors(recognise: Recogniser, audio: np.ndarray, words: list[str]) -> tuple[int, int]:
-    """Return the errors of the recogniser (substituted, deleted and inserted words) and the number of words."""
+    """Return the number of substituted, deleted and inserted words, and of words."""
     return distance(words, words_of(recognise(audio))), len(words)
 
 
@@ -138,22 +143,23 @@ def distance(words: list[str], heard: list[str]) -> int:
     """Return the Levenshtein distance of two lists of words."""
     row = list(range(len(heard) + 1))
     for i, word in enumerate(words, 1):
-        before, row[0] = row[0], i
+        above = row
+        row = [i]
         for j, other in enumerate(heard, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (word != other))
+            substituted = above[j - 1] + (word != other)
+            row.append(min(above[j] + 1, row[j - 1] + 1, substituted))
     return row[-1]
 
 
-def report(counts: dict[tuple[str, str], list[tuple[int, int]]], names: list[str]) -> None:
+def report(counts: Counts, names: list[str]) -> None:
     clean = np.array(counts["clean", "speech"])
-    print(
-        f"\n{len(clean)} utterances, {clean[:, 1].sum()} words; clean speech: {rate(clean):.1f}\n"
-    )
+    words = clean[:, 1].sum()
+    print(f"\n{len(clean)} utterances, {words} words; clean speech: {rate(clean):.1f}\n")
     print("| SNR | noisy |", " | ".join(names), "|\n|---|---|" + "---|" * len(names))
-    for row in dict.fromkeys(row for row, name in counts if name == "noisy"):
-        noisy = np.array(counts[row, "noisy"])
-        cells = [cell(noisy, np.array(counts[row, name])) for name in names]
-        print(f"| {row} | {rate(noisy):.1f} |", " | ".join(cells), "|")
+    for snr in [row for row, name in counts if name == "noisy"]:
+        noisy = np.array(counts[snr, "noisy"])
+        cells = [cell(noisy, np.array(counts[snr, name])) for name in names]
+        print(f"| {snr} | {rate(noisy):.1f} |", " | ".join(cells), "|")
 
 
 def rate(table: np.ndarray) -> float:

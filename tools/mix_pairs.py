@@ -1,14 +1,16 @@
-"""Mix noisy and clean pairs from an assembled corpus, with equal shares of its sources and of the SNRs.
+"""Mix noisy and clean pairs from an assembled corpus, with equal shares of its sources and SNRs.
 
-    python tools/mix_pairs.py --corpus CORPUS --out PAIRS [--sample-rate 16000] [--least-cutoff 0] [--count 1]
+    python tools/mix_pairs.py --corpus CORPUS --out PAIRS
 
-CORPUS is what assemble_corpus.py has written. The source of a recording is its group up to the first hyphen: `ravdess`
-of the group `ravdess-actor-01`. Every source of speech meets every source of noise at every SNR, `--count` times.
+CORPUS is what assemble_corpus.py has written. The source of a recording is its group up to the
+first hyphen: `ravdess` of the group `ravdess-actor-01`. Every source of speech meets every source
+of noise at every SNR, `--count` times.
 
-PAIRS gets clean/ and noisy/ with FLAC files of equal names, 4 s each, and groups.tsv with the columns id, speaker,
-speech_source, noise, noise_source and snr_db, for `qse evaluate --groups PAIRS/groups.tsv --by noise_source`. Speech is
-one speaker's recordings in a row; the speakers of a source take turns, and so do the recordings of a source of noise.
-The SNR compares levels over the frames within 40 dB of the loudest one.
+PAIRS gets clean/ and noisy/ with FLAC files of equal names, 4 s each, and groups.tsv with the
+columns id, speaker, speech_source, noise, noise_source and snr_db, for `qse evaluate --groups
+PAIRS/groups.tsv --by noise_source`. Speech is one speaker's recordings in a row; the speakers of a
+source take turns, and so do the recordings of a source of noise. The SNR compares levels over the
+frames within 40 dB of the loudest one.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import numpy as np
 import soundfile
 import soxr
 import torch
-from assemble_corpus import read_table
+from repository_files import Row, read_table
 
 from qse.data.levels import active_level
 
@@ -34,40 +36,49 @@ COLUMNS = ("id", "speaker", "speech_source", "noise", "noise_source", "snr_db")
 
 
 class Recordings:
-    """The recordings of one source: groups take turns in random order, and so do the recordings of a group."""
+    """The recordings of one source.
 
-    def __init__(
-        self, corpus: Path, rows: list[dict[str, str]], rate: int, rng: np.random.Generator
-    ) -> None:
-        self.corpus, self.rate, self.rng = corpus, rate, rng
-        groups = sorted({row["group"] for row in rows})
-        self.rows = {
-            group: self._turns([row for row in rows if row["group"] == group]) for group in groups
-        }
-        self.groups = self._turns(groups)
+    Groups take turns in random order, and so do the recordings of a group.
+    """
+
+    def __init__(self, corpus: Path, rows: list[Row], rate: int, rng: np.random.Generator) -> None:
+        self.corpus = corpus
+        self.rate = rate
+        self.rng = rng
+        by_group: dict[str, list[Row]] = {}
+        for row in rows:
+            by_group.setdefault(row["group"], []).append(row)
+        self.rows = {group: self._turns(of_group) for group, of_group in by_group.items()}
+        self.groups = self._turns(sorted(by_group))
 
     def _turns(self, items: list[Any]) -> Iterator[Any]:
         """Yield the items for ever, each once before any comes again."""
         while True:
-            yield from (items[index] for index in self.rng.permutation(len(items)))
+            for index in self.rng.permutation(len(items)):
+                yield items[index]
 
-    def read(self, row: dict[str, str]) -> np.ndarray:
+    def read(self, row: Row) -> np.ndarray:
         path = self.corpus / row["kind"] / row["group"] / f"{row['id']}.flac"
         audio, rate = soundfile.read(path, dtype="float64")
         return soxr.resample(audio, rate, self.rate, quality="VHQ")
 
     def speech(self, samples: int) -> tuple[str, np.ndarray]:
-        """Return a speaker, and (samples,) of their recordings in a row, with pauses between them."""
+        """Return a speaker, and (samples,) of their recordings in a row, with pauses between."""
         speaker = next(self.groups)
-        pause, audio = np.zeros(round(PAUSE * self.rate)), np.zeros(0)
+        pause = np.zeros(round(PAUSE * self.rate))
+        audio = np.zeros(0)
         while len(audio) < samples:
             audio = np.concatenate([audio, self.read(next(self.rows[speaker])), pause])
         return speaker, audio[:samples]
 
     def noise(self, samples: int) -> tuple[str, np.ndarray]:
-        """Return a recording's name, and (samples,) of it from a random place, repeated where it is too short."""
+        """Return a recording's name, and (samples,) of it from a random place.
+
+        A recording that is too short is repeated.
+        """
         row = next(self.rows[next(self.groups)])
-        audio, fade = self.read(row), round(FADE * self.rate)
+        audio = self.read(row)
+        fade = round(FADE * self.rate)
         rise = np.linspace(0, 1, fade)
         piece = audio
         while len(audio) < samples:
@@ -88,7 +99,17 @@ def mixed(
     return noisy * gain, speech * gain
 
 
-def main() -> None:
+def sources(corpus: Path, least_cutoff: int) -> dict[str, dict[str, list[Row]]]:
+    """Return {"speech" or "noise": {source: its recordings}} of a corpus."""
+    found: dict[str, dict[str, list[Row]]] = {"speech": {}, "noise": {}}
+    for row in read_table(corpus / "index.tsv"):
+        if int(row["cutoff_hz"]) >= least_cutoff:
+            source = row["group"].partition("-")[0]
+            found[row["kind"]].setdefault(source, []).append(row)
+    return found
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--corpus", type=Path, required=True, help="folder written by assemble_corpus.py"
@@ -102,18 +123,20 @@ def main() -> None:
         "--count", type=int, default=1, help="pairs of every speech source, noise source and SNR"
     )
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    rng, rate = np.random.default_rng(given.seed), given.sample_rate
-    sources: dict[str, dict[str, list[dict[str, str]]]] = {"speech": {}, "noise": {}}
-    for row in read_table(given.corpus / "index.tsv"):
-        if int(row["cutoff_hz"]) >= given.least_cutoff:
-            sources[row["kind"]].setdefault(row["group"].partition("-")[0], []).append(row)
-    drawn = {
-        kind: {
-            name: Recordings(given.corpus, rows, rate, rng) for name, rows in sorted(found.items())
-        }
-        for kind, found in sources.items()
-    }
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Read the command line and write the pairs."""
+    given = arguments()
+    rng = np.random.default_rng(given.seed)
+    rate = given.sample_rate
+    drawn: dict[str, dict[str, Recordings]] = {}
+    for kind, found in sources(given.corpus, given.least_cutoff).items():
+        drawn[kind] = {}
+        for name, rows in sorted(found.items()):
+            drawn[kind][name] = Recordings(given.corpus, rows, rate, rng)
+
     for side in ("clean", "noisy"):
         (given.out / side).mkdir(parents=True)
     lines = ["\t".join(COLUMNS)]
@@ -123,10 +146,11 @@ def main() -> None:
     for number, ((voice, speech), (kind, noise), snr, _) in enumerate(cells):
         speaker, spoken = speech.speech(round(SECONDS * rate))
         recording, disturbance = noise.noise(round(SECONDS * rate))
-        pair = mixed(spoken, disturbance, snr, rng.uniform(*PEAKS), rate)
-        for side, audio in zip(("noisy", "clean"), pair, strict=True):
-            soundfile.write(given.out / side / f"u{number:03}.flac", audio, rate, subtype="PCM_16")
-        lines.append("\t".join([f"u{number:03}", speaker, voice, recording, kind, str(snr)]))
+        noisy, clean = mixed(spoken, disturbance, snr, rng.uniform(*PEAKS), rate)
+        name = f"u{number:03}"
+        soundfile.write(given.out / f"noisy/{name}.flac", noisy, rate, subtype="PCM_16")
+        soundfile.write(given.out / f"clean/{name}.flac", clean, rate, subtype="PCM_16")
+        lines.append("\t".join([name, speaker, voice, recording, kind, str(snr)]))
     (given.out / "groups.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(lines) - 1} pairs written to {given.out}")
 

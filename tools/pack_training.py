@@ -2,15 +2,16 @@
 
     python tools/pack_training.py --run RUN --speech SPEECH --noise NOISE --out DIR
 
-DIR gets part-00.tar, part-01.tar, ...: each holds whole files and can be unpacked by itself. Together they are a
-folder with the run (checkpoint and config.toml), the audio as Ogg/Opus, qse and its dependencies as wheels, and
-train.sh. On the other machine, where PyTorch and NumPy are installed, with all parts in one folder:
+DIR gets part-00.tar, part-01.tar, ...: each holds whole files and can be unpacked by itself.
+Together they are a folder with the run (checkpoint and config.toml), the audio as Ogg/Opus, qse and
+its dependencies as wheels, and train.sh. On the other machine, where PyTorch and NumPy are
+installed, with all parts in one folder:
 
     for part in part-*.tar; do tar -xf $part; done
     bash train.sh OUT MINUTES [options of qse train, such as --set train.batch=64]
 
-train.sh continues the run on the GPU for MINUTES and copies checkpoint, configuration and log to OUT. Bring them back
-into RUN, and continue there with qse train --resume.
+train.sh continues the run on the GPU for MINUTES and copies checkpoint, configuration and log to
+OUT. Bring them back into RUN, and continue there with qse train --resume.
 """
 
 import argparse
@@ -26,14 +27,8 @@ from pathlib import Path
 import soundfile
 import soxr
 
-DEPENDENCIES = (
-    "soundfile",
-    "soxr",
-    "safetensors",
-    "tomli_w",
-    "typer",
-    "rich",
-)  # of qse train, besides torch and numpy
+# of qse train, besides torch and numpy:
+DEPENDENCIES = ("soundfile", "soxr", "safetensors", "tomli_w", "typer", "rich")
 OPUS_RATES = (8000, 12000, 16000, 24000, 48000)  # Hz
 AUDIO = (".wav", ".flac", ".ogg", ".opus")
 TRAIN = """#!/usr/bin/env bash
@@ -53,7 +48,10 @@ cp run/checkpoint.safetensors run/config.toml run/train.csv "$out"
 
 
 def code(source: Path, target: Path) -> None:
-    """Write a recording as mono Ogg/Opus, at its own sample rate or, where Opus lacks it, at the next higher one."""
+    """Write a recording as mono Ogg/Opus.
+
+    It keeps its sample rate, or gets the next higher one where Opus lacks it.
+    """
     audio, rate = soundfile.read(source, dtype="float32", always_2d=True)
     audio = audio.mean(1)
     fitting = next((r for r in OPUS_RATES if r >= rate), OPUS_RATES[-1])
@@ -80,41 +78,34 @@ def collect_wheels(target: Path, python_version: str) -> None:
     pip = [sys.executable, "-m", "pip"]
     checkout = Path(__file__).resolve().parents[1]
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "--wheel-dir", target, checkout], check=True)
-    download = [
-        *pip,
-        "download",
-        "-q",
-        "--dest",
-        target,
-        "--only-binary",
-        ":all:",
-        "--python-version",
-        python_version,
-    ]
-    subprocess.run([*download, *DEPENDENCIES], check=True)
-    for unwanted in target.glob(
-        "numpy-*.whl"
-    ):  # the other machine has the one that fits its PyTorch
-        unwanted.unlink()
+    wheels = ["--only-binary", ":all:", "--python-version", python_version]
+    subprocess.run([*pip, "download", "-q", "--dest", target, *wheels, *DEPENDENCIES], check=True)
+    for numpy in target.glob("numpy-*.whl"):  # the other machine's NumPy fits its PyTorch
+        numpy.unlink()
 
 
 def parts(files: list[Path], limit: int) -> Iterator[list[Path]]:
-    """Yield lists of files of at most `limit` bytes as a tar archive; a larger file is a list of its own."""
+    """Yield lists of files of at most `limit` bytes as a tar archive; a larger file has its own."""
     part: list[Path] = []
     size = 0
     for file in files:
         needed = 2048 + file.stat().st_size  # header, perhaps one for a long name, and padding
         if part and size + needed > limit:
             yield part
-            part, size = [], 0
-        part, size = [*part, file], size + needed
+            part = []
+            size = 0
+        part = [*part, file]
+        size += needed
     yield part
 
 
 def pack(
     run: Path, speech: Path, noise: Path, out: Path, limit: int, python_version: str = ""
 ) -> list[Path]:
-    """Write the parts, of at most `limit` bytes each, and return them; without wheels where no version is given."""
+    """Write the parts, of at most `limit` bytes each, and return them.
+
+    Without a Python version there are no wheels in them.
+    """
     for name in ("checkpoint.safetensors", "config.toml"):
         if not (run / name).is_file():
             raise SystemExit(
@@ -158,10 +149,9 @@ def main() -> None:
         "--python-version", default="3.12", help="of the other machine (default: 3.12)"
     )
     options = parser.parse_args()
+    audio = (options.speech, options.noise)
     limit = int(1e6 * options.part_size)
-    for part in pack(
-        options.run, options.speech, options.noise, options.out, limit, options.python_version
-    ):
+    for part in pack(options.run, *audio, options.out, limit, options.python_version):
         print(f"{part}: {part.stat().st_size / 1e6:.1f} MB")
 
 

@@ -99,7 +99,7 @@ def measure(model: Path, data: Path, results: Path) -> None:
 
         clean = data / folder / "clean"
         noisy = clean if name == "clean" else data / folder / "noisy"
-        line = ["evaluate", model, "--clean", clean, "--noisy", noisy]
+        line: list[str | Path] = ["evaluate", model, "--clean", clean, "--noisy", noisy]
         line += ["--metrics", ",".join(metrics), *options]
         _run(["-c", QSE, *line, "--out", results / name])
     if not (results / "steady.md").exists():

@@ -8,7 +8,7 @@ bootstrap intervals. X, Y, E are clean, noisy and enhanced:
 
 SNR improvement  10 lg(sum |Y - X|^2 / sum |E - X|^2) over the samples of the second
 pauses           10 lg(sum |Y|^2 / sum |E|^2) over the frames of 32 ms that lie within the second
-                 and are pauses: clean energy at least 45 dB below the loudest frame of the recording
+                 and are pauses: clean energy at least 45 dB below the loudest frame
 
 A pair counts in a second that it has in full, with noise in it; for pauses, with a pause in it.
 """
@@ -20,8 +20,8 @@ import numpy as np
 
 from qse.data.datasets import Pair, pair_folders
 from qse.errors import QseError
+from qse.evaluate.choices import own_rate
 from qse.evaluate.energy import LIMIT, PAUSE, power_spectra
-from qse.evaluate.evaluation import own_rate
 from qse.evaluate.reading import read_pair
 from qse.evaluate.report import interval
 from qse.evaluate.systems import System, find_system
@@ -73,32 +73,33 @@ def scores(system: System, pairs: list[Pair]) -> list[tuple[list[float], list[fl
 
     The list ends with the longest pair.
     """
+    system = system.prepared(pairs)
     sample_rate = own_rate(system, pairs)
     enhance = system.at(sample_rate).open(sample_rate)
     seconds: list[tuple[list[float], list[float]]] = []
     for pair in pairs:
         clean, noisy = read_pair(pair, True, sample_rate)
+        assert clean is not None
         enhanced, _ = enhance(pair, noisy)
-        columns = zip(
-            snr_improvements((clean, noisy, enhanced), sample_rate),
-            pause_attenuations((clean, noisy, enhanced), sample_rate),
-            strict=True,
-        )
-        for second, values in enumerate(columns):
-            if second == len(seconds):
-                seconds.append(([], []))
-            for known, value in zip(seconds[second], values, strict=True):
-                if not np.isnan(value):
-                    known.append(value)
+        improvements = snr_improvements((clean, noisy, enhanced), sample_rate)
+        attenuations = pause_attenuations((clean, noisy, enhanced), sample_rate)
+        while len(seconds) < len(improvements):
+            seconds.append(([], []))
+        for known, improvement, attenuation in zip(
+            seconds, improvements, attenuations, strict=False
+        ):
+            known[0].append(improvement)
+            known[1].append(attenuation)
     return seconds
 
 
 def cells(values: list[float]) -> str:
-    """Return the cells of a column: number of pairs, mean and interval."""
-    if not values:
+    """Return the cells of a column: number of pairs that have a value, mean and interval."""
+    known = [value for value in values if not np.isnan(value)]
+    if not known:
         return "0 | "
-    found = interval(values)
-    return f"{len(values)} | {found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+    found = interval(known)
+    return f"{len(known)} | {found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
 
 
 def main() -> None:
@@ -109,7 +110,7 @@ def main() -> None:
     parser.add_argument("--noisy", type=Path, required=True, help="folder of noisy files")
     options = parser.parse_args()
     pairs = pair_folders(options.noisy, options.clean)
-    found = scores(find_system(options.system).prepared(pairs), pairs)
+    found = scores(find_system(options.system), pairs)
     print("| second | pairs | SNR improvement dB | pairs | pauses dB |\n|---|---|---|---|---|")
     for second, (improvements, attenuations) in enumerate(found):
         print(f"| {second} to {second + 1} | {cells(improvements)} | {cells(attenuations)} |")

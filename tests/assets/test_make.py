@@ -28,8 +28,7 @@ def test_make_mixes_at_4_db(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(make, "HERE", tmp_path)
     make.main()
-    (clean, _), (noisy, _) = (
-        soundfile.read(tmp_path / f"{name}.wav") for name in ("clean", "noisy")
-    )
+    clean, _ = soundfile.read(tmp_path / "clean.wav")
+    noisy, _ = soundfile.read(tmp_path / "noisy.wav")
     assert level(clean) - level(noisy - clean) == pytest.approx(4.0, abs=0.05)
     assert np.abs(noisy).max() == pytest.approx(10 ** (-3 / 20), abs=1e-4)

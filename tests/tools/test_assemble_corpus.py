@@ -19,18 +19,15 @@ def assemble(monkeypatch, tmp_path):
 
     def run(*rows, **options):
         table = [dict.fromkeys(HEAD, "") | row for row in rows]
-        lines = ["\t".join(HEAD), *("\t".join(row[name] for name in HEAD) for row in table)]
-        (tmp_path / "sources.tsv").write_text("\n".join(lines) + "\n")
-        folders = {
-            "sources": tmp_path / "sources.tsv",
-            "repositories": tmp_path,
-            "out": tmp_path / "out",
-        } | options
-        words = [
-            word
-            for name, value in folders.items()
-            for word in (f"--{name.replace('_', '-')}", str(value))
-        ]
+        with (tmp_path / "sources.tsv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, HEAD, delimiter="\t", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(table)
+
+        words = ["--sources", str(tmp_path / "sources.tsv"), "--repositories", str(tmp_path)]
+        words += ["--out", str(tmp_path / "out")]
+        for name, value in options.items():
+            words += [f"--{name.replace('_', '-')}", str(value)]
         monkeypatch.setattr(sys, "argv", ["assemble_corpus.py", *words])
         assemble_corpus.main()
         return tmp_path / "out"
@@ -53,15 +50,16 @@ def commit(folder, files):
 
 
 def noise(seed, seconds=2.0, pause=False):
-    """Return sound whose spectrum changes every 0.1 s, so that no two recordings are alike; pause: with pauses."""
+    """Return sound whose spectrum changes every 0.1 s, so that no two recordings are alike.
+
+    pause: whether it has pauses.
+    """
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
-    hertz = np.repeat(rng.uniform(200, 7000, (round(seconds * 10), 6)), RATE // 10, axis=0)[
-        : len(time)
-    ]
-    audio = 0.02 * np.sin(2 * np.pi * np.cumsum(hertz, 0) / RATE).sum(
-        1
-    ) + 1e-3 * rng.standard_normal(len(time))
+    chosen = rng.uniform(200, 7000, (round(seconds * 10), 6))
+    hertz = np.repeat(chosen, RATE // 10, axis=0)[: len(time)]
+    tones = np.sin(2 * np.pi * np.cumsum(hertz, 0) / RATE).sum(1)
+    audio = 0.02 * tones + 1e-3 * rng.standard_normal(len(time))
     return audio * np.where(pause & (time % 0.5 < 0.15), 1e-3, 1.0)
 
 
@@ -87,16 +85,11 @@ def test_recordings_are_chosen_by_path_and_kept_with_their_origin(assemble, tmp_
     }
     out = assemble(row)
     index = listed(out, "index.tsv")
-    assert {line["path"] for line in index} == {
-        "rain/one.wav",
-        "rain/two drops.wav",
-    }  # speech is left out by its name
+    # speech is left out by its name
+    assert {line["path"] for line in index} == {"rain/one.wav", "rain/two drops.wav"}
     for line in index:
-        assert (line["group"], line["licence"], line["repository"]) == (
-            "s-rain",
-            "CC0",
-            "owner/sounds",
-        )
+        origin = (line["group"], line["licence"], line["repository"])
+        assert origin == ("s-rain", "CC0", "owner/sounds")
         kept, rate = soundfile.read(out / "noise" / "s-rain" / f"{line['id']}.flac")
         original = files[line["path"]]
         assert rate == RATE and abs(len(kept) - len(original)) <= RATE // 50
@@ -104,11 +97,10 @@ def test_recordings_are_chosen_by_path_and_kept_with_their_origin(assemble, tmp_
 
 
 def test_useless_files_are_dropped_with_their_reason(assemble, tmp_path):
+    same = noise(6, pause=True)
     files = {
-        "a.wav": noise(6, pause=True),
-        "again.wav": np.concatenate(
-            [0.5 * noise(6, pause=True), np.zeros(10)]
-        ),  # the same recording, another file
+        "a.wav": same,
+        "again.wav": np.concatenate([0.5 * same, np.zeros(10)]),  # in another file
         "steady.wav": noise(7),
         "loud.wav": np.clip(20 * noise(5, pause=True), -1, 1),
         "short.wav": noise(8, 0.3),

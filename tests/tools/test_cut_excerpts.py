@@ -1,4 +1,4 @@
-"""The tool that cuts excerpts of recordings in Git repositories, with a small repository made here."""
+"""The tool that cuts excerpts of recordings in Git repositories, with a repository made here."""
 
 import subprocess
 import sys

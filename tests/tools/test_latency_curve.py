@@ -17,7 +17,7 @@ from qse.train.validation import Utterance
 def test_every_look_ahead_is_scored_and_drawn(monkeypatch, tmp_path, capsys):
     network = streaming(blocks=1, look_ahead=2, look_ahead_blocks=(0,))
     rng = np.random.default_rng(0)
-    clean, noise = (0.1 * rng.standard_normal(8000).astype(np.float32) for _ in range(2))
+    clean, noise = 0.1 * rng.standard_normal((2, 8000)).astype(np.float32)
     pair = Utterance("a", clean + noise, clean)
     monkeypatch.setattr(latency_curve, "load_network", lambda *paths: (network, {}))
     monkeypatch.setattr(latency_curve, "find_pairs", lambda folder, rate: [pair])

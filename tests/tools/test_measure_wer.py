@@ -1,4 +1,4 @@
-"""The counting of word errors, and the tool from files to its table with a recogniser that is given."""
+"""The counting of word errors, and the tool from files to its table with a given recogniser."""
 
 import json
 from functools import cache
@@ -13,7 +13,8 @@ def test_distance_equals_recursive_definition():
     """Wagner and Fischer's recurrence, written down as it is defined."""
     rng = np.random.default_rng(0)
     for _ in range(30):
-        a, b = (tuple(rng.choice(["to", "two", "too"], rng.integers(0, 6))) for _ in range(2))
+        a = tuple(rng.choice(["to", "two", "too"], rng.integers(0, 6)))
+        b = tuple(rng.choice(["to", "two", "too"], rng.integers(0, 6)))
 
         @cache
         def edits(i, j, a=a, b=b):
@@ -37,7 +38,7 @@ def test_mixed_has_the_snr(snr):
 
 
 def test_tool_prints_differences_to_noisy(tmp_path, monkeypatch, capsys):
-    """A recogniser that hears both words in clean speech, one in noisy speech, and none in what was enhanced."""
+    """The recogniser hears both words in clean, one in noisy and none in enhanced speech."""
     rng = np.random.default_rng(2)
     for name in ("speech.wav", "noise/fan/a.wav"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

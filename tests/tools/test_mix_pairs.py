@@ -17,12 +17,13 @@ RATE = 16000
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Two sources of speech with two speakers each and two of noise: every recording is a tone of its own."""
-    folder, index, hertz = (
-        tmp_path / "corpus",
-        [("kind", "id", "group", "cutoff_hz")],
-        itertools.count(300, 100),
-    )
+    """Two sources of speech with two speakers each and two of noise.
+
+    Every recording is a tone of its own.
+    """
+    folder = tmp_path / "corpus"
+    index = [("kind", "id", "group", "cutoff_hz")]
+    hertz = itertools.count(300, 100)
     for kind, groups in (("speech", ("a-1", "a-2", "b-1", "b-2")), ("noise", ("c-x", "d-x"))):
         for group, number in itertools.product(groups, range(2)):
             tone = 0.3 * np.sin(2 * np.pi * next(hertz) * np.arange(RATE * 5 // 2) / RATE)
@@ -30,7 +31,8 @@ def corpus(tmp_path):
             path.parent.mkdir(parents=True, exist_ok=True)
             soundfile.write(path, tone, RATE, subtype="PCM_16")
             index.append((kind, number, group, 8000 if group != "b-2" else 4000))
-    (folder / "index.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in index))
+    with open(folder / "index.tsv", "w", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(index)
     return folder
 
 
@@ -49,28 +51,22 @@ def test_every_cell_has_one_pair_at_its_snr(monkeypatch, corpus, tmp_path):
     assert len(rows) == len(cells) == 2 * 2 * 5
     assert {row["speaker"] for row in rows} == {"a-1", "a-2", "b-1", "b-2"}
     for row in rows:
-        clean, noisy = (
-            soundfile.read(tmp_path / "pairs" / s / f"{row['id']}.flac")[0]
-            for s in ("clean", "noisy")
-        )
-        assert (
-            len(clean) == len(noisy) == 4 * RATE
-            and max(np.abs(noisy).max(), np.abs(clean).max()) < 0.9
-        )
-        sounding = (
-            np.convolve(clean**2, np.ones(320) / 320, "same") > 1e-6 * np.abs(clean).max() ** 2
-        )
+        clean, _ = soundfile.read(tmp_path / "pairs" / "clean" / f"{row['id']}.flac")
+        noisy, _ = soundfile.read(tmp_path / "pairs" / "noisy" / f"{row['id']}.flac")
+        assert len(clean) == len(noisy) == 4 * RATE
+        assert max(np.abs(noisy).max(), np.abs(clean).max()) < 0.9
+        power = np.convolve(clean**2, np.ones(320) / 320, "same")
+        sounding = power > 1e-6 * np.abs(clean).max() ** 2
         snr = 10 * np.log10(np.mean(clean[sounding] ** 2) / np.mean((noisy - clean) ** 2))
         assert snr == pytest.approx(float(row["snr_db"]), abs=0.2)
 
 
 def test_same_seed_gives_same_pairs(monkeypatch, corpus, tmp_path):
+    found = {}
     for name, seed in (("one", "3"), ("two", "3"), ("other", "4")):
         _mix(monkeypatch, corpus, tmp_path / name, "--seed", seed)
-    one, two, other = (
-        (tmp_path / name / "noisy/u007.flac").read_bytes() for name in ("one", "two", "other")
-    )
-    assert one == two != other
+        found[name] = (tmp_path / name / "noisy/u007.flac").read_bytes()
+    assert found["one"] == found["two"] != found["other"]
 
 
 def test_least_cutoff_leaves_narrow_recordings_out(monkeypatch, corpus, tmp_path):

@@ -4,9 +4,12 @@ The network and its weights are those of Le-Xiaohuai-speech/DPCRN_DNS3 (`main.py
 third place of the second DNS Challenge. Its test.wav gives its enhanced.wav.
 """
 
+from pathlib import Path
+
 import h5py
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 SAMPLE_RATE = 16000
@@ -19,21 +22,21 @@ WEIGHTS = "pretrain_model/model_DPCRN_SNR+logMSE_causal_sinw.h5"
 class DPCRN:
     """The full DPCRN. Waveforms of shape (samples,) in and out, at 16 kHz."""
 
-    def __init__(self, checkout):
-        self.weights = {}
+    def __init__(self, checkout: Path) -> None:
+        self.weights: dict[str, Tensor] = {}
         with h5py.File(f"{checkout}/{WEIGHTS}") as file:
             file.visititems(self._read)
 
         phase = (np.arange(WIN_LENGTH) + 0.5) / WIN_LENGTH * np.pi
         self.window = torch.from_numpy(np.sin(phase).astype(np.float32))
 
-    def _read(self, path, entry):
+    def _read(self, path: str, entry: object) -> None:
         if isinstance(entry, h5py.Dataset):
             name = path.split("/", 1)[1].removesuffix(":0")
             self.weights[name] = torch.from_numpy(entry[()])
 
     @torch.no_grad()
-    def enhance(self, noisy):
+    def enhance(self, noisy: np.ndarray) -> np.ndarray:
         """Return the enhanced frames, overlapped and added: as many samples as whole frames."""
         frames = torch.from_numpy(noisy).unfold(0, WIN_LENGTH, HOP_LENGTH) * self.window
         spec = torch.fft.rfft(frames)
@@ -46,7 +49,7 @@ class DPCRN:
         )
         return added[0, 0, 0].numpy()
 
-    def _mask(self, spec):
+    def _mask(self, spec: Tensor) -> Tensor:
         """Return the complex mask (T, 201) of a spec of shape (2, T, 201)."""
         x = self._layer_norm("layer_normalization", spec)[None]
         skips = []
@@ -68,7 +71,7 @@ class DPCRN:
                 x = self._activate(x, f"model0_dbn_{number}", number + 4)
         return torch.complex(x[0, 0], x[0, 1])
 
-    def _transposed(self, x, number):
+    def _transposed(self, x: Tensor, number: int) -> Tensor:
         (frames, bins) = x.shape[2:]
         stride = (1, 2) if number >= 4 else (1, 1)
         (weight, bias) = self._kernel(f"model0_dconv_{number}")
@@ -79,10 +82,11 @@ class DPCRN:
         first = 0 if number == 4 else 1  # how Keras crops "same" at strides 2 and 1
         return x[:, :, :frames, first : first + bins * stride[1]]
 
-    def _kernel(self, name):
-        return self.weights[f"{name}/kernel"].permute(3, 2, 0, 1), self.weights[f"{name}/bias"]
+    def _kernel(self, name: str) -> tuple[Tensor, Tensor]:
+        weight = self.weights[f"{name}/kernel"]
+        return weight.permute(3, 2, 0, 1), self.weights[f"{name}/bias"]
 
-    def _activate(self, x, norm, prelu):
+    def _activate(self, x: Tensor, norm: str, prelu: int) -> Tensor:
         x = functional.batch_norm(
             x,
             self.weights[f"{norm}/moving_mean"],
@@ -94,7 +98,7 @@ class DPCRN:
         name = f"p_re_lu_{prelu}" if prelu else "p_re_lu"
         return functional.prelu(x, self.weights[f"{name}/alpha"].flatten())
 
-    def _layer_norm(self, name, x):
+    def _layer_norm(self, name: str, x: Tensor) -> Tensor:
         """Normalise each frame of x (C, T, F) over channels and bins."""
         (channels, _, bins) = x.shape
         (variance, mean) = torch.var_mean(x, dim=(0, 2), correction=0, keepdim=True)
@@ -103,8 +107,11 @@ class DPCRN:
         x = (x - mean) / torch.sqrt(variance + EPSILON)
         return x * gamma.T[:, None] + beta.T[:, None]
 
-    def _dual_path(self, x, block, first):
-        """Run the LSTMs along frequency, then along time. x: (1, C, T, F); `first`: Keras' count."""
+    def _dual_path(self, x: Tensor, block: str, first: int) -> Tensor:
+        """Run the LSTMs along frequency, then along time.
+
+        x: (1, C, T, F). first: Keras' number of the first layer.
+        """
         along_frequency = x[0].permute(2, 1, 0)  # (F, T, C)
         suffix = f"_{first // 2}" if first else ""
         lstm = f"{block}/bidirectional{suffix}"
@@ -120,10 +127,10 @@ class DPCRN:
         y = self._dense(f"{block}/dense_{first + 1}", y).permute(2, 0, 1)
         return x + self._layer_norm(f"{block}/layer_normalization_{first + 2}", y)
 
-    def _dense(self, name, x):
+    def _dense(self, name: str, x: Tensor) -> Tensor:
         return x @ self.weights[f"{name}/kernel"] + self.weights[f"{name}/bias"]
 
-    def _lstm(self, name, x):
+    def _lstm(self, name: str, x: Tensor) -> Tensor:
         """Keras' LSTM with its hard sigmoid. x: (steps, batch, channels)."""
         recurrent = self.weights[f"{name}/recurrent_kernel"]
         inputs = x @ self.weights[f"{name}/kernel"] + self.weights[f"{name}/bias"]
@@ -138,5 +145,5 @@ class DPCRN:
         return torch.stack(outputs)
 
 
-def _hard_sigmoid(x):
+def _hard_sigmoid(x: Tensor) -> Tensor:
     return torch.clamp(0.2 * x + 0.5, 0, 1)

