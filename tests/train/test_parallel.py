@@ -19,7 +19,8 @@ from qse.train import parallel
 
 def test_launch_reports_a_killed_process():
     with pytest.raises(
-        QseError, match=r"signal SIGKILL; if there is a checkpoint, --resume continues from there$"
+        QseError,
+        match=r"signal SIGKILL; if there is a checkpoint, resume=True continues from there$",
     ):
         parallel.launch(processes.killed, 2)
 

@@ -39,7 +39,7 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     out, _ = finished_run
     before = (out / "checkpoint.safetensors").read_bytes()
     refused(
-        "whole: holds a run already; continue it with --resume", CONFIG, job(training_audio, out)
+        "whole: holds a run already; continue it with resume=True", CONFIG, job(training_audio, out)
     )
     # of a run that came to no checkpoint
     for name in ("best.safetensors", "train.csv", "valid.csv"):
@@ -60,9 +60,9 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     refused("2: they would share one GPU", CONFIG, to("unborn", device="cuda", processes=2))
     refused("nothing: no pairs", CONFIG, to("unborn", valid=tmp_path / "nothing"))
     refused("nothing: no pairs", CONFIG, to("unborn", unknown=tmp_path / "nothing"))
-    refused("--unknown needs --valid", CONFIG, to("unborn", valid=None, unknown=tmp_path))
+    refused("unknown=DIR needs valid=DIR", CONFIG, to("unborn", valid=None, unknown=tmp_path))
     corpus = Job(None, None, tmp_path / "unborn", data=tmp_path, cache=tmp_path)
-    refused("--cache is for --speech and --noise", CONFIG, corpus)
+    refused("cache=DIR is for speech=DIR and noise=DIR", CONFIG, corpus)
     assert not (tmp_path / "unborn").exists()
     (tmp_path / "file").write_text("in the way")
     refused("file: cannot write there", CONFIG, to("file"))
