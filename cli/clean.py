@@ -10,7 +10,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .options import Band, Model, Strength
+from .options import Band, Model, Strength, as_options
 
 if TYPE_CHECKING:
     from qse.corpus_cleaning.journal import Journal
@@ -106,7 +106,7 @@ def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", th
         for outcome in enhance(left, models, journal, threads, lambda: bool(signals)):
             outcomes.append(outcome)
             if outcome.error:
-                print(f"qse: {outcome.error}", file=sys.stderr)
+                print(f"qse: {as_options(str(outcome.error))}", file=sys.stderr)
             if sys.stderr.isatty():
                 advance("recordings", len(outcomes), len(left))
     print(

@@ -8,6 +8,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .options import as_options
 from .streams import say
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class DenoiseReport:
 
     def _fail(self, error: str, **fields: Any) -> None:
         self.failed = True
+        error = as_options(error)
         say(f"qse: {error}")
         self._object(status="failed", **fields, error=error)
 

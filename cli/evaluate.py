@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from qse.data.datasets import Pair
     from qse.evaluate.evaluation import Evaluation, Groups
 
-PARAMETERS = ("sample_rate",)  # which messages of the library name
-
 
 def evaluate(
     model: Annotated[
@@ -116,7 +114,7 @@ def evaluate(
         of_columns = _groups(groups, by or [], pairs)
         result = _evaluated(system, pairs, out or Path("runs", "evaluate", system.name), options)
     except QseError as error:
-        raise type(error)(as_options(str(error), *PARAMETERS)) from error
+        raise type(error)(as_options(str(error))) from error
     _show(result, of_columns, plot)
 
 
@@ -174,5 +172,5 @@ def _show(result: "Evaluation", groups: "Groups", plot: bool) -> None:
         typer.echo(f"computed before: delete {result.folder} to do it again", err=True)
     typer.echo(f"written to {result.folder}", err=True)
     for name, error in result.failed.items():
-        typer.echo(f"qse: {name}: {as_options(error, *PARAMETERS)}", err=True)
+        typer.echo(f"qse: {name}: {as_options(error)}", err=True)
     raise typer.Exit(bool(result.failed))

@@ -23,6 +23,7 @@ import qse
 from qse.errors import QseError, UsageError
 from qse.stop_signals import active_signals
 
+from .options import as_options
 from .streams import open_streams
 
 COMMANDS = (
@@ -133,7 +134,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     except QseError as error:
-        print(f"qse: {error}", file=sys.stderr)
+        print(f"qse: {as_options(str(error))}", file=sys.stderr)
         sys.exit(error.status)
     except OSError as error:
         if (

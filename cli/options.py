@@ -1,6 +1,7 @@
 """Define options that more than one command has."""
 
 import math
+import re
 from typing import Annotated, Literal
 
 import typer
@@ -12,11 +13,35 @@ def number(value: float | None) -> float | None:
     return value
 
 
-def as_options(sentence: str, *parameters: str) -> str:
-    """Return a message of the library with `parameters` as options: --sample-rate 48000."""
-    for name in parameters:
-        sentence = sentence.replace(f"{name}=", f"--{name.replace('_', '-')} ")
-    return sentence
+PARAMETERS = (  # that messages of the library name
+    "band",
+    "cache",
+    "data",
+    "device",
+    "noise",
+    "processes",
+    "resume",
+    "sample_rate",
+    "speech",
+    "threads",
+    "track",
+    "unknown",
+    "valid",
+)
+PARAMETER = re.compile(rf"(?<![\w./-])({'|'.join(PARAMETERS)})=(True\b)?")
+
+
+def as_options(sentence: str) -> str:
+    """Return a message of the library with parameters as options.
+
+    "sample_rate=48000" becomes "--sample-rate 48000", "resume=True" becomes "--resume".
+    """
+    return PARAMETER.sub(_as_option, sentence)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    name, is_flag = found.groups()
+    return f"--{name.replace('_', '-')}" + ("" if is_flag else " ")
 
 
 Model = Annotated[str, typer.Option(metavar="NAME", help="Model, by name (see qse info) or path.")]

@@ -68,7 +68,10 @@ def cover(path: Path) -> Path:
 
 def tags_of(name: str) -> list[str]:
     """Return the options with which ffmpeg writes TAGS."""
-    return [word for key, text in TAGS.items() for word in (name, f"{key}={text}")]
+    words = []
+    for key, text in TAGS.items():
+        words += [name, f"{key}={text}"]
+    return words
 
 
 def probed(path: Path) -> dict:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib import import_module
 from inspect import isclass, isroutine
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
@@ -86,9 +87,7 @@ def test_public_names_exist(name):
         )
     places = getattr(package, "MODULES", None)
     if places and name != "networks":
-        assert sorted(place for names in places.values() for place in names) == sorted(
-            package.__all__
-        )
+        assert sorted(chain.from_iterable(places.values())) == sorted(package.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         getattr(package, "Nothing")  # noqa: B009
 

@@ -37,7 +37,7 @@ class BandModels:
         first = self.at(WIDE_BAND)
         if band == "full" and first.sample_rate <= WIDE_BAND:
             raise QseError(
-                f"{first.name} has no full-band graph: leave --band out, or choose another model"
+                f"{first.name} has no full-band graph: leave band=full out, or choose another model"
             )
 
     @property

@@ -162,7 +162,7 @@ def run(
             ):
                 raise
             reason = str(error).partition("\n")[0] or type(error).__name__
-            cure = "is there enough memory? Try --threads 1"
+            cure = "is there enough memory? Try threads=1"
             return Outcome(job, error=QseError(f"{job} could not be enhanced: {reason}; {cure}"))
 
     pool = ThreadPoolExecutor(threads)

@@ -68,9 +68,7 @@ def write_file(
     tracks = len(source.media.tracks) if source.media else 1
     if not job.is_media or (suffix_of(job.target) in VIDEO and source.media is None):
         if tracks > 1 and options.track is None:
-            cure = (
-                f"--track N chooses one, from 1 to {tracks}; an output that ends in .mka holds all"
-            )
+            cure = f"track=N chooses one, from 1 to {tracks}; an output that ends in .mka holds all"
             raise QseError(
                 f"{job} has {tracks} sound tracks, and {job.target} can hold one: {cure}"
             )

@@ -51,7 +51,7 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
                 raise SystemExit(128 + received[0]) from None
             if isinstance(error, ProcessExitedException):
                 raise QseError(
-                    f"{error}; if there is a checkpoint, --resume continues from there"
+                    f"{error}; if there is a checkpoint, resume=True continues from there"
                 ) from None
             raise
 

@@ -63,7 +63,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
 def _check_folder(job: Job) -> None:
     if not job.resume and any((job.out / name).exists() for name in RUN_FILES):
         raise QseError(
-            f"{job.out}: holds a run already; continue it with --resume or name another folder"
+            f"{job.out}: holds a run already; continue it with resume=True or name another folder"
         )
     if job.resume and not job.checkpoint.exists():
         raise QseError(f"{job.checkpoint}: no checkpoint to resume from")
@@ -72,33 +72,31 @@ def _check_folder(job: Job) -> None:
 def _check_sources(config: RunConfig, job: Job) -> None:
     if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
         raise UsageError(
-            "say what to train on: --speech DIR and --noise DIR, "
-            "or --data DIR with a corpus's recipe"
+            "say what to train on: speech=DIR and noise=DIR, or data=DIR with a corpus's recipe"
         )
     if job.cache and job.data:
         raise UsageError(
-            "--cache is for --speech and --noise; QSE_CACHE names the folder for copies of a corpus"
+            "cache=DIR is for speech=DIR and noise=DIR; QSE_CACHE names the folder for copies of a corpus"
         )
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(
-            f"--data needs a recipe with a dataset ({known}), "
+            f"data=DIR needs a recipe with a dataset ({known}), "
             f"this one has {config.dataset or 'none'}"
         )
 
 
 def _check_device(job: Job) -> None:
     if job.device not in ("cpu", "cuda"):
-        raise UsageError(f"--device {job.device}: choose cpu or cuda")
+        raise UsageError(f"device={job.device}: choose cpu or cuda")
     if job.device == "cuda" and job.processes > 1:
         raise UsageError(
-            f"--processes {job.processes}: they would share one GPU; "
-            "leave it out with --device cuda"
+            f"processes={job.processes}: they would share one GPU; leave it out with device=cuda"
         )
     if job.device == "cuda" and not torch.cuda.is_available():
         raise UsageError(
-            "--device cuda: PyTorch finds no GPU here; install its CUDA build, "
-            "or leave --device out"
+            "device=cuda: PyTorch finds no GPU here; install its CUDA build, "
+            "or leave device=cuda out"
         )
 
 
@@ -198,7 +196,7 @@ def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: Train
 def _check_validation(config: RunConfig, job: Job, rate: int) -> None:
     validates = job.valid or (job.data and sources.validates(config.dataset))
     if job.unknown and not validates:
-        raise UsageError("--unknown needs --valid, pairs of known sources to compare with")
+        raise UsageError("unknown=DIR needs valid=DIR, pairs of known sources to compare with")
     if validates:
         for package in ("pesq", "pystoi", "matplotlib"):  # used at the first validation
             need(package, "train")

@@ -53,7 +53,7 @@ def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:
     """
     if sample_rate % SAMPLE_RATE:
         needs = f"a model at {SAMPLE_RATE} Hz or a multiple, this one works at {sample_rate} Hz"
-        raise QseError(f"{folder}: validation needs {needs}; train without --valid")
+        raise QseError(f"{folder}: validation needs {needs}; train without valid=DIR")
     noisy = folder / "noisy"
     clean = folder / "clean"
     if not (noisy.is_dir() and clean.is_dir()):

@@ -49,10 +49,8 @@ def test_bench_precision_changes_the_output_slightly(models, command, tmp_path):
 
 
 def test_bench_graphs_leaves_out_offline_models(command, monkeypatch, tmp_path):
-    audio, enhanced = (
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-        for name in ("audio", "enhanced")
-    )
+    audio = helper.make_tensor_value_info("audio", TensorProto.FLOAT, None)
+    enhanced = helper.make_tensor_value_info("enhanced", TensorProto.FLOAT, None)
     copy = helper.make_node("Identity", ["audio"], ["enhanced"])
     graph = helper.make_graph([copy], "offline", [audio], [enhanced])
     opset = helper.make_opsetid("", 17)

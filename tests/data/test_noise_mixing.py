@@ -144,12 +144,10 @@ def test_mixer_snr_in_a_room_counts_reverberation():
         distance=(3.0, 3.0),
         snr=(7.0, 7.0),
     )
-    silence, noise = (
-        Corpus.of([recording], [""]) for recording in (np.zeros(2 * RATE, "i2"), white(2.0, 2))
-    )
-    (heard, alone, _), (noisy, clean, _) = (
-        NoiseMixer(config, speech_corpus(), other).batch(0, 16) for other in (silence, noise)
-    )
+    silence = Corpus.of([np.zeros(2 * RATE, "i2")], [""])
+    noise = Corpus.of([white(2.0, 2)], [""])
+    (heard, alone, _) = NoiseMixer(config, speech_corpus(), silence).batch(0, 16)
+    (noisy, clean, _) = NoiseMixer(config, speech_corpus(), noise).batch(0, 16)
     heard *= clean.norm(dim=1, keepdim=True) / alone.norm(dim=1, keepdim=True)
     np.testing.assert_allclose(snr(noisy, heard), 7.0, atol=0.05)
     assert snr(heard, clean).mean() < 10  # much of it is no early sound
@@ -178,9 +176,8 @@ def test_mixer_sustains_vowels_only():
     config = dataclasses.replace(
         plain, sustain_chance=0.5, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25)
     )
-    (_, rows, _), (_, plain_rows, _) = (
-        NoiseMixer(c, words, noise_corpus(), 2).batch(0, 12) for c in (config, plain)
-    )
+    (_, rows, _) = NoiseMixer(config, words, noise_corpus(), 2).batch(0, 12)
+    (_, plain_rows, _) = NoiseMixer(plain, words, noise_corpus(), 2).batch(0, 12)
     rounds = 4 * 768  # of twelve periods of 64 samples, the most that 3 / 60 s hold, for 0.2 s
     changed = [not torch.equal(row, same) for row, same in zip(rows, plain_rows, strict=True)]
     assert 2 < sum(changed) < 10
@@ -201,9 +198,8 @@ def test_mixer_sustains_nothing_without_a_vowel():
     config = dataclasses.replace(
         plain, sustain_chance=1.0, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25)
     )
-    (_, rows, _), (_, plain_rows, _) = (
-        NoiseMixer(c, hiss, noise_corpus(), 2).batch(0, 4) for c in (config, plain)
-    )
+    (_, rows, _) = NoiseMixer(config, hiss, noise_corpus(), 2).batch(0, 4)
+    (_, plain_rows, _) = NoiseMixer(plain, hiss, noise_corpus(), 2).batch(0, 4)
     for row, same in zip(rows.numpy(), plain_rows.numpy(), strict=True):
         shorter = np.pad(scipy.signal.resample(same, 25600), (0, 6400))
         assert np.corrcoef(row, shorter)[0, 1] > 0.999

@@ -24,9 +24,8 @@ def test_looped_repeats_short_recordings_seamlessly_or_after_gaps():
     none."""
     rate = 16000
     rows = 400
-    short, long = (
-        Corpus.of([np.full(length, 8000, np.int16)], [""]) for length in (rate // 4, 3 * rate)
-    )
+    short = Corpus.of([np.full(rate // 4, 8000, np.int16)], [""])
+    long = Corpus.of([np.full(3 * rate, 8000, np.int16)], [""])
     gaps = {}
     for name, corpus in (("short", short), ("long", long)):
         sampler = CorpusSampler(corpus, 1.0)

@@ -12,7 +12,8 @@ from qse.losses.pesq_loss import pesq
 
 
 def predicted(clean: np.ndarray, enhanced: np.ndarray) -> float:
-    clean, enhanced = (torch.tensor(x[None], dtype=torch.float32) for x in (clean, enhanced))
+    clean = torch.tensor(clean[None], dtype=torch.float32)
+    enhanced = torch.tensor(enhanced[None], dtype=torch.float32)
     return pesq_loss.predicted_pesq(clean=clean, enhanced=enhanced).item()
 
 

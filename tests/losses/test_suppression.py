@@ -50,7 +50,9 @@ def test_noise_floor_is_a_mean_over_noise_only_frames():
     noisy[0, :FRAME_LENGTH] = 0
     means = []
     for item in range(3):
-        c, e, n = (np.mean(x[item].reshape(10, -1) ** 2, axis=1) for x in (clean, enhanced, noisy))
+        c = np.mean(clean[item].reshape(10, -1) ** 2, axis=1)
+        e = np.mean(enhanced[item].reshape(10, -1) ** 2, axis=1)
+        n = np.mean(noisy[item].reshape(10, -1) ** 2, axis=1)
         means.append(
             np.mean(
                 [

@@ -13,7 +13,8 @@ from qse.nn.batch_norm import QuaternionBatchNorm2d, fold_batch_norm
 def test_batch_norm_is_per_component_and_channel():
     layer = as_trained(QuaternionBatchNorm2d(3), 0.3).double()
     x = draw(2, 4, 3, 5, 6) * torch.arange(1, 5).view(4, 1, 1, 1) + 3
-    mean, var = (stat.clone().view(4, 3) for stat in (layer.running_mean, layer.running_var))
+    mean = layer.running_mean.clone().view(4, 3)
+    var = layer.running_var.clone().view(4, 3)
     gain = layer.weight.view(4, 3)
     bias = layer.bias.view(4, 3)
     y = layer(x)

@@ -24,7 +24,8 @@ def test_join_equals_cat_with_gradients(dim):
     expected = torch.cat(parts, dim)
     assert is_channels_innermost(joined) and torch.equal(joined, expected)
     pull = torch.randn_like(expected)
-    got, want = (torch.autograd.grad(y, parts, pull, retain_graph=True) for y in (joined, expected))
+    got = torch.autograd.grad(joined, parts, pull, retain_graph=True)
+    want = torch.autograd.grad(expected, parts, pull, retain_graph=True)
     assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
 
 
@@ -43,14 +44,14 @@ def test_join_copies_words_bit_exactly(dtype, widths):
     assert is_channels_innermost(joined)
     torch.testing.assert_close(joined, expected, rtol=0, atol=0, equal_nan=True)
     pull = torch.randn(2, 4, 6, 5, sum(widths), dtype=dtype).permute(0, 1, 4, 3, 2)
-    got, want = (torch.autograd.grad(y, parts, pull) for y in (joined, expected))
+    got = torch.autograd.grad(joined, parts, pull)
+    want = torch.autograd.grad(expected, parts, pull)
     assert all(torch.equal(a, b) for a, b in zip(got, want, strict=True))
 
 
 def test_join_and_moved_have_second_derivatives():
-    x, y = (
-        torch.randn(1, 4, width, 2, 2, dtype=torch.float64, requires_grad=True) for width in (2, 4)
-    )
+    x = torch.randn(1, 4, 2, 2, 2, dtype=torch.float64, requires_grad=True)
+    y = torch.randn(1, 4, 4, 2, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(
         lambda *parts: join([channels_innermost(p) for p in parts], -3) ** 2, (x, y)
     )
@@ -58,10 +59,8 @@ def test_join_and_moved_have_second_derivatives():
 
 
 def test_join_promotes_types():
-    x, y = (
-        channels_innermost(torch.randn(2, 4, 8, 5, 6, dtype=dtype))
-        for dtype in (torch.bfloat16, torch.float32)
-    )
+    x = channels_innermost(torch.randn(2, 4, 8, 5, 6, dtype=torch.bfloat16))
+    y = channels_innermost(torch.randn(2, 4, 8, 5, 6, dtype=torch.float32))
     assert torch.equal(join([x, y], -3), torch.cat([x, y], 2)) and torch.equal(
         join([y, x], -2), torch.cat([y, x], 3)
     )

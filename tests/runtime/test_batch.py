@@ -71,7 +71,7 @@ def test_run_releases_what_a_refused_file_held(here, monkeypatch):
         ),
         (
             MemoryError(),
-            r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try --threads 1",
+            r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try threads=1",
         ),
     ],
 )

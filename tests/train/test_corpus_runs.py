@@ -81,7 +81,7 @@ def test_train_names_missing_parts_of_a_corpus(tmp_path):
     refused(
         "live-tiny",
         tmp_path,
-        r"--data needs a recipe with a dataset \(voicebank or dns3\), this one has none",
+        r"data=DIR needs a recipe with a dataset \(voicebank or dns3\), this one has none",
     )
     voicebank(tmp_path / "v", 16000)
     slow = {**TINY, "sample_rate": 8000}
@@ -106,7 +106,7 @@ def test_train_names_missing_parts_of_a_corpus(tmp_path):
 def test_prepare_refuses_several_sources(tmp_path, where):
     folders = {"speech": None, "noise": None, **where}
     with pytest.raises(
-        UsageError, match="say what to train on: --speech DIR and --noise DIR, or --data DIR"
+        UsageError, match="say what to train on: speech=DIR and noise=DIR, or data=DIR"
     ):
         train(read_config(find_recipe("voicebank")), Job(out=tmp_path / "run", **folders))
 

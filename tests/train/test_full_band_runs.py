@@ -144,7 +144,8 @@ def test_highest_range_only_keeps_the_network_below(audio, tmp_path):
     before, _ = weights.load_tensors(tmp_path / "first/checkpoint.safetensors")
     train(config, Job(audio / "speech", audio / "noise", tmp_path / "first", resume=True))
     after, header = weights.load_tensors(tmp_path / "first/checkpoint.safetensors")
-    before, after = (weights.pick(tensors, "model") for tensors in (before, after))
+    before = weights.pick(before, "model")
+    after = weights.pick(after, "model")
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert header["step"] == "6" and changed == {
         "bottleneck.blocks.block0.band",

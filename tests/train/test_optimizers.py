@@ -71,7 +71,8 @@ def test_optimizers_restore_to_the_same_numbers(tmp_path):
 
 @pytest.mark.parametrize(("one", "other"), [("adamw", "muon"), ("muon", "adamw")])
 def test_trainer_restore_with_another_optimizer(one, other):
-    before, after = (small_training.live(replace(PLAN, optimizer=name)) for name in (one, other))
+    before = small_training.live(replace(PLAN, optimizer=one))
+    after = small_training.live(replace(PLAN, optimizer=other))
     before.step()
     after.restore(before.tensors(), before.header())
     kept = of_optimizer(after)

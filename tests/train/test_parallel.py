@@ -19,7 +19,8 @@ from qse.train import parallel
 
 def test_launch_reports_a_killed_process():
     with pytest.raises(
-        QseError, match=r"signal SIGKILL; if there is a checkpoint, --resume continues from there$"
+        QseError,
+        match=r"signal SIGKILL; if there is a checkpoint, resume=True continues from there$",
     ):
         parallel.launch(processes.killed, 2)
 
@@ -37,15 +38,15 @@ def test_launch_raises_the_error_of_a_process(two_processes):
 
 def test_launch_trains_two_processes_as_one(two_processes):
     folder, *_ = two_processes
-    (zero, heard), (one, said) = (
-        weights.load_tensors(folder / f"{rank}.safetensors") for rank in (0, 1)
-    )
+    (zero, heard) = weights.load_tensors(folder / f"{0}.safetensors")
+    (one, said) = weights.load_tensors(folder / f"{1}.safetensors")
     same(zero, one)  # parameters, statistics, average and optimiser stay in step
     joined = small_training.linear(rank=0, size=8)
     joined.step()
     for name, p in joined.network.named_parameters():
         torch.testing.assert_close(zero[f"gradient.{name}"], p.grad, rtol=1e-5, atol=1e-7)
-    heard, said = (json.loads(header["findings"]) for header in (heard, said))
+    heard = json.loads(heard["findings"])
+    said = json.loads(said["findings"])
     assert heard["terms"] != said["terms"]  # batches of their own
     assert heard["stops"] == said["stops"] == [True, False]
     assert heard["skipped"] == said["skipped"] == 1

@@ -39,14 +39,10 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     out, _ = finished_run
     before = (out / "checkpoint.safetensors").read_bytes()
     refused(
-        "whole: holds a run already; continue it with --resume", CONFIG, job(training_audio, out)
+        "whole: holds a run already; continue it with resume=True", CONFIG, job(training_audio, out)
     )
     # of a run that came to no checkpoint
-    for name in (
-        "best.safetensors",
-        "train.csv",
-        "valid.csv",
-    ):
+    for name in ("best.safetensors", "train.csv", "valid.csv"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
         refused("holds a run already; continue it", CONFIG, to(name))
@@ -64,10 +60,20 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     refused("2: they would share one GPU", CONFIG, to("unborn", device="cuda", processes=2))
     refused("nothing: no pairs", CONFIG, to("unborn", valid=tmp_path / "nothing"))
     refused("nothing: no pairs", CONFIG, to("unborn", unknown=tmp_path / "nothing"))
-    refused("--unknown needs --valid", CONFIG, to("unborn", valid=None, unknown=tmp_path))
+    refused("unknown=DIR needs valid=DIR", CONFIG, to("unborn", valid=None, unknown=tmp_path))
     corpus = Job(None, None, tmp_path / "unborn", data=tmp_path, cache=tmp_path)
-    refused("--cache is for --speech and --noise", CONFIG, corpus)
+    refused("cache=DIR is for speech=DIR and noise=DIR", CONFIG, corpus)
     assert not (tmp_path / "unborn").exists()
+    (tmp_path / "file").write_text("in the way")
+    refused("file: cannot write there", CONFIG, to("file"))
+    refused("a: cannot write there", CONFIG, to("file/a"))
+    assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_prepare_refuses_models_and_losses(training_audio, tmp_path):
+    def to(name: str, **how) -> Job:
+        return job(training_audio, tmp_path / name, **how)
+
     refused("unknown key 'size'", replace(CONFIG, model={**TINY, "size": 3}), to("new"))
     slow = replace(CONFIG, model={**TINY, "sample_rate": 8000})
     refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, to("new"))
@@ -93,10 +99,6 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     real = replace(CONFIG, model={"network": "conformer"}, train=replace(PLAN, optimizer="muon"))
     refused("no quaternion weights; choose adamw", real, to("unborn", valid=None))
     assert not (tmp_path / "unborn").exists()
-    (tmp_path / "file").write_text("in the way")
-    refused("file: cannot write there", CONFIG, to("file"))
-    refused("a: cannot write there", CONFIG, to("file/a"))
-    assert (out / "checkpoint.safetensors").read_bytes() == before
 
 
 def test_prepare_accepts_a_network_at_8_khz(training_audio, tmp_path):

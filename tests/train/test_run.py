@@ -138,13 +138,13 @@ def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_a
     assert weights.load_tensors(out / "checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, out, resume=True))
     for name in ("checkpoint.safetensors", "best.safetensors"):
-        (expected, old), (found, new) = (
-            weights.load_tensors(folder / name) for folder in (finished_run[0], out)
-        )
+        (expected, old) = weights.load_tensors(finished_run[0] / name)
+        (found, new) = weights.load_tensors(out / name)
         same(found, expected)
         assert {**new, "seconds": ""} == {**old, "seconds": ""}
     for table in ("train", "valid"):
-        expected, found = (lines(folder / f"{table}.csv") for folder in (finished_run[0], out))
+        expected = lines(finished_run[0] / f"{table}.csv")
+        found = lines(out / f"{table}.csv")
         assert [{**row, "train_hours": ""} for row in found] == [
             {**row, "train_hours": ""} for row in expected
         ]
@@ -230,10 +230,8 @@ def test_train_resume_ignores_scores_of_other_pairs(finished_run, training_audio
             soundfile.read(path)[0] + 0.3 * np.random.default_rng(0).standard_normal(20000),
             16000,
         )
-    one, two = (
-        replace(CONFIG, train=replace(CONFIG.train, steps=CONFIG.train.steps + more))
-        for more in (1, 2)
-    )
+    one = replace(CONFIG, train=replace(CONFIG.train, steps=CONFIG.train.steps + 1))
+    two = replace(CONFIG, train=replace(CONFIG.train, steps=CONFIG.train.steps + 2))
     train(one, job(training_audio, out, resume=True, valid=None))
     bests = (
         weights.load_tensors(folder / "checkpoint.safetensors")[1]["best"]
