@@ -221,3 +221,54 @@ def test_chunk_names_are_readable(here):
     ]
     (here / "b.txt").write_text("words")
     assert chunk_names(here / "b.txt") == []
+
+
+def test_big_endian_numbers_of_rifx(here, command):
+    """The loudness of bext is marked as not used in the byte order of the file."""
+    soundfile.write(here / "a.wav", sound(), 16000, endian="BIG", format="WAV")
+    bext = bytearray(BEXT)
+    bext[346:348] = (2).to_bytes(2, "big")
+    with_chunks(here / "a.wav", [(b"bext", bytes(bext))])
+    assert (here / "a.wav").read_bytes()[:4] == b"RIFX"
+    status, _, err = command("denoise", "a.wav")
+    assert status == 0 and "loudness in bext" in err
+    held = dict(kept(here / "a-enhanced.wav"))[b"bext"]
+    assert held[412:422] == struct.pack(">5h", *5 * [0x7FFF])
+    assert held[:412] == bext[:412] and held[422:] == bext[422:]
+
+
+def test_samples_of_an_unfinished_file_are_no_chunks(here, command):
+    """The samples behind a data chunk of size 0 came back as an unknown chunk."""
+    with_chunks(wav(here / "a.wav"), BEFORE[:2])
+    data = bytearray((here / "a.wav").read_bytes())
+    at = data.index(b"data")
+    data[at + 4 : at + 8] = bytes(4)
+    (here / "a.wav").write_bytes(data)
+    status, _, err = command("denoise", "a.wav", "--salvage")
+    assert status == 0 and "unknown chunk" not in err
+    found = kept(here / "a-enhanced.wav")
+    assert [name for name, _ in found] == [b"bext", b"iXML", b"data"]
+    assert len(found[2][1]) == 2 * 16000
+
+
+def test_a_chunk_that_the_end_cuts_is_named_as_lost(here, command):
+    """It came back shortened, without a word."""
+    with_chunks(wav(here / "a.wav"), BEFORE[:1], [(b"cue ", CUE), (b"cart", b"c" * 2048)])
+    data = (here / "a.wav").read_bytes()[:-1000]
+    (here / "a.wav").write_bytes(data[:4] + (len(data) - 8).to_bytes(4, "little") + data[8:])
+    status, _, err = command("denoise", "a.wav")
+    assert status == 0 and "does not hold these metadata of a.wav: cart" in err
+    assert [name for name, _ in kept(here / "a-enhanced.wav")] == [b"bext", b"data", b"cue "]
+
+
+def test_chunks_behind_one_without_padding_come_back(here, command):
+    """Chunks of odd length that lack it end the list: what followed was lost, without a word."""
+    with_chunks(wav(here / "a.wav"), [], [(b"iXML", b"<BWFXML></BWFXML>"), (b"cue ", CUE)])
+    data = (here / "a.wav").read_bytes()
+    at = data.index(b"cue ")
+    data = data[: at - 1] + data[at:]
+    (here / "a.wav").write_bytes(data[:4] + (len(data) - 8).to_bytes(4, "little") + data[8:])
+    status, _, err = command("denoise", "a.wav")
+    assert status == 0 and "does not hold" not in err
+    held = kept(here / "a-enhanced.wav")
+    assert [name for name, _ in held] == [b"data", b"iXML", b"cue "] and held[2][1] == CUE
