@@ -82,7 +82,8 @@ def copy_chunks(
 
 
 def chunk_names(path: Path) -> list[str]:
-    """Return names for the metadata chunks of a file, each once; nothing for another kind of file."""
+    """Return names for the metadata chunks of a file, each once; nothing for another kind of
+    file."""
     container = read_container(path)
     if container is None:
         return []
@@ -122,7 +123,7 @@ def _bodies(
         if chunk.name in STALE:
             copied.dropped.append(STALE[chunk.name])
             continue
-        if chunk.is_cut or len(parts[0]) + len(parts[1]) + chunk.size > MOST_BYTES:
+        if chunk.missing or len(parts[0]) + len(parts[1]) + chunk.size > MOST_BYTES:
             copied.lost.append(_title(read, chunk))
             continue
         body = _still_true(chunk.name, read.body(chunk), read.dialect, copied)
@@ -165,7 +166,8 @@ def _still_true(name: bytes, body: bytes, dialect: Dialect, copied: Copied) -> b
 def _append(file: IO[bytes], written: Container, after: bytes) -> None:
     """Write chunks at the end of the file, behind the padding that the last chunk needs.
 
-    The samples of W64, which are the last chunk, stay without: libsndfile takes padding for samples.
+    The samples of W64, which are the last chunk, stay without: libsndfile takes padding for
+    samples.
     """
     if written.dialect is W64:
         return
@@ -184,7 +186,8 @@ def _replace_format(file: IO[bytes], read: Container, written: Container) -> Non
 
 
 def _set_count(file: IO[bytes], part: Path, samples: int) -> None:
-    """Write the number of samples into the fact chunk: the blocks of ADPCM and GSM hold a few more."""
+    """Write the number of samples into the fact chunk: the blocks of ADPCM and GSM hold a few
+    more."""
     file.flush()
     container = read_container(part)
     fact = container.find(b"fact") if container else None

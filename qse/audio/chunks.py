@@ -1,8 +1,8 @@
 """Find the chunks of WAV (RIFF, RF64, W64), AIFF and CAF files.
 
 A chunk has an identifier, a size and a body. The dialects differ in the lengths and the byte order
-of these. What a crashed recorder or a cut copy leaves is read as far as it makes sense: a size never
-reaches beyond the file, and what is neither text nor within the file ends the list.
+of these. What a crashed recorder or a cut copy leaves is read as far as it makes sense: a size
+never reaches beyond the file, and what is neither text nor within the file ends the list.
 """
 
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from typing import IO, Literal
 MOST = 4096  # chunks that are looked at
 MOST_BYTES = 256 << 20  # bytes of metadata that are copied
 LONGEST = (1 << 32) - 1  # bytes that the size of RIFF and AIFF can count
+UNKNOWN = (1 << 64) - 1  # size of the samples of a CAF file that goes to its end
 W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")  # the last 12 of an identifier's 16 bytes
 W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")
 W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
@@ -62,13 +63,13 @@ CAF = Dialect("CAF", "big", 8, size_bytes=8, padding=1)
 class Chunk:
     """A chunk of a file: its identifier, and offset and size of its body in bytes.
 
-    is_cut: the file ends before the body does; size is what there is.
+    missing: bytes by which the body, as announced, reaches beyond the end of the file.
     """
 
     name: bytes
     at: int
     size: int
-    is_cut: bool = False
+    missing: int = 0
 
 
 @dataclass(frozen=True)
@@ -153,14 +154,14 @@ def _scan(file: IO[bytes], dialect: Dialect, is_long: bool) -> list[Chunk]:
             long_data = int.from_bytes(file.read(16)[8:], "little")
         if is_long and name == b"data" and size == LONGEST:
             size = long_data
-        if name == b"data" and size == 0:  # never finished: the rest are samples
+        if name == b"data" and size in (0, UNKNOWN):  # never finished: the rest are samples
             size = end - at
         if size < 0 or not name:
             break
         there = min(size, end - at)
         if there < size and not _is_text(name):
             break
-        chunks.append(Chunk(name, at, there, is_cut=there < size))
+        chunks.append(Chunk(name, at, there, size - there))
         at = _next(file, dialect, at, size)
     return chunks
 

@@ -1,4 +1,5 @@
-"""Recognise metadata that describe the loudness of the samples, which no longer hold after enhancement."""
+"""Recognise metadata that describe the loudness of the samples, which no longer hold after
+enhancement."""
 
 import re
 from typing import Literal

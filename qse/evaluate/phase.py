@@ -1,7 +1,7 @@
 """Compute errors of phase: of the phase itself, and of the instantaneous frequency.
 
-X and E are the STFTs of clean and enhanced (Hann window of 32 ms every 8 ms). A phase is weighted by
-the magnitude of the clean signal, so that bins without speech do not count.
+X and E are the STFTs of clean and enhanced (Hann window of 32 ms every 8 ms). A phase is weighted
+by the magnitude of the clean signal, so that bins without speech do not count.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ def phase_errors(
     """Return the mean errors of the phase in degrees and of the instantaneous frequency in Hz.
 
     phase_error: sum w |arg(E X*)| / sum w, w = |X|; 90 for random phases. frequency_error: the same
-    of the advance of E X* from frame to frame, w the square root of both magnitudes, as a frequency;
-    31 for random phases; a constant shift of phase does not count. Bins in which E is 0 are left
-    out; NaN if there are no others.
+    of the advance of E X* from frame to frame, w the square root of both magnitudes, as a
+    frequency; 31 for random phases; a constant shift of phase does not count. Bins in which E is 0
+    are left out; NaN if there are no others.
     """
     phase = _WeightedMean()
     advance = _WeightedMean()

@@ -78,9 +78,8 @@ def _footnote(result: dict[str, Any]) -> str:
         parts.append(f"each processed after {settings['lead_in']} others, as one stream")
     if "step" in settings:
         parts.append(f"weights of step {settings['step']}")
-    parts.append(
-        f"± half of the 95 % bootstrap interval over utterances ({RESAMPLES} resamples, seed {SEED})"
-    )
+    drawn = f"{RESAMPLES} resamples, seed {SEED}"
+    parts.append(f"± half of the 95 % bootstrap interval over utterances ({drawn})")
     if result["rtf"] is not None:
         used = f"{settings.get('threads', 1)} threads and {settings.get('jobs', 1)} jobs"
         machine = f" on {settings['machine']}" if settings.get("machine") else ""

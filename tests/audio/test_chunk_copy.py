@@ -27,7 +27,10 @@ BEXT = (
 CUE = struct.pack("<I", 1) + struct.pack("<II4sIII", 1, 8000, b"data", 0, 0, 8000)
 LABELS = b"adtllabl" + struct.pack("<II", 10, 1) + b"label\0"
 INFO = b"INFO" + b"INAM" + struct.pack("<I", 6) + "Tür".encode() + b"\0\0"
-IXML = b"<BWFXML><PROJECT>p</PROJECT><LOUDNESS><LOUDNESS_VALUE>-23</LOUDNESS_VALUE></LOUDNESS></BWFXML>"
+IXML = (
+    b"<BWFXML><PROJECT>p</PROJECT>"
+    b"<LOUDNESS><LOUDNESS_VALUE>-23</LOUDNESS_VALUE></LOUDNESS></BWFXML>"
+)
 BEFORE = [(b"bext", BEXT), (b"iXML", b"<BWFXML><NOTE>odd</NOTE></BWFXML>"), (b"JUNK", bytes(92))]
 AFTER = [
     (b"cue ", CUE),
@@ -125,11 +128,8 @@ def test_w64_ends_where_its_samples_end(here, command, subtype):
     assert soundfile.info("a.w64").frames > 16000
     assert command("denoise", "a.w64")[0] == 0
     assert soundfile.info("a-enhanced.w64").frames == 16000
-    assert (b"cue ", CUE) in [
-        (chunk.name, each.body(chunk))
-        for each in [read_container(here / "a-enhanced.w64")]
-        for chunk in each.chunks
-    ]
+    container = read_container(here / "a-enhanced.w64")
+    assert container.body(container.find(b"cue ")) == CUE
 
 
 @needs_ffmpeg
@@ -209,8 +209,10 @@ def test_sox_reads_the_result(here, command):
 
     with_chunks(wav(here / "a.wav"), BEFORE, AFTER)
     command("denoise", "a.wav")
-    raw = [subprocess.run(["sox", name, "-t", "s16", "-"], check=True, capture_output=True).stdout
-           for name in ("a.wav", "a-enhanced.wav")]  # fmt: skip
+    raw = [
+        subprocess.run(["sox", name, "-t", "s16", "-"], check=True, capture_output=True).stdout
+        for name in ("a.wav", "a-enhanced.wav")
+    ]
     assert raw[0] == raw[1]
 
 

@@ -24,7 +24,8 @@ def test_gains_interval_is_that_of_the_pairs():
     rows = [
         {"name": f"{n}", "si_sdr": 11.0 + x, "noisy_si_sdr": 10.0 + x} for n, x in enumerate(spread)
     ]
-    gain, means = report.gains(rows)["si_sdr"], summary(rows)
+    gain = report.gains(rows)["si_sdr"]
+    means = summary(rows)
     assert gain["low"] == pytest.approx(1.0) and gain["high"] == pytest.approx(1.0)
     assert means["si_sdr"]["low"] < means["noisy_si_sdr"]["high"]  # side by side they would hide it
 
