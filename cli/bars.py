@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function of (description, number done, total) that shows a bar on standard error, one
     bar at a time."""
     from rich.console import Console

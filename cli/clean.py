@@ -93,7 +93,7 @@ def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", th
     from qse.corpus_cleaning.clean import clean as enhance
     from qse.stop_signals import collected
 
-    from .bars import progress
+    from .bars import progress_bar
 
     def give_up(number: int) -> None:
         discard_unfinished()
@@ -102,7 +102,7 @@ def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", th
     begin = perf_counter()
     left = journal.pending(chosen)
     outcomes = []
-    with collected(give_up) as signals, progress() as advance:
+    with collected(give_up) as signals, progress_bar() as advance:
         for outcome in enhance(left, models, journal, threads, lambda: bool(signals)):
             outcomes.append(outcome)
             if outcome.error:

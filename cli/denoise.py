@@ -9,7 +9,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .denoise_report import Report
+from .denoise_report import DenoiseReport
 from .options import Band, Model, Overwrite, Strength
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
@@ -17,7 +17,7 @@ from .streams import libraries_silenced
 if TYPE_CHECKING:
     from qse.runtime.bands import BandModels
     from qse.runtime.batch import Options
-    from qse.runtime.batch_plan import Job
+    from qse.runtime.batch_plan import FileJob
 
 
 def denoise(
@@ -74,7 +74,7 @@ def denoise(
     from qse.machine import cores
     from qse.runtime.bands import BandModels
     from qse.runtime.batch import Options
-    from qse.runtime.batch_plan import plan
+    from qse.runtime.batch_plan import plan, with_existing_output
     from qse.runtime.zoo import WIDE_BAND
 
     if overwrite and skip_existing:
@@ -91,10 +91,12 @@ def denoise(
             if scratch
             else plan(inputs, output)
         )
-        report = Report(quiet, json, lambda result: deliver(result, output, scratch))
+        report = DenoiseReport(quiet, json, lambda result: deliver(result, output, scratch))
         report.refused(errors)
         if not scratch and not overwrite:
-            jobs = report.without_existing(jobs, skip_existing)
+            existing = with_existing_output(jobs, skip_existing)
+            report.left_out(existing, len(jobs), skip_existing)
+            jobs = [job for job in jobs if job not in existing]
         options = Options(
             strength, overwrite, salvage, bit_rate=bit_rate, keep_times=keep_times, track=track
         )
@@ -104,7 +106,11 @@ def denoise(
 
 
 def _run(
-    jobs: "list[Job]", models: "BandModels", options: "Options", at_once: int, report: Report
+    jobs: "list[FileJob]",
+    models: "BandModels",
+    options: "Options",
+    at_once: int,
+    report: DenoiseReport,
 ) -> None:
     """Run the jobs and report each; a stop signal abandons the unfinished ones and sets the exit
     status."""

@@ -159,7 +159,7 @@ def _evaluated(
     """Evaluate under a progress bar."""
     from qse.evaluate.evaluation import evaluate
 
-    with bars.progress() as progress:
+    with bars.progress_bar() as progress:
         advance = partial(progress, system.name)
         return evaluate(system, pairs, out, progress=advance, **options)
 

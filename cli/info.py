@@ -47,14 +47,15 @@ def _zoo() -> None:
         latency = "whole files"
         if isinstance(model, Engine):
             latency = f"{1000 * (model.latency + model.hop_length) / model.sample_rate:g} ms"
+        rates = sorted({model.sample_rate, full.sample_rate})
+        size = sum(path.stat().st_size for path in {model.path, full.path})
         table.add_row(
             name,
             model.version,
-            ", ".join(f"{rate / 1000:g}" for rate in sorted({model.sample_rate, full.sample_rate}))
-            + " kHz",
+            ", ".join(f"{rate / 1000:g}" for rate in rates) + " kHz",
             latency,
             full.metadata.get("params", ""),
-            f"{sum(path.stat().st_size for path in {model.path, full.path}) / 1024:.0f} KiB",
+            f"{size / 1024:.0f} KiB",
             model.metadata.get("licence", ""),
         )
     Console().print(table)
@@ -69,11 +70,11 @@ def _models() -> None:
     from qse.extras import need
 
     need("torch", "train")
-    from qse.networks.paper_models import ROWS, measure
+    from qse.networks.paper_models import PAPER_MODELS, count_cost
 
     table = Table("model", "params", "paper", "MACs/s", "tables and row in the paper", box=None)
-    for row in ROWS:
-        params, macs = measure(row.name)
+    for row in PAPER_MODELS:
+        params, macs = count_cost(row.name)
         millions = f"{params / 1e6:.3f} M"
         giga = f"{macs / 1e9:.1f} G"
         table.add_row(row.name, millions, f"{row.params:.2f}", giga, f"{row.tables}: {row.paper}")

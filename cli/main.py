@@ -97,9 +97,9 @@ def _end(number: int, frame: FrameType | None) -> None:
 
     Where the program is waiting for its threads after its end, nothing is left to clean up.
     """
-    callers = [
-        (caller.f_code.co_filename, caller.f_code.co_name) for caller, _ in walk_stack(frame)
-    ]
+    callers = []
+    for caller, _ in walk_stack(frame):
+        callers.append((caller.f_code.co_filename, caller.f_code.co_name))
     if (threading.__file__, "_shutdown") in callers:
         os._exit(128 + number)
     if any(file.startswith("<frozen importlib") for file, _ in callers):

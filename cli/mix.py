@@ -31,7 +31,7 @@ def mix(
     from qse.train.recipe import find_recipe, read_config
 
     config = read_config(find_recipe(recipe), change or [])
-    with bars.progress() as progress:
+    with bars.progress_bar() as progress:
         mixed = replace(config.mix, segment=seconds)
         write_pairs(
             mixed, speech, noise, out, count, config.train.seed, partial(progress, "mixing")

@@ -16,7 +16,7 @@ from qse.errors import QseError, UsageError
 from .streams import abandon_stdout
 
 if TYPE_CHECKING:
-    from qse.runtime.batch_plan import Job
+    from qse.runtime.batch_plan import FileJob
 
 STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
@@ -44,12 +44,12 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
         yield Path(name)
 
 
-def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "Job":
+def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "FileJob":
     """Return the job that reads standard input, writes standard output or a device, or both,
     through `scratch`."""
     from qse.audio.formats import MEDIA, named_format, suffix_of
     from qse.audio.writer import check_target
-    from qse.runtime.batch_plan import Job
+    from qse.runtime.batch_plan import FileJob
 
     if len(inputs) > 1 or Path(inputs[0]).is_dir():
         raise UsageError("a pipe or device has one input and one output: name one file beside it")
@@ -64,7 +64,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
             "standard output is a terminal: send it to a file or a program, or use -o FILE"
         )
     if inputs[0] not in STDIN:
-        return Job(Path(inputs[0]), target)
+        return FileJob(Path(inputs[0]), target)
     check_target(target, overwrite)  # before reading: the input of a pipe cannot be sent again
     if target.suffix and suffix_of(target) not in MEDIA:
         named_format(target)
@@ -76,7 +76,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         raise QseError(
             f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}"
         ) from error
-    return Job(scratch / "in", target, "standard input")
+    return FileJob(scratch / "in", target, "standard input")
 
 
 def deliver(result: Path, output: str | None, scratch: Path | None) -> str:

@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 def open_streams() -> None:
     """Open the null device as each closed standard stream: otherwise the next opened file would get
     its number."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
+    number = 0
+    while number <= 2:
+        number = os.open(os.devnull, os.O_RDWR)
     os.close(number)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -84,7 +84,7 @@ def train(
     job = Job(
         speech, noise, out, valid, hours, processes, device, resume, data, start, cache, unknown
     )
-    with bars.progress() as progress:
+    with bars.progress_bar() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
     header = weights.load_header(out / "checkpoint.safetensors")
     done = int(header["step"])
@@ -107,8 +107,10 @@ class _Steps:
         if self._bar is None:
             self._bar = _started(plan.steps)
             self._first = row
-        audio, seconds = (row[key] - self._first[key] for key in ("audio", "seconds"))
-        note = f"loss {row['loss']:.3f}  {audio / seconds if seconds else 0.0:.1f} s audio/s"
+        audio = row["audio"] - self._first["audio"]
+        seconds = row["seconds"] - self._first["seconds"]
+        speed = audio / seconds if seconds else 0.0
+        note = f"loss {row['loss']:.3f}  {speed:.1f} s audio/s"
         self._bar.update(self._bar.task_ids[0], completed=row["step"], note=note)
 
     def close(self) -> None:

@@ -86,7 +86,10 @@ def by_head(rows: list[Row]) -> list[Row]:
         line: Row = {"layer": layer, "head": head}
         line[first] = _shares(chosen)
         for part in range(4):
-            of_part = [row for row in chosen if str(part) in row["pair"]]
+            of_part: list[Row] = []
+            for row in chosen:
+                if str(part) in row["pair"]:
+                    of_part.append(row)
             line[f"component {part}"] = f"{percent(of_part, 'agreement'):.2f}"
         line["marginal"] = f"{percent(chosen, 'marginal'):.2f}"
         line[control] = _shares(beside)

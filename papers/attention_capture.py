@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from qse.errors import UsageError
 from qse.model_folder import weights_of
 from qse.networks import build_network
-from qse.networks.axial_attention import TIME, Along
+from qse.networks.axial_attention import TIME, AlongAxis
 from qse.networks.offline import QuaternionConformerConfig
 from qse.networks.weights import load_network, model_table
 from qse.nn.attention import Projections
@@ -119,7 +119,7 @@ def projections(network: nn.Module) -> dict[str, Projections]:
     found: dict[str, Projections] = {}
     counts = {"time": 0, "frequency": 0}
     for along in network.modules():
-        for part in along.modules() if isinstance(along, Along) else ():
+        for part in along.modules() if isinstance(along, AlongAxis) else ():
             if isinstance(part, Projections):
                 axis = "time" if along.axis == TIME else "frequency"
                 found[f"{axis} {counts[axis]}"] = part

@@ -14,7 +14,7 @@ which differ in size and thereby correlate.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
 
@@ -94,7 +94,7 @@ class Gradients(Experiment):
         _, trials = run_all(out / "gradients-runs.json", sources, self._trials)
         write_table(out / "gradients-trials.csv", trials)
         norms = _norms(trials)
-        table = [norm_row(source, values) for source, values in norms.items()]
+        table = list(map(norm_row, norms, norms.values()))
         norms |= self._controls(norms)
         pairs: list[Row] = []
         for source, values in norms.items():
@@ -114,7 +114,7 @@ class Gradients(Experiment):
         write_markdown(out / "gradients.md", [*table, paper_norm_row()], *notes)
         self._plot(out / "gradients.png", norms)
         plot_ratios(out / "gradients-ratios.png", ratios)
-        return "; ".join(_line(row, pairs) for row in table)
+        return "; ".join(map(partial(_line, pairs), table))
 
     def _controls(self, norms: dict[Source, Tensor]) -> dict[Source, Tensor]:
         """Return the norms of the controls `shuffled` and `trained, pooled` of every seed."""
@@ -170,15 +170,18 @@ class Gradients(Experiment):
         """Return q, k, v of one random input."""
         x = self.scale * torch.randn(self.batch, self.tokens, 4, layer.linear.weight.shape[2])
         with torch.no_grad():
-            q, k, v = (part.unflatten(-1, (4, -1)) for part in layer(x))
-        return q, k, v
+            q, k, v = layer(x)
+        size = (4, -1)
+        return q.unflatten(-1, size), k.unflatten(-1, size), v.unflatten(-1, size)
 
     def _trial(self, signals: tuple[Tensor, Tensor, Tensor], loss: str, score_scale: float) -> Row:
         """Return the gradient norms, and how far the closed forms are from differentiation."""
         shared = shared_score_gradients(*signals, LOSSES[loss], score_scale)
         components = component_score_gradients(*signals, LOSSES[loss], score_scale)
         gradients = [shared.gradient, *components.gradient.unbind(2)]
-        row = {key: part.norm().item() for key, part in zip(NORMS, gradients, strict=True)}
+        row: Row = {}
+        for key, gradient in zip(NORMS, gradients, strict=True):
+            row[key] = gradient.norm().item()
         return row | {"deviation": max(shared.deviation, components.deviation)}
 
     def _variations(self) -> list[Row]:
@@ -206,7 +209,7 @@ class Gradients(Experiment):
             v = v[..., :1, :].expand_as(v)
             loss = "sum"
         row = self._trial((q, k, v), loss, score_scale)
-        return row["shared"] / sum(row[key] for key in NORMS[1:])
+        return row["shared"] / sum(itemgetter(*NORMS[1:])(row))
 
 
 def _norms(trials: list[Row]) -> dict[Source, Tensor]:
@@ -218,7 +221,8 @@ def _norms(trials: list[Row]) -> dict[Source, Tensor]:
     return norms
 
 
-def _line(row: Row, pairs: list[Row]) -> str:
+def _line(pairs: list[Row], row: Row) -> str:
+    """Return the ratio of norms and the mean correlation of a source of weights."""
     found = rows_with(pairs, weights=row["weights"])
     correlations = column(found, "r")
     mean = sum(correlations) / len(correlations)

@@ -63,7 +63,10 @@ def read_images(folder: Path) -> tuple[Images, Images, int]:
             test = _read_binary(folder, layout.test, layout)
             return train, test, layout.classes
 
-    names = sorted(path.name for path in (folder / "train").glob("*") if path.is_dir())
+    names: list[str] = []
+    for path in sorted((folder / "train").glob("*")):
+        if path.is_dir():
+            names.append(path.name)
     if not names:
         raise QseError(
             f"{folder}: no images; this needs CIFAR's binary files (data_batch_1.bin or train.bin) "

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -171,11 +172,12 @@ class LanguageModelling(Experiment):
 
 def _summary(arm: str, rows: list[Row]) -> Row:
     losses = arm_values(rows, arm, "loss")
+    bits = np.divide(losses, math.log(2)).tolist()
     return {
         "arm": arm,
         "parameters": arm_values(rows, arm, "parameters")[0],
         "loss, nats per byte": mean_and_deviation(losses, 4),
-        "bits per byte": mean_and_deviation([loss / math.log(2) for loss in losses], 3),
+        "bits per byte": mean_and_deviation(bits, 3),
         "paper: parameters": parameter_count(Language(KNOWN[arm])),
         "paper: loss": PAPER.get(arm, "-"),
     }

@@ -98,7 +98,9 @@ class Reasoning(Experiment):
 
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "reasoning-runs.json", self, self._train)
-        table = [self._summary(arm, rows, curves) for arm in self.arms]
+        table: list[Row] = []
+        for arm in self.arms:
+            table.append(self._summary(arm, rows, curves))
         note = NOTE.format(self, listed(self.tasks), listed(self.seeds))
         write_results(out / "reasoning", table, curves, note)
         plot_runs(

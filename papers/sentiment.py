@@ -72,7 +72,9 @@ class Sentiment(Experiment):
     def run(self, out: Path) -> str:
         rows, curves = self._runs(out)
         latency = self._latency(out)
-        table = [self._summary(arm, rows, latency) for arm in self.arms]
+        table: list[Row] = []
+        for arm in self.arms:
+            table.append(self._summary(arm, rows, latency))
         write_table(out / "sentiment.csv", table)
         write_table(out / "sentiment-curves.csv", curves)
         ratio = _ratio(latency)

@@ -182,7 +182,7 @@ class VerbAgreement(Experiment):
     def _controls(self) -> list[Row]:
         """Return a row for each way to guess the number without a network."""
         train, test = self._sentences
-        common = Counter(prefix.number for prefix in train).most_common(1)[0][0]
+        common = Counter(numbers_of(train).tolist()).most_common(1)[0][0]
         after: dict[str, Counter[int]] = defaultdict(Counter)
         for prefix in train:
             after[prefix.words[-1]][prefix.number] += 1
@@ -210,7 +210,7 @@ def numbers_of(sentences: Sequence[Prefix]) -> Tensor:
 
 def by_attractors(right: Tensor, test: list[Prefix]) -> Row:
     """Return the accuracy in percent: of all sentences, and of those with 0, 1, 2 and more."""
-    attractors = torch.tensor([min(prefix.attractors, 2) for prefix in test])
+    attractors = torch.tensor([prefix.attractors for prefix in test]).clamp_max(2)
     row = {"accuracy %": 100 * right.float().mean().item()}
     for count in sorted(set(attractors.tolist())):
         some = right[attractors == count]

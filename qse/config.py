@@ -130,12 +130,10 @@ def _fitted(value: Any, default: Any, where: str) -> Any:
         return value
     if type(value) is not type(default):
         raise QseError(f"{where} = {value!r}: expected {KINDS[type(default)]}")
-    return (
-        tuple(_fitted(item, default[0], where) for item in value)
-        if default and type(value) is tuple
-        else value
-    )
+    if default and type(value) is tuple:
+        return tuple(_fitted(item, default[0], where) for item in value)
+    return value
 
 
 def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

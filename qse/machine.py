@@ -30,7 +30,11 @@ class Machine:
 def machine(threads: int) -> Machine:
     """Return a description of this machine; `threads` is the number that the measurement uses."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    packages = {name: found for name in PACKAGES if (found := _version(name))}
+    packages = {}
+    for name in PACKAGES:
+        version = _version(name)
+        if version:
+            packages[name] = version
     return Machine(
         processor(), os.cpu_count() or 1, threads, load, platform.python_version(), packages
     )

@@ -15,6 +15,7 @@ WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of
 def weights_of(folder: Path) -> Path:
     """Return the preferred weights file in `folder`; if there is none, the path of the least
     preferred one."""
-    return next(
-        (folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[-1]
-    )
+    for name in WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    return folder / WEIGHTS[-1]

@@ -17,7 +17,9 @@ def lazily(
 
     extra: that the names need, for the message where PyTorch is missing.
     """
-    places = {name: module for module, names in modules.items() for name in names}
+    places: dict[str, str] = {}
+    for module, names in modules.items():
+        places |= dict.fromkeys(names, module)
 
     def get(name: str) -> Any:
         if name not in places:

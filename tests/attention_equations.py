@@ -18,8 +18,8 @@ C = H * D
 
 
 def products(q, k):
-    """Return the sum over l of Q_i^(l) (x) K_j^(l): (..., i, d, 4) and (..., j, d, 4) -> (..., i,
-    j, 4)."""
+    """Return the sum over l of Q_i^(l) (x) K_j^(l): (..., i, d, 4) and (..., j, d, 4) ->
+    (..., i, j, 4)."""
     return hamilton_product(q[..., :, None, :, :], k[..., None, :, :, :]).sum(-2)
 
 

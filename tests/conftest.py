@@ -78,8 +78,8 @@ def fragile(zoo):
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """Call the command line in this process: command("denoise", "x.wav") -> (exit status, stdout,
-    stderr)."""
+    """Call the command line in this process: command("denoise", "x.wav") ->
+    (exit status, stdout, stderr)."""
     from qse_cli.main import main
 
     def call(*arguments) -> tuple[int, str, str]:
@@ -122,12 +122,12 @@ def training_audio(tmp_path_factory):
 @pytest.fixture(scope="session")
 def finished_run(training_audio, tmp_path_factory):
     """A training run from beginning to end, and what it reported after every step."""
-    import twins
+    import small_training
 
     from qse.train.run import train
 
     out = tmp_path_factory.mktemp("runs") / "whole"
-    reports = twins.Reports()
-    train(twins.CONFIG, twins.job(training_audio, out), reports)
+    reports = small_training.Reports()
+    train(small_training.CONFIG, small_training.job(training_audio, out), reports)
     assert reports.closed
     return out, reports.rows

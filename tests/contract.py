@@ -126,17 +126,14 @@ CHECKS = (check_split, check_beginning, check_future, check_independence)
 
 
 def _zeros(state):
-    return (
-        torch.zeros_like(state)
-        if isinstance(state, Tensor)
-        else {key: _zeros(leaf) for key, leaf in state.items()}
-    )
+    if isinstance(state, Tensor):
+        return torch.zeros_like(state)
+    return {key: _zeros(leaf) for key, leaf in state.items()}
 
 
 def _like(state, expected, what: str) -> None:
-    found, wanted = (
-        {key: leaf.shape for key, leaf in flatten_state(tree).items()} for tree in (state, expected)
-    )
+    found = {key: leaf.shape for key, leaf in flatten_state(state).items()}
+    wanted = {key: leaf.shape for key, leaf in flatten_state(expected).items()}
     assert found == wanted, f"{what}: {found} instead of {wanted}"
 
 

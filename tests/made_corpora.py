@@ -27,10 +27,10 @@ def white(seconds: float, seed: int) -> np.ndarray:
 def speech_corpus() -> Corpus:
     """Three speakers: tones of 500, 1500 and 3000 Hz;
     utterances shorter and longer than a segment."""
-    return Corpus.of(
-        [sine(hertz, seconds) for hertz in (500, 1500, 3000) for seconds in (0.4, 3.0)],
-        [name for name in "abc" for _ in range(2)],
-    )
+    utterances = []
+    for hertz in (500, 1500, 3000):
+        utterances += [sine(hertz, 0.4), sine(hertz, 3.0)]
+    return Corpus.of(utterances, list("aabbcc"))
 
 
 def noise_corpus() -> Corpus:

@@ -42,9 +42,7 @@ class Server:
         sink = "module-null-sink sink_name=desk rate=48000 channels=1"
         line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1"]
         source = "module-remap-source source_name=desk_mic master=desk.monitor"
-        loads = [
-            word for load in ("module-native-protocol-unix", sink, source) for word in ("-L", load)
-        ]
+        loads = ["-L", "module-native-protocol-unix", "-L", sink, "-L", source]
         with (self.home / "log").open("a") as log:
             self.process = subprocess.Popen(
                 [*line, *loads], env=self.environment, stdout=log, stderr=log

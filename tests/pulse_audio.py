@@ -41,11 +41,7 @@ def pulse_audio() -> Iterator[dict[str, str]]:
         "OMP_NUM_THREADS": "1",
     }
     environment.pop("PULSE_SERVER", None)
-    loads = [
-        word
-        for load in ("module-native-protocol-unix", card("noisy"), card("enhanced"))
-        for word in ("-L", load)
-    ]
+    loads = ["-L", "module-native-protocol-unix", "-L", card("noisy"), "-L", card("enhanced")]
     line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--realtime=yes", *loads]
     with (home / "log").open("w") as log:
         process = subprocess.Popen(line, env=environment, stdout=log, stderr=log)

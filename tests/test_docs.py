@@ -174,11 +174,11 @@ def test_existing_tests_are_not_found(name, functions):
 def numbered(**last: int) -> list[str]:
     """Return "Table 1", "Table 2" and so on up to the last number of each kind; "_" stands for a
     space."""
-    return [
-        f"{kind.replace('_', ' ')} {number}"
-        for kind, count in last.items()
-        for number in range(1, count + 1)
-    ]
+    names = []
+    for kind, count in last.items():
+        word = kind.replace("_", " ")
+        names += [f"{word} {number}" for number in range(1, count + 1)]
+    return names
 
 
 ITEMS = {
@@ -245,11 +245,10 @@ SYSTEMS = {
 @pytest.mark.parametrize("paper", ITEMS)
 def test_papers_list_every_item_once(paper):
     section = PAPERS.read_text().split(f"\n## {paper}\n")[1].split("\n## ")[0]
-    rows = [
-        [cell.strip() for cell in line.split(" | ")]
-        for line in section.splitlines()
-        if line.startswith("| ")
-    ]
+    rows = []
+    for line in section.splitlines():
+        if line.startswith("| "):
+            rows.append([cell.strip() for cell in line.split(" | ")])
     names = Counter(row[0].removeprefix("| ") for row in rows)
     items = Counter(
         {re.sub(r" \(.*", "", name): count for name, count in names.items() if "Figure" in name}

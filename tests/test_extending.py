@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from inspect import isclass, isroutine
 from pathlib import Path
 from types import ModuleType
 
@@ -90,6 +91,18 @@ def test_public_names_exist(name):
         )
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         getattr(package, "Nothing")  # noqa: B009
+
+
+@pytest.mark.parametrize("name", ["", *PACKAGES])
+def test_public_names_are_explained(name):
+    """A dataclass without a docstring gets its signature as one, which explains nothing."""
+    pytest.importorskip("torch")
+    package = import_module(f"qse.{name}" if name else "qse")
+    for public in package.__all__:
+        value = getattr(package, public)
+        if isclass(value) or isroutine(value):
+            text = value.__doc__ or ""
+            assert text and not text.startswith(f"{public}("), f"{package.__name__}.{public}"
 
 
 @pytest.mark.parametrize("name", ["data", "train", "export", "evaluate"])

@@ -46,7 +46,8 @@ class ResNetTransformer(nn.Module):
 
     def __init__(self, arm: str, classes: int, width: float = 1.0, layers: int = 2, heads: int = 4):
         super().__init__()
-        channels = [_quaternions(size, width, heads) for size in (*CHANNELS, CHANNELS[-1])]
+        channels = [_quaternions(size, width, heads) for size in CHANNELS]
+        channels.append(channels[-1])
         self.stem = _unit(1, channels[0], 3, 1)
         blocks: list[nn.Module] = []
         for (into, out), stride in zip(pairwise(channels), STRIDES, strict=True):

@@ -44,8 +44,10 @@ COLUMNS = (
 
 def bench(request: Request, tokens: tuple[int, ...] = TOKENS) -> Table:
     """Time all forms for every number of tokens; `request.seconds` for each form."""
+    rows = []
     with torch_threads(request.threads):
-        rows = [row for length in tokens for row in _rows(length, request)]
+        for length in tokens:
+            rows += _rows(length, request)
     notes = (
         "paper: Hamilton / shared score, both as the paper computes them, "
         "on an A100 GPU (Table 9).",
@@ -68,10 +70,9 @@ def _rows(tokens: int, request: Request) -> list[dict]:
             times = race(calls, request.seconds)
             peaks = {form: _peak_memory(call, engine) for form, call in calls.items()}
         best = times["shared, fused"].median
-        rows += [
-            _row(tokens, engine, form, times[form], best) | {"memory_bytes": peaks[form]}
-            for form in calls
-        ]
+        for form in calls:
+            row = _row(tokens, engine, form, times[form], best)
+            rows.append(row | {"memory_bytes": peaks[form]})
     return rows
 
 
@@ -118,10 +119,9 @@ def _onnx_calls(tokens: int, threads: int) -> dict:
         graph = onnx_graph(form, HEADS, tokens, CHANNELS)
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         rng = np.random.default_rng(0)
-        feed = {
-            node.name: rng.standard_normal(node.shape).astype(np.float32)
-            for node in session.get_inputs()
-        }
+        feed = {}
+        for node in session.get_inputs():
+            feed[node.name] = rng.standard_normal(node.shape).astype(np.float32)
         calls[form] = lambda session=session, feed=feed: session.run(None, feed)
     return calls
 
@@ -153,17 +153,21 @@ class PeakMemory(TorchDispatchMode):
         self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         out = func(*args, **(kwargs or {}))
-        given = {
-            leaf.untyped_storage()._cdata
-            for leaf in tree_leaves(args)
-            if isinstance(leaf, torch.Tensor)
-        }
-        for leaf in tree_leaves(out):
-            if isinstance(leaf, torch.Tensor) and leaf.untyped_storage()._cdata not in given:
-                storage = leaf.untyped_storage()
+        given = {storage._cdata for storage in _storages(args)}
+        for storage in _storages(out):
+            if storage._cdata not in given:
                 self._storages[storage._cdata] = (StorageWeakRef(storage), storage.nbytes())
-        self._storages = {
-            key: entry for key, entry in self._storages.items() if not entry[0].expired()
-        }
-        self.peak = max(self.peak, sum(size for _, size in self._storages.values()))
+        for key, (storage_of, _) in list(self._storages.items()):
+            if storage_of.expired():
+                del self._storages[key]
+        occupied = 0
+        for _, size in self._storages.values():
+            occupied += size
+        self.peak = max(self.peak, occupied)
         return out
+
+
+def _storages(values: Any) -> list[Any]:
+    """Return the storages of the tensors in a nest of lists, tuples and dicts."""
+    tensors = [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    return [tensor.untyped_storage() for tensor in tensors]

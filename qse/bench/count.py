@@ -14,7 +14,7 @@ from ..extras import need
 
 
 @dataclass(frozen=True)
-class Cost:
+class GraphCost:
     """Operators, MACs per second of audio, bytes of all state tensors, bytes of the file."""
 
     operators: int
@@ -23,7 +23,7 @@ class Cost:
     model_bytes: int
 
 
-def cost(path: Path) -> Cost:
+def cost(path: Path) -> GraphCost:
     """Return the cost of an exported streaming model.
 
     MissingExtra if the package onnx is missing.
@@ -32,15 +32,22 @@ def cost(path: Path) -> Cost:
     model = onnx.shape_inference.infer_shapes(onnx.load(path))
     graph = model.graph
     metadata = {entry.key: entry.value for entry in model.metadata_props}
-    shapes = {weight.name: tuple(weight.dims) for weight in graph.initializer}
+    shapes = {}
+    for weight in graph.initializer:
+        shapes[weight.name] = tuple(weight.dims)
     for info in (*graph.input, *graph.value_info, *graph.output):
         shapes[info.name] = tuple(size.dim_value for size in info.type.tensor_type.shape.dim)
-    per_hop = sum(_macs(node, shapes) for node in graph.node)
-    state = [shapes[info.name] for info in graph.input if info.name.startswith("state.")]
-    return Cost(
+    per_hop = 0
+    for node in graph.node:
+        per_hop += _macs(node, shapes)
+    numbers_in_state = 0
+    for info in graph.input:
+        if info.name.startswith("state."):
+            numbers_in_state += prod(shapes[info.name])
+    return GraphCost(
         operators=_operators(graph),
         macs=round(per_hop * int(metadata["sample_rate"]) / int(metadata["hop_length"])),
-        state_bytes=4 * sum(prod(shape) for shape in state),
+        state_bytes=4 * numbers_in_state,
         model_bytes=Path(path).stat().st_size,
     )
 

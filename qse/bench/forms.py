@@ -28,9 +28,8 @@ Constant = Callable[[ArrayLike], str]
 def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Compute shared scores as in nn.attention: one call of scaled dot-product attention
     in R^(4d)."""
-    return F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2)).unflatten(
-        -1, (4, -1)
-    )
+    y = F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2))
+    return y.unflatten(-1, (4, -1))
 
 
 def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -39,22 +38,22 @@ def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     q = q.movedim(-2, 0)
     k = k.movedim(-2, 0)
     v = v.movedim(-2, 0)
-    score = reduce(torch.add, (q[c] @ k[c].mT for c in range(4))) / math.sqrt(4 * q.shape[-1])
+    products = [q[c] @ k[c].mT for c in range(4)]
+    score = reduce(torch.add, products) / math.sqrt(4 * q.shape[-1])
     weights = score.softmax(-1)
     return torch.stack([weights @ v[c] for c in range(4)], -2)
 
 
 def hamilton_four_calls(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Call scaled dot-product attention once per component, with permuted and signed keys (see
-    nn.hamilton)."""
+    """Call scaled dot-product attention once per component, with permuted and signed keys
+    (see nn.hamilton)."""
     y = []
     for component in range(4):
         permuted = k[..., list(PART[component]), :] * k.new_tensor(SIGN[component])[:, None]
         scale = 1 / math.sqrt(q.shape[-1])
+        value = v[..., component, :]
         y.append(
-            F.scaled_dot_product_attention(
-                q.flatten(-2), permuted.flatten(-2), v[..., component, :], scale=scale
-            )
+            F.scaled_dot_product_attention(q.flatten(-2), permuted.flatten(-2), value, scale=scale)
         )
     return torch.stack(y, -2)
 
@@ -92,8 +91,8 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
         nodes.append(helper.make_node("Split", [name], parts, axis=0, num_outputs=4))
         return parts
 
-    def total(parts: list[str]) -> str:
-        return op("Sum", *parts)
+    def matmul(left: str, right: str) -> str:
+        return op("MatMul", left, right)
 
     shape = [4, heads, tokens, d]
     if form == "shared, fused":
@@ -107,11 +106,10 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
         k = [op("Transpose", part, perm=[0, 1, 3, 2]) for part in split("k")]
         v = split("v")
         if form == "shared, 4 products":
-            score = total([op("MatMul", q[c], k[c]) for c in range(4)])
-            weights = op(
-                "Softmax", op("Mul", score, constant(np.float32((4 * d) ** -0.5))), axis=-1
-            )
-            y = op("Concat", *(op("MatMul", weights, v[c]) for c in range(4)), axis=0)
+            score = op("Sum", *map(matmul, q, k))
+            scaled = op("Mul", score, constant(np.float32((4 * d) ** -0.5)))
+            weights = op("Softmax", scaled, axis=-1)
+            y = op("Concat", *(matmul(weights, part) for part in v), axis=0)
         else:
             y = op("Concat", *(_component(op, constant, a, q, k, v, d) for a in range(4)), axis=0)
     nodes.append(helper.make_node("Identity", [y], ["y"]))
@@ -158,7 +156,6 @@ def _folded(op: Op, constant: Constant, heads: int, tokens: int, d: int) -> str:
         scale=d**-0.5,
         domain="com.microsoft",
     )
-    y = op(
-        "Slice", reshape(y, tokens, heads * 4, 4 * d), *(constant(np.array([n])) for n in (0, d, 2))
-    )
+    start, end, axis = (constant(np.array([number])) for number in (0, d, 2))
+    y = op("Slice", reshape(y, tokens, heads * 4, 4 * d), start, end, axis)
     return reshape(y, 1, tokens, -1)

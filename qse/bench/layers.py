@@ -52,11 +52,12 @@ def by_matrix(real: Real, x: Tensor, weight: Tensor) -> Tensor:
 def by_16_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
     """Compute each entry of Eq. 28 separately."""
     parts = x.unbind(1)
-    zero = x.new_zeros(())
-    rows = [
-        sum((s * real(parts[n], weight[PART[a][n]]) for n, s in enumerate(SIGN[a])), zero)
-        for a in range(4)
-    ]
+    rows = []
+    for signs, order in zip(SIGN, PART, strict=True):
+        row = x.new_zeros(())
+        for sign, part, component in zip(signs, parts, order, strict=True):
+            row = row + sign * real(part, weight[component])
+        rows.append(row)
     return torch.stack(rows, 1)
 
 
@@ -84,27 +85,29 @@ FORMS = {"real matrix": by_matrix, "16 products": by_16_products, "8 products": 
 def bench(request: Request) -> Table:
     """Time all forms at all SIZES, training (forward and backward) and inference; `request.seconds`
     for each form."""
+    rows = []
     with torch_threads(request.threads):
-        rows = [row for name in SIZES for row in _rows(name, request.seconds / 2)]
-    return Table(
-        "layers",
-        COLUMNS,
-        rows,
-        machine(request.threads),
-        ("folded: the real matrix is made in advance.",),
-    )
+        for name in SIZES:
+            rows += _rows(name, request.seconds / 2)
+    notes = ("folded: the real matrix is made in advance.",)
+    return Table("layers", COLUMNS, rows, machine(request.threads), notes)
 
 
 def _rows(name: str, seconds: float) -> list[dict]:
     shape, out_channels, kernel = SIZES[name]
     forms = layer_calls(shape, out_channels, kernel)
-    inference = race({form: _inference(call) for form, (call, _) in forms.items()}, seconds)
-    training = race(
-        {form: _training(call, leaves) for form, (call, leaves) in forms.items()}, seconds
-    )
+    inference_calls = {}
+    training_calls = {}
+    for form, (call, leaves) in forms.items():
+        inference_calls[form] = _inference(call)
+        training_calls[form] = _training(call, leaves)
+    inference = race(inference_calls, seconds)
+    training = race(training_calls, seconds)
+
     first = next(iter(forms))
-    return [
-        {
+    rows = []
+    for form in forms:
+        row = {
             "layer": name,
             "form": form,
             "inference": inference[form].median,
@@ -112,8 +115,8 @@ def _rows(name: str, seconds: float) -> list[dict]:
             "inference_ratio": inference[form].median / inference[first].median,
             "training_ratio": training[form].median / training[first].median,
         }
-        for form in forms
-    ]
+        rows.append(row)
+    return rows
 
 
 def layer_calls(
@@ -130,9 +133,9 @@ def layer_calls(
         real = F.conv2d
         x = torch.randn(shape[0], 4, *shape[1:], requires_grad=True)
     folded = hamilton_matrix(weight).detach().requires_grad_()
-    calls: dict[str, Call] = {
-        form: (partial(compute, real, x, weight), (x, weight)) for form, compute in FORMS.items()
-    }
+    calls: dict[str, Call] = {}
+    for form, compute in FORMS.items():
+        calls[form] = (partial(compute, real, x, weight), (x, weight))
     calls["folded"] = (lambda: real(x.flatten(1, 2), folded), (x, folded))
     return calls
 

@@ -55,11 +55,10 @@ def _name(model: str, models: tuple[str, ...]) -> str:
     """Return a recipe's stem, or its path if another recipe has the same stem."""
     if not model.endswith(".toml"):
         return model
-    alike = {
-        other
-        for other in models
-        if other.endswith(".toml") and Path(other).stem == Path(model).stem
-    }
+    alike = set()
+    for other in models:
+        if other.endswith(".toml") and Path(other).stem == Path(model).stem:
+            alike.add(other)
     return f"{model if len(alike) > 1 else Path(model).stem}, untrained"
 
 

@@ -54,12 +54,15 @@ def bench(request: Request) -> Table:
 def _rows(name: str, path: Path, folder: Path, request: Request) -> Iterator[dict]:
     engines = {"float32": Engine(path, request.threads)}
     for precision, convert in CONVERSIONS.items():
-        convert(path, target := folder / f"{path.parent.name} {precision}.onnx")
+        target = folder / f"{path.parent.name} {precision}.onnx"
+        convert(path, target)
         engines[precision] = Engine(target, request.threads)
-    times = race(
-        {key: stepper(engine) for key, engine in engines.items()}, request.seconds, group=GROUP
-    )
-    outputs = {key: _output(engine) for key, engine in engines.items()}
+    steppers = {}
+    outputs = {}
+    for key, engine in engines.items():
+        steppers[key] = stepper(engine)
+        outputs[key] = _output(engine)
+    times = race(steppers, request.seconds, group=GROUP)
     for key, engine in engines.items():
         yield {
             "model": name,

@@ -38,7 +38,10 @@ class Table:
 
     def cells(self) -> list[list[str]]:
         """Return the rows as text, in the order of the columns."""
-        return [[column.text(row) for column in self.columns] for row in self.rows]
+        cells = []
+        for row in self.rows:
+            cells.append([column.text(row) for column in self.columns])
+        return cells
 
     def plain(self) -> dict[str, Any]:
         """Return the table as plain data for JSON."""

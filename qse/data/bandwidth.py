@@ -4,7 +4,7 @@ rate allows."""
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-FULL_BAND_CUTOFF = 18500.0  # Hz: a recording must reach this to serve as full-band speech or noise
+FULL_BAND_LEAST = 18500.0  # Hz: a recording must reach this to serve as full-band speech or noise
 DEPTH = 80.0  # dB below the strongest band
 # variance of 16-bit rounding plus 6 dB; power up to this does not count as content
 ROUNDING = 4 * 2.0**-30 / 12
@@ -12,7 +12,7 @@ BAND = 250.0  # Hz
 SECONDS = 60  # of a recording that are analysed
 
 
-def cutoff(audio: np.ndarray, sample_rate: int) -> float:
+def bandwidth(audio: np.ndarray, sample_rate: int) -> float:
     """Return the highest frequency in Hz at which the average spectrum is within DEPTH of its
     strongest band.
 

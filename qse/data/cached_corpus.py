@@ -13,7 +13,7 @@ import torch
 
 from ..audio.atomic_write import write_text
 from ..errors import QseError
-from .bandwidth import cutoff
+from .bandwidth import bandwidth
 from .corpus import Corpus, group_of, none_reaches, read_or_faults, refuse
 from .datasets import Progress
 
@@ -39,16 +39,17 @@ def cached_corpus(
     samples = cache.with_suffix(".int16")
     index = cache.with_suffix(".json")
     faults = list[str]()
-    files = [
-        [path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns]
-        for path in paths
-    ]
-    content = {"sample_rate": sample_rate, "least_cutoff": least_cutoff, "files": files}
+    files = {path: _identity(path, folder) for path in paths}
+    content = {
+        "sample_rate": sample_rate,
+        "least_cutoff": least_cutoff,
+        "files": list(files.values()),
+    }
     try:
         found = _index(index, samples)
         if {**found, "lengths": None} != {**content, "lengths": None}:
             lengths, faults = _write(paths, samples, sample_rate, least_cutoff, progress)
-            good = [file for path, file in zip(paths, files, strict=True) if path in lengths]
+            good = [files[path] for path in lengths]
             found = {**content, "files": good, "lengths": list(lengths.values())}
             write_text(index, json.dumps(found))
     except OSError as error:
@@ -56,12 +57,22 @@ def cached_corpus(
             f"{cache.parent}: cannot be written ({error.strerror}); free some space"
         ) from error
     refuse(faults)  # the cache is complete once they are removed
-    kept = [(length, path) for length, path in zip(found["lengths"], paths, strict=True) if length]
+    groups = []
+    kept = []
+    for length, path in zip(found["lengths"], paths, strict=True):
+        if length:
+            groups.append(group_of(path, folder))
+            kept.append(length)
     if not kept:
         raise none_reaches(folder, least_cutoff)
-    audio = torch.from_file(str(samples), size=sum(found["lengths"]), dtype=torch.int16)
-    groups = [group_of(path, folder) for _, path in kept]
-    return Corpus.from_samples(audio, [length for length, _ in kept], groups, sample_rate)
+    audio = torch.from_file(str(samples), size=sum(kept), dtype=torch.int16)
+    return Corpus.from_samples(audio, kept, groups, sample_rate)
+
+
+def _identity(path: Path, folder: Path) -> list[str | int]:
+    """Return what tells that a file has not changed: its name, size and time."""
+    status = path.stat()
+    return [path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns]
 
 
 def _index(index: Path, samples: Path) -> dict[str, Any]:
@@ -98,7 +109,7 @@ def _write(
                 if isinstance(recording, str):
                     faults.append(recording)
                     continue
-                if least_cutoff and cutoff(recording, sample_rate) < least_cutoff:
+                if least_cutoff and bandwidth(recording, sample_rate) < least_cutoff:
                     recording = recording[:0]
                 file.write(recording.tobytes())
                 lengths[path] = len(recording)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
-from .datasets import SAMPLE_RATE, Pair, Progress, length_and_rate, read_mono, voicebank_files
+from .datasets import SAMPLE_RATE, Pair, Progress, voicebank_files
+from .recordings import length_and_rate, read_mono
 
 
 def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..audio.reader import read_array
 from ..errors import QseError
-from .bandwidth import cutoff
+from .bandwidth import bandwidth
 from .datasets import audio_files
 
 
@@ -61,15 +61,14 @@ class Corpus:
         recordings = read_recordings(paths, sample_rate, threads)
         groups = [group_of(path, folder) for path in paths]
         if least_cutoff:
-            chosen = [
-                n
-                for n, audio in enumerate(recordings)
-                if cutoff(audio, sample_rate) >= least_cutoff
-            ]
+            chosen = []
+            for recording, group in zip(recordings, groups, strict=True):
+                if bandwidth(recording, sample_rate) >= least_cutoff:
+                    chosen.append((recording, group))
             if not chosen:
                 raise none_reaches(folder, least_cutoff)
-            recordings = [recordings[n] for n in chosen]
-            groups = [groups[n] for n in chosen]
+            recordings = [recording for recording, _ in chosen]
+            groups = [group for _, group in chosen]
         return cls.of(recordings, groups, sample_rate)
 
     @classmethod
@@ -77,9 +76,10 @@ class Corpus:
         cls, recordings: list[np.ndarray], groups: list[str], sample_rate: int = 16000
     ) -> "Corpus":
         """Make a corpus of int16 arrays (samples,), each with the name of its group."""
-        order = sorted(range(len(groups)), key=lambda index: groups[index])
-        audio = torch.from_numpy(np.concatenate([recordings[index] for index in order]))
-        lengths = [len(recordings[index]) for index in order]
+        order = sorted(range(len(groups)), key=groups.__getitem__)
+        ordered = [recordings[index] for index in order]
+        audio = torch.from_numpy(np.concatenate(ordered))
+        lengths = list(map(len, ordered))
         return cls.from_samples(audio, lengths, [groups[index] for index in order], sample_rate)
 
     @classmethod
@@ -90,12 +90,12 @@ class Corpus:
         to each other."""
         names = sorted(set(groups))
         ends = torch.tensor(lengths).cumsum(0)
-        numbers = {name: number for number, name in enumerate(names)}
+        number = dict(zip(names, range(len(names)), strict=True))
         return cls(
             audio=audio,
             starts=ends - torch.tensor(lengths),
             lengths=torch.tensor(lengths),
-            groups=torch.tensor([numbers[group] for group in groups]),
+            groups=torch.tensor([number[group] for group in groups]),
             names=tuple(names),
             sample_rate=sample_rate,
         )
@@ -128,21 +128,16 @@ class Corpus:
 
         Arguments as int64 (R,): a recording (start, length) begins anew every `period` samples;
         `offset` is where in the period the window begins. period = length - fade overlaps the ends
-        in a linear cross-fade,
-        a longer one leaves silence between the repeats.
+        in a linear cross-fade, a longer one leaves silence between the repeats.
         """
-        # (R, N)
-        phase = (torch.arange(samples, device=self.audio.device) + offset[:, None]) % period[
-            :, None
-        ]
-        return self._faded(start, length, phase, fade) + self._faded(
-            start, length, phase + period[:, None], fade
-        )
+        time = torch.arange(samples, device=self.audio.device) + offset[:, None]
+        phase = time % period[:, None]  # (R, N)
+        current = self._faded(start, length, phase, fade)
+        return current + self._faded(start, length, phase + period[:, None], fade)
 
     def _faded(self, start: Tensor, length: Tensor, phase: Tensor, fade: int) -> Tensor:
-        ramp = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade).float() * (
-            1 / (32768 * fade)
-        )
+        edge = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade)
+        ramp = edge.float() * (1 / (32768 * fade))
         index = (start[:, None] + phase).clamp_(0, len(self.audio) - 1)
         return self.audio[index] * ramp
 
@@ -167,9 +162,15 @@ def read_recordings(
 
     Raises QseError for files that cannot be used (five named).
     """
-    recordings = read_or_faults(paths, sample_rate, threads, channel)
-    refuse(recording for recording in recordings if isinstance(recording, str))
-    return [recording for recording in recordings if not isinstance(recording, str)]
+    recordings = []
+    faults = []
+    for found in read_or_faults(paths, sample_rate, threads, channel):
+        if isinstance(found, str):
+            faults.append(found)
+        else:
+            recordings.append(found)
+    refuse(faults)
+    return recordings
 
 
 def read_or_faults(

@@ -22,8 +22,8 @@ def change_gain(audio: Tensor, knots: Tensor) -> Tensor:
 
 
 def equalise(audio: Tensor, knots: Tensor, lowest: float = 60 / 8000) -> Tensor:
-    """Apply a spectral gain through `knots` dB (B, K), evenly in log frequency from `lowest` (of
-    Nyquist = 1) to 1."""
+    """Apply a spectral gain through `knots` dB (B, K), evenly in log frequency from `lowest`
+    (of Nyquist = 1) to 1."""
     # (F,) 0 at lowest, 1 at Nyquist
     place = 1 - bin_frequencies(audio).clamp_min(lowest).log() / math.log(lowest)
     return apply_gains(audio, decibels(interpolate(knots, place * (knots.shape[-1] - 1))))

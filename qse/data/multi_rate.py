@@ -15,7 +15,8 @@ RATES = -2  # the rank of the random numbers that choose the rate: no process ha
 
 def wide_band(mix: MixConfig) -> MixConfig:
     """Return the same mixing at 16 kHz."""
-    low, high = (min(frequency, HIGHEST_LOW_PASS) for frequency in mix.low_pass)
+    low = min(mix.low_pass[0], HIGHEST_LOW_PASS)
+    high = min(mix.low_pass[1], HIGHEST_LOW_PASS)
     return replace(mix, sample_rate=WIDE_BAND, low_pass=(low, high))
 
 

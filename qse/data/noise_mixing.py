@@ -111,14 +111,17 @@ class NoiseMixer:
     def _channel(self, rng: BatchRng, noisy: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
         """Filter noisy and clean alike: the response of a microphone, a limited bandwidth."""
         config = self.config
-        reach = self.config.response
-        if config.response_chance and len(items := rng.items(config.response_chance, len(noisy))):
-            rows = items.to(self.device)
-            knots = rng.draw((-reach, reach), len(items), KNOTS)
-            clean = clean.clone()
-            noisy[rows] = equalise(noisy[rows], knots)
-            clean[rows] = equalise(clean[rows], knots)
-        if len(items := rng.items(config.low_pass_chance, len(noisy))):
+        if config.response_chance:
+            items = rng.items(config.response_chance, len(noisy))
+            if len(items):
+                rows = items.to(self.device)
+                knots = rng.draw((-config.response, config.response), len(items), KNOTS)
+                clean = clean.clone()
+                noisy[rows] = equalise(noisy[rows], knots)
+                clean[rows] = equalise(clean[rows], knots)
+
+        items = rng.items(config.low_pass_chance, len(noisy))
+        if len(items):
             cutoff = rng.draw(config.low_pass, len(items)) * (2 / config.sample_rate)
             rows = items.to(self.device)
             clean = clean.clone()

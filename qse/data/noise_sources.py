@@ -37,14 +37,9 @@ class NoiseSources:
         """
         config = self.config
         size = len(speakers)
-        babble, tinted, shaped = (
-            rng.coin(chance, size)
-            for chance in (
-                config.babble_chance,
-                config.coloured_chance,
-                config.speech_shaped_chance,
-            )
-        )
+        babble = rng.coin(config.babble_chance, size)
+        tinted = rng.coin(config.coloured_chance, size)
+        shaped = rng.coin(config.speech_shaped_chance, size)
         synthetic_only = (babble | tinted | shaped) & rng.coin(config.synthetic_only_chance, size)
         recordings = (rng.pick(config.noise_count_weights, size) + 1) * ~synthetic_only
         sources = (
@@ -73,8 +68,10 @@ class NoiseSources:
             (config.reverse_chance, lambda _, rows: reverse(rows)),
             (config.noise_room_chance, self._in_room),
         ):
-            # nothing is drawn for a chance of 0, so that recipes without these keep their batches
-            if chance and len(chosen := rng.items(chance, len(noise))):
+            if not chance:  # nothing is drawn, so that recipes without these keep their batches
+                continue
+            chosen = rng.items(chance, len(noise))
+            if len(chosen):
                 rows = chosen.to(rng.device)
                 noise[rows] = change(rng, noise[rows])
         return noise

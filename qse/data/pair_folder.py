@@ -40,7 +40,8 @@ def write_pairs(
     if folder.exists():
         raise QseError(f"{folder} is there already: name a new folder")
     mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
-    spoken, noises = (Corpus.read(source, mix.sample_rate) for source in (speech, noise))
+    spoken = Corpus.read(speech, mix.sample_rate)
+    noises = Corpus.read(noise, mix.sample_rate)
     mixer = NoiseMixer(mix, spoken, noises, seed, rooms=rooms_of(mix, seed + ROOMS_SEED))
     digits = max(4, len(str(count)))
     try:

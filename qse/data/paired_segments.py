@@ -48,10 +48,8 @@ class PairedSegments:
             [self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)]
         )
         start, length, position = place.to(self.device)
-        noisy, clean = (
-            c.excerpts(start, length, position, self.samples, fade=1)
-            for c in (self.noisy, self.clean)
-        )
+        noisy = self.noisy.excerpts(start, length, position, self.samples, fade=1)
+        clean = self.clean.excerpts(start, length, position, self.samples, fade=1)
         return Batch(noisy, clean, self.noisy.sample_rate)
 
     def _pairs(self, step: int, size: int, rank: int) -> Tensor:

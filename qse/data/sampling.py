@@ -18,13 +18,18 @@ SHORT_PAUSE = (0.05, 0.4)
 """Seconds of silence between two utterances."""
 
 
+def step_seed(seed: int, rank: int, step: int) -> int:
+    """Return a seed of 63 bits: the same for the same (seed, rank, step), unrelated for others."""
+    digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
 class BatchRng:
     """Draw the random numbers of one batch: the same for the same (seed, rank, step), unrelated for
     others."""
 
     def __init__(self, seed: int, rank: int, step: int, device: torch.device) -> None:
-        digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
-        number = int.from_bytes(digest, "little") >> 1
+        number = step_seed(seed, rank, step)
         self.device = device
         self._choices = torch.Generator().manual_seed(number)
         self._samples = torch.Generator(device).manual_seed(number)
@@ -84,8 +89,8 @@ class CorpusSampler:
         return rng.pick(self.weights, count)
 
     def other_groups(self, rng: BatchRng, groups: Tensor) -> Tensor:
-        """Draw a group for each entry of `groups`, another one than that (unless there is only
-        one)."""
+        """Draw a group for each entry of `groups`, another one than that
+        (unless there is only one)."""
         weights = self.weights.repeat(len(groups), 1)
         if len(self.weights) > 1:
             weights.scatter_(1, groups[:, None], 0.0)
@@ -100,8 +105,8 @@ class CorpusSampler:
         slow: Tensor | None = None,
         pause: tuple[float, float] = SHORT_PAUSE,
     ) -> Tensor:
-        """Fill each row with utterances of its group, with short pauses in between: float32 (B,
-        samples).
+        """Fill each row with utterances of its group, with short pauses in between: float32
+        (B, samples).
 
         lead: samples of silence before the first one, int64 (B,); where 0 a row begins within an
         utterance. slow: bool (B,), rows whose pauses have their length in seconds from the range
@@ -124,7 +129,10 @@ class CorpusSampler:
         """Draw pieces and places: row (P,) and (start, length, position) (3, P) of each piece."""
         rows = []
         pieces = []
-        while (unfilled := torch.nonzero(cursor < samples).flatten()).numel():
+        while True:
+            unfilled = torch.nonzero(cursor < samples).flatten()
+            if not unfilled.numel():
+                break
             place = cursor[unfilled]
             files = self._files(rng, groups[unfilled])
             length = self.corpus.lengths[files]

@@ -13,7 +13,7 @@ import torch
 
 from ..errors import QseError
 from . import copies, datasets
-from .bandwidth import FULL_BAND_CUTOFF
+from .bandwidth import FULL_BAND_LEAST
 from .cached_corpus import cached_corpus
 from .corpus import Corpus, read_recordings
 from .mix_config import MixConfig
@@ -26,7 +26,7 @@ from .source import BatchSource
 
 # training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
 HELD_OUT = 100
-LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_CUTOFF
+LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_LEAST
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
 
@@ -44,16 +44,16 @@ def folders(
     cache: a folder for decoded copies of the recordings, which are mapped from there instead of
     read into memory.
 
-    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used; below
-    41 kHz, it must reach
-    0.9 of half the rate. With the probability `wide_share` a batch is at 16 kHz, mixed from all
-    recordings.
+    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_LEAST are used; below
+    41 kHz, it must reach 0.9 of half the rate. With the probability `wide_share` a batch is at 16
+    kHz, mixed from all recordings.
     """
-    corpora = _folder_corpora(speech, noise, mix, wide_share, cache)
-    first, *wide = [
-        NoiseMixer(part, voices, noises, seed, device) for part, voices, noises in corpora
-    ]
-    return MultiRateSource(first, wide[0], wide_share, seed) if wide else first
+    mixers = []
+    for part, voices, noises in _folder_corpora(speech, noise, mix, wide_share, cache):
+        mixers.append(NoiseMixer(part, voices, noises, seed, device))
+    if len(mixers) == 1:
+        return mixers[0]
+    return MultiRateSource(mixers[0], mixers[1], wide_share, seed)
 
 
 def write_cache(speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path) -> None:
@@ -68,7 +68,7 @@ def _folder_corpora(
     """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16
     kHz too."""
     full_band = mix.sample_rate > WIDE_BAND
-    parts = [(mix, min(FULL_BAND_CUTOFF, LEAST_REACH * mix.sample_rate / 2) if full_band else 0.0)]
+    parts = [(mix, min(FULL_BAND_LEAST, LEAST_REACH * mix.sample_rate / 2) if full_band else 0.0)]
     if full_band and wide_share:
         parts.append((wide_band(mix), 0.0))
     for part, cutoff in parts:
@@ -93,14 +93,12 @@ def voicebank(
     """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the
     length of segments."""
     pairs = copies.with_copies(_split(data)[0], data)
-    sides = (
-        [pair.noisy for pair in pairs if pair.noisy],
-        [pair.clean for pair in pairs if pair.clean],
-    )
     rate = mix.sample_rate
-    noisy, clean = (
-        Corpus.of(read_recordings(side, rate), [""] * len(pairs), rate) for side in sides
-    )
+    one_group = [""] * len(pairs)
+    noisy_files = [pair.noisy for pair in pairs if pair.noisy]
+    clean_files = [pair.clean for pair in pairs if pair.clean]
+    noisy = Corpus.of(read_recordings(noisy_files, rate), one_group, rate)
+    clean = Corpus.of(read_recordings(clean_files, rate), one_group, rate)
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
         if one != other:
             raise QseError(
@@ -173,14 +171,10 @@ def _dns3_corpora(
 ) -> tuple[Corpus, Corpus]:
     """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from cached copies."""
     found = datasets.dns3(data)
-    speech, noise = (
-        cached_corpus(
-            paths,
-            found.root / name,
-            copies.copies_of(found.root) / name,
-            sample_rate,
-            progress and partial(progress, f"16 kHz copy, {name}"),
-        )
-        for name, paths in (("clean", found.clean), ("noise", found.noise))
-    )
-    return speech, noise
+
+    def cached(name: str, paths: list[Path]) -> Corpus:
+        cache = copies.copies_of(found.root) / name
+        told = progress and partial(progress, f"16 kHz copy, {name}")
+        return cached_corpus(paths, found.root / name, cache, sample_rate, told)
+
+    return cached("clean", found.clean), cached("noise", found.noise)

@@ -37,8 +37,10 @@ class SpeechSource:
             (config.sustain_chance, self._sustained),
             (config.whisper_chance, self._whispered),
         ):
-            # nothing is drawn for a chance of 0, so that recipes without these keep their batches
-            if chance and len(items := rng.items(chance, size)):
+            if not chance:  # nothing is drawn, so that recipes without these keep their batches
+                continue
+            items = rng.items(chance, size)
+            if len(items):
                 rows = items.to(rng.device)
                 speech[rows] = change(rng, speech[rows])
         return speech

@@ -41,7 +41,8 @@ def vary(
         (config.eq_chance, config.eq, equalise),
         (config.gain_drift_chance, config.gain_drift, change_gain),
     ):
-        if len(items := rng.items(chance, size)):
+        items = rng.items(chance, size)
+        if len(items):
             rows = items.to(rng.device)
             knots = rng.draw((-reach, reach), len(items), KNOTS)
             out[rows] = change(out[rows], knots)

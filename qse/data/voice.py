@@ -74,7 +74,8 @@ def whisper(audio: Tensor, white: Tensor, sample_rate: int = 16000) -> Tensor:
     Below 500 Hz the noise is weaker, as in a whisper.
     """
     window = _window(audio, sample_rate)
-    spec, noise = (_stft(x, window) for x in (audio, white))
+    spec = _stft(audio, window)
+    noise = _stft(white, window)
     frequency = torch.linspace(0, sample_rate / 2, spec.shape[1], device=audio.device)
     shaped = noise * _envelope(spec.abs(), sample_rate) * (frequency / (frequency + 500))[:, None]
     return at_level(_istft(shaped, window, audio.shape[1]), active_level(audio))

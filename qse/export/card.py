@@ -9,7 +9,7 @@ from ..machine import processor
 from ..networks import Network
 from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
-from .cost import Cost
+from .cost import ModelCost
 
 # title, key, digits
 SCORES = (
@@ -44,7 +44,7 @@ class Card:
     network: Network
     config: RunConfig
     header: Mapping[str, str]
-    costs: Mapping[int, Cost]
+    costs: Mapping[int, ModelCost]
     options: CardOptions
     scores: Mapping[str, str | float] = field(default_factory=dict)
     hops: int = 1
@@ -59,30 +59,35 @@ class Card:
             "",
             "| | |",
             "|---|---|",
-            *(f"| {key} | {value} |" for key, value in self._rows()),
         ]
+        for key, value in self._rows():
+            lines.append(f"| {key} | {value} |")
         for paragraph in self._paragraphs():
             lines += ["", paragraph]
         return "\n".join([*lines, ""])
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        hops = [cost.hop for cost in self.costs.values() if cost.hop]
+        costs = self.costs.values()
         yield "sample rate", " / ".join(f"{rate} Hz" for rate in self.costs)
         yield "algorithmic latency", self._latency()
-        yield "parameters", f"{max(cost.params for cost in self.costs.values()):,}"
-        yield (
-            "multiply-accumulates",
-            f"{self._each(lambda cost: f'{cost.macs / 1e9:.2f}')} G per second of audio",
-        )
-        if hops:
-            yield "state", " / ".join(f"{hop.state_bytes / 1024:.0f}" for hop in hops) + " KiB"
-            times = (f"p50 {1e6 * hop.p50:.0f} µs, p99 {1e6 * hop.p99:.0f} µs" for hop in hops)
+        yield "parameters", f"{max(cost.params for cost in costs):,}"
+        macs = self._each(lambda cost: f"{cost.macs / 1e9:.2f}")
+        yield "multiply-accumulates", f"{macs} G per second of audio"
+        sizes = []
+        times = []
+        for cost in costs:
+            if cost.hop:
+                sizes.append(f"{cost.hop.state_bytes / 1024:.0f}")
+                times.append(f"p50 {1e6 * cost.hop.p50:.0f} µs, p99 {1e6 * cost.hop.p99:.0f} µs")
+        if times:
+            yield "state", " / ".join(sizes) + " KiB"
             yield "time per hop, one thread", " / ".join(times)
-        yield "RTF, one thread", f"{self._each(lambda cost: f'{cost.rtf:.3f}')} ({processor()})"
+        rtf = self._each(lambda cost: f"{cost.rtf:.3f}")
+        yield "RTF, one thread", f"{rtf} ({processor()})"
         yield "training", self._training()
         yield "licence", self.options.licence
 
-    def _each(self, text: Callable[[Cost], str]) -> str:
+    def _each(self, text: Callable[[ModelCost], str]) -> str:
         """Join the texts for the costs at the sample rates of the model."""
         return " / ".join(text(cost) for cost in self.costs.values())
 
@@ -92,10 +97,9 @@ class Card:
             ("Validation pairs of unknown sources", UNKNOWN),
         ):
             if prefix + SCORES[0][1] in self.scores:
-                scores = (
-                    f"{title} {float(self.scores[prefix + key]):.{digits}f}"
-                    for title, key, digits in SCORES
-                )
+                scores = []
+                for title, key, digits in SCORES:
+                    scores.append(f"{title} {float(self.scores[prefix + key]):.{digits}f}")
                 yield f"{pairs}, mean: {', '.join(scores)}"
         if self.options.data:
             yield f"Trained on {self.options.data}"

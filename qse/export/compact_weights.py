@@ -24,8 +24,8 @@ SIGNS = np.array(SIGN, np.float32)
 
 @dataclass(frozen=True)
 class Compact:
-    """A quaternion weight (4, A, B, K) and the factors (A, 4) of the rows of its real matrix (4 A,
-    4 B, K)."""
+    """A quaternion weight (4, A, B, K) and the factors (A, 4) of the rows of its real matrix
+    (4 A, 4 B, K)."""
 
     weight: np.ndarray
     rows: np.ndarray

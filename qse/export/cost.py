@@ -28,7 +28,7 @@ class HopCost:
 
 
 @dataclass(frozen=True)
-class Cost:
+class ModelCost:
     """Cost of a model on one thread; rtf = processing time / audio time,
     macs per second of audio."""
 
@@ -38,20 +38,20 @@ class Cost:
     hop: HopCost | None = None
 
 
-def measure(network: Network, model: Model, seconds: float = 10.0) -> Cost:
+def measure_cost(network: Network, model: Model, seconds: float = 10.0) -> ModelCost:
     """Measure a network and its graph on one thread of this machine, over `seconds` of audio."""
     params = sum(parameter.numel() for parameter in network.parameters())
     if not isinstance(model, Engine):
         noisy = speech_like(round(seconds * model.sample_rate), model.sample_rate)
         times = race({model.name: lambda: _enhance(model, noisy)}, 0.0, least=2)[model.name]
-        return Cost(times.median / seconds, params, macs_per_second(network))
+        return ModelCost(times.median / seconds, params, macs_per_second(network))
 
     hop = model.hop_length / model.sample_rate
     least = ceil(seconds / hop / GROUP)
     times = race({model.name: stepper(model)}, 0.0, group=GROUP, least=least)[model.name]
     state_bytes = sum(array.nbytes for array in model.initial_state().values())
     per_hop = HopCost(times.median, times.quantile(0.99), state_bytes)
-    return Cost(times.mean / hop, params, macs_per_second(network), per_hop)
+    return ModelCost(times.mean / hop, params, macs_per_second(network), per_hop)
 
 
 def macs_per_second(network: Network) -> int:

@@ -47,9 +47,8 @@ def bins_by_place(n_fft: int) -> Tensor:
 
 def _split(n_fft: int) -> tuple[int, int, int]:
     """Return A, J and R, with A about 2 J, so that both matrices are about as large."""
-    a = min(
-        (a for a in range(2, n_fft + 1, 2) if n_fft % a == 0), key=lambda a: abs(a - 2 * n_fft // a)
-    )
+    divisors = [a for a in range(2, n_fft + 1, 2) if n_fft % a == 0]
+    a = min(divisors, key=lambda a: abs(a - 2 * n_fft // a))
     return a, n_fft // a, a // 2 + 1
 
 
@@ -92,9 +91,8 @@ class FactoredAnalysis(Stateful):
         x = torch.cat([past, x], dim=1)
         starts = range(0, x.shape[1] - self.n_fft + 1, self.hop_length)
         # B, T, n_fft
-        frames = (
-            torch.stack([x[:, start : start + self.n_fft] for start in starts], 1) * self.window
-        )
+        excerpts = [x[:, start : start + self.n_fft] for start in starts]
+        frames = torch.stack(excerpts, 1) * self.window
         y = self.first @ frames.unflatten(2, (self.first.shape[1], -1))  # B, T, 2 R, J
         y = y.flatten(2).unflatten(2, (len(self.twiddle), 1, -1)) * self.twiddle  # B, T, R, 2, 2 J
         y = y.flatten(3) @ self.second  # B, T, R, 2 J

@@ -93,11 +93,9 @@ def real_form(layer: nn.Module) -> nn.Module:
             return form.lower(layer)
     axis = getattr(layer, "quaternion_axis", None)
     if axis is not None:
-        return (
-            StreamOnQuaternions(layer, axis)
-            if isinstance(layer, Stateful)
-            else OnQuaternions(layer, axis)
-        )
+        if isinstance(layer, Stateful):
+            return StreamOnQuaternions(layer, axis)
+        return OnQuaternions(layer, axis)
     weights = ", ".join(weight.name for weight in weights_of_layer(layer))
     if weights:
         raise NoRealForm(layer, f"has quaternion weights ({weights}) and no real form: {CURE}")
@@ -107,17 +105,17 @@ def real_form(layer: nn.Module) -> nn.Module:
 def _overrides(kind: type, base: type) -> bool:
     """Return whether a class overrides a method of `base`, so that its instances may compute
     something else."""
-    methods = [
-        name for name, value in vars(base).items() if isfunction(value) and name != "__init__"
-    ]
-    return any(getattr(kind, name) is not vars(base)[name] for name in methods)
+    for name, method in vars(base).items():
+        if name != "__init__" and isfunction(method) and getattr(kind, name) is not method:
+            return True
+    return False
 
 
 def with_real_children(layer: Module) -> Module:
     """Replace every child by its real form."""
-    return with_children(
-        layer, **{name: real_form(child) for name, child in layer.named_children()}
-    )
+    for name, child in list(layer.named_children()):
+        layer.add_module(name, real_form(child))
+    return layer
 
 
 def with_children(layer: Module, /, **children: nn.Module) -> Module:
@@ -128,8 +126,8 @@ def with_children(layer: Module, /, **children: nn.Module) -> Module:
 
 
 def interleave(x: Tensor, dim: int = 0) -> Tensor:
-    """Reorder `dim` from components outside channels, (4, C), to components inside channels, (C,
-    4)."""
+    """Reorder `dim` from components outside channels, (4, C), to components inside channels,
+    (C, 4)."""
     return x.unflatten(dim, (4, -1)).transpose(dim, dim + 1).flatten(dim, dim + 1)
 
 
@@ -173,8 +171,8 @@ def constant_weights_(layer: nn.Module) -> None:
 
 
 class OnQuaternions(nn.Module):
-    """Apply a layer without state on quaternions to real tokens or features, (N, L, C) or (B, C, T,
-    F)."""
+    """Apply a layer without state on quaternions to real tokens or features, (N, L, C) or
+    (B, C, T, F)."""
 
     def __init__(self, layer: nn.Module, axis: int = -2):
         super().__init__()

@@ -31,8 +31,8 @@ def real_linear(linear: QuaternionLinear) -> nn.Linear:
 
 @register(QuaternionConv2d)
 def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None) -> nn.Conv2d:
-    """Return the real form of `conv`, and of `norm` after it if given: (B, C, T, F) -> (B, C', T',
-    F')."""
+    """Return the real form of `conv`, and of `norm` after it if given: (B, C, T, F) ->
+    (B, C', T', F')."""
     weight = real_matrix(conv.weight)
     bias = None if conv.bias is None else conv.bias.flatten()
     if norm is not None:
@@ -46,8 +46,8 @@ def _normed_conv(conv: NormedConv) -> nn.Conv2d:
 
 
 def _conv(weight: Tensor, bias: Tensor | None, conv: QuaternionConv2d | NormedConv) -> nn.Conv2d:
-    """Return a real convolution with the weight (4 out, 4 in, kt,
-    kf) and the geometry of `conv`."""
+    """Return a real convolution with the weight
+    (4 out, 4 in, kt, kf) and the geometry of `conv`."""
     out, into, time, frequency = weight.shape
     real = nn.Conv2d(into, out, (time, frequency), conv.stride, conv.padding, conv.dilation)
     real.weight = nn.Parameter(interleave(interleave(weight), 1))
@@ -103,8 +103,8 @@ class RealGRU(Stateful):
         super().__init__()
         self.input_r, self.input_z, self.input_n = _by_gate(gru.weight_input)
         self.hidden_r, self.hidden_z, self.hidden_n = _by_gate(gru.weight_hidden)
-        r, z, n = (bias.T.flatten() for bias in gru.bias_input)
-        hidden_r, hidden_z, hidden_n = (bias.T.flatten() for bias in gru.bias_hidden)
+        r, z, n = gru.bias_input.mT.flatten(1)
+        hidden_r, hidden_z, hidden_n = gru.bias_hidden.mT.flatten(1)
         self.input_bias_r = nn.Parameter(r + hidden_r)
         self.input_bias_z = nn.Parameter(z + hidden_z)
         self.input_bias_n = nn.Parameter(n)

@@ -38,8 +38,8 @@ class RealFeatures(nn.Module):
 
 
 class RealMask(nn.Module):
-    """Apply `MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products (B, T,
-    R, 2, 2, J).
+    """Apply `MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products
+    (B, T, R, 2, 2, J).
 
     The decoder adds the 1 of 1 + o1; the synthesis applies the 2 of 2 sigmoid(o0) and sums the
     products.

@@ -31,14 +31,18 @@ class RealBandSplit(nn.Module):
         seen, self.padding = split.receptive_fields()
         self.sizes = [last - first for first, last in seen]
         self.act = split.act
-        convs = [real_conv(conv, split.norm) for conv in split.convs]
-        for conv in convs:
+        self.convs = nn.ModuleList()
+        for quaternion_conv in split.convs:
+            conv = real_conv(quaternion_conv, split.norm)
             conv.weight = nn.Parameter(conv.weight[:, 1:].contiguous())
-        self.convs = nn.ModuleList(convs)
+            self.convs.append(conv)
 
     def forward(self, x: Tensor) -> Tensor:
-        parts = zip(self.convs, x.split(self.sizes, 3), self.padding, strict=True)
-        return torch.cat([self.act(conv(F.pad(part, padding))) for conv, part, padding in parts], 3)
+        bands = []
+        parts = x.split(self.sizes, 3)
+        for conv, part, padding in zip(self.convs, parts, self.padding, strict=True):
+            bands.append(self.act(conv(F.pad(part, padding))))
+        return torch.cat(bands, 3)
 
 
 class DelayedConv(Stateful):

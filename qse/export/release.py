@@ -28,7 +28,7 @@ from ..train import checkpoint
 from ..train.recipe import read_config, write_config
 from ..train.validation import find_pairs, read_pairs, validate
 from .card import Card, CardOptions
-from .cost import Cost, measure
+from .cost import ModelCost, measure_cost
 from .offline import export_offline
 from .streaming import export_stream
 
@@ -41,7 +41,7 @@ def release(
     valid: Path | None = None,
     look_ahead: int | None = None,
     hops: int = 1,
-) -> dict[int, Cost]:
+) -> dict[int, ModelCost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was
     validated).
 
@@ -86,9 +86,9 @@ def release(
     else:
         (folder / CHECKPOINT).unlink(missing_ok=True)  # of a former release
         write_config(folder / CONFIG, config, network)
-    costs = {
-        part.config.sample_rate: measure(part, load(folder / file)) for file, part in parts.items()
-    }
+    costs = {}
+    for file, part in parts.items():
+        costs[part.config.sample_rate] = measure_cost(part, load(folder / file))
     card = Card(name, network, config, header, costs, options, scores, hops)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
     return costs
@@ -114,12 +114,12 @@ def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, 
             "train it with a lower rate"
         )
     if others:
-        networks = (
-            network,
-            *(load_network(run / "config.toml", weights_of(other))[0] for other in others),
-        )
-        states = [each.state_dict() for each in networks]
-        mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
+        states = [network.state_dict()]
+        for other in others:
+            states.append(load_network(run / "config.toml", weights_of(other))[0].state_dict())
+        mean = {}
+        for name in states[0]:
+            mean[name] = torch.stack([state[name].double() for state in states]).mean(0)
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
     return network, header
@@ -128,7 +128,7 @@ def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, 
 def _keep_checkpoint(run: Path, folder: Path) -> None:
     """Copy the checkpoint of the last step without the states that streams carried, which are many
     times larger."""
-    tensors, header = weights.load(run / CHECKPOINT)
+    tensors, header = weights.load_tensors(run / CHECKPOINT)
     kept = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
     checkpoint.save(folder / CHECKPOINT, kept, header)
 

@@ -81,13 +81,20 @@ def _write(network: Network, path: Path, hops: int) -> None:
 
     lowered = lower(network)
     audio = torch.zeros(1, hops * network.config.hop_length)
-    state = {key: torch.zeros_like(leaf) for key, leaf in flatten_state(lowered(audio)[1]).items()}
+    state = flatten_state(lowered(audio)[1])
+    for key, leaf in state.items():
+        state[key] = torch.zeros_like(leaf)
+    input_names = ["audio"]
+    output_names = ["enhanced"]
+    for key in state:
+        input_names.append(f"state.{key}")
+        output_names.append(f"next.{key}")
     to_onnx(
         WaveStep(lowered, list(state)).eval(),
         (audio, *state.values()),
         path,
-        input_names=["audio", *(f"state.{key}" for key in state)],
-        output_names=["enhanced", *(f"next.{key}" for key in state)],
+        input_names=input_names,
+        output_names=output_names,
     )
     onnx.save(simplify(onnx.load(path)), path)
 
@@ -105,13 +112,14 @@ def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
     engine = Engine(path)
     rate = network.config.sample_rate
     noisy = speech_like(round(seconds * rate) // engine.hop_length * engine.hop_length, rate)
-    noisy[:rate] = noisy[len(noisy) // 2 : len(noisy) // 2 + rate] = 0
+    middle = len(noisy) // 2
+    noisy[:rate] = 0
+    noisy[middle : middle + rate] = 0
     expected = network.eval()(torch.from_numpy(noisy)[None])[0][0].numpy()
     state = engine.initial_state()
     worst = np.float32(0)
-    for hop, wanted in zip(
-        *(audio.reshape(-1, engine.hop_length) for audio in (noisy, expected)), strict=True
-    ):
+    hops = noisy.reshape(-1, engine.hop_length)
+    for hop, wanted in zip(hops, expected.reshape(-1, engine.hop_length), strict=True):
         enhanced, state = engine.step(hop, state)
         worst = np.maximum(worst, np.abs(enhanced - wanted).max())  # keeps nan
     return float(worst)

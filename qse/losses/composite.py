@@ -77,7 +77,8 @@ class LossConfig:
 
     def __post_init__(self) -> None:
         for name in TERMS:
-            if not 0 <= (weight := getattr(self, name)) < inf:
+            weight = getattr(self, name)
+            if not 0 <= weight < inf:
                 raise ValueError(f"{name} {weight}: a weight is 0 or more, and finite")
         if not any(getattr(self, name) for name in TERMS):
             raise ValueError("all weights are 0: there is no loss to train with.")
@@ -115,7 +116,8 @@ def composite(
     low = {name: _below_8_khz(x, sample_rate) for name, x in signals.items()}
     scaled = {name: x / ratio for name, x in signals.items()} if ratio != 1 else signals
     spectral: dict[str, Any] = {
-        key: round(ratio * getattr(config, key)) for key in ("n_fft", "hop_length")
+        "n_fft": round(ratio * config.n_fft),
+        "hop_length": round(ratio * config.hop_length),
     }
     terms = {
         "mrstft": lambda: multi_resolution_stft(**signals),
@@ -133,17 +135,17 @@ def composite(
         "over_attenuation": lambda: over_attenuation(**scaled, **spectral),
         "high_band": lambda: high_band_snr(**signals, sample_rate=sample_rate) / config.si_sdr_unit,
     }
+    total = clean.new_zeros(())
+    values = {}
     with torch.autocast(clean.device.type, enabled=False):
-        values = {
-            name: terms[name]()
-            for name in TERMS
-            if getattr(config, name) != 0 and (ratio > 1 or name != "high_band")
-        }
-        total = sum(
-            (getattr(config, name) * value for name, value in values.items()),
-            start=clean.new_zeros(()),
-        )
-    return total, {name: value.detach() for name, value in values.items()}
+        for name in TERMS:
+            weight = getattr(config, name)
+            if weight == 0 or (name == "high_band" and ratio <= 1):
+                continue
+            value = terms[name]()
+            total = total + weight * value
+            values[name] = value.detach()
+    return total, values
 
 
 def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
@@ -161,7 +163,8 @@ def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
         "stoi": round(0.4 * sample_rate),
         "noise_floor": at_16_khz * FRAME_LENGTH,
     }
-    return max(least.get(name, at_16_khz) for name in TERMS if getattr(config, name))
+    used = [name for name in TERMS if getattr(config, name)]
+    return max(least.get(name, at_16_khz) for name in used)
 
 
 def _complex_l1(

@@ -15,8 +15,8 @@ GIVEN = ("clean", "enhanced", "noisy", "sample_rate")
 
 
 class CompositeLoss:
-    """The weighted sum of the terms of a `LossConfig` and of one's own: calling it returns (total,
-    its terms).
+    """The weighted sum of the terms of a `LossConfig` and of one's own: calling it returns
+    (total, its terms).
 
     own: {name: (weight, term)}. A term is a function with keyword arguments, those that it needs of
     `clean`, `enhanced` and `noisy` (B, N), full scale +-1, and `sample_rate` (Hz); it returns a
@@ -90,9 +90,10 @@ def _checked(name: str, weight: float, term: LossTerm) -> list[str]:
     if not weight > 0:
         raise ValueError(f"loss term {name!r}: its weight is {weight}, and must be above 0")
     arguments = list(signature(term).parameters)
-    required = [
-        key for key, value in signature(term).parameters.items() if value.default is value.empty
-    ]
+    required = []
+    for key, value in signature(term).parameters.items():
+        if value.default is value.empty:
+            required.append(key)
     unknown = set(required) - set(GIVEN)
     if unknown:
         raise ValueError(f"loss term {name!r} needs {min(unknown)!r}: there are {', '.join(GIVEN)}")

@@ -37,9 +37,9 @@ def high_band_snr(*, clean: Tensor, enhanced: Tensor, sample_rate: int) -> Tenso
     """
     check_waveforms(clean, enhanced)
     first = clean.shape[1] * WIDE_BAND // (2 * sample_rate)
-    kept, lost = (
-        _energy(torch.fft.rfft(x)[:, first:], x.shape[1]) for x in (clean, enhanced - clean)
-    )
+    samples = clean.shape[1]
+    kept = _energy(torch.fft.rfft(clean)[:, first:], samples)
+    lost = _energy(torch.fft.rfft(enhanced - clean)[:, first:], samples)
     share = 10.0 ** (-SNR_LIMIT / 10.0)
     floor = HIGH_FLOOR * clean.shape[1]
     return 10.0 * ((lost + share * kept + floor) / (kept + floor)).log10().mean()

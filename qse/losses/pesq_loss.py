@@ -10,7 +10,7 @@ and bands and hearing threshold come from formulas rather than from its tables.
 """
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -140,12 +140,8 @@ def _bark(frequency: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _ear(dtype: torch.dtype, device: torch.device) -> _Ear:
     with torch.inference_mode(False):  # kept for later calls, which may need gradients
-        return _Ear(
-            *(
-                torch.as_tensor(table, dtype=dtype, device=device)
-                for table in (*_filters(), *_hearing())
-            )
-        )
+        as_tensor = partial(torch.as_tensor, dtype=dtype, device=device)
+        return _Ear(*map(as_tensor, (*_filters(), *_hearing())))
 
 
 def _filters() -> tuple[np.ndarray, np.ndarray]:
@@ -160,9 +156,8 @@ def _filters() -> tuple[np.ndarray, np.ndarray]:
     # Parseval, one-sided, Hann window
     mean_square = np.full(len(frequency), 2.0 / (0.375 * N_FFT**2))
     telephone = mean_square * ((frequency >= 325) & (frequency <= 3250))
-    low, high = (
-        _bark(np.clip(frequency + shift, 0, SAMPLE_RATE / 2)) for shift in (-step / 2, step / 2)
-    )
+    low = _bark(np.clip(frequency - step / 2, 0, SAMPLE_RATE / 2))
+    high = _bark(np.clip(frequency + step / 2, 0, SAMPLE_RATE / 2))
     edges = np.arange(BANDS + 1) * BAND_WIDTH
     shared = np.minimum(high[:, None], edges[1:]) - np.maximum(low[:, None], edges[:-1])
     shared = shared.clip(0) / (high - low)[:, None]

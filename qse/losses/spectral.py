@@ -13,11 +13,7 @@ CONVERGENCE_FLOOR = (
     1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
 )
 # (n_fft, hop_length, win_length)
-RESOLUTIONS = (
-    (512, 50, 240),
-    (1024, 120, 600),
-    (2048, 240, 1200),
-)
+RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))
 
 
 def multi_resolution_stft(

@@ -42,7 +42,8 @@ def predicted_stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """Return an estimate of STOI (B,), -1 to 1, of (B, N) and (B, N)."""
     check_waveforms(clean, enhanced)
     # (B, T, F)
-    power, guess = (power_spectrum(x, N_FFT, HOP_LENGTH, WINDOW) for x in (clean, enhanced))
+    power = power_spectrum(clean, N_FFT, HOP_LENGTH, WINDOW)
+    guess = power_spectrum(enhanced, N_FFT, HOP_LENGTH, WINDOW)
     if power.shape[1] < STRETCH:
         return power.new_zeros(len(power))
     energy = power.sum(2)  # (B, T)
@@ -50,10 +51,8 @@ def predicted_stoi(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     # speech first, its order kept
     order = silent.to(torch.uint8).argsort(dim=1, stable=True)[:, :, None]
     bands = _third_octaves(clean.dtype, clean.device)
-    x, y = (
-        floored((p @ bands).take_along_dim(order, 1)).sqrt().unfold(1, STRETCH, 1)
-        for p in (power, guess)
-    )
+    x = floored((power @ bands).take_along_dim(order, 1)).sqrt().unfold(1, STRETCH, 1)
+    y = floored((guess @ bands).take_along_dim(order, 1)).sqrt().unfold(1, STRETCH, 1)
     # (B, M, Z, 30)
     y = torch.minimum(y * (vector_norm(x, dim=3) / vector_norm(y, dim=3))[..., None], CLIPPED * x)
     correlation = (_normalised(x) * _normalised(y)).sum(3).mean(2)  # (B, M)

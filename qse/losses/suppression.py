@@ -26,7 +26,9 @@ def noise_floor(*, clean: Tensor, enhanced: Tensor, noisy: Tensor) -> Tensor:
     """
     check_waveforms(clean, enhanced)
     check_waveforms(clean, noisy)
-    speech, residue, noise = (_frame_power(x) for x in (clean, enhanced, noisy))  # (B, T)
+    speech = _frame_power(clean)  # (B, T)
+    residue = _frame_power(enhanced)
+    noise = _frame_power(noisy)
     silent = speech <= (SILENCE * speech.amax(1, keepdim=True)).clamp_min(QUIETEST)
     chosen = silent & (noise > QUIETEST)
     level = 10 * ((residue + RESIDUAL_FLOOR) / (noise + RESIDUAL_FLOOR)).log10()
@@ -50,9 +52,8 @@ def over_attenuation(
     is silent.
     """
     check_waveforms(clean, enhanced)
-    target, found = (
-        magnitude(stft(x, n_fft, hop_length)).pow(exponent).flatten(1) for x in (clean, enhanced)
-    )
+    target = magnitude(stft(clean, n_fft, hop_length)).pow(exponent).flatten(1)
+    found = magnitude(stft(enhanced, n_fft, hop_length)).pow(exponent).flatten(1)
     return ((target - found).clamp_min(0).square().sum(1) / target.square().sum(1)).mean()
 
 

@@ -16,8 +16,8 @@ def si_sdr(*, clean: Tensor, enhanced: Tensor) -> Tensor:
     """Return the negative SI-SDR in dB, within +-RATIO_LIMIT; lower is better. Levels have no
     effect.
 
-    Le Roux et al. 2019 and Li et al. 2020: target = <x^, x> x / |x|^2, SI-SDR = 10 lg(|target|^2 /
-    |x^ - target|^2), no mean removed.
+    Le Roux et al. 2019 and Li et al. 2020: target = <x^, x> x / |x|^2, SI-SDR = 10
+    lg(|target|^2 / |x^ - target|^2), no mean removed.
     """
     check_waveforms(clean, enhanced)
     scale = (clean * enhanced).sum(1) / clean.square().sum(1).clamp_min(POWER_FLOOR)  # (B,)

@@ -32,8 +32,8 @@ def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
 
 
 def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Return the declared quaternion weights, (4, out, in, *kernel), and gates, (gates, 4, out,
-    in), each one once."""
+    """Return the declared quaternion weights, (4, out, in, *kernel), and gates,
+    (gates, 4, out, in), each one once."""
     weights: dict[nn.Parameter, None] = {}
     gates: dict[nn.Parameter, None] = {}
     for weight in declared_weights(network):
@@ -44,7 +44,7 @@ def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.
 
 
 def _random(weight: Tensor, n: int) -> HypercomplexWeight:
-    """Return a real or PHM weight in the place of a quaternion one, (gates, 4, out, in,
-    *kernel)."""
+    """Return a real or PHM weight in the place of a quaternion one,
+    (gates, 4, out, in, *kernel)."""
     gates, _, out, into, *kernel = weight.shape
     return HypercomplexWeight(n, 4 * out, 4 * into, tuple(kernel), gates)

@@ -29,7 +29,7 @@ FREQUENCY = 2
 TILE = 4096  # tokens that a block computes at once outside training
 
 
-class Along(nn.Module):
+class AlongAxis(nn.Module):
     """Apply a block (N, L, ...) -> (N, L, ...) along an axis of (B, T, F, ...); N counts batch and
     the other axis.
 
@@ -85,8 +85,8 @@ class ConvModule(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Apply attention and a feed-forward layer (Vaswani et al. 2017): (N, L, 4, C) -> (N, L, 4,
-    C)."""
+    """Apply attention and a feed-forward layer (Vaswani et al. 2017): (N, L, 4, C) ->
+    (N, L, 4, C)."""
 
     def __init__(self, channels: int, attention: nn.Module, dropout: float):
         super().__init__()

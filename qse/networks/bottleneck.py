@@ -6,6 +6,7 @@ Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 
 
 import copy
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import torch
@@ -97,9 +98,8 @@ class DualPathBlock(Stateful):
 
     def pruned_parts(self) -> list[str]:
         """Return the names of all parts that are pruned."""
-        return [
-            part for parts in BRANCHES.values() for part in parts if getattr(self, part) is None
-        ]
+        parts = chain.from_iterable(BRANCHES.values())
+        return [part for part in parts if getattr(self, part) is None]
 
     def make_identity_(self) -> None:
         """Make the block an identity, from which it can be trained: zero the last weights of its
@@ -145,7 +145,9 @@ class Bottleneck(Stateful):
         for name, layer in self.blocks.items():
             if not name.startswith("ahead"):
                 blocks[name] = layer
-            elif frames := look_ahead[int(name.removeprefix("ahead"))]:
+                continue
+            frames = look_ahead[int(name.removeprefix("ahead"))]
+            if frames:
                 blocks[name] = layer.at(frames)
         bottleneck = copy.copy(self)
         bottleneck._modules = {"blocks": blocks}

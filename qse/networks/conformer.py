@@ -1,5 +1,5 @@
-"""Build the paper's real-valued Conformer, the baseline of its quaternion networks (main paper,
-Tables 2, 3, 12).
+"""Build the paper's real-valued Conformer, the baseline of its quaternion networks
+(main paper, Tables 2, 3, 12).
 
 The same architecture in real numbers: (|X|, Re X, Im X) are three channels, features (B, C, T, F),
 tokens (B, T, F, C), four dense layers in encoder and decoder, and the Conformer's own depthwise
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from ..nn.attention import attend
 from ..nn.polar import PolarMask
-from .axial_attention import FREQUENCY, TIME, Along
+from .axial_attention import FREQUENCY, TIME, AlongAxis
 from .offline import Offline, OfflineConfig, real_output
 
 
@@ -43,13 +43,10 @@ class RealCore(nn.Module):
         self.encoder = nn.Sequential(
             _unit(3, c, 3), Dense(c, config.encoder, config.dropout, stride=2)
         )
-        self.blocks = nn.Sequential(
-            *(
-                Along(axis, Block(config))
-                for _ in range(config.layers)
-                for axis in (TIME, FREQUENCY)
-            )
-        )
+        self.blocks = nn.Sequential()
+        for _ in range(config.layers):
+            self.blocks.append(AlongAxis(TIME, Block(config)))
+            self.blocks.append(AlongAxis(FREQUENCY, Block(config)))
         self.fuse = _unit(2 * c, c, 1)
         self.dense = Dense(c, config.decoder, config.dropout)
         self.up = nn.Conv2d(c, 2 * c, (1, 3), padding=(0, 1))
@@ -66,8 +63,8 @@ class RealCore(nn.Module):
 
 
 class Dense(nn.Module):
-    """Apply dilated layers, each to the input and all outputs before it: (B, C, T, F) -> (B, C, T,
-    F').
+    """Apply dilated layers, each to the input and all outputs before it: (B, C, T, F) ->
+    (B, C, T, F').
 
     `stride` is that of the last layer along frequency, whose output is the result.
     """
@@ -75,10 +72,11 @@ class Dense(nn.Module):
     def __init__(self, channels: int, dilations: tuple[int, ...], dropout: float, stride: int = 1):
         super().__init__()
         strides = [1] * (len(dilations) - 1) + [stride]
-        self.layers = nn.ModuleList(
-            GatedLayer(channels * (n + 1), channels, dilation, dropout, strides[n])
-            for n, dilation in enumerate(dilations)
-        )
+        self.layers = nn.ModuleList()
+        for n, dilation in enumerate(dilations):
+            self.layers.append(
+                GatedLayer(channels * (n + 1), channels, dilation, dropout, strides[n])
+            )
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers[:-1]:

@@ -67,12 +67,10 @@ class DenseBlock(Stateful):
 
     def __init__(self, channels: int, growth: int, dilations: tuple[int, ...]):
         super().__init__()
-        self.layers = nn.ModuleDict(
-            {
-                f"layer{n}": CausalUnit(channels + n * growth, growth, (2, 3), dilation=dilation)
-                for n, dilation in enumerate(dilations)
-            }
-        )
+        self.layers = nn.ModuleDict()
+        for n, dilation in enumerate(dilations):
+            joined = channels + n * growth
+            self.layers[f"layer{n}"] = CausalUnit(joined, growth, (2, 3), dilation=dilation)
         self.out = ConvUnit(channels + len(dilations) * growth, channels, (1, 1))
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:

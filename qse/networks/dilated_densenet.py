@@ -1,5 +1,5 @@
-"""Compute the dilated dense block of the paper's encoder and decoder, not causal (main paper,
-Appendix D.1, Figure 6c).
+"""Compute the dilated dense block of the paper's encoder and decoder, not causal
+(main paper, Appendix D.1, Figure 6c).
 
 Features are (B, 4, C, T, F), channels counted in quaternions and innermost in memory
 (nn/layout.py); every operation here keeps that order. Dilation is along time, as in WaveNet.
@@ -120,8 +120,8 @@ class GatedLayer(nn.Module):
 
 
 class DilatedDense(nn.Module):
-    """Apply layers, each to the input and all outputs before it: (B, 4, C, T, F) -> (B, 4, growth,
-    T, F').
+    """Apply layers, each to the input and all outputs before it: (B, 4, C, T, F) ->
+    (B, 4, growth, T, F').
 
     `stride` is that of the last layer along frequency, whose output is the result.
     """
@@ -136,10 +136,11 @@ class DilatedDense(nn.Module):
     ):
         super().__init__()
         strides = [1] * (len(dilations) - 1) + [stride]
-        self.layers = nn.ModuleList(
-            GatedLayer(channels + n * growth, growth, dilation, dropout, strides[n])
-            for n, dilation in enumerate(dilations)
-        )
+        self.layers = nn.ModuleList()
+        for n, dilation in enumerate(dilations):
+            self.layers.append(
+                GatedLayer(channels + n * growth, growth, dilation, dropout, strides[n])
+            )
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers[:-1]:

@@ -1,5 +1,5 @@
-"""Build the paper's quaternion networks, which process whole recordings (main paper, section 4.2,
-Appendix D.1).
+"""Build the paper's quaternion networks, which process whole recordings
+(main paper, section 4.2, Appendix D.1).
 
     audio -> STFT -> (0, |X|, Re X, Im X) -> encoder -> bottleneck -> decoder -> gain and angle
     -> inverse STFT -> audio
@@ -21,7 +21,7 @@ from ..nn.features import QuaternionFeatures
 from ..nn.layout import channels_innermost, join, to_features, to_tokens
 from ..nn.polar import PolarMask
 from ..references import find_named
-from .axial_attention import ATTENTION, FREQUENCY, TIME, Along, ConformerBlock, TransformerBlock
+from .axial_attention import ATTENTION, FREQUENCY, TIME, AlongAxis, ConformerBlock, TransformerBlock
 from .dilated_densenet import DilatedDense, Unit
 from .network import Network
 
@@ -42,11 +42,10 @@ class OfflineConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        sizes = [
-            key
-            for key, value in vars(self).items()
-            if type(value) in (int, tuple) and key != "layers"
-        ]
+        sizes = []
+        for key, value in vars(self).items():
+            if type(value) in (int, tuple) and key != "layers":
+                sizes.append(key)
         require_positive(self, *sizes)
         if self.layers < 0:
             raise ValueError(f"layers {self.layers}: 0 or more")
@@ -121,8 +120,8 @@ class QuaternionDenseConfig(QuaternionConformerConfig):
 
 
 class Offline(Network):
-    """Enhance whole signals: (B, N) samples -> (B, N), aligned; `core` maps spec to spec, (B, 2, T,
-    F)."""
+    """Enhance whole signals: (B, N) samples -> (B, N), aligned; `core` maps spec to spec,
+    (B, 2, T, F)."""
 
     has_spec = True
 
@@ -164,9 +163,9 @@ class QuaternionCore(nn.Module):
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
         self.features = QuaternionFeatures(power=1.0)
-        self.encoder = Encoder(config)
-        self.bottleneck = None if config.block == "none" else Bottleneck(config)
-        self.decoder = Decoder(config)
+        self.encoder = OfflineEncoder(config)
+        self.bottleneck = None if config.block == "none" else OfflineBottleneck(config)
+        self.decoder = OfflineDecoder(config)
         self.mask = PolarMask()
 
     def forward(self, spec: Tensor) -> Tensor:
@@ -177,7 +176,7 @@ class QuaternionCore(nn.Module):
         return self.mask(spec, self.decoder(x)[..., : spec.shape[3]])
 
 
-class Encoder(nn.Sequential):
+class OfflineEncoder(nn.Sequential):
     """Encode features and halve the bins: (B, 4, 1, T, F) -> (B, 4, C, T, (F + 1) / 2), F odd."""
 
     def __init__(self, config: QuaternionConformerConfig):
@@ -188,26 +187,23 @@ class Encoder(nn.Sequential):
         )
 
 
-class Bottleneck(nn.Module):
-    """Attend along time and frequency, and fuse the output with the input: (B, 4, C, T, F) -> (B,
-    4, C, T, F)."""
+class OfflineBottleneck(nn.Module):
+    """Attend along time and frequency, and fuse the output with the input: (B, 4, C, T, F) ->
+    (B, 4, C, T, F)."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
-        self.blocks = nn.Sequential(
-            *(
-                Along(axis, _block(config))
-                for _ in range(config.layers)
-                for axis in (TIME, FREQUENCY)
-            )
-        )
+        self.blocks = nn.Sequential()
+        for _ in range(config.layers):
+            self.blocks.append(AlongAxis(TIME, _block(config)))
+            self.blocks.append(AlongAxis(FREQUENCY, _block(config)))
         self.fuse = Unit(2 * config.channels, config.channels, (1, 1))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.fuse(join([to_features(self.blocks(to_tokens(x))), x], -3))
 
 
-class Decoder(nn.Module):
+class OfflineDecoder(nn.Module):
     """Decode features to the real numbers of the mask: (B, 4, C, T, F) -> (B, 2, T, 2 F)."""
 
     def __init__(self, config: QuaternionConformerConfig):

@@ -13,7 +13,7 @@ from . import build_network
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperModel:
     """A model of the paper: its name in the tables, which tables, and its parameters there in
     millions."""
 
@@ -23,18 +23,18 @@ class Row:
     tables: str
 
 
-ROWS = (
-    Row("qconformer", "QConformer (Ours)", 0.80, "2, 3"),
-    Row("qconformer-hamilton", "QConformer (Tay et al.)", 0.80, "2, 3"),
-    Row("qtransformer", "QTransformer (Ours)", 0.62, "2, 3"),
-    Row("qtransformer-hamilton", "QTransformer (Tay et al.)", 0.62, "2, 3"),
-    Row("qdensenet", "QDenseNet", 0.74, "2"),
-    Row("qtn", "QTN (Yang et al.)", 0.63, "2"),
-    Row("conformer", "Real-valued Conformer", 3.19, "2, 3"),
+PAPER_MODELS = (
+    PaperModel("qconformer", "QConformer (Ours)", 0.80, "2, 3"),
+    PaperModel("qconformer-hamilton", "QConformer (Tay et al.)", 0.80, "2, 3"),
+    PaperModel("qtransformer", "QTransformer (Ours)", 0.62, "2, 3"),
+    PaperModel("qtransformer-hamilton", "QTransformer (Tay et al.)", 0.62, "2, 3"),
+    PaperModel("qdensenet", "QDenseNet", 0.74, "2"),
+    PaperModel("qtn", "QTN (Yang et al.)", 0.63, "2"),
+    PaperModel("conformer", "Real-valued Conformer", 3.19, "2, 3"),
 )
 
 
-def measure(name: str) -> tuple[int, int]:
+def count_cost(name: str) -> tuple[int, int]:
     """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without
     running it.
 

@@ -1,6 +1,7 @@
 """Configure a streaming network: the `[model]` table of a recipe (streaming.py builds it)."""
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 from ..config import require_positive
 from ..nn.band_split import ranges_below
@@ -19,14 +20,10 @@ class StreamingConfig:
     sample_rate: int = 16000
     n_fft: int = 512
     hop_length: int = 160
-    overlap: int = (
-        0  # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
-    )
+    # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
+    overlap: int = 0
     # (bins, bins per band), from low to high
-    ranges: tuple[tuple[int, int], ...] = (
-        (96, 2),
-        (160, 5),
-    )
+    ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))
     power: float = 0.3
     channels: tuple[int, int, int] = (8, 12, 16)
     growth: int = 4
@@ -98,8 +95,9 @@ class StreamingConfig:
                 f"{', '.join(map(str, parts))} frames "
                 "ahead; choose powers of two"
             )
-        branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
-        if unknown := set(self.pruned) - set(branches):
+        branches = [f"block{n}.{branch}" for n, branch in product(range(self.blocks), BRANCHES)]
+        unknown = set(self.pruned) - set(branches)
+        if unknown:
             raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
 
     def look_ahead_of_blocks(self) -> dict[int, int]:
@@ -124,15 +122,14 @@ class StreamingConfig:
             raise ValueError(
                 f"look_ahead {look_ahead}: the network looks at most {self.look_ahead} frames ahead"
             )
-        sizes = {
-            name: getattr(self, name) * sample_rate for name in ("n_fft", "hop_length", "overlap")
-        }
-        if sample_rate > self.sample_rate or any(
-            size % self.sample_rate for size in sizes.values()
-        ):
+        sizes = {}
+        whole = sample_rate <= self.sample_rate
+        for name in ("n_fft", "hop_length", "overlap"):
+            sizes[name], rest = divmod(getattr(self, name) * sample_rate, self.sample_rate)
+            whole &= rest == 0
+        if not whole:
             raise ValueError(
                 f"sample_rate {sample_rate}: not a rate of a network for {self.sample_rate} Hz"
             )
-        sizes = {name: size // self.sample_rate for name, size in sizes.items()}
         ranges = ranges_below(self.ranges, sizes["n_fft"] // 2)
         return replace(self, sample_rate=sample_rate, look_ahead=look_ahead, ranges=ranges, **sizes)

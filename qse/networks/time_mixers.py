@@ -2,8 +2,8 @@
 configuration.
 
 Names are those of the tables below, or "package.module:Class" for a class of one's own: a
-`TimeMixer`, or for attention an nn.Module that is built from (channels, heads, qk_norm) and maps (B
-* T, bands, 4, C) to the same shape.
+`TimeMixer`, or for attention an nn.Module that is built from (channels, heads, qk_norm) and maps
+(B * T, bands, 4, C) to the same shape.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,8 @@ TIME_MIXERS: dict[str, type[TimeMixer]] = {
 
 
 class NoAttention(nn.Module):
-    """Apply the output layer of an attention alone, to every band separately: (N, L, 4, C) -> (N,
-    L, 4, C)."""
+    """Apply the output layer of an attention alone, to every band separately: (N, L, 4, C) ->
+    (N, L, 4, C)."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool):
         super().__init__()

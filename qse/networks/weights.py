@@ -15,7 +15,7 @@ from ..model_folder import weights_of
 from . import Network, build_network
 
 
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read tensors and header of a checkpoint.
 
     Raises QseError naming the file when it is missing or damaged.
@@ -72,7 +72,7 @@ def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
         network = build_network(table)
     except QseError as error:
         raise QseError(f"{config}: {error}") from error
-    tensors, header = load(weights)
+    tensors, header = load_tensors(weights)
     try:
         network.load_state_dict(averaged(tensors))
     except RuntimeError as error:

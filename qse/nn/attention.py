@@ -90,8 +90,8 @@ class SharedScoreAttention(nn.Module):
 
 
 class CausalSharedScoreAttention(TimeMixer):
-    """Attend from a frame to itself and the `window` - 1 frames before it: (N, T, 4, C) -> (N, T,
-    4, C).
+    """Attend from a frame to itself and the `window` - 1 frames before it: (N, T, 4, C) ->
+    (N, T, 4, C).
 
     Positions are relative: a learned bias per head and distance. State: `keys` and `values` (N, H,
     window - 1, 4d) of the last frames, and `valid` (N, window - 1), 1 for a frame of the input, 0

@@ -88,8 +88,8 @@ class CausalConv2d(Stateful):
 
 
 class FrequencyUpsample(nn.Module):
-    """Up-sample along frequency by sub-pixel convolution: (B, 4, C, T, F) -> (B, 4, C', T, factor *
-    F)."""
+    """Up-sample along frequency by sub-pixel convolution: (B, 4, C, T, F) ->
+    (B, 4, C', T, factor * F)."""
 
     def __init__(self, in_channels: int, out_channels: int, factor: int = 2, kernel: int = 3):
         super().__init__()
@@ -107,10 +107,12 @@ class FrequencyUpsample(nn.Module):
     def _by_bands(self, x: Tensor) -> Tensor:
         """Compute the same with `factor` outside of components,
         so that the result needs no copy."""
-        weight, bias = (
-            part.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)
-            for part in (real_matrix(self.conv.weight), self.conv.get_parameter("bias").flatten())
-        )
+        weight = self._factor_first(real_matrix(self.conv.weight))
+        bias = self._factor_first(self.conv.get_parameter("bias").flatten())
         y = conv2d(x.flatten(1, 2), weight, bias, padding=self.conv.padding)
         y = y.permute(0, 2, 3, 1).unflatten(-1, (self.factor, 4, -1))  # B, T, F, factor, 4, C'
         return to_features(y.flatten(2, 3))
+
+    def _factor_first(self, x: Tensor) -> Tensor:
+        """Reorder output channels from (4, factor, C') to (factor, 4, C')."""
+        return x.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)

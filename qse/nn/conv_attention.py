@@ -15,8 +15,8 @@ from .norm import QuaternionRMSNorm
 
 
 class ConvolutionAttention(nn.Module):
-    """Attend by real dot products of Q, K and V from a convolution over `kernel` tokens: (N, L, 4,
-    C) -> same."""
+    """Attend by real dot products of Q, K and V from a convolution over `kernel` tokens:
+    (N, L, 4, C) -> same."""
 
     quaternion_axis = TOKENS
 

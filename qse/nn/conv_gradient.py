@@ -67,11 +67,7 @@ class _Conv2d(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         # the bias gradient would need the weight gradient
-        only_x = [
-            ctx.needs_input_grad[0],
-            False,
-            False,
-        ]
+        only_x = [ctx.needs_input_grad[0], False, False]
         by_x, *_ = torch.ops.aten.convolution_backward(
             gradient, x, weight, None, *ctx.geometry, False, (0, 0), 1, only_x
         )
@@ -86,9 +82,8 @@ def _by_weight(
     unfolded."""
     outputs, inputs, *kernel = shape
     if outputs < inputs and stride == (1, 1):
-        time, frequency = (
-            d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)
-        )
+        time = dilation[0] * (kernel[0] - 1) - padding[0]
+        frequency = dilation[1] * (kernel[1] - 1) - padding[1]
         shifted = _shifted(gradient, x.shape[2:], kernel, stride, (time, frequency), dilation)
         product = shifted.T @ x.permute(0, 2, 3, 1).flatten(0, 2)
         return product.view(*kernel, outputs, inputs).flip(0, 1).permute(2, 3, 0, 1)
@@ -100,8 +95,8 @@ def _by_weight(
 def _shifted(
     x: Tensor, size: torch.Size, kernel: list[int], stride: Pair, padding: Pair, dilation: Pair
 ) -> Tensor:
-    """Unfold the input of each kernel position: (B, C, T, F) -> (B * size[0] * size[1], kt * kf *
-    C)."""
+    """Unfold the input of each kernel position: (B, C, T, F) ->
+    (B * size[0] * size[1], kt * kf * C)."""
     (time, frequency) = padding
     (batch, channels) = x.shape[:2]
     x = F.pad(x.permute(0, 2, 3, 1), (0, 0, frequency, frequency, time, time))

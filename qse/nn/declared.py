@@ -59,8 +59,8 @@ class DeclaredWeight:
         return 3 if self.gated else 2
 
     def matrix(self) -> Tensor:
-        """Return the real matrix of the weight, (out, in, *kernel), or that of all gates, (gates *
-        out, in)."""
+        """Return the real matrix of the weight, (out, in, *kernel), or that of all gates,
+        (gates * out, in)."""
         return gate_matrix(self.value) if self.gated else real_matrix(self.value)
 
 

@@ -27,16 +27,16 @@ def component_scores(q: Tensor, k: Tensor) -> Tensor:
     (N, H, 4, L, L)."""
     queries = q.unbind(-2)
     keys = k.unbind(-2)
-    rows = [
-        reduce(torch.add, (SIGN[a][x] * (queries[x] @ keys[PART[a][x]].mT) for x in range(4)))
-        for a in range(4)
-    ]
+    rows = []
+    for signs, order in zip(SIGN, PART, strict=True):
+        products = [signs[x] * (queries[x] @ keys[order[x]].mT) for x in range(4)]
+        rows.append(reduce(torch.add, products))
     return torch.stack(rows, 2) / math.sqrt(q.shape[-1])
 
 
 def component_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Compute Eqs. 14-16 as written, with all scores in memory: (N, H, L, 4, d) each -> (N, H, L,
-    4, d)."""
+    """Compute Eqs. 14-16 as written, with all scores in memory: (N, H, L, 4, d) each ->
+    (N, H, L, 4, d)."""
     return (component_scores(q, k).softmax(-1) @ v.movedim(-2, 2)).movedim(2, -2)
 
 

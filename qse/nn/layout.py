@@ -62,10 +62,12 @@ class _Join(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        parts = zip(gradient.split(ctx.sizes, ctx.dim), ctx.needs_input_grad[1:], strict=True)
-        return None, *(
-            _Move.apply(part, tuple(range(part.ndim))) if needed else None for part, needed in parts
-        )
+        order = tuple(range(gradient.ndim))
+        gradients = []
+        parts = gradient.split(ctx.sizes, ctx.dim)
+        for part, needed in zip(parts, ctx.needs_input_grad[1:], strict=True):
+            gradients.append(_Move.apply(part, order) if needed else None)
+        return None, *gradients
 
 
 def moved(x: Tensor, order: tuple[int, ...]) -> Tensor:
@@ -93,9 +95,9 @@ def _packed(*parts: Tensor) -> list[Tensor]:
     Parts of several types, or whose offsets and strides are no multiple of the word, come back
     unchanged.
     """
-    for word in (
-        () if torch.compiler.is_compiling() else (torch.complex128, torch.int64, torch.int32)
-    ):
+    if torch.compiler.is_compiling():
+        return list(parts)
+    for word in (torch.complex128, torch.int64, torch.int32):
         count = word.itemsize // parts[0].element_size()
         if count and all(part.dtype == parts[0].dtype and _fits(part, count) for part in parts):
             return [part.view(word) for part in parts]

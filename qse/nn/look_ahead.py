@@ -55,12 +55,9 @@ class LookAhead(Stateful):
         super().__init__()
         self.look_ahead = frames
         self.norm = QuaternionLayerNorm(channels)
-        self.taps = nn.ModuleDict(
-            {
-                str(ahead): QuaternionLinear(channels, 2 * channels, bias=ahead == 0)
-                for ahead in tap_positions(frames)
-            }
-        )
+        self.taps = nn.ModuleDict()
+        for ahead in tap_positions(frames):
+            self.taps[str(ahead)] = QuaternionLinear(channels, 2 * channels, bias=ahead == 0)
         self.act = nn.SiLU()
         self.out = QuaternionLinear(2 * channels, channels)
         self.make_identity_()

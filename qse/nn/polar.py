@@ -1,5 +1,5 @@
-"""Apply the paper's mask: a gain for the magnitude and an angle for the phase of every bin (main
-paper, Eqs. 68-69)."""
+"""Apply the paper's mask: a gain for the magnitude and an angle for the phase of every bin
+(main paper, Eqs. 68-69)."""
 
 import torch
 from torch import Tensor, nn

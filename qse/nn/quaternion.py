@@ -52,8 +52,8 @@ def modulus(q: Tensor, dim: int = -1) -> Tensor:
 
 
 def hamilton_matrix(weight: Tensor) -> Tensor:
-    """Expand a weight to the real matrix of x -> x (x) w (Eq. 28): (4, out, in, *kernel) -> (4 out,
-    4 in, *kernel).
+    """Expand a weight to the real matrix of x -> x (x) w (Eq. 28): (4, out, in, *kernel) ->
+    (4 out, 4 in, *kernel).
 
     Rows and columns run over components first, channels second, as `flatten` of a (4, channels)
     pair of axes does.

@@ -17,8 +17,8 @@ from .time_mixer import TimeMixer
 
 
 class QuaternionGRU(TimeMixer):
-    """Apply a GRU along time: (N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions (N,
-    4, H).
+    """Apply a GRU along time: (N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions
+    (N, 4, H).
 
     r = sigma(x (x) W_r + h (x) U_r + b_r),  z = sigma(x (x) W_z + h (x) U_z + b_z),
     n = tanh(x (x) W_n + b_n + r * (h (x) U_n + c_n)),  h' = (1 - z) * n + z * h.

@@ -44,7 +44,8 @@ def window_pair(n_fft: int, hop_length: int, overlap: int) -> tuple[Tensor, Tens
 
 def _trapezium(rise: int, flat: int, fall: int) -> Tensor:
     """Return the first half of a Hann window, ones, and the second half of another."""
-    up, down = (torch.hann_window(2 * half, dtype=torch.float64) for half in (rise, fall))
+    up = torch.hann_window(2 * rise, dtype=torch.float64)
+    down = torch.hann_window(2 * fall, dtype=torch.float64)
     return torch.cat([up[:rise], torch.ones(flat, dtype=torch.float64), down[fall:]])
 
 
@@ -59,7 +60,7 @@ def bin_weights(n_fft: int) -> Tensor:
     """Return (F,), float64: weights of bins in the inverse transform; all but the first and last
     represent a pair."""
     weight = torch.full((n_fft // 2 + 1,), 2.0 / n_fft, dtype=torch.float64)
-    weight[0] = weight[-1] = 1.0 / n_fft
+    weight[[0, -1]] = 1.0 / n_fft
     return weight
 
 

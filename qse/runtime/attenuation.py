@@ -10,8 +10,8 @@ import numpy as np
 
 
 def noisy_share(strength: float | None) -> float:
-    """Return the share g of the noisy signal in the output for a limit of `strength` dB; None (no
-    limit) gives 0.
+    """Return the share g of the noisy signal in the output for a limit of `strength` dB; None
+    (no limit) gives 0.
 
     Raises TypeError if `strength` is no number, ValueError if it is below 0.
     """

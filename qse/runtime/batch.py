@@ -13,7 +13,7 @@ from typing import TypeVar
 from ..audio.ffmpeg import duration
 from ..audio.reader import AudioReader, open_audio
 from ..errors import QseError
-from .batch_plan import Job
+from .batch_plan import FileJob
 from .denoise import enhance
 from .file_output import FileOptions, write_file
 from .zoo import Model
@@ -59,7 +59,7 @@ class Outcome:
     not hold.
     """
 
-    job: Job
+    job: FileJob
     seconds: float = 0.0
     sample_rate: int = 0
     channels: int = 0
@@ -83,7 +83,7 @@ def sound_seconds(path: Path) -> float:
 
 
 def enhance_file(
-    job: Job,
+    job: FileJob,
     model_at: Callable[[float], Model],
     options: Options,
     progress: Callable[[float], object] = lambda seconds: None,
@@ -123,7 +123,7 @@ def enhance_file(
 
 
 def run(
-    jobs: list[Job],
+    jobs: list[FileJob],
     model_at: Callable[[float], Model],
     options: Options = DEFAULTS,
     threads: int = 1,
@@ -146,7 +146,7 @@ def run(
     def given_up() -> bool:
         return stop.is_set() or cancelled()
 
-    def do(job: Job) -> Outcome:
+    def do(job: FileJob) -> Outcome:
         try:
             if given_up():
                 raise Cancelled(f"{job} was not started")
@@ -182,11 +182,8 @@ def _join(pool: ThreadPoolExecutor) -> None:
         try:
             pool.shutdown(wait=True, cancel_futures=True)
             break
-        except (
-            KeyboardInterrupt,
-            SystemExit,
-        ) as error:  # a further signal: the threads still run the model
-            interruption = error
+        except (KeyboardInterrupt, SystemExit) as error:
+            interruption = error  # a further signal: the threads still run the model
     if interruption:
         raise interruption
 

@@ -15,7 +15,7 @@ SUFFIX = "-enhanced"
 
 
 @dataclass(frozen=True)
-class Job:
+class FileJob:
     """One file to enhance; `name` is what messages call it, its path if None."""
 
     source: Path
@@ -40,7 +40,7 @@ class _Input:
     root: Path
 
 
-def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[QseError]]:
+def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], list[QseError]]:
     """Return jobs for `inputs` (files, folders with all below them, glob patterns), and the errors
     of the others.
 
@@ -68,21 +68,28 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     entries = [entry for entry in found.values() if abspath(entry.path) not in earlier]
     targets = [_target(entry, output, folder) for entry in entries]
     taken = Counter(map(realpath, targets))
-    jobs: dict[str, Job] = {}
+    jobs: dict[str, FileJob] = {}
     for entry, target in zip(entries, targets, strict=True):
         if taken[realpath(target)] > 1:
             target = _with_both_suffixes(target, entry.path)
-        first = jobs.setdefault(realpath(target), Job(entry.path, target))
+        first = jobs.setdefault(realpath(target), FileJob(entry.path, target))
         if first.source != entry.path:
             clash = f"{entry.path} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
     if not jobs and not errors:
-        errors.append(
-            QseError(
-                f"{', '.join(inputs)}: nothing to do, all files there are results of an earlier run"
-            )
-        )
+        named = ", ".join(inputs)
+        reason = "nothing to do, all files there are results of an earlier run"
+        errors.append(QseError(f"{named}: {reason}"))
     return list(jobs.values()), errors
+
+
+def with_existing_output(jobs: list[FileJob], skip: bool) -> list[FileJob]:
+    """Return the jobs not to run, because their output exists.
+
+    Without `skip`, a single one is not among them: it fails with an error of its own.
+    """
+    existing = [job for job in jobs if job.target.is_file()]
+    return existing if skip or len(existing) > 1 else []
 
 
 def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
@@ -112,16 +119,12 @@ def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
     if path.exists() or not any(sign in text for sign in "*?["):
         found = _below(path, refuse)
         if not found:
-            raise QseError(
-                f"{text} holds no audio file (known by their suffix: "
-                f"{', '.join((*FORMATS, *FOREIGN))})"
-            )
+            suffixes = ", ".join((*FORMATS, *FOREIGN))
+            raise QseError(f"{text} holds no audio file (known by their suffix: {suffixes})")
         return found
-    found = [
-        entry
-        for match in sorted(glob(text, recursive=True))
-        for entry in _below(Path(match), refuse)
-    ]
+    found = []
+    for match in sorted(glob(text, recursive=True)):
+        found += _below(Path(match), refuse)
     if not found:
         raise QseError(f"{text}: no file matches this pattern")
     return found
@@ -150,19 +153,21 @@ def _output_folder(output: str, single: bool) -> Path | None:
 
 def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list[str]) -> set[str]:
     """Return the absolute paths of those inputs that an earlier run has written."""
-    paths = [entry.path for entry in found.values()]
-    earlier = {abspath(_enhanced(path)) for path in paths}
-    earlier |= {abspath(_with_both_suffixes(_enhanced(path), path)) for path in paths}
+    earlier = set()
+    for entry in found.values():
+        enhanced = _enhanced(entry.path)
+        earlier.add(abspath(enhanced))
+        earlier.add(abspath(_with_both_suffixes(enhanced, entry.path)))
     if folder is None:
         return earlier
+
     place = Path(realpath(folder))
-    if any(
-        Path(realpath(root)) in place.parents for root in {entry.root for entry in found.values()}
-    ):
-        earlier |= {
-            abspath(entry.path) for real, entry in found.items() if place in Path(real).parents
-        }
-    return earlier - {abspath(text) for text in inputs}  # a result that is named itself is an input
+    roots = {entry.root for entry in found.values()}
+    if any(Path(realpath(root)) in place.parents for root in roots):
+        for real, entry in found.items():
+            if place in Path(real).parents:
+                earlier.add(abspath(entry.path))
+    return earlier.difference(map(abspath, inputs))  # a result that is named itself is an input
 
 
 def _target(entry: _Input, output: str | None, folder: Path | None) -> Path:

@@ -115,8 +115,8 @@ class _SignalPath:
         self._spare = spare(model.sample_rate, sample_rate)
 
     def process(self, block: np.ndarray) -> np.ndarray:
-        """Take (samples, channels); return the enhanced samples that are ready, (0 or more,
-        channels)."""
+        """Take (samples, channels); return the enhanced samples that are ready,
+        (0 or more, channels)."""
         return self._outward.process(self._enhanced(self._inward.process(block)))
 
     def finish(self) -> np.ndarray:
@@ -157,9 +157,11 @@ def _checked(audio: np.ndarray) -> np.ndarray:
             f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, "
             "samples)?"
         )
-    if count := bad_samples(audio):
+    count = bad_samples(audio)
+    if count:
         raise ValueError(f"audio holds samples that are NaN or infinite, {count} in all")
-    if (loudest := np.abs(audio).max(initial=0)) > LOUDEST:
+    loudest = np.abs(audio).max(initial=0)
+    if loudest > LOUDEST:
         raise ValueError(
             f"audio has samples of {loudest:.0f}, where full scale is 1: "
             "divide PCM by its full scale"

@@ -23,7 +23,7 @@ from ..audio.probe import probe
 from ..audio.reader import AudioReader, open_audio
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
-from .batch_plan import Job
+from .batch_plan import FileJob
 
 Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
 LONGEST_NAMES = 500  # characters of names in a message
@@ -58,7 +58,9 @@ class Written:
     damage: list[str] = field(default_factory=list)
 
 
-def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
+def write_file(
+    job: FileJob, source: AudioReader, enhance: Enhance, options: FileOptions
+) -> Written:
     """Write the enhanced version of an open file.
 
     Raises QseError if that fails; then nothing is left on the disk.
@@ -84,7 +86,9 @@ def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOpt
     return written
 
 
-def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
+def _write_audio(
+    job: FileJob, source: AudioReader, enhance: Enhance, options: FileOptions
+) -> Written:
     written = Written()
     clipping = ClipMeter()
     layout = _layout(job, source, options)
@@ -110,7 +114,7 @@ def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileO
     return written
 
 
-def _layout(job: Job, source: AudioReader, options: FileOptions) -> Layout:
+def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
     """Return the layout of the target, with the bit rate of the source where both are lossy."""
     layout = source.layout.to(job.target)
     seconds = source.samples / layout.sample_rate if source.samples else None
@@ -126,7 +130,7 @@ def _layout(job: Job, source: AudioReader, options: FileOptions) -> Layout:
     )
 
 
-def _source_rate(job: Job, source: AudioReader, seconds: float | None) -> BitRate | None:
+def _source_rate(job: FileJob, source: AudioReader, seconds: float | None) -> BitRate | None:
     if source.media is None:
         return rate_of(job.source, source.layout.subtype, seconds)
     track = source.media.tracks[0] if source.media.tracks else None
@@ -134,7 +138,9 @@ def _source_rate(job: Job, source: AudioReader, seconds: float | None) -> BitRat
     return BitRate(track.bit_rate / 1000) if track and lossy else None
 
 
-def _write_media(job: Job, first: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
+def _write_media(
+    job: FileJob, first: AudioReader, enhance: Enhance, options: FileOptions
+) -> Written:
     program(str(job.target))
     media = first.media or probe(job.source)
     if media is None or not media.tracks:
@@ -179,7 +185,7 @@ def _write_sound(path: Path, reader: AudioReader, blocks: Iterable[np.ndarray]) 
     return samples
 
 
-def _say(written: Written, job: Job, copied: Copied) -> None:
+def _say(written: Written, job: FileJob, copied: Copied) -> None:
     """Name what is lost, in one line, and what no longer holds, in another."""
     if copied.lost:
         written.warnings.append(
@@ -206,7 +212,7 @@ def _printable(name: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
-def _say_clipping(written: Written, job: Job, clipping: ClipMeter) -> None:
+def _say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
     said = clipping.said()
     if said:
         written.warnings.append(

@@ -49,7 +49,8 @@ def check_graph(data: bytes) -> int:
     """
     if len(data) > LARGEST:
         raise Unfit(f"it is larger than {LARGEST >> 20} MiB")
-    nodes = numbers = 0
+    nodes = 0
+    numbers = 0
     for field, value in _fields(memoryview(data)):
         if field == FUNCTIONS:
             raise Unfit("it defines functions")
@@ -89,7 +90,8 @@ def memory_limit() -> int:
 def _check_parts(graph: memoryview) -> tuple[int, int]:
     """Check operators and tensors; return the number of operators, and of the numbers in inputs and
     outputs."""
-    nodes = numbers = 0
+    nodes = 0
+    numbers = 0
     for field, value in _fields(graph):
         if field == NODE:
             nodes += 1
@@ -129,14 +131,21 @@ def _check_tensor(tensor: memoryview) -> None:
 def _size(value_info: memoryview) -> int:
     """Return the numbers in an input or output: the product of its dimensions, those without a
     number left out."""
-    found = [value_info]
-    for step in (2, 1, 2, 1):  # ValueInfoProto.type.tensor_type.shape.dim
-        found = [
-            _message(value) for part in found for field, value in _fields(part) if field == step
-        ]
-    # their dim_value
-    sizes = [value for part in found for field, value in _fields(part) if field == 1]
+    messages = [value_info]
+    for number in (2, 1, 2, 1):  # ValueInfoProto.type.tensor_type.shape.dim
+        messages = [_message(value) for value in _of_number(messages, number)]
+    sizes = _of_number(messages, 1)  # dim.dim_value
     return prod(value for value in sizes if isinstance(value, int))
+
+
+def _of_number(messages: list[memoryview], number: int) -> list[Value]:
+    """Return the fields of this number in all messages."""
+    found = []
+    for message in messages:
+        for field, value in _fields(message):
+            if field == number:
+                found.append(value)
+    return found
 
 
 def _text(value: Value) -> str:
@@ -170,7 +179,8 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Value]]:
 
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
     """Return the number that begins at `at`, and where it ends."""
-    value = shift = 0
+    value = 0
+    shift = 0
     while True:
         byte = data[at]
         value |= (byte & 0x7F) << shift

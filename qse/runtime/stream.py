@@ -33,7 +33,8 @@ class HopStream:
         hop = engine.hop_length
         self.latency = engine.latency
         self.resets = 0
-        self.noisy_share = self._share = noisy_share
+        self.noisy_share = noisy_share
+        self._share = noisy_share  # in use, on its way to `noisy_share`
         self._glide = glide
         self._session = engine.session()
         self._hop = np.zeros(hop, np.float32)
@@ -135,8 +136,8 @@ class Stream:
 
     @property
     def strength(self) -> float | None:
-        """Attenuation limit in dB; may be changed between two blocks (0: bypass, None:
-        no limit)."""
+        """Attenuation limit in dB; may be changed between two blocks
+        (0: bypass, None: no limit)."""
         return self._strength
 
     @strength.setter

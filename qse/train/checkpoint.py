@@ -52,15 +52,15 @@ LATER: dict[str, Parser] = {
 }
 
 
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read tensors and header of a run's checkpoint.
 
     Raises QseError naming the file when it is missing or damaged.
     """
-    tensors, header = weights.load(path)
-    for key, parse in (
-        NUMBERS | {key: parse for key, parse in LATER.items() if key in header}
-    ).items():
+    tensors, header = weights.load_tensors(path)
+    for key, parse in (NUMBERS | LATER).items():
+        if key in LATER and key not in header:
+            continue
         try:
             parse(header[key])
         except (KeyError, TypeError, ValueError) as error:
@@ -98,12 +98,13 @@ def optimizer_tensors(
 ) -> dict[str, Tensor]:
     """Return the states of the optimisers, by parameter name, without prefix."""
     names = {id(parameter): name for name, parameter in network.named_parameters()}
-    return {
-        f"{key}.{names[id(parameter)]}": torch.as_tensor(value)
-        for optimizer in optimizers
-        for parameter, state in optimizer.state.items()
-        for key, value in state.items()
-    }
+    tensors = {}
+    for optimizer in optimizers:
+        for parameter, state in optimizer.state.items():
+            name = names[id(parameter)]
+            for key, value in state.items():
+                tensors[f"{key}.{name}"] = torch.as_tensor(value)
+    return tensors
 
 
 def restore_optimizers(
@@ -114,12 +115,10 @@ def restore_optimizers(
     States of another kind of optimiser are left out: a run may change its optimiser.
     """
     parameters = dict(network.named_parameters())
-    owners = {
-        p: optimizer
-        for optimizer in optimizers
-        for group in optimizer.param_groups
-        for p in group["params"]
-    }
+    owners: dict[Tensor, torch.optim.Optimizer] = {}
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            owners.update(dict.fromkeys(group["params"], optimizer))
     for path, value in tensors.items():
         key, name = path.split(".", 1)
         parameter = parameters[name]

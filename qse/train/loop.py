@@ -8,7 +8,7 @@ from .job import Job
 from .stopping import StopRequest
 from .trainer import Trainer
 from .training_log import TrainingLog
-from .validator import Validator
+from .validation import Validator
 
 
 class TrainingLoop:

@@ -16,11 +16,7 @@ from ..nn.quaternion import gate_matrix
 
 ROUNDS = 5
 # of x, x^3, x^5: five rounds map singular values above 0.01 norm to about 1
-COEFFICIENTS = (
-    3.4445,
-    -4.7750,
-    2.0315,
-)
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 SIZE = 0.2  # RMS of a step at learning rate 1
 
 

@@ -33,13 +33,10 @@ def fit_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, T
             )
     if found.keys() != weights.keys():  # other ranges, so other bands
         for path, module in network.named_modules():
-            if (
-                isinstance(module, DualPathBlock)
-                and (band := found.get(f"{path}.band")) is not None
-            ):
-                found[f"{path}.band"] = band[
-                    torch.arange(len(module.band)).clamp_max(len(band) - 1)
-                ]
+            name = f"{path}.band"
+            if isinstance(module, DualPathBlock) and name in found:
+                band = found[name]
+                found[name] = band[torch.arange(len(module.band)).clamp_max(len(band) - 1)]
     return found
 
 

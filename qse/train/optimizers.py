@@ -31,12 +31,10 @@ def optimizers(
                 "choose adamw and a lower rate"
             )
         made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
-    taken = {
-        parameter
-        for optimizer in made
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-    }
+    taken = set()
+    for optimizer in made:
+        for group in optimizer.param_groups:
+            taken.update(group["params"])
     weights = list[nn.Parameter]()
     others = list[nn.Parameter]()
     for path, parameter in network.named_parameters():

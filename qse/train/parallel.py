@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -111,9 +112,8 @@ def average_(tensors: Iterable[Tensor]) -> None:
     flat = torch.cat([tensor.flatten() for tensor in tensors])
     dist.all_reduce(flat)
     flat /= count()
-    for tensor, mean in zip(
-        tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True
-    ):
+    means = flat.split([tensor.numel() for tensor in tensors])
+    for tensor, mean in zip(tensors, means, strict=True):
         tensor.copy_(mean.view_as(tensor))
 
 
@@ -123,4 +123,4 @@ def gather(items: list) -> list:
         return items
     parts: list[Any] = [None] * count()
     dist.all_gather_object(parts, items)
-    return [item for part in parts for item in part]
+    return list(chain.from_iterable(parts))

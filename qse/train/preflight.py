@@ -24,12 +24,7 @@ from .validation import find_pairs
 from .warm_start import start_from
 
 # of a run, complete or not
-RUN_FILES = (
-    "checkpoint.safetensors",
-    "best.safetensors",
-    "train.csv",
-    "valid.csv",
-)
+RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")
 
 
 class Start(NamedTuple):
@@ -118,7 +113,7 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
             f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)
         ) from error
     if job.resume:
-        tensors, _ = checkpoint.load(job.checkpoint)
+        tensors, _ = checkpoint.load_checkpoint(job.checkpoint)
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
         except RuntimeError as error:

@@ -36,9 +36,10 @@ def find_recipe(recipe: str) -> Path:
 
     Raises QseError if there is none.
     """
-    known = {
-        path.stem: path for place in qse_recipes.__path__ for path in Path(place).glob("*.toml")
-    }
+    known = {}
+    for place in qse_recipes.__path__:
+        for path in Path(place).glob("*.toml"):
+            known[path.stem] = path
     if recipe in known or Path(recipe).is_file():
         return known.get(recipe, Path(recipe))
     names = ", ".join(sorted(known))

@@ -28,15 +28,14 @@ from .recipe import RunConfig, model_table, write_config
 from .stateful_training import training_loss
 from .stopping import StopRequest
 from .trainer import Trainer
-from .training_log import Report, TrainingLog
-from .validation import Utterance, find_pairs, read_pairs
-from .validator import Validator
+from .training_log import StepReport, TrainingLog
+from .validation import Utterance, Validator, find_pairs, read_pairs
 
 
 def train(
     config: RunConfig,
     job: Job,
-    report: Report | None = None,
+    report: StepReport | None = None,
     progress: Stages | None = None,
     *,
     network: Network | None = None,
@@ -83,7 +82,7 @@ def _trained(network: Network, job: Job) -> Network:
     path = weights_of(job.out)
     if not path.is_file():
         return trained.eval()
-    tensors, _ = weights.load(path)
+    tensors, _ = weights.load_tensors(path)
     trained.load_state_dict(weights.averaged(tensors))
     return trained.eval()
 
@@ -95,15 +94,14 @@ def _work(
     job: Job,
     start: Start,
     own: Own,
-    report: Report | None,
+    report: StepReport | None,
 ) -> None:
     """Train in one of the processes."""
     if job.device == "cpu":
         torch.set_num_threads(1)
     else:
-        torch.backends.cudnn.allow_tf32 = (
-            False  # STFT and GRU need full precision; TF32 has 10 bits of mantissa
-        )
+        # STFT and GRU need full precision; TF32 has 10 bits of mantissa
+        torch.backends.cudnn.allow_tf32 = False
     device = torch.device(job.device)
     # processes share what they are sent
     network = copy.deepcopy(start.network) if processes > 1 else start.network
@@ -121,13 +119,13 @@ def _work(
         trainer.begin(Path(job.start).resolve().name, start.header)
     loop = _loop(trainer, replace(config, train=plan), job, report)
     if job.resume:
-        loop.restore(*checkpoint.load(job.checkpoint))
+        loop.restore(*checkpoint.load_checkpoint(job.checkpoint))
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
     loop.run()
 
 
-def _loop(trainer: Trainer, config: RunConfig, job: Job, report: Report | None) -> TrainingLoop:
+def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:
     log = TrainingLog(job.out, trainer, WIDE_BAND, report)
     rate = trainer.network.config.sample_rate
     unknown = _read_pairs(job.unknown, rate)

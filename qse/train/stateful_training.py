@@ -44,11 +44,10 @@ def training_loss(
             enhanced, specs = _enhanced(network, noisy, clean if objective.needs_specs else None)
             return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
-        begin = {
-            name.removeprefix(prefix): _masked(state, kept)
-            for name, state in carried.items()
-            if name.startswith(prefix)
-        }
+        begin = {}
+        for name, state in carried.items():
+            if name.startswith(prefix):
+                begin[name.removeprefix(prefix)] = _masked(state, kept)
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
         enhanced, state = network(
             noisy[:, : samples + network.latency], unflatten_state(begin) or None
@@ -57,10 +56,9 @@ def training_loss(
         clean = clean[:, :samples]
         total, terms = compare(clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
         finite = total.isfinite()  # stays on the device: nothing waits for it
-        after = {
-            prefix + name: torch.where(finite, s.detach(), 0.0)
-            for name, s in flatten_state(state).items()
-        }
+        after = {}
+        for name, leaf in flatten_state(state).items():
+            after[prefix + name] = torch.where(finite, leaf.detach(), 0.0)
         return total, terms, {**carried, **after}
 
     return loss

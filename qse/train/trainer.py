@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ..data.multi_rate import WIDE_BAND
+from ..data.sampling import step_seed
 from ..data.source import Batch
 from ..networks import Network, weights
 from . import checkpoint
@@ -62,20 +63,23 @@ class Trainer:
             self.network, config.optimizer, config.betas, config.weight_decay
         )
         self.carried: Carried = {}
-        self.done = self.skipped = self.heard = 0
+        self.done = 0
+        self.skipped = 0
+        self.heard = 0
         self.seconds = 0.0
         self.origin = ""
         kept = self.network.state_dict()
-        self._statistics = [
-            b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()
-        ]
+        self._statistics: list[Tensor] = []  # of batch norms
+        for name, buffer in self.network.named_buffers():
+            if name in kept and buffer.is_floating_point():
+                self._statistics.append(buffer)
         self._statistics_before = [statistic.clone() for statistic in self._statistics]
 
     def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
         """Train on the next batch; return its loss and terms, and whether any process asked to
         `stop`."""
         began = time.perf_counter()
-        torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
+        torch.manual_seed(step_seed(self.config.seed, self.rank, self.done))
         copy_(self._statistics_before, self._statistics)
         batch = self.batches(self.done)
         self.heard += round(batch.seconds * WIDE_BAND) * count()
@@ -103,7 +107,11 @@ class Trainer:
         return self._gradients()
 
     def _gradients(self) -> list[Tensor]:
-        return [p.grad for p in self.network.parameters() if p.grad is not None]
+        gradients = []
+        for parameter in self.network.parameters():
+            if parameter.grad is not None:
+                gradients.append(parameter.grad)
+        return gradients
 
     def _update(self, finite: bool) -> None:
         """Take one step of the optimisers; a gradient that is not finite leaves weights and
@@ -130,12 +138,13 @@ class Trainer:
         }
         if self.config.carry_state_probability:
             carried = {name: state.cpu() for name, state in self.carried.items()}
-            parts |= {f"carried.{rank}": states for rank, states in enumerate(gather([carried]))}
-        return {
-            f"{part}.{name}": value
-            for part, values in parts.items()
-            for name, value in values.items()
-        }
+            for rank, states in enumerate(gather([carried])):
+                parts[f"carried.{rank}"] = states
+        tensors = {}
+        for part, values in parts.items():
+            for name, value in values.items():
+                tensors[f"{part}.{name}"] = value
+        return tensors
 
     def header(self) -> dict[str, str]:
         """Return the numbers of a checkpoint, as text; `steps` are those of the whole run."""
@@ -168,9 +177,9 @@ class Trainer:
             self.network, self.optimizers, weights.pick(tensors, "optimizer")
         )
         self.ema.updates = int(header["averaged"])
-        self.done, self.skipped, self.heard = (
-            int(header[key]) for key in ("step", "skipped", "heard")
-        )
+        self.done = int(header["step"])
+        self.skipped = int(header["skipped"])
+        self.heard = int(header["heard"])
         self.seconds = float(header["seconds"])
         self.origin = header.get("origin", "")
         if self.config.carry_state_probability:
@@ -184,9 +193,9 @@ class Trainer:
                 " the streams of the next step start at zero"
             )
             warnings.warn(text, stacklevel=3)
-        self.carried = (
-            {name: state.to(self.device) for name, state in carried.items()} if fits else {}
-        )
+        if not fits:
+            carried = {}
+        self.carried = {name: state.to(self.device) for name, state in carried.items()}
 
 
 def _read(values: dict[str, Tensor]) -> dict[str, float]:

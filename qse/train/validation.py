@@ -1,4 +1,4 @@
-"""Validate during training: score enhanced pairs against clean ones."""
+"""Validate a run at intervals: score enhanced pairs, and find the best weights."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ from ..evaluate import metrics
 from ..evaluate.metrics import SAMPLE_RATE, score_pair
 from ..evaluate.reading import common_rate, read_pair
 from ..networks import Network
-from .parallel import gather
+from .parallel import count, gather
+from .trainer import Trainer
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
 UPPER_BAND_RATE = metrics.METRICS["band_snr"].least_rate  # Hz, from which on this metric is added
@@ -119,13 +120,15 @@ def validate(
     """
     training = network.training
     network.eval()
-    rows = gather(
-        [_score(network, pair, device) for pair in pairs[rank::processes] if not stopped()]
-    )
+    scores = [_score(network, pair, device) for pair in pairs[rank::processes] if not stopped()]
+    rows = gather(scores)
     network.train(training)
     if len(rows) < len(pairs):
         return {}
-    return {metric: float(np.mean([row[metric] for row in rows])) for metric in rows[0]}
+    means = {}
+    for metric in rows[0]:
+        means[metric] = float(np.mean([row[metric] for row in rows]))
+    return means
 
 
 @torch.no_grad()
@@ -138,3 +141,65 @@ def _score(network: Network, pair: Utterance, device: torch.device) -> dict[str,
         return score_pair(clean=pair.clean, enhanced=enhanced, sample_rate=rate, metrics=names)
     except ValueError:
         return dict.fromkeys(names, float("nan"))
+
+
+class Validator:
+    """Schedule of the validation, and the best score so far of the averaged weights.
+
+    unknown: pairs from sources of which nothing is in the training data; they choose the best
+    weights, and need `pairs` to compare with. best: highest quality for these pairs. last: step of
+    the last validation. fingerprint: identifies the pairs; scores of different pairs are not
+    compared.
+    """
+
+    def __init__(self, pairs: list[Utterance], every: int, unknown: list[Utterance] | None = None):
+        self.pairs = pairs
+        self.unknown = unknown or []
+        self.every = every
+        self.best = float("-inf")
+        self.last = 0
+        self.fingerprint = fingerprint(pairs + self.unknown)
+
+    def due(self, step: int, end: bool = False) -> bool:
+        """Return whether to validate after `step`: at every `every`-th, and at the `end`, once
+        each."""
+        return bool(self.pairs) and self.last < step and (end or step % self.every == 0)
+
+    def validate(self, trainer: Trainer, stopped: Callable[[], bool]) -> dict[str, float]:
+        """Return the mean scores, those of the unknown pairs with the prefix UNKNOWN.
+
+        {} where a process was `stopped` before it had scored its share.
+        """
+        network = trainer.ema.network
+        scores = dict[str, float]()
+        for prefix, pairs in (("", self.pairs), (UNKNOWN, self.unknown)):
+            if pairs:
+                found = validate(network, pairs, trainer.device, trainer.rank, count(), stopped)
+                if not found:
+                    return {}
+                scores |= {prefix + metric: score for metric, score in found.items()}
+        return scores
+
+    def record(self, step: int, scores: dict[str, float]) -> bool:
+        """Record the scores of `step`; return whether they are the best."""
+        self.last = step
+        better = quality(scores) > self.best
+        if better:
+            self.best = quality(scores)
+        return better
+
+    def header(self) -> dict[str, str]:
+        """Return what a checkpoint holds of this, as text."""
+        return {"best": str(self.best), "judged_by": self.fingerprint, "validated": str(self.last)}
+
+    def restore(self, header: dict[str, str], best: Path) -> None:
+        """Continue from the header of a checkpoint; the best score counts where it is of these
+        pairs and `best` exists.
+
+        A run without pairs keeps the score of those before.
+        """
+        before = header.get("judged_by", self.fingerprint)
+        self.fingerprint = self.fingerprint if self.pairs else before
+        if before == self.fingerprint and best.exists():
+            self.best = float(header.get("best", "-inf"))  # early runs have none
+        self.last = int(header.get("validated", header["step"]))

@@ -3,6 +3,7 @@ another sample rate."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -29,7 +30,7 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
         raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
-    tensors, header = trained_weights.load(path)
+    tensors, header = trained_weights.load_tensors(path)
     _check_ranges(network, path)
     try:
         grow(network, trained_weights.averaged(tensors))
@@ -48,19 +49,21 @@ def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
     A layer that may be new has `make_identity_()`, one of which branches may be left out
     `pruned_parts()`, their names.
     """
-    parts = {f"{name}.": part for name, part in network.named_modules() if name}
-    grown = {name: part for name, part in parts.items() if hasattr(part, "make_identity_")}
-    new = {
-        name: part
-        for name, part in grown.items()
-        if not any(key.startswith(name) for key in weights)
-    }
-    prunable = {
-        name: part.pruned_parts() for name, part in parts.items() if hasattr(part, "pruned_parts")
-    }
-    left_out = tuple(name + branch for name, branches in prunable.items() for branch in branches)
-    weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
-    found = network.load_state_dict(fit_ranges(network, widen(network, weights)), strict=False)
+    new: dict[str, Any] = {}  # layers without weights, by the beginning of their names
+    left_out: list[str] = []  # beginnings of the names of branches that `network` has not
+    for name, part in network.named_modules():
+        prefix = f"{name}."
+        trained = any(key.startswith(prefix) for key in weights)
+        if hasattr(part, "make_identity_") and not trained:
+            new[prefix] = part
+        if hasattr(part, "pruned_parts"):
+            left_out += [prefix + branch for branch in part.pruned_parts()]
+
+    kept = {}
+    for name, weight in weights.items():
+        if not name.startswith(tuple(left_out)):
+            kept[name] = weight
+    found = network.load_state_dict(fit_ranges(network, widen(network, kept)), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
@@ -74,10 +77,11 @@ def _check_ranges(network: Network, weights: Path) -> None:
 
     The one with more ranges may have any on top.
     """
-    own = [list(pair) for pair in getattr(network.config, "ranges", ())]
+    own = list(map(list, getattr(network.config, "ranges", ())))
     config = weights.with_name(CONFIG)
     trained = trained_weights.model_table(config).get("ranges", []) if config.is_file() else []
-    if any(mine != theirs for mine, theirs in zip(own, trained, strict=False)):
+    common = min(len(own), len(trained))
+    if own[:common] != trained[:common]:
         ranges = f"they are for the ranges of bands {trained}, and this network has {own}"
         raise QseError(
             f"{weights}: these weights do not fit: {ranges}; only ranges on top may be others"

@@ -65,11 +65,11 @@ def _origin(sizes: Sequence[int], olds: Sequence[int]) -> Tensor:
     Parts that grow by the same factor, such as heads, are one part: a copy then lies in the part of
     its channel.
     """
-    starts = [sum(olds[:part]) for part in range(len(olds))]
-    parts = [
-        torch.arange(size) * old // size + at
-        for size, old, at in zip(sizes, olds, starts, strict=True)
-    ]
+    parts = []
+    start = 0
+    for size, old in zip(sizes, olds, strict=True):
+        parts.append(torch.arange(size) * old // size + start)
+        start += old
     return torch.cat(parts)
 
 
@@ -98,7 +98,8 @@ def _dense(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor
         if isinstance(block, DenseBlock) and first in narrow:
             _, growth, channels, *_ = block.layers["layer0"].conv.conv.weight.shape
             _, old_growth, old, *_ = narrow[first].shape
-            for n, layer in enumerate([*(f"layers.{layer}.conv" for layer in block.layers), "out"]):
+            layers = [f"layers.{layer}.conv" for layer in block.layers]
+            for n, layer in enumerate([*layers, "out"]):
                 name = f"{path}.{layer}.conv.weight"
                 olds = [old, *[old_growth] * n]
                 if name in narrow and narrow[name].shape[2] == sum(olds):  # as many layers
@@ -112,5 +113,6 @@ def _queries(network: nn.Module) -> dict[str, int]:
     found: dict[str, int] = {}
     for path, module in network.named_modules():
         if hasattr(module, "score_weights"):
-            found |= {f"{path}.{name}": parts for name, parts in module.score_weights().items()}
+            for name, parts in module.score_weights().items():
+                found[f"{path}.{name}"] = parts
     return found

@@ -31,6 +31,6 @@ def test_cost_counts_macs_by_hand(tmp_path):
     onnx.save(model, tmp_path / "model.onnx")
     per_hop = 5 * 4 * 7 * 3 * 2 * 3 + 6 * 8 * 9 + 2 * 3 * 4 * 5
     found = count.cost(tmp_path / "model.onnx")
-    assert found == count.Cost(
+    assert found == count.GraphCost(
         3, 100 * per_hop, 4 * (6 + 7), (tmp_path / "model.onnx").stat().st_size
     )

@@ -18,10 +18,7 @@ def test_written_out_attention_equals_the_folded_one():
     ).eval()
     literal = written_out_(copy.deepcopy(folded))
     x = torch.randn(1, 200)
-    kinds = [
-        {part.attend for part in network.modules() if hasattr(part, "attend")}
-        for network in (folded, literal)
-    ]
-    assert kinds == [{folded_attention}, {component_attention}]
+    for network, attend in ((folded, folded_attention), (literal, component_attention)):
+        assert {part.attend for part in network.modules() if hasattr(part, "attend")} == {attend}
     with torch.inference_mode():
         torch.testing.assert_close(literal(x), folded(x), rtol=0, atol=1e-5)

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -49,8 +50,8 @@ def read_lines(path):
 
 @pytest.fixture
 def clean(command):
-    """Call qse clean in.jsonl -o out --manifest out.jsonl with more options: (exit status,
-    stderr)."""
+    """Call qse clean in.jsonl -o out --manifest out.jsonl with more options:
+    (exit status, stderr)."""
 
     def call(*options, manifest="in.jsonl", model=MODEL):
         paths = [manifest, "-o", "out", "--manifest", "out.jsonl", "--model", model]
@@ -157,7 +158,7 @@ def test_clean_shards_divide_the_manifest(corpus, clean):
         assert clean("--shard", f"{number}/3")[0] == 0
     found = [read_lines(corpus / f"out.{number}-of-3.jsonl") for number in (1, 2, 3)]
     assert [len(lines) for lines in found] == [4, 3, 3]
-    assert len({line["qse"]["source"] for lines in found for line in lines}) == 10
+    assert len({line["qse"]["source"] for line in chain.from_iterable(found)}) == 10
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b", "-1/2"])
@@ -284,7 +285,7 @@ def test_clean_resumes_after_signal_in_two_shards(models, tmp_path, number):
     if number != signal.SIGKILL:
         assert not list(tmp_path.glob("out/**/.*.part"))
     assert [process.wait(120) for process in start()] == [0, 0]
-    lines = [line for path in manifests for line in read_lines(path)]
+    lines = list(chain.from_iterable(map(read_lines, manifests)))
     assert len(lines) == len({line["qse"]["source"] for line in lines}) == count
     reference = [*line[:3], "denoise", "a", "-o", "reference", "--model", MODEL, "-q"]
     subprocess.run(reference, cwd=tmp_path, check=True)

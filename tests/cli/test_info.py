@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from small_networks import PARAMS
 
-from qse.networks.paper_models import ROWS
+from qse.networks.paper_models import PAPER_MODELS
 
 
 def test_info_models_lists_every_model_within_five_percent(command):
@@ -22,7 +22,7 @@ def test_info_models_lists_every_model_within_five_percent(command):
     }
     assert listed.keys() == PARAMS.keys()
     assert listed == pytest.approx(PARAMS, rel=0.05)
-    assert {row.name: row.params for row in ROWS} == PARAMS
+    assert {row.name: row.params for row in PAPER_MODELS} == PARAMS
 
 
 def test_info_models_without_torch_is_one_sentence():

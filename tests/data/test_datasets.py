@@ -5,6 +5,7 @@ import pytest
 from evaluation_files import write
 
 from qse.data import copies, datasets
+from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate.systems import FolderSystem
 
@@ -43,7 +44,7 @@ def test_voicebank_converts_48_khz_once(tmp_path):
         for part in ("trainset_28spk", "testset"):
             write(tmp_path / f"{side}_{part}_wav" / "p232_001.wav", tone, 48000)
     (pair,) = copies.voicebank(tmp_path, "test")
-    audio, sample_rate = datasets.read_mono(pair.clean)
+    audio, sample_rate = read_mono(pair.clean)
     middle = np.arange(2000, 14000)
     assert (len(audio), sample_rate) == (16000, 16000)
     np.testing.assert_allclose(

@@ -22,7 +22,7 @@ def fitted(audio, samples):
 
 # chance -> where the function that carries it out is called, its name, and what changes nothing in
 # its place
-WITHOUT = {
+WITHOUT_EFFECT = {
     "coloured_chance": (noise_sources, "coloured", first),
     "speech_shaped_chance": (noise_sources, "speech_shaped", first),
     "hum_chance": (
@@ -52,16 +52,16 @@ WITHOUT = {
 }
 
 
-@pytest.mark.parametrize("chance", WITHOUT)
+@pytest.mark.parametrize("chance", WITHOUT_EFFECT)
 def test_mixer_applies_each_augmentation(monkeypatch, chance):
-    """The same dice, and the function in the middle of it does nothing: another batch."""
+    """The same random numbers, and the function in the middle of it does nothing: another batch."""
     config = only(
         **{chance: 1.0}, speed=(0.9, 0.95), noise_speed=(0.5, 0.8), coloured_slope=(-9.0, -6.0)
     )
     noisy, clean, _ = mixer(config).batch(3, 6)
     assert noisy.isfinite().all() and clean.isfinite().all()
     assert noisy.abs().amax() <= 1.001
-    monkeypatch.setattr(*WITHOUT[chance])
+    monkeypatch.setattr(*WITHOUT_EFFECT[chance])
     same_noisy, same_clean, _ = mixer(config).batch(3, 6)
     apart = (noisy - same_noisy).abs().amax(1) + (clean - same_clean).abs().amax(1)
     assert (apart > 1e-3).all() if chance != "clip_chance" else (apart > 1e-6).any()
@@ -70,7 +70,7 @@ def test_mixer_applies_each_augmentation(monkeypatch, chance):
 def test_all_chances_are_tested():
     """The others have tests of their own."""
     others = {"synthetic_only", "snr_low", "babble", "pause", "mute", "noise_only", "clean_only"}
-    assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT)
+    assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT_EFFECT)
 
 
 def test_mixer_draws_low_snrs_from_their_own_range():

@@ -108,9 +108,8 @@ def test_whisper_keeps_formants_without_pitch():
         and most_periodic(whispered, places, 266)[2] < 0.6
     )
     bands = [(low, low + 500) for low in range(1000, 7500, 500)]
-    before, after = (
-        np.array([band_power(audio[0], *band) for band in bands]) for audio in (voice, whispered)
-    )
+    before = np.array([band_power(voice[0], *band) for band in bands])
+    after = np.array([band_power(whispered[0], *band) for band in bands])
     assert np.abs(after - before - (after - before).mean()).max() < 4
     loud = whispered[0, : N // 2].square().mean()
     soft = whispered[0, N // 2 + 512 :].square().mean()

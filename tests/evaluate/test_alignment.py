@@ -6,7 +6,8 @@ import soxr
 from evaluation_files import write
 from speech import SAMPLE_RATE, hiss, voice
 
-from qse.data.datasets import Pair, pair_folders, read_mono
+from qse.data.datasets import Pair, pair_folders
+from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate.alignment import align, delay_of
 from qse.evaluate.evaluation import evaluate

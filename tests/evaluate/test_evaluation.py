@@ -15,6 +15,7 @@ from evaluation_files import write
 from speech import SAMPLE_RATE, hiss, voice
 
 from qse.data import datasets
+from qse.data.recordings import read_mono
 from qse.errors import QseError, UsageError
 from qse.evaluate import metrics
 from qse.evaluate.corpora import test_pairs as pairs_of_corpus
@@ -68,11 +69,11 @@ def test_lead_in_is_processed_and_not_scored(corpus, models):
     outcome = evaluated("recurrent", after_two, "si_sdr", corpus / "out")
     assert "each processed after 2 others" in outcome.text()
     rows = read_rows(corpus / "out" / "scores.csv")
-    stream = [datasets.read_mono(corpus / "noisy" / f"u{place}.wav")[0] for place in (3, 4, 0)]
+    stream = [read_mono(corpus / "noisy" / f"u{place}.wav")[0] for place in (3, 4, 0)]
     enhanced = denoise(np.concatenate(stream).astype(np.float32), SAMPLE_RATE, load("recurrent"))[
         32000:
     ]
-    clean = datasets.read_mono(corpus / "clean" / "u0.wav")[0]
+    clean = read_mono(corpus / "clean" / "u0.wav")[0]
     assert (
         rows[0]["si_sdr"]
         == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]

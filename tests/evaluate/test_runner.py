@@ -11,6 +11,7 @@ from evaluation_files import FAST, rows_of, write
 from speech import voice
 
 from qse.data import datasets
+from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate import metrics, runner
 from qse.evaluate.evaluation import evaluate
@@ -25,7 +26,7 @@ def pairs_in(corpus):
 
 def test_evaluate_rows_hold_the_metrics(corpus):
     rows = rows_of(corpus)
-    clean, noisy = (datasets.read_mono(corpus / side / "u3.wav")[0] for side in ("clean", "noisy"))
+    clean, noisy = (read_mono(corpus / side / "u3.wav")[0] for side in ("clean", "noisy"))
     assert {name: rows[3][name] for name in FAST} == metrics.score_pair(
         clean=clean, enhanced=noisy, metrics=FAST
     )
@@ -132,7 +133,7 @@ def test_evaluate_scores_a_folder_of_files(corpus):
     for place in range(4):
         write(
             corpus / "better" / f"u{place}.flac",
-            datasets.read_mono(corpus / "clean" / f"u{place}.wav")[0],
+            read_mono(corpus / "clean" / f"u{place}.wav")[0],
         )
     rows = rows_of(corpus, find_system(str(corpus / "better")))
     assert all(row["si_sdr"] > 60 > row["noisy_si_sdr"] for row in rows[:4])
@@ -143,7 +144,7 @@ def test_evaluate_converts_48_khz_files_to_16_khz(corpus):
     import soxr
 
     for side in ("clean", "noisy"):
-        audio = datasets.read_mono(corpus / side / "u2.wav")[0]
+        audio = read_mono(corpus / side / "u2.wav")[0]
         write(corpus / "high" / side / "u2.wav", soxr.resample(audio, 16000, 48000), 48000)
     (row,) = rows_of(corpus / "high")
     assert (

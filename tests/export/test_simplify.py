@@ -17,13 +17,14 @@ def graph(nodes, inputs, outputs, **constants):
         helper.make_node(op, ins.split(), outs.split(), **attributes)
         for op, ins, outs, attributes in nodes
     ]
-    values = [
-        [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-            for name, shape in side.items()
+
+    def described(tensors):
+        floats = TensorProto.FLOAT
+        return [
+            helper.make_tensor_value_info(name, floats, shape) for name, shape in tensors.items()
         ]
-        for side in (inputs, outputs)
-    ]
+
+    values = (described(inputs), described(outputs))
     weights = [
         numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()
     ]

@@ -56,7 +56,10 @@ def test_export_stream_state_names_and_shapes(exported, network):
     def shapes(values):
         types = [value.type.tensor_type for value in values]
         assert all(kind.elem_type == onnx.TensorProto.FLOAT for kind in types)
-        return [[size.dim_value for size in kind.shape.dim] for kind in types]
+        found = []
+        for kind in types:
+            found.append([size.dim_value for size in kind.shape.dim])
+        return found
 
     assert [node.name for node in graph.input] == ["audio", *(f"state.{key}" for key in state)]
     assert [node.name for node in graph.output] == ["enhanced", *(f"next.{key}" for key in state)]

@@ -35,10 +35,10 @@ def full_band() -> StreamingEnhancer:
 def cut_weights(weights: dict, wanted: dict) -> dict:
     """The weights of a narrower network, picked by name and size: what it lacks lies at the end of
     an axis."""
-    return {
-        name: weights[name][tuple(slice(size) for size in value.shape)]
-        for name, value in wanted.items()
-    }
+    cut = {}
+    for name, value in wanted.items():
+        cut[name] = weights[name][tuple(map(slice, value.shape))]
+    return cut
 
 
 @torch.no_grad()

@@ -5,6 +5,8 @@ their coefficient matrices lie in one subspace. Its tests use real matrices, one
 the proof does. X, Q, K: lists of four (T, d) matrices; a letter a, b, c, m, n is a component.
 """
 
+from itertools import product
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -98,20 +100,33 @@ def scene():
 
 def rebuilt(x, matrices):
     """Eqs. 46 and 61: the sum over b, c of X_b M^(bc) X_c^T."""
-    return sum(x[b] @ matrices[b][c] @ x[c].T for b in range(4) for c in range(4))
+    return sum(x[b] @ matrices[b][c] @ x[c].T for b, c in product(range(4), range(4)))
 
 
 def lam(phi, psi, a):
     """Eq. 59."""
-    return [
-        [sum(sign * phi[m][b] @ psi[n][c].T for m, n, sign in TERMS[a]) for c in range(4)]
-        for b in range(4)
-    ]
+
+    def entry(b, c):
+        return sum(sign * phi[m][b] @ psi[n][c].T for m, n, sign in TERMS[a])
+
+    return table(entry)
 
 
 def mu(phi, psi):
     """Eq. 64."""
-    return [[sum(phi[a][b] @ psi[a][c].T for a in range(4)) for c in range(4)] for b in range(4)]
+
+    def entry(b, c):
+        return sum(phi[a][b] @ psi[a][c].T for a in range(4))
+
+    return table(entry)
+
+
+def table(entry):
+    """Return 4 rows of 4 entries."""
+    rows = []
+    for b in range(4):
+        rows.append([entry(b, c) for c in range(4)])
+    return rows
 
 
 @pytest.mark.parametrize("a", range(4))
@@ -132,17 +147,13 @@ def test_score_coefficients_lie_in_one_subspace(scene):
     """No Lambda and no M leaves the span of the products Phi Psi^T (Eq. 60), which is smaller than
     all matrices."""
     *_, phi, psi = scene
-    rows = [
-        phi[m][b] @ psi[n][c].T
-        for m in range(4)
-        for b in range(4)
-        for n in range(4)
-        for c in range(4)
-    ]
+    rows = [phi[m][b] @ psi[n][c].T for m, b, n, c in product(range(4), repeat=4)]
     span = torch.stack([row.flatten() for row in rows])
     rank = torch.linalg.matrix_rank(span)
-    matrices = [matrix for a in range(4) for row in lam(phi, psi, a) for matrix in row]
-    matrices += [matrix for row in mu(phi, psi) for matrix in row]
+    matrices = []
+    for coefficients_of in (*(lam(phi, psi, a) for a in range(4)), mu(phi, psi)):
+        for row in coefficients_of:
+            matrices += row
     both = torch.cat([span, torch.stack([matrix.flatten() for matrix in matrices])])
     assert torch.linalg.matrix_rank(both) == rank
     assert rank <= 16  # products of four matrices with four matrices, signs aside

@@ -9,7 +9,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
 from qse_papers import experiment
-from qse_papers.fit import warmup_cosine
 from qse_papers.sentiment import Sentiment
 from result_tables import column, numbers, rows_of
 from tensors import count
@@ -72,18 +71,3 @@ def test_sentiment_has_the_parameters_of_the_paper():
         layers = Sentiment().network(arm, 8000).layers
         expected = 2 * ((4 * 128**2 + 2 * 128 * 512) // 4 + 4 * 128 + 512 + 128 + 4 * 128)
         assert count(layers) == expected == 101632
-
-
-def test_warmup_cosine_reaches_zero():
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], 1.0)
-    schedule = warmup_cosine(optimizer, 4, 12)
-    rates = []
-    for _ in range(13):
-        rates.append(schedule.get_last_lr()[0])
-        optimizer.step()
-        schedule.step()
-    assert (
-        rates[:5] == [0.25, 0.5, 0.75, 1.0, 1.0]
-        and rates[8] == pytest.approx(0.5)
-        and rates[12] == 0
-    )

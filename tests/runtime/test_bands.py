@@ -9,7 +9,7 @@ import qse
 from qse.errors import QseError
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import run
-from qse.runtime.batch_plan import Job
+from qse.runtime.batch_plan import FileJob
 from qse.runtime.zoo import find, load, seal
 
 
@@ -79,7 +79,9 @@ def test_band_models_refuse_a_band_that_is_missing():
 
 def test_run_chooses_for_each_file(tmp_path):
     noise = 0.1 * np.random.default_rng(0).standard_normal(48000)
-    jobs = [Job(tmp_path / f"{rate}.wav", tmp_path / f"{rate}-out.wav") for rate in (16000, 48000)]
+    jobs = [
+        FileJob(tmp_path / f"{rate}.wav", tmp_path / f"{rate}-out.wav") for rate in (16000, 48000)
+    ]
     for job, rate in zip(jobs, (16000, 48000), strict=True):
         soundfile.write(job.source, noise, rate, "FLOAT")
     outcomes = list(run(jobs, BandModels("both").at))

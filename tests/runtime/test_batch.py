@@ -16,7 +16,7 @@ from qse.errors import QseError
 from qse.runtime import batch
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import Cancelled, Options, enhance_file, run, sound_seconds
-from qse.runtime.batch_plan import Job, plan
+from qse.runtime.batch_plan import FileJob, plan
 from qse.runtime.denoise import denoise, enhance
 
 
@@ -100,7 +100,7 @@ def test_enhance_file_cancelled_leaves_nothing(here, model_at, calls):
     answers = iter([False] * calls)
     with pytest.raises(Cancelled):
         enhance_file(
-            Job(here / "a.wav", here / "b.wav"),
+            FileJob(here / "a.wav", here / "b.wav"),
             model_at,
             Options(),
             cancelled=lambda: next(answers, True),
@@ -114,7 +114,7 @@ def test_enhance_file_checks_cancelled_last(here, model_at):
     make(here / "a.wav", 70000)
     there = []
     seconds = []
-    job = Job(here / "a.wav", here / "b.wav")
+    job = FileJob(here / "a.wav", here / "b.wav")
     enhance_file(
         job,
         model_at,
@@ -163,7 +163,7 @@ def test_sound_seconds_reads_the_header(here):
 def test_enhance_file_salvages_only_when_asked(here, model_at):
     path = make(here / "a.wav", 16000)
     path.write_bytes(path.read_bytes()[:16044])
-    job = Job(path, here / "b.wav")
+    job = FileJob(path, here / "b.wav")
     with pytest.raises(QseError, match="--salvage"):
         enhance_file(job, model_at, Options())
     outcome = enhance_file(job, model_at, Options(salvage=True))
@@ -188,7 +188,7 @@ def test_run_gives_spare_threads_to_channels(here, model_at, monkeypatch, files,
 
     monkeypatch.setattr(batch, "enhance", watched)
     for _ in run(
-        [Job(here / f"{n}.wav", here / f"{n}-out.wav") for n in range(files)],
+        [FileJob(here / f"{n}.wav", here / f"{n}-out.wav") for n in range(files)],
         model_at,
         threads=threads,
     ):

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CONFIG, PLAN, TINY, lines
+from small_training import CONFIG, PLAN, TINY, lines
 
 from qse.data.mix_config import MixConfig
 from qse.data.source import Batch
@@ -55,7 +55,7 @@ def run(audio, out, **how):
         replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=PLAN48),
         Job(audio / "speech", audio / "noise", out, **how),
     )
-    return weights.load(out / "checkpoint.safetensors")
+    return weights.load_tensors(out / "checkpoint.safetensors")
 
 
 def test_train_at_two_rates_carries_states_of_both(audio, tmp_path):
@@ -75,7 +75,7 @@ def test_resumed_run_at_two_rates_gives_the_numbers_of_a_whole_one(audio, tmp_pa
         if weights.load_header(job.checkpoint)["step"] == "6":
             break
         train(config, replace(job, resume=True))
-    parts, _ = weights.load(job.checkpoint)
+    parts, _ = weights.load_tensors(job.checkpoint)
     for name, value in whole.items():
         assert torch.equal(value, parts[name]), name
 
@@ -141,9 +141,9 @@ def test_highest_range_only_keeps_the_network_below(audio, tmp_path):
     plan = replace(PLAN48, highest_range_only=True, weight_decay=0.0, wide_band_share=0.0)
     config = replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=plan)
     train(config, Job(audio / "speech", audio / "noise", tmp_path / "first", hours=0))
-    before, _ = weights.load(tmp_path / "first/checkpoint.safetensors")
+    before, _ = weights.load_tensors(tmp_path / "first/checkpoint.safetensors")
     train(config, Job(audio / "speech", audio / "noise", tmp_path / "first", resume=True))
-    after, header = weights.load(tmp_path / "first/checkpoint.safetensors")
+    after, header = weights.load_tensors(tmp_path / "first/checkpoint.safetensors")
     before, after = (weights.pick(tensors, "model") for tensors in (before, after))
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert header["step"] == "6" and changed == {

@@ -6,13 +6,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import twins
+import small_training
 from torch import nn
 
 from qse.nn.quaternion import hamilton_matrix
 from qse.train.muon import SIZE, QuaternionMuon, equalised
 
-PLAN = replace(twins.PLAN, optimizer="muon")
+PLAN = replace(small_training.PLAN, optimizer="muon")
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (6, 2), (4, 3, 2, 3)])

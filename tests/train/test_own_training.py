@@ -8,13 +8,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from own_layers import Small, SmallConfig
-from twins import CONFIG, PLAN, TINY, job
+from small_training import CONFIG, PLAN, TINY, job
 
 from qse.data import Batch
 from qse.errors import QseError
 from qse.losses import CompositeLoss, LossConfig
 from qse.networks import build_network
-from qse.networks.weights import load, load_network
+from qse.networks.weights import load_network, load_tensors
 from qse.train import Job, RunConfig, train
 
 SNR = LossConfig(mrstft=0, si_sdr=0, rms=0, complex_l1=0, pesq=0, snr=1)
@@ -72,7 +72,7 @@ def test_train_resumes_with_the_same_objects(tmp_path):
         own = {"network": Small(SmallConfig()), "loss": l1, "source": Noise()}
         plan = replace(PLAN, steps=4, checkpoint_every=2)
         train(RunConfig(train=plan), Job(out=tmp_path / name, **changes), **own)
-        return load(tmp_path / name / "checkpoint.safetensors")[0]
+        return load_tensors(tmp_path / name / "checkpoint.safetensors")[0]
 
     whole = run("whole")
     stopped = run("parts", hours=0)

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from twins import CONFIG, LOSS, PLAN, TINY, job
+from small_training import CONFIG, LOSS, PLAN, TINY, job
 
 from qse.errors import QseError
 from qse.losses.composite import LossConfig

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CONFIG, CPU, PLAN, TINY, Reports, job, lines, same
+from small_training import CONFIG, CPU, PLAN, TINY, Reports, job, lines, same
 
 from qse.errors import QseError
 from qse.networks import build_network, weights
@@ -43,7 +43,7 @@ def test_train_writes_its_files(finished_run):
 
 def test_train_keeps_the_best_average(finished_run, training_audio):
     out, _ = finished_run
-    tensors, header = weights.load(out / "best.safetensors")
+    tensors, header = weights.load_tensors(out / "best.safetensors")
     scores = {
         row["step"]: float(row["pesq_wb"]) + float(row["si_sdr"]) / 10
         for row in lines(out / "valid.csv")
@@ -78,7 +78,7 @@ def test_train_with_a_cache_writes_the_same_checkpoint(finished_run, run_with_op
     assert (run_with_options / "cache/speech-16000.int16").stat().st_size > 0
     same(
         *(
-            weights.load(out / "checkpoint.safetensors")[0]
+            weights.load_tensors(out / "checkpoint.safetensors")[0]
             for out in (run_with_options / "run", finished_run[0])
         )
     )
@@ -101,8 +101,9 @@ def test_train_scores_unknown_sources_beside_the_known_ones(finished_run, run_wi
     out = run_with_options / "run"
     known = lines(finished_run[0] / "valid.csv")
     scored = lines(out / "valid.csv")
-    assert [{key: row[key] for key in known[0]} for row in scored] == known
-    tensors, header = weights.load(out / "best.safetensors")
+    for row, expected in zip(scored, known, strict=True):
+        assert {key: row[key] for key in expected} == expected
+    tensors, header = weights.load_tensors(out / "best.safetensors")
     best = max(
         scored, key=lambda row: float(row["unknown_pesq_wb"]) + float(row["unknown_si_sdr"]) / 10
     )
@@ -134,11 +135,11 @@ def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_a
         3,
         4,
     ]
-    assert weights.load(out / "checkpoint.safetensors")[1]["step"] == "4"
+    assert weights.load_tensors(out / "checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, out, resume=True))
     for name in ("checkpoint.safetensors", "best.safetensors"):
         (expected, old), (found, new) = (
-            weights.load(folder / name) for folder in (finished_run[0], out)
+            weights.load_tensors(folder / name) for folder in (finished_run[0], out)
         )
         same(found, expected)
         assert {**new, "seconds": ""} == {**old, "seconds": ""}
@@ -156,7 +157,7 @@ def test_train_killed_in_validation_validates_on_resume(
         raise SystemExit(137)
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr("qse.train.validator.validate", killed)
+        patch.setattr("qse.train.validation.validate", killed)
         train(CONFIG, job(training_audio, tmp_path / "run"))
     train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run" / "valid.csv") == lines(finished_run[0] / "valid.csv")
@@ -175,7 +176,7 @@ def test_train_stops_during_validation(finished_run, training_audio, tmp_path, m
         train(CONFIG, job(training_audio, tmp_path / "run"))
     assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
     # which was not due
-    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"
+    assert weights.load_tensors(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run/valid.csv") == lines(finished_run[0] / "valid.csv")
 
@@ -189,7 +190,7 @@ def test_train_resume_of_a_finished_run_changes_nothing(finished_run, training_a
 
 def test_train_time_limit_leaves_a_checkpoint(training_audio, tmp_path):
     train(CONFIG, job(training_audio, tmp_path / "run", valid=None, hours=0))
-    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
+    assert weights.load_tensors(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
 
 
 def test_train_failing_resume_changes_nothing(finished_run, training_audio, tmp_path):
@@ -217,7 +218,7 @@ def test_train_resume_without_best_keeps_a_new_one(finished_run, training_audio,
         replace(CONFIG, train=replace(CONFIG.train, steps=steps)),
         job(training_audio, out, resume=True),
     )
-    assert weights.load(out / "best.safetensors")[1]["step"] == str(steps)
+    assert weights.load_tensors(out / "best.safetensors")[1]["step"] == str(steps)
 
 
 def test_train_resume_ignores_scores_of_other_pairs(finished_run, training_audio, tmp_path):
@@ -235,12 +236,12 @@ def test_train_resume_ignores_scores_of_other_pairs(finished_run, training_audio
     )
     train(one, job(training_audio, out, resume=True, valid=None))
     bests = (
-        weights.load(folder / "checkpoint.safetensors")[1]["best"]
+        weights.load_tensors(folder / "checkpoint.safetensors")[1]["best"]
         for folder in (out, finished_run[0])
     )
     assert len(set(bests)) == 1
     train(two, job(training_audio, out, resume=True, valid=harder))
-    assert weights.load(out / "best.safetensors")[1]["step"] == str(two.train.steps)
+    assert weights.load_tensors(out / "best.safetensors")[1]["step"] == str(two.train.steps)
 
 
 def test_weights_step_names_best_and_last(training_audio, tmp_path):

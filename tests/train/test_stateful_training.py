@@ -10,9 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import twins
+import small_training
 from small_networks import offline, unsettle
-from twins import PLAN, TINY, same
+from small_training import PLAN, TINY, same
 
 from qse.data.source import Batch
 from qse.losses.composite import LossConfig
@@ -64,7 +64,7 @@ def test_training_loss_draws_the_items_that_continue():
     assert len({round(value, 6) for value in of_second}) == 3
 
     # a loss that is not finite leaves zeros
-    carried = loss(net, twins.spoilt(to_silence(parts[0])), {})[2]
+    carried = loss(net, small_training.spoilt(to_silence(parts[0])), {})[2]
     assert loss(net, to_silence(parts[1]), carried)[0].item() == pytest.approx(
         of_second[0], abs=1e-6
     )
@@ -103,18 +103,18 @@ def test_training_loss_compares_the_spec_of_the_mask():
 
 
 def test_trainer_restore_continues_carried_states(tmp_path):
-    on = twins.carrying(done=2)
+    on = small_training.carrying(done=2)
     checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header())
-    rest = twins.carrying()
-    rest.restore(*weights.load(tmp_path / "c.safetensors"))
+    rest = small_training.carrying()
+    rest.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     same(rest.carried, on.carried)
     assert any(state.any() for state in on.carried.values())
-    terms = [[run.step()[0] for _ in range(3)] for run in (on, rest)]
-    assert terms[0] == terms[1]
+    terms = [on.step()[0] for _ in range(3)]
+    assert [rest.step()[0] for _ in range(3)] == terms
     same(rest.tensors(), on.tensors())
 
-    cheat = twins.carrying()  # the test must see a state that is lost
-    cheat.restore(*weights.load(tmp_path / "c.safetensors"))
+    cheat = small_training.carrying()  # the test must see a state that is lost
+    cheat.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     cheat.carried = {}
     assert [cheat.step()[0] for _ in range(3)] != terms[0]
 
@@ -123,7 +123,7 @@ def test_trainer_restore_continues_each_process(two_processes):
     folder, *_ = two_processes
     for rank in (0, 1):
         (on, said), (rest, found) = (
-            weights.load(folder / f"{name}{rank}.safetensors") for name in ("on", "rest")
+            weights.load_tensors(folder / f"{name}{rank}.safetensors") for name in ("on", "rest")
         )
         same(rest, on)
         assert json.loads(found["terms"]) == json.loads(said["terms"])
@@ -134,7 +134,7 @@ def test_trainer_restore_continues_each_process(two_processes):
 
 def test_trainer_restore_without_carried_states_warns():
     """Checkpoints of earlier versions, and of runs with another batch size."""
-    on = twins.carrying(done=2)
+    on = small_training.carrying(done=2)
     tensors = on.tensors()
     header = on.header()
     old = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
@@ -143,10 +143,10 @@ def test_trainer_restore_without_carried_states_warns():
         (tensors, {**header, "batch": "3"}),
         (old, {**header, "batch": "2"}),
     ):
-        rest = twins.carrying()
+        rest = small_training.carrying()
         with pytest.warns(UserWarning, match="no carried states .* start at zero"):
             rest.restore(found, head)
         assert rest.carried == {} and np.isfinite(rest.step()[0]["loss"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        twins.carrying(plan=PLAN).restore(old, header)  # whose items never continue
+        small_training.carrying(plan=PLAN).restore(old, header)  # whose items never continue

@@ -6,15 +6,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CPU, TINY
+from small_training import CPU, TINY
 
 from qse.errors import QseError
 from qse.evaluate.metrics import score_pair
 from qse.export.streaming import speech_like
 from qse.networks import Network, build_network
 from qse.networks.streaming import StreamingConfig
-from qse.train.validation import METRICS, Utterance, find_pairs, read_pairs, validate
-from qse.train.validator import Validator
+from qse.train.validation import METRICS, Utterance, Validator, find_pairs, read_pairs, validate
 
 
 def write(path, samples, sample_rate=16000):

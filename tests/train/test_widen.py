@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from twins import TINY
+from small_training import TINY
 
 from qse import QseError
 from qse.networks import build_network
@@ -146,11 +146,8 @@ def test_grow_drops_pruned_branches():
         "block1.attention.",
     )
     weights = whole.state_dict()
-    kept = {
-        name
-        for name in weights
-        if not name.startswith(tuple("bottleneck.blocks." + part for part in gone))
-    }
+    left_out = tuple("bottleneck.blocks." + part for part in gone)
+    kept = {name for name in weights if not name.startswith(left_out)}
     grow(less, weights)
     assert less.state_dict().keys() == kept and len(kept) < len(weights) - 10
     assert all(torch.equal(weight, weights[name]) for name, weight in less.state_dict().items())

@@ -109,7 +109,8 @@ def lstm(
     if state is None:
         zeros = x.new_zeros(x.shape[0], weight_hidden.shape[1])
         state = (zeros, zeros)
-    initial = [part[None] for part in state]
+    hidden, cell = state
+    initial = [hidden[None], cell[None]]
     weights = [weight_input, weight_hidden, bias, torch.zeros_like(bias)]
     training = torch.is_grad_enabled()  # if False, cuDNN stores nothing for the gradient
     y, hidden, cell = torch.lstm(x, initial, weights, True, 1, 0.0, training, False, True)

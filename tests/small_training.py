@@ -13,7 +13,7 @@ from qse.data.source import Batch
 from qse.errors import QseError
 from qse.losses.composite import LossConfig
 from qse.networks import build_network
-from qse.networks.weights import load
+from qse.networks.weights import load_tensors
 from qse.train import checkpoint
 from qse.train.job import Job
 from qse.train.parallel import gather
@@ -154,7 +154,7 @@ def resume(rank: int, folder: Path) -> None:
         checkpoint.save(folder / "checkpoint.safetensors", tensors, on.header())
     gather([rank])  # wait for the file
     rest = carrying(rank)
-    rest.restore(*load(folder / "checkpoint.safetensors"))
+    rest.restore(*load_tensors(folder / "checkpoint.safetensors"))
     for run, name in ((on, "on"), (rest, "rest")):
         terms = [run.step()[0]["loss"] for _ in range(2)]
         checkpoint.save(

@@ -3,10 +3,10 @@
 import os
 
 import pytest
-from twins import lines
+from small_training import lines
 
 from qse.errors import QseError
-from qse.train.metrics_log import MetricsLog
+from qse.train.training_log import MetricsLog
 
 
 def test_metrics_log_rewind_keeps_other_tables(tmp_path):
