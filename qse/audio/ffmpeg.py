@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
+from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .chunks import read_container
 from .content import kind_of
 from .formats import Layout
@@ -92,9 +92,9 @@ class FfmpegSource:
             raise QseError(
                 f"{self.name} is not an audio file that ffmpeg reads: {reason}"
             ) from None
-        if rate < LOWEST_RATE:
+        if fault := rate_fault(rate):
             self._close()
-            raise QseError(f"{self.name} claims {rate} samples per second: export it again")
+            raise QseError(f"{self.name} {fault}")
         found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
         self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
 

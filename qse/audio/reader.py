@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import QseError
 from .channel_mask import read_mask
-from .checks import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
+from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .containers import exact_frames, has_more, is_cut, says_length
 from .content import OF_FFMPEG, kind_of
 from .formats import FOREIGN, Layout, native, suffix_of
@@ -215,11 +215,7 @@ def _fault(path: Path, file: "SoundFile") -> str | None:
         return MORE
     if not file.frames:
         return "holds no samples"
-    return (
-        f"claims {file.samplerate} samples per second: export it again"
-        if file.samplerate < LOWEST_RATE
-        else None
-    )
+    return rate_fault(file.samplerate)
 
 
 def read_array(path: Path) -> tuple[np.ndarray, int]:

@@ -14,7 +14,7 @@ from ..data.datasets import Pair, Progress
 from ..errors import QseError, UsageError
 from ..machine import cores, processor
 from . import report, tables
-from .choices import choose_metrics, own_rate
+from .choices import choose_metrics, need_packages, own_rate
 from .runner import Scorer, score_pairs, stamps_of
 from .store import Row, Store
 from .system import System
@@ -154,6 +154,7 @@ def _rows(
     done = {row["name"] for row in store.rows}
     todo = [pair for pair in pairs if pair.name not in done]
     if todo:
+        need_packages(scorer.metrics)
         if timing == "aligned":
             scorer = replace(scorer, delay=scorer.constant_delay(pairs))
         stamps = stamps_of(scorer.system, todo)

@@ -81,7 +81,7 @@ def _footnote(result: dict[str, Any]) -> str:
     drawn = f"{RESAMPLES} resamples, seed {SEED}"
     parts.append(f"± half of the 95 % bootstrap interval over utterances ({drawn})")
     if result["rtf"] is not None:
-        used = f"{settings.get('threads', 1)} threads and {settings.get('jobs', 1)} jobs"
+        used = f"threads={settings.get('threads', 1)}, jobs={settings.get('jobs', 1)}"
         machine = f" on {settings['machine']}" if settings.get("machine") else ""
         parts.append(f"RTF {result['rtf']:.4f} with {used}{machine}")
     return "; ".join(parts) + "."

@@ -51,7 +51,7 @@ def test_table_fits_80_columns_and_names_both_kinds_of_pesq():
     assert lines[2].split("|")[4].strip() == "+31.250 ±10.000"
     footnote = " ".join(lines)
     assert "output delayed by 320 samples (20.0 ms), not compensated" in footnote
-    assert "2 trimmed by up to 5 samples" in footnote and "RTF 0.0500 with 1 threads" in footnote
+    assert "2 trimmed by up to 5 samples" in footnote and "RTF 0.0500 with threads=1" in footnote
 
 
 def test_group_table_orders_and_averages_groups(tmp_path):
