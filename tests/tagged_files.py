@@ -97,8 +97,8 @@ def chapters(path: Path) -> list[tuple[float, str]]:
 
 
 def chunks(data: bytes) -> list[tuple[bytes, bytes]]:
-    """Return identifier and body of each chunk of a WAV (RIFF) or AIFF file, read plainly."""
-    order = "big" if data[:4] == b"FORM" else "little"
+    """Return identifier and body of each chunk of a WAV (RIFF, RIFX) or AIFF file, read plainly."""
+    order = "big" if data[:4] in (b"FORM", b"RIFX") else "little"
     assert int.from_bytes(data[4:8], order) == len(data) - 8
     found = []
     at = 12
@@ -115,8 +115,8 @@ def with_chunks(
 ) -> Path:
     """Put chunks before and after the samples of a WAV or AIFF file."""
     data = path.read_bytes()
-    order = "big" if data[:4] == b"FORM" else "little"
-    sound_chunk = b"SSND" if order == "big" else b"data"
+    order = "big" if data[:4] in (b"FORM", b"RIFX") else "little"
+    sound_chunk = b"SSND" if data[:4] == b"FORM" else b"data"
 
     def written(name: bytes, body: bytes) -> bytes:
         return name + len(body).to_bytes(4, order) + body + bytes(len(body) % 2)

@@ -15,10 +15,12 @@ _unfinished: set[Path] = set()
 
 @contextmanager
 def atomic_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path`; rename it to `path` at the end, remove it on an exception.
+    """Yield a temporary path in the folder of `path`; rename it to `path` at the end, remove it on
+    an exception.
 
-    If `path` is a link, the file that it points to is replaced. A replaced file hands on its permissions. Without
-    `overwrite`, raise FileExistsError if `path` exists at the end, also where another process has just made it.
+    If `path` is a link, the file that it points to is replaced. A replaced file hands on its
+    permissions. Without `overwrite`, raise FileExistsError if `path` exists at the end, also where
+    another process has just made it.
     """
     path = Path(os.path.realpath(path))
     part = _temporary(path)
@@ -28,7 +30,8 @@ def atomic_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def claimed_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
-    """Do what `atomic_path` does, for one process at a time: raise Claimed at once if another one writes `path`.
+    """Do what `atomic_path` does, for one process at a time: raise Claimed at once if another one
+    writes `path`.
 
     The temporary file that a killed process left for the same path is used again.
     """

@@ -1,4 +1,5 @@
-"""Find the bit rate of lossy files, and the setting with which libsndfile writes another file with the same one."""
+"""Find the bit rate of lossy files, and the setting with which libsndfile writes another file
+with the same one."""
 
 import io
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ class BitRate:
 
 
 def rate_of(path: Path, subtype: str, seconds: float | None) -> BitRate | None:
-    """Return the bit rate of a lossy file that lasts `seconds`; None for other files, or if it cannot be found.
+    """Return the bit rate of a lossy file that lasts `seconds`; None for other files, or if it
+    cannot be found.
 
     Raises OSError.
     """
@@ -43,7 +45,8 @@ def rate_of(path: Path, subtype: str, seconds: float | None) -> BitRate | None:
 
 
 def settings(subtype: str, sample_rate: int, channels: int, rate: BitRate | None) -> dict[str, Any]:
-    """Return the arguments of SoundFile for the bit rate nearest to `rate`; none where there is nothing to set."""
+    """Return the arguments of SoundFile for the bit rate nearest to `rate`; none where there is
+    nothing to set."""
     if rate is None or subtype not in LOSSY:
         return {}
     if subtype == "MPEG_LAYER_III":
@@ -74,7 +77,8 @@ def _mp3_rate(path: Path, seconds: float | None) -> BitRate | None:
 
 
 def _vorbis_nominal(path: Path) -> float:
-    """Return the nominal bit rate in kbit/s by the first page of an Ogg file, 0 if it does not say."""
+    """Return the nominal bit rate in kbit/s by the first page of an Ogg file, 0 if it does not
+    say."""
     with path.open("rb") as file:
         head = file.read(128)
     return _nominal(head)
@@ -88,8 +92,10 @@ def _nominal(head: bytes) -> float:
 
 @lru_cache
 def _vorbis_level(sample_rate: int, channels: int, kbit: float) -> float:
-    """Return the level of libsndfile at which the nominal bit rate of Vorbis is nearest to `kbit`."""
-    low, high = 0.0, 1.0  # the bit rate falls with the level
+    """Return the level of libsndfile at which the nominal bit rate of Vorbis is nearest to
+    `kbit`."""
+    low = 0.0  # the bit rate falls with the level
+    high = 1.0
     for _ in range(STEPS):
         middle = (low + high) / 2
         if _nominal_at(middle, sample_rate, channels) > kbit:

@@ -1,4 +1,5 @@
-"""Read and write the positions of the channels: a mask with a bit per loudspeaker, as WAVE_FORMAT_EXTENSIBLE has it."""
+"""Read and write the positions of the channels: a mask with a bit per loudspeaker, as
+WAVE_FORMAT_EXTENSIBLE has it."""
 
 from pathlib import Path
 
@@ -22,7 +23,8 @@ FLAC_MASKS = {
     7: 0x70F,
     8: 0x63F,
 }  # where FLAC says nothing
-BITMAP, DESCRIPTIONS = 0x10000, 0  # kinds of channel layout in CAF and AIFF
+BITMAP = 0x10000  # kinds of channel layout in CAF and AIFF
+DESCRIPTIONS = 0
 CAF_MASKS = {  # by the other kinds, where the order of the channels is that of the bits
     **{100 << 16 | 1: 0x4, 101 << 16 | 2: 0x3, 113 << 16 | 3: 0x7, 108 << 16 | 4: 0x33},
     **{117 << 16 | 5: 0x37, 121 << 16 | 6: 0x3F, 126 << 16 | 8: 0xFF},
@@ -30,7 +32,8 @@ CAF_MASKS = {  # by the other kinds, where the order of the channels is that of 
 
 
 def read_mask(path: Path) -> int | None:
-    """Return the channel mask that a WAV, FLAC, CAF or AIFF file states, 0 for channels without positions.
+    """Return the channel mask that a WAV, FLAC, CAF or AIFF file states, 0 for channels without
+    positions.
 
     None if it states none. Raises OSError.
     """
@@ -47,7 +50,10 @@ def read_mask(path: Path) -> int | None:
 
 
 def write_mask(part: Path, mask: int, channels: int) -> bool:
-    """Write the mask into a WAV, FLAC or CAF file; return whether the file can state it. Raises OSError."""
+    """Write the mask into a WAV, FLAC or CAF file; return whether the file can state it.
+
+    Raises OSError.
+    """
     container = read_container(part)
     if container is None:
         return _write_flac_mask(part, mask, channels)
@@ -73,9 +79,10 @@ def _flac_mask(path: Path) -> int | None:
 
 def _layout_mask(body: bytes) -> int | None:
     """Return the mask of a channel layout of Core Audio."""
-    kind, bits, count = (int.from_bytes(body[at : at + 4], "big") for at in (0, 4, 8))
+    kind = int.from_bytes(body[:4], "big")
+    count = int.from_bytes(body[8:12], "big")
     if kind == BITMAP:
-        return bits
+        return int.from_bytes(body[4:8], "big")
     if kind != DESCRIPTIONS:
         return CAF_MASKS.get(kind)
     labels = [
@@ -117,7 +124,8 @@ def _write_caf_mask(part: Path, container: Container, mask: int) -> bool:
 
 
 def _write_wav_mask(part: Path, container: Container, mask: int) -> bool:
-    dialect, chunk = container.dialect, container.find(b"fmt ")
+    dialect = container.dialect
+    chunk = container.find(b"fmt ")
     if chunk is None:
         return False
     body = container.body(chunk)

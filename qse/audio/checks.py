@@ -12,7 +12,15 @@ BLOCK = 1 << 16  # samples that are read at a time
 LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full scale
 # Hz; a lower rate is one in kHz, or a damaged header, and resampling from it would grow endlessly
 LOWEST_RATE = 1000
+HIGHEST_RATE = 10_000_000  # Hz; a higher one is a damaged header: resampling would take gigabytes
 SALVAGE = "--salvage enhances what is there"
+
+
+def rate_fault(sample_rate: int) -> str | None:
+    """Return what is wrong with the sample rate of a file, None if nothing is."""
+    if LOWEST_RATE <= sample_rate <= HIGHEST_RATE:
+        return None
+    return f"claims {sample_rate} samples per second: export it again"
 
 
 def check_file(path: Path, name: str) -> None:

@@ -1,4 +1,7 @@
-"""Copy the chunks that are not audio from a WAV, AIFF or CAF file to its enhanced version, byte by byte."""
+"""Copy the chunks that are not audio from a WAV, AIFF or CAF file to its enhanced version.
+
+They are copied byte by byte.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +40,10 @@ PLAIN = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "U
 
 @dataclass
 class Copied:
-    """What happened to the metadata of a file: `lost` and `dropped` are names, the latter of what no longer holds."""
+    """What happened to the metadata of a file.
+
+    lost, dropped: names; the latter of what no longer holds.
+    """
 
     lost: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
@@ -48,13 +54,15 @@ def copy_chunks(
 ) -> Copied:
     """Copy the metadata chunks of `source` to `part`, a file of the same family without metadata.
 
-    `same_coding`: whether the samples are coded alike, so that the format chunk holds for both; it has the channel
-    mask. `samples`: samples per channel, for files whose coding does not say. `leave`: identifiers of chunks that are
-    not copied. Chunks keep their places before or after the samples where libsndfile can read that.
+    same_coding: whether the samples are coded alike, so that the format chunk holds for both; it
+    has the channel mask. samples: samples per channel, for files whose coding does not say. leave:
+    identifiers of chunks that are not copied. Chunks keep their places before or after the samples
+    where libsndfile can read that. A chunk that the end of the file cuts is lost.
 
     Raises OSError, and TooLong for a WAV or AIFF file of more than 4 GiB.
     """
-    read, written = read_container(source), read_container(part)
+    read = read_container(source)
+    written = read_container(part)
     if not (read and written) or read.dialect.name != written.dialect.name:
         return Copied(lost=["all chunks"])
     copied = Copied()
@@ -62,9 +70,10 @@ def copy_chunks(
     data = _data(written)
     if data is None:
         return Copied(lost=["all chunks"])
+    start = data.at - written.dialect.head
     with part.open("r+b") as file:
         _append(file, written, after)
-        replace_bytes(file, data.at - written.dialect.head, data.at - written.dialect.head, before)
+        replace_bytes(file, start, start, before)
         if same_coding:
             _replace_format(file, read, written)
         _set_count(file, part, samples)
@@ -73,16 +82,17 @@ def copy_chunks(
 
 
 def chunk_names(path: Path) -> list[str]:
-    """Return names for the metadata chunks of a file, each once; nothing for another kind of file."""
+    """Return names for the metadata chunks of a file, each once; nothing for another kind of
+    file."""
     container = read_container(path)
     if container is None:
         return []
-    names = [
-        _title(container, chunk)
-        for chunk in container.chunks
-        if _is_metadata(container.dialect, chunk.name)
-    ]
-    return list(dict.fromkeys(name for name in names if name))
+    names: dict[str, None] = {}
+    for chunk in container.chunks:
+        if _is_metadata(container.dialect, chunk.name):
+            names[_title(container, chunk)] = None
+    names.pop("", None)
+    return list(names)
 
 
 def _title(container: Container, chunk: Chunk) -> str:
@@ -113,10 +123,10 @@ def _bodies(
         if chunk.name in STALE:
             copied.dropped.append(STALE[chunk.name])
             continue
-        if len(parts[0]) + len(parts[1]) + chunk.size > MOST_BYTES:
+        if chunk.missing or len(parts[0]) + len(parts[1]) + chunk.size > MOST_BYTES:
             copied.lost.append(_title(read, chunk))
             continue
-        body = _still_true(chunk.name, read.body(chunk), copied)
+        body = _still_true(chunk.name, read.body(chunk), read.dialect, copied)
         if len(chunk.name) > dialect.id_bytes:  # an identifier that only W64 has
             copied.lost.append("an unknown chunk")
             continue
@@ -128,17 +138,18 @@ def _bodies(
 def _is_behind(written: Container, behind: bool, size: int) -> bool:
     """Return whether a chunk goes behind the samples: where libsndfile can read the file.
 
-    In W64 it takes what follows the samples for samples; in RF64 it does not find samples behind an odd chunk.
+    In W64 it takes what follows the samples for samples; in RF64 it does not find samples behind
+    an odd chunk.
     """
     if written.dialect is W64:
         return False
     return behind or (written.is_long and size % 2 == 1)
 
 
-def _still_true(name: bytes, body: bytes, copied: Copied) -> bytes:
+def _still_true(name: bytes, body: bytes, dialect: Dialect, copied: Copied) -> bytes:
     """Return a body without the loudness that it states."""
     if name == b"bext":
-        kept = without_bext_loudness(body)
+        kept = without_bext_loudness(body, dialect.order)
     elif name in (b"iXML", b"axml"):
         kept = without_loudness_xml(body)
     elif name in (b"id3 ", b"ID3 "):
@@ -155,7 +166,8 @@ def _still_true(name: bytes, body: bytes, copied: Copied) -> bytes:
 def _append(file: IO[bytes], written: Container, after: bytes) -> None:
     """Write chunks at the end of the file, behind the padding that the last chunk needs.
 
-    The samples of W64, which are the last chunk, stay without: libsndfile takes padding for samples.
+    The samples of W64, which are the last chunk, stay without: libsndfile takes padding for
+    samples.
     """
     if written.dialect is W64:
         return
@@ -165,7 +177,8 @@ def _append(file: IO[bytes], written: Container, after: bytes) -> None:
 
 def _replace_format(file: IO[bytes], read: Container, written: Container) -> None:
     """Write the format chunk of the source, which comes before all that has moved in the target."""
-    old, new = written.find(b"fmt "), read.find(b"fmt ")
+    old = written.find(b"fmt ")
+    new = read.find(b"fmt ")
     if old and new:
         head = written.dialect.head
         end = old.at + written.dialect.padded(old.size)
@@ -173,10 +186,11 @@ def _replace_format(file: IO[bytes], read: Container, written: Container) -> Non
 
 
 def _set_count(file: IO[bytes], part: Path, samples: int) -> None:
-    """Write the number of samples into the fact chunk: the blocks of ADPCM and GSM hold a few more."""
+    """Write the number of samples into the fact chunk: the blocks of ADPCM and GSM hold a few
+    more."""
     file.flush()
     container = read_container(part)
     fact = container.find(b"fact") if container else None
-    if fact and fact.size >= 4:
+    if container and fact and fact.size >= 4:
         file.seek(fact.at)
-        file.write(samples.to_bytes(8, "little")[: min(8, fact.size)])
+        file.write(samples.to_bytes(min(8, fact.size), container.dialect.order))

@@ -1,6 +1,8 @@
 """Find the chunks of WAV (RIFF, RF64, W64), AIFF and CAF files.
 
-A chunk has an identifier, a size and a body. The four dialects differ in the lengths and the byte order of these.
+A chunk has an identifier, a size and a body. The dialects differ in the lengths and the byte order
+of these. What a crashed recorder or a cut copy leaves is read as far as it makes sense: a size
+never reaches beyond the file, and what is neither text nor within the file ends the list.
 """
 
 from dataclasses import dataclass
@@ -10,16 +12,18 @@ from typing import IO, Literal
 MOST = 4096  # chunks that are looked at
 MOST_BYTES = 256 << 20  # bytes of metadata that are copied
 LONGEST = (1 << 32) - 1  # bytes that the size of RIFF and AIFF can count
-W64_TAIL = bytes.fromhex(
-    "f3acd3118cd100c04f8edb8a"
-)  # of the 16 bytes of an identifier, the last 12
+UNKNOWN = (1 << 64) - 1  # size of the samples of a CAF file that goes to its end
+W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")  # the last 12 of an identifier's 16 bytes
 W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")
 W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the chunks of a container are written. `name`: of the family whose chunk bodies mean the same."""
+    """How the chunks of a container are written.
+
+    name: of the family whose chunk bodies mean the same.
+    """
 
     name: str
     order: Literal["little", "big"]  # of bytes
@@ -57,16 +61,20 @@ CAF = Dialect("CAF", "big", 8, size_bytes=8, padding=1)
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of a file: its identifier, and offset and size of its body in bytes."""
+    """A chunk of a file: its identifier, and offset and size of its body in bytes.
+
+    missing: bytes by which the body, as announced, reaches beyond the end of the file.
+    """
 
     name: bytes
     at: int
     size: int
+    missing: int = 0
 
 
 @dataclass(frozen=True)
 class Container:
-    """The chunks of a file, in their order. `is_long`: RF64, whose sizes are in a chunk ds64."""
+    """The chunks of a file, in their order. is_long: RF64, whose sizes are in a chunk ds64."""
 
     path: Path
     dialect: Dialect
@@ -78,17 +86,14 @@ class Container:
         return next((chunk for chunk in self.chunks if chunk.name == name), None)
 
     def body(self, chunk: Chunk) -> bytes:
-        """Return the bytes of a chunk; fewer where the file ends early."""
+        """Return the bytes of a chunk, MOST_BYTES at most."""
         with self.path.open("rb") as file:
-            there = max(0, file.seek(0, 2) - chunk.at)
             file.seek(chunk.at)
-            return file.read(
-                min(chunk.size, there, MOST_BYTES)
-            )  # memory for all of it is taken at once
+            return file.read(min(chunk.size, MOST_BYTES))  # memory for all is taken at once
 
 
 def dialect_of(head: bytes) -> Dialect | None:
-    """Return the dialect of a file that begins with `head` (at least 40 bytes), None for other files."""
+    """Return the dialect of a file by its first 40 bytes, None for other files."""
     if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
         return RIFF
     if head[:4] == b"RIFX" and head[8:12] == b"WAVE":
@@ -143,30 +148,51 @@ def _scan(file: IO[bytes], dialect: Dialect, is_long: bool) -> list[Chunk]:
     chunks: list[Chunk] = []
     long_data = 0
     while at + dialect.head <= end and len(chunks) < MOST:
-        file.seek(at)
-        head = file.read(dialect.head)
-        name = _name(head[: dialect.id_bytes])
-        size = int.from_bytes(head[dialect.id_bytes :], dialect.order)
-        if dialect.counts_header:
-            size -= dialect.head
+        name, size = _read_head(file, dialect, at)
         at += dialect.head
         if is_long and name == b"ds64":
             long_data = int.from_bytes(file.read(16)[8:], "little")
-        if is_long and name == b"data" and size == 0xFFFFFFFF:
+        if is_long and name == b"data" and size == LONGEST:
             size = long_data
-        if dialect is CAF and name == b"data" and size == (1 << 64) - 1:
+        if name == b"data" and size in (0, UNKNOWN):  # never finished: the rest are samples
             size = end - at
         if size < 0 or not name:
             break
-        chunks.append(Chunk(name, at, size))
-        at += dialect.padded(size)
+        there = min(size, end - at)
+        if there < size and not _is_text(name):
+            break
+        chunks.append(Chunk(name, at, there, size - there))
+        at = _next(file, dialect, at, size)
     return chunks
 
 
+def _read_head(file: IO[bytes], dialect: Dialect, at: int) -> tuple[bytes, int]:
+    """Return identifier and size of the chunk whose head is at an offset."""
+    file.seek(at)
+    head = file.read(dialect.head)
+    size = int.from_bytes(head[dialect.id_bytes :], dialect.order)
+    if dialect.counts_header:
+        size -= dialect.head
+    return _name(head[: dialect.id_bytes]), size
+
+
+def _next(file: IO[bytes], dialect: Dialect, at: int, size: int) -> int:
+    """Return where the chunk behind a body begins: after the padding, which some programs omit."""
+    end = at + size
+    padded = at + dialect.padded(size)
+    if padded == end or _is_text(_read_head(file, dialect, padded)[0]):
+        return padded
+    return end if _is_text(_read_head(file, dialect, end)[0]) else padded
+
+
 def _name(identifier: bytes) -> bytes:
-    """Return an identifier of four bytes for one of W64 that has such; nothing for one of zeros."""
+    """Return an identifier of four bytes for one of W64 that has such; nothing for zeros."""
     if identifier == W64_LIST:
         return b"LIST"
     if len(identifier) == 16 and identifier[4:] == W64_TAIL:
         return identifier[:4]
     return identifier if any(identifier) else b""
+
+
+def _is_text(name: bytes) -> bool:
+    return len(name) == 4 and name.isascii() and name.decode().isprintable()

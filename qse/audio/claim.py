@@ -1,7 +1,9 @@
-"""Claim a file that is about to be written, so that a second process with the same target is refused when it begins.
+"""Claim a file that is about to be written, so that a second process with the same target is
+refused when it begins.
 
-A claim is a lock on a hidden file beside the target. The system releases the lock when the process ends, however it
-ends; a hidden file that a killed process left is no claim, and the next process with the same target removes it.
+A claim is a lock on a hidden file beside the target. The system releases the lock when the process
+ends, however it ends; a hidden file that a killed process left is no claim, and the next process
+with the same target removes it.
 """
 
 import hashlib
@@ -9,7 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 if os.name == "nt":
     import msvcrt
@@ -23,7 +25,9 @@ class Claimed(Exception):
 
 @contextmanager
 def claim(path: Path) -> Iterator[Path | None]:
-    """Hold the claim to `path`; yield the hidden file that is locked. Raises Claimed at once if another one holds it.
+    """Hold the claim to `path`; yield the hidden file that is locked.
+
+    Raises Claimed at once if another one holds it.
 
     On a file system without locks there are no claims: yield None.
     """
@@ -35,18 +39,21 @@ def claim(path: Path) -> Iterator[Path | None]:
         if os.name == "nt":  # where an open file cannot be removed
             file.close()
         with suppress(OSError):  # on Windows, if another process has claimed it meanwhile
-            hidden.unlink()  # elsewhere while it is locked: a process that has opened it detects that it is gone
+            # elsewhere while it is locked: a process that has opened it detects that it is gone
+            hidden.unlink()
         file.close()
 
 
 def lock(file: IO[bytes]) -> bool:
-    """Lock an open file until it is closed or the process ends; return False if it is locked already.
+    """Lock an open file until it is closed or the process ends; return False if it is locked
+    already.
 
     Raises OSError on a file system without locks.
     """
     try:
         if os.name == "nt":
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            lock: Any = msvcrt  # of Windows alone
+            lock.locking(file.fileno(), lock.LK_NBLCK, 1)
         else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):

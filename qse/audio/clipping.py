@@ -7,7 +7,10 @@ import numpy as np
 
 
 class ClipMeter:
-    """Count samples beyond full scale. `count`: how many there are; `peak`: the largest of them, 1 for full scale."""
+    """Count samples beyond full scale.
+
+    `count`: how many there are; `peak`: the largest of them, 1 for full scale.
+    """
 
     def __init__(self) -> None:
         self.count = 0

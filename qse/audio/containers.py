@@ -1,6 +1,8 @@
-"""Read the length that an audio file announces, to detect files that lost their end or that are read only in part.
+"""Read the length that an audio file announces, to detect files that lost their end or that are
+read only in part.
 
-libsndfile accepts both without an error. Other damage shows while decoding: a truncated FLAC file ends with an error.
+libsndfile accepts both without an error. Other damage shows while decoding: a truncated FLAC file
+ends with an error.
 """
 
 from __future__ import annotations
@@ -13,15 +15,13 @@ from typing import TYPE_CHECKING
 
 from .chunks import read_container
 from .formats import BYTES, frame_bytes
+from .id3 import tag_size
 
 if TYPE_CHECKING:
     import soundfile
 
-EDGES = (
-    1 << 31,
-    1 << 32,
-)  # WAV headers written into a pipe announce a length at one of them or up to NEAR below
-NEAR = 1 << 12
+EDGES = (1 << 31, 1 << 32)
+NEAR = 1 << 12  # WAV headers written into a pipe announce a length at an edge or up to this below
 STREAMED = EDGES[0] - NEAR
 MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPEG 2 and 2.5
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
@@ -31,11 +31,14 @@ BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", 
 MOST_FILLING = 1 << 14  # samples; more is a wrong number in the fact chunk
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 SLOPPY = 64  # tolerated error of a header in bytes: some count the header itself
-SIZES = r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)"  # in libsndfile's file description
+SIZES = (  # in libsndfile's description of a file
+    r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)"
+)
 
 
 def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
-    """Return whether the end is missing, by the lengths in the headers or the last page of an Ogg file."""
+    """Return whether the end is missing, by the lengths in the headers or the last page of an
+    Ogg file."""
     if file.format == "OGG":
         return not _ogg_ends(path)
     if file.format == "MP3":
@@ -51,18 +54,21 @@ def is_cut(path: Path, file: soundfile.SoundFile) -> bool:
 def exact_frames(path: Path, file: soundfile.SoundFile) -> int:
     """Return the samples per channel of a file where libsndfile returns too many.
 
-    It counts those that fill the last block of ADPCM and GSM in WAV, and what follows the samples in W64.
+    It counts those that fill the last block of ADPCM and GSM in WAV, and what follows the samples
+    in W64.
     """
     blockwise = file.subtype in BLOCKWISE
     if file.format not in ("WAV", "W64") or not (blockwise or file.format == "W64"):
         return file.frames
     container = read_container(path)
-    data, fact = (
-        (container.find(name) for name in (b"data", b"fact")) if container else (None, None)
-    )
-    if container and data and not blockwise and file.subtype in BYTES:
+    if container is None:
+        return file.frames
+
+    data = container.find(b"data")
+    if data and not blockwise and file.subtype in BYTES:
         return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
-    stated = int.from_bytes(container.body(fact)[:4], "little") if container and fact else 0
+    fact = container.find(b"fact")
+    stated = int.from_bytes(container.body(fact)[:4], container.dialect.order) if fact else 0
     return stated if stated and 0 < file.frames - stated < MOST_FILLING else file.frames
 
 
@@ -72,23 +78,23 @@ def announced_frames(path: Path, file: soundfile.SoundFile) -> int | None:
         return None
     if file.format == "NIST":
         return _nist_samples(path)
-    ratios = [
-        int(announced) / max(1, int(there))
-        for announced, there in re.findall(SIZES, file.extra_info)
-    ]
-    return round(file.frames * max(ratios, default=1.0))
+    ratio = 1.0
+    for announced, there in re.findall(SIZES, file.extra_info):
+        ratio = max(ratio, int(announced) / max(1, int(there)))
+    return round(file.frames * ratio)
 
 
 def has_more(path: Path, file: soundfile.SoundFile) -> bool:
     """Return whether libsndfile stops before the end of the file.
 
-    It does so for files joined into one, an MP3 file with a variable bit rate and no length, and a WAV file that is
-    longer than its header says.
+    It does so for files joined into one, an MP3 file with a variable bit rate and no length, and a
+    WAV file that is longer than its header says.
     """
     if file.format == "OGG":
         return _ogg_goes_on(path)
     if file.format in ("WAV", "WAVEX"):
-        held, size = file.frames * frame_bytes(file.channels, file.subtype), path.stat().st_size
+        held = file.frames * frame_bytes(file.channels, file.subtype)
+        size = path.stat().st_size
         riff = re.search(r"^RIF[FX] : (\d+)", file.extra_info, re.MULTILINE)
         unfinished = riff is not None and size - int(riff[1]) > TAGS
         announced = any(edge - NEAR <= held <= edge for edge in EDGES)
@@ -100,7 +106,8 @@ def has_more(path: Path, file: soundfile.SoundFile) -> bool:
 
 
 def says_length(path: Path, file: soundfile.SoundFile) -> bool:
-    """Return whether the length is stored in the file; for an MP3 file without it, libsndfile estimates one."""
+    """Return whether the length is stored in the file; for an MP3 file without it, libsndfile
+    estimates one."""
     if file.format != "MP3":
         return True
     _, header = mp3_header(path)
@@ -115,7 +122,10 @@ def _nist_samples(path: Path) -> int:
 
 
 def _ogg_ends(path: Path) -> bool:
-    """Return whether the last page is complete (RFC 3533, section 6). Not all recorders mark it as the last."""
+    """Return whether the last page is complete (RFC 3533, section 6).
+
+    Not all recorders mark it as the last.
+    """
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - (1 << 16)))
         tail = file.read()
@@ -137,16 +147,19 @@ def _ogg_goes_on(path: Path) -> bool:
 
 
 def _mp3_samples(path: Path, sample_rate: int) -> int:
-    """Return the samples per channel of all frames of an MP3 file, by their headers (ISO/IEC 11172-3, 2.4.2.3)."""
-    at = samples = end = 0
+    """Return the samples per channel of all frames of an MP3 file, by their headers (ISO/IEC
+    11172-3, 2.4.2.3)."""
+    at = 0
+    end = 0
+    samples = 0
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         while (at := data.find(b"\xff", at)) >= 0:
             size, length = _mp3_frame(data[at : at + 4], sample_rate)
-            follows = (
-                at == end and samples
-            )  # directly after a frame; elsewhere another one has to follow
-            if size and (follows or _mp3_frame(data[at + size : at + size + 4], sample_rate)[0]):
-                at = end = at + size
+            behind = data[at + size : at + size + 4]
+            follows = at == end and samples  # a frame; elsewhere another one has to come behind
+            if size and (follows or _mp3_frame(behind, sample_rate)[0]):
+                at += size
+                end = at
                 samples += length
             else:  # a tag, or samples with the bits of a header
                 at += 1
@@ -154,11 +167,13 @@ def _mp3_samples(path: Path, sample_rate: int) -> int:
 
 
 def _mp3_frame(header: bytes, sample_rate: int) -> tuple[int, int]:
-    """Return bytes and samples of the layer III frame with this header; 0 and 0 if it is no such header."""
+    """Return bytes and samples of the layer III frame with this header; 0 and 0 if it is no such
+    header."""
     if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2 or header[1] & 0x18 == 0x08:
         return 0, 0
     first = header[1] & 0x18 == 0x18  # MPEG 1; the others have half as many samples
-    rate, padding = header[2] >> 4, header[2] >> 1 & 1
+    rate = header[2] >> 4
+    padding = header[2] >> 1 & 1
     if not 0 < rate < 15 or header[2] & 0x0C == 0x0C:
         return 0, 0
     length = 1152 if first else 576
@@ -166,7 +181,8 @@ def _mp3_frame(header: bytes, sample_rate: int) -> tuple[int, int]:
 
 
 def _mp3_size(path: Path) -> int:
-    """Return the least size in bytes that an MP3 file's Xing or Info header announces, 0 if it has none."""
+    """Return the least size in bytes that an MP3 file's Xing or Info header announces, 0 if it
+    has none."""
     start, header = mp3_header(path)
     flags = header[7] if header else 0
     size = 8 + 4 * (flags & 1)
@@ -174,16 +190,11 @@ def _mp3_size(path: Path) -> int:
 
 
 def mp3_header(path: Path) -> tuple[int, bytes]:
-    """Return where the first frame of an MP3 file begins, and its Xing or Info header; empty if it has none."""
+    """Return where the first frame of an MP3 file begins, and its Xing or Info header; empty if
+    it has none."""
     with path.open("rb") as file:
         head = file.read(10)
-        start = 0
-        if (
-            head[:3] == b"ID3"
-        ):  # four bytes of seven bits each, without the ten of this header itself
-            start = 10 + sum(
-                byte << shift for byte, shift in zip(head[6:10], (21, 14, 7, 0), strict=True)
-            )
+        start = tag_size(head)
         file.seek(start)
         head = file.read(256)
     at = max(head.find(b"Xing"), head.find(b"Info"))

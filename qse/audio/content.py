@@ -46,11 +46,12 @@ SUFFIXES = {
     "AAC": ("aac",),
 }
 FAMILIES = {"RF64": "WAV", "W64": "WAV"}  # kinds whose metadata have the same form
-KNOWN_SUFFIXES = {suffix for suffixes in SUFFIXES.values() for suffix in suffixes}
+KNOWN_SUFFIXES = frozenset().union(*SUFFIXES.values())
 
 
 def kind_of(path: Path) -> str | None:
-    """Return the kind of a file, one of SUFFIXES, by its content; None if it begins like none of them.
+    """Return the kind of a file, one of SUFFIXES, by its content; None if it begins like none of
+    them.
 
     Raises OSError.
     """
@@ -91,7 +92,8 @@ def needs_ffmpeg(path: Path) -> bool:
 
 def wrong_suffix(path: Path) -> str | None:
     """Return the kind of a file whose suffix stands for another kind, None for other files."""
-    kind, suffix = kind_of(path), suffix_of(path)
+    kind = kind_of(path)
+    suffix = suffix_of(path)
     if kind is None or suffix not in KNOWN_SUFFIXES or suffix in SUFFIXES[kind]:
         return None
     return kind

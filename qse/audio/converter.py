@@ -1,8 +1,9 @@
 """Convert the sample rate of a stream with a short, known delay and a variable ratio.
 
-Converter: a Kaiser-windowed sinc (a sum over 2 * half input samples per output sample), tabulated at PHASES positions
-between two samples, with linear interpolation: errors stay below -90 dB. Its delay is `half`, 2 ms at 16 kHz; soxr,
-which processes Fourier blocks, keeps back up to 58 ms (`resample.py` uses it for whole signals).
+Converter: a Kaiser-windowed sinc (a sum over 2 * half input samples per output sample), tabulated
+at PHASES positions between two samples, with linear interpolation: errors stay below -90 dB. Its
+delay is `half`, 2 ms at 16 kHz; soxr, which processes Fourier blocks, keeps back up to 58 ms
+(`resample.py` uses it for whole signals).
 """
 
 from math import ceil
@@ -18,12 +19,13 @@ PHASES = 512  # between two samples of the lower rate
 class Converter:
     """Convert a stream of samples from one rate to another, with a short delay.
 
-    `delay`: seconds by which the output lags the input. `stretch`: fraction by which more samples come out than by the
-    ratio of the rates (1e-6 is one ppm); may be set before any block.
+    `delay`: seconds by which the output lags the input. `stretch`: fraction by which more samples
+    come out than by the ratio of the rates (1e-6 is one ppm); may be set before any block.
     """
 
     def __init__(self, source_rate: float, target_rate: float, phase: float = 0.25):
-        """`phase`: position of the first output sample, in input samples; not an integer, where rounding would show."""
+        """`phase`: position of the first output sample, in input samples; not an integer, where
+        rounding would show."""
         self.stretch = 0.0
         self._step = source_rate / target_rate
         self._half = ceil(CROSSINGS * max(1.0, self._step))
@@ -38,7 +40,8 @@ class Converter:
         self.delay = (self._half - phase) / source_rate
 
     def process(self, block: np.ndarray) -> np.ndarray:
-        """Take the next samples (samples,); return all output samples that they complete, float32."""
+        """Take the next samples (samples,); return all output samples that they complete,
+        float32."""
         line = np.concatenate([self._line, block])
         step = self._step / (1 + self.stretch)
         count = max(0, ceil((len(line) - self._half - self._at) / step))
@@ -48,7 +51,8 @@ class Converter:
         before = at[:count].astype(np.int64)  # the input sample before each output sample
         out = self._sum(line, before - self._half + 1, at[:count] - before)
         used = int(at[count]) - self._half + 1
-        self._line, self._at = line[used:], at[count] - used
+        self._line = line[used:]
+        self._at = at[count] - used
         return out
 
     def _sum(self, line: np.ndarray, start: np.ndarray, between: np.ndarray) -> np.ndarray:
@@ -64,7 +68,8 @@ class Converter:
 
 
 def _table(half: int, band: float, phases: int) -> np.ndarray:
-    """Return (phases + 1, 2 * half): weights of the samples around a position row / phases after sample half - 1."""
+    """Return (phases + 1, 2 * half): weights of the samples around a position row / phases after
+    sample half - 1."""
     distance = np.arange(2 * half) - (half - 1) - np.arange(phases + 1)[:, None] / phases
     window = np.i0(BETA * np.sqrt(np.clip(1 - (distance / half) ** 2, 0, None)))
     weights = np.sinc(CUTOFF * band * distance) * window

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from itertools import filterfalse
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -14,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
+from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .chunks import read_container
 from .content import kind_of
 from .formats import Layout
@@ -43,14 +44,19 @@ INPUT = ("-hide_banner", "-nostdin", "-v", "error")
 
 
 class FfmpegSource:
-    """Read a sound track of a file through ffmpeg; see AudioReader. Its length is unknown until the end."""
+    """Read a sound track of a file through ffmpeg; see AudioReader.
+
+    Its length is unknown until the end.
+    """
 
     def __init__(self, path: Path, name: str | None = None, salvage: bool = False, track: int = 1):
         """Open the sound track number `track`, from 1.
 
         Raises QseError if ffmpeg is not installed, or finds no such track in `path`.
         """
-        self.path, self.name, self._salvage = path, name or str(path), salvage
+        self.path = path
+        self.name = name or str(path)
+        self._salvage = salvage
         self.samples: int | None = None
         self.damage: str | None = None
         try:
@@ -64,21 +70,11 @@ class FfmpegSource:
         count = len(self.media.tracks) if self.media else 1
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
-        # to WAV; a sound track that begins later than the picture is padded at the front
-        wanted = ("-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0")
         self._messages = TemporaryFile()  # noqa: SIM115  # closed by _close
-        command = [
-            executable,
-            *INPUT,
-            "-i",
-            f"file:{path}",
-            *wanted,
-            "-c:a",
-            "pcm_f32le",
-            "-f",
-            "wav",
-            "-",
-        ]
+        command = [executable, *INPUT, "-i", f"file:{path}"]
+        # a sound track that begins later than the picture is padded at the front
+        command += ["-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0"]
+        command += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._messages
         )
@@ -96,9 +92,9 @@ class FfmpegSource:
             raise QseError(
                 f"{self.name} is not an audio file that ffmpeg reads: {reason}"
             ) from None
-        if rate < LOWEST_RATE:
+        if fault := rate_fault(rate):
             self._close()
-            raise QseError(f"{self.name} claims {rate} samples per second: export it again")
+            raise QseError(f"{self.name} {fault}")
         found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
         self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
 
@@ -114,13 +110,15 @@ class FfmpegSource:
         for block in checked(self._read(), self.name, self.layout.sample_rate):
             read += len(block)
             yield block
-        status, said = self._process.wait(), self._said()
+        status = self._process.wait()
+        said = self._said()
         if status or said:
             reason = said or f"ffmpeg ended with status {status}"
             if not self._salvage:
                 raise QseError(f"{self.name} is damaged: {reason}; {SALVAGE}")
             seconds = f"{read / self.layout.sample_rate:.2f} s were read"
-            self.damage = f"{self.name} is damaged: {seconds}; the file does not say how much is missing ({reason})"
+            unknown = "the file does not say how much is missing"
+            self.damage = f"{self.name} is damaged: {seconds}; {unknown} ({reason})"
         if not read:
             raise QseError(f"{self.name} holds no samples")
         self._close()
@@ -135,7 +133,7 @@ class FfmpegSource:
     def _said(self) -> str:
         lines = self._printed().splitlines()
         if kind_of(self.path) == "MP3":
-            lines = [line for line in lines if not any(text in line for text in HARMLESS)]
+            lines = list(filterfalse(_is_harmless, lines))
         if not lines and _ends_early(self.path):
             return "its end is missing"
         return last_message(b"\n".join(lines))
@@ -153,15 +151,18 @@ class FfmpegSource:
 
 
 def duration(path: Path) -> float:
-    """Return the duration of all sound tracks together, in seconds, by the header of `path`; 0 if it does not say."""
+    """Return the duration of all sound tracks together, in seconds, by the header of `path`; 0
+    if it does not say."""
     media = probe(path)
     return media.seconds * max(1, len(media.tracks)) if media else 0.0
 
 
 def reads(path: Path, name: str, salvage: bool) -> bool:
-    """Return whether ffmpeg is installed and sure to find sound in a file that libsndfile does not read.
+    """Return whether ffmpeg is installed and sure to find sound in a file that libsndfile does not
+    read.
 
-    Raises QseError if the file is a WAV file that ends early, of which ffmpeg does not complain, unless `salvage`.
+    Raises QseError if the file is a WAV file that ends early, of which ffmpeg does not complain,
+    unless `salvage`.
     """
     if shutil.which("ffmpeg") is None:
         return False
@@ -179,23 +180,26 @@ def _ends_early(path: Path) -> bool:
     """Return whether a chunk of samples reaches behind the end of the file."""
     container = read_container(path)
     data = container.find(b"data") if container else None
-    if container is None or data is None:
-        return False
-    return data.at + data.size > path.stat().st_size + container.dialect.padding
+    return bool(container and data and data.missing > container.dialect.padding)
 
 
 def program(name: str) -> str:
-    """Return the path of ffmpeg. Raises QseError, in which `name` is what needs it, if it is not installed."""
+    """Return the path of ffmpeg.
+
+    Raises QseError, in which `name` is what needs it, if it is not installed.
+    """
     found = shutil.which("ffmpeg")
     if found is None:
         raise QseError(
-            f"{name} needs the program ffmpeg, which is not installed: install it, or convert the file to WAV"
+            f"{name} needs the program ffmpeg, which is not installed: install it, or convert the "
+            "file to WAV"
         )
     return found
 
 
 def last_message(said: bytes) -> str:
-    """Return the last line that ffmpeg printed, without file names and the addresses of its parts."""
+    """Return the last line that ffmpeg printed, without file names and the addresses of its
+    parts."""
     lines = said.decode(errors="replace").strip().splitlines()
     return re.sub(r"\[[^]]* @ 0x[0-9a-f]+\] |file:.*?: ", "", lines[-1]) if lines else ""
 
@@ -219,6 +223,10 @@ def _strings(media: Media | None) -> dict[str, str]:
     return {name: tags[name] for name in STRINGS if tags.get(name)}
 
 
+def _is_harmless(line: bytes) -> bool:
+    return any(text in line for text in HARMLESS)
+
+
 def _read_header(pipe: IO[bytes]) -> tuple[int, int, int | None]:
     """Read a WAV stream up to its samples; return channels, sample rate and channel mask.
 
@@ -227,16 +235,15 @@ def _read_header(pipe: IO[bytes]) -> tuple[int, int, int | None]:
     start = pipe.read(12)
     if len(start) < 12:
         raise EOFError
-    channels = rate = 0
+    channels = 0
+    rate = 0
     mask = None
     while len(chunk := pipe.read(8)) == 8:
         if chunk[:4] == b"data":
             return channels, rate, mask
         body = pipe.read(int.from_bytes(chunk[4:], "little"))
         if chunk[:4] == b"fmt ":
-            channels, rate = (
-                int.from_bytes(body[2:4], "little"),
-                int.from_bytes(body[4:8], "little"),
-            )
+            channels = int.from_bytes(body[2:4], "little")
+            rate = int.from_bytes(body[4:8], "little")
             mask = int.from_bytes(body[20:24], "little") if len(body) >= 40 else None
     raise EOFError

@@ -6,7 +6,8 @@ PIECE = 1 << 20  # bytes that are moved at a time
 
 
 def replace_bytes(file: IO[bytes], start: int, end: int, data: bytes) -> None:
-    """Replace the bytes from offset `start` to `end` of an open file (mode r+b) by `data`, of any length.
+    """Replace the bytes from offset `start` to `end` of an open file (mode r+b) by `data`, of any
+    length.
 
     The file must be a temporary one: a failure in between leaves it in pieces.
     """
@@ -32,7 +33,8 @@ def _move_back(file: IO[bytes], start: int, end: int, shift: int) -> None:
 
 
 def _move_forward(file: IO[bytes], start: int, end: int, shift: int) -> None:
-    """Move the bytes from `start` to `end` towards the beginning of the file, and cut what is left over."""
+    """Move the bytes from `start` to `end` towards the beginning of the file, and cut what is
+    left over."""
     while start < end:
         file.seek(start)
         piece = file.read(min(PIECE, end - start))

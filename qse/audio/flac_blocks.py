@@ -1,4 +1,5 @@
-"""Copy the metadata blocks of FLAC files byte by byte: comments, pictures, cue sheet, application data, padding."""
+"""Copy the metadata blocks of FLAC files byte by byte: comments, pictures, cue sheet,
+application data, padding."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +10,12 @@ from .file_edit import replace_bytes
 from .id3 import tag_size
 from .vorbis_comments import Comments
 
-STREAMINFO, APPLICATION, SEEKTABLE, COMMENT, CUESHEET, PICTURE = 0, 2, 3, 4, 5, 6
+STREAMINFO = 0
+APPLICATION = 2
+SEEKTABLE = 3
+COMMENT = 4
+CUESHEET = 5
+PICTURE = 6
 NAMES = {APPLICATION: "application data", CUESHEET: "cue sheet", PICTURE: "cover"}
 LAST = 0x80  # marks the last block before the samples
 
@@ -45,9 +51,11 @@ def read_blocks(path: Path) -> tuple[int, int, list[Block]]:
 
 
 def copy_blocks(source: Path, part: Path) -> list[str]:
-    """Replace the metadata of the FLAC file `part` by those of `source`; return the names of what no longer holds.
+    """Replace the metadata of the FLAC file `part` by those of `source`; return the names of what
+    no longer holds.
 
-    The vendor string of the comments stays that of the program that wrote `part`. Raises as `read_blocks` does.
+    The vendor string of the comments stays that of the program that wrote `part`. Raises as
+    `read_blocks` does.
     """
     _, _, theirs = read_blocks(source)
     dropped: list[str] = []
@@ -69,7 +77,10 @@ def copy_blocks(source: Path, part: Path) -> list[str]:
 
 
 def edit_blocks(part: Path, edit: Callable[[list[Block]], list[Block]]) -> None:
-    """Replace the blocks of the FLAC file `part` by what `edit` returns for them. Raises as `read_blocks` does."""
+    """Replace the blocks of the FLAC file `part` by what `edit` returns for them.
+
+    Raises as `read_blocks` does.
+    """
     start, end, blocks = read_blocks(part)
     new = edit(blocks)
     data = b""
@@ -81,7 +92,10 @@ def edit_blocks(part: Path, edit: Callable[[list[Block]], list[Block]]) -> None:
 
 
 def comments_of(blocks: list[Block]) -> Comments:
-    """Return the comments among `blocks`; none if there is no such block. Raises ValueError if it is damaged."""
+    """Return the comments among `blocks`; none if there is no such block.
+
+    Raises ValueError if it is damaged.
+    """
     for block in blocks:
         if block.kind == COMMENT:
             return vorbis_comments.parse(block.body)
@@ -89,7 +103,10 @@ def comments_of(blocks: list[Block]) -> Comments:
 
 
 def block_names(path: Path) -> list[str]:
-    """Return names for the metadata of a FLAC file: of its comments, cover, cue sheet. Raises as `read_blocks` does."""
+    """Return names for the metadata of a FLAC file: of its comments, cover, cue sheet.
+
+    Raises as `read_blocks` does.
+    """
     _, _, blocks = read_blocks(path)
     names = [name for name in comments_of(blocks).names() if name != vorbis_comments.MASK]
     names += [NAMES[block.kind] for block in blocks if block.kind in NAMES]

@@ -1,6 +1,7 @@
 """Find formats of audio files: by suffix, and as libsndfile writes them.
 
-A format is the container (WAV, FLAC, OGG, ...), a subtype the coding of its samples (PCM_16, VORBIS, ...).
+A format is the container (WAV, FLAC, OGG, ...), a subtype the coding of its samples (PCM_16,
+VORBIS, ...).
 """
 
 import math
@@ -53,7 +54,8 @@ BYTES = {
 
 
 def frame_bytes(channels: int, subtype: str) -> int:
-    """Return the bytes of one sample of every channel; for a subtype that is not in BYTES an upper bound."""
+    """Return the bytes of one sample of every channel; for a subtype that is not in BYTES an
+    upper bound."""
     return channels * BYTES.get(subtype, 1)
 
 
@@ -84,31 +86,39 @@ def audio_below(
 ) -> list[Path]:
     """Return the files in `folder` and below whose suffix is in `suffixes`, sorted.
 
-    Hidden files and folders are skipped (macOS puts a hidden file beside each other file), links to folders are not
-    followed. `refuse` is called with the error for a folder that cannot be read; the default raises it.
+    Hidden files and folders are skipped (macOS puts a hidden file beside each other file), links to
+    folders are not followed. `refuse` is called with the error for a folder that cannot be read;
+    the default raises it.
     """
 
     def unread(error: OSError) -> None:
         refuse(QseError(f"{error.filename} cannot be read: {error.strerror}"))
 
-    files = []
+    found = []
     for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        files += [Path(place, name) for name in names if not name.startswith(".")]
-    files = [path for path in files if suffix_of(path) in suffixes]
-    return sorted(
-        path for path in files if os.path.isfile(path)
-    )  # false also where permission is missing
+        for name in names:
+            path = Path(place, name)
+            if name.startswith(".") or suffix_of(path) not in suffixes:
+                continue
+            if os.path.isfile(path):  # false also where permission is missing
+                found.append(path)
+    return sorted(found)
 
 
 def audio_within(folder: Path) -> list[Path]:
-    """Return the audio files of a corpus: as `audio_below`, but links to folders in `folder` are followed."""
+    """Return the audio files of a corpus: as `audio_below`, but links to folders in `folder` are
+    followed."""
     links = [place for place in folder.glob("[!.]*") if place.is_symlink() and place.is_dir()]
-    return sorted(path for place in (folder, *links) for path in audio_below(place))
+    found = list(audio_below(folder))
+    for link in links:
+        found += audio_below(link)
+    return sorted(found)
 
 
 def subtype_of(target: Path, wanted: str = "") -> str:
-    """Return the subtype for `target`, whose suffix names a format: `wanted`, or the nearest that fits."""
+    """Return the subtype for `target`, whose suffix names a format: `wanted`, or the nearest
+    that fits."""
     import soundfile
 
     form = named_format(target)
@@ -121,7 +131,8 @@ def subtype_of(target: Path, wanted: str = "") -> str:
 
 
 def _is_foreign(subtype: str, form: str) -> bool:
-    """Return whether it is MP3 in another container, which libsndfile accepts but does not write."""
+    """Return whether it is MP3 in another container, which libsndfile accepts but does not
+    write."""
     return subtype.startswith("MPEG") and form != "MP3"
 
 
@@ -129,7 +140,8 @@ def _is_foreign(subtype: str, form: str) -> bool:
 class Layout:
     """The properties of an audio file apart from its samples; `tags` are title, artist and so on.
 
-    `settings`: further arguments of soundfile.SoundFile for a file with this layout, as for its bit rate.
+    `settings`: further arguments of soundfile.SoundFile for a file with this layout, as for its bit
+    rate.
     """
 
     sample_rate: int
@@ -152,13 +164,15 @@ class Layout:
 
     @property
     def longest(self) -> float:
-        """Return the most samples per channel that a file can hold: WAV and AIFF count their bytes in 32 bits."""
+        """Return the most samples per channel that a file can hold: WAV and AIFF count their
+        bytes in 32 bits."""
         if self.format not in ("WAV", "WAVEX", "AIFF"):
             return math.inf
         return ((1 << 32) - (1 << 16)) // frame_bytes(self.channels, self.subtype)
 
     def to(self, target: Path) -> "Layout":
-        """Return the layout for `target`, made from a file with this one: the same, or the nearest for its suffix.
+        """Return the layout for `target`, made from a file with this one: the same, or the nearest
+        for its suffix.
 
         Raises QseError if no format has the suffix.
         """
@@ -178,5 +192,6 @@ class Layout:
 
 
 def native(path: Path) -> str | bytes:
-    """Return the path for soundfile, which encodes str strictly: names on old disks are not all UTF-8."""
+    """Return the path for soundfile, which encodes str strictly: names on old disks are not all
+    UTF-8."""
     return str(path) if os.name == "nt" else os.fsencode(path)

@@ -1,6 +1,7 @@
 """Copy the tags of MP3 files byte by byte: ID3v2 at the beginning, APEv2 and ID3v1 at the end.
 
-Frames that state a loudness, or places in the file, are left out: these no longer hold after enhancement.
+Frames that state a loudness, or places in the file, are left out: these no longer hold after
+enhancement.
 """
 
 import re
@@ -14,7 +15,8 @@ LOUDNESS = (b"RVA2", b"RVAD", b"RVA", b"RGAD")  # relative volume, ReplayGain
 PLACES = (b"MLLT", b"MLL", b"ASPI")  # tables of offsets into the file
 NAMED = (b"TXXX", b"TXX", b"COMM", b"COM")  # frames with a description, which says what they are
 COVERS = (b"APIC", b"PIC")
-UNSYNCHRONISED, EXTENDED = 0x80, 0x40
+UNSYNCHRONISED = 0x80
+EXTENDED = 0x40
 TAIL = 1 << 16  # bytes at the end in which tags are looked for
 
 
@@ -27,7 +29,8 @@ class Mp3Tags:
 
 
 def tag_size(head: bytes) -> int:
-    """Return the bytes of the ID3v2 tag that begins with `head` (10 bytes or more), 0 if none does."""
+    """Return the bytes of the ID3v2 tag that begins with `head` (10 bytes or more), 0 if none
+    does."""
     if len(head) < 10 or head[:3] != b"ID3" or max(head[6:10]) > 0x7F:
         return 0
     footer = 10 if head[3] == 4 and head[5] & 0x10 else 0
@@ -49,8 +52,10 @@ def read_tags(path: Path) -> Mp3Tags:
 
 
 def copy_tags(source: Path, part: Path) -> list[str]:
-    """Replace the tags of the MP3 file `part` by those of `source`; return the names of what was left out."""
-    tags, own = read_tags(source), read_tags(part)
+    """Replace the tags of the MP3 file `part` by those of `source`; return the names of what was
+    left out."""
+    tags = read_tags(source)
+    own = read_tags(part)
     front, dropped = without_loudness_frames(tags.front)
     back, more = _without_loudness_items(tags.back)
     with part.open("r+b") as file:
@@ -104,7 +109,8 @@ def _as_synchsafe(number: int) -> bytes:
 
 
 def _frames(tag: bytes) -> list[bytes]:
-    """Return the frames of an ID3v2 tag, each with its header; the padding behind them is left out."""
+    """Return the frames of an ID3v2 tag, each with its header; the padding behind them is left
+    out."""
     if len(tag) < 10 or tag[3] not in (2, 3, 4):
         return []
     body = tag[10 : tag_size(tag)]
@@ -128,7 +134,8 @@ def _frames(tag: bytes) -> list[bytes]:
 
 
 def _size_of_version_4(body: bytes, at: int) -> int:
-    """Return the size of a frame: seven bits per byte, but eight as some programs write it, where only that fits."""
+    """Return the size of a frame: seven bits per byte, but eight as some programs write it,
+    where only that fits."""
     digits = body[at + 4 : at + 8]
     plain = int.from_bytes(digits, "big")
     if max(digits) > 0x7F:
@@ -153,17 +160,14 @@ def _stale(frame: bytes) -> str:
     if name not in NAMED:
         return ""
     body = frame[10 if count == 4 else 6 :]
-    start = (
-        4 if name.startswith(b"COM") else 1
-    )  # behind the encoding, for comments also the language
+    start = 4 if name.startswith(b"COM") else 1  # behind encoding and, for comments, language
     wide = body[:1] in (b"\x01", b"\x02")
     text = (
         body[start : start + 128].replace(b"\0", b"") if wide else body[start:].partition(b"\0")[0]
     )
     described = text.lstrip(b"\xff\xfe").decode("latin-1")
-    if not is_loudness(described):
-        return ""
-    return re.match(r"[\w ]*", described)[0]  # type: ignore[index]  # it matches what is_loudness matched
+    words = re.match(r"[\w ]*", described)
+    return words[0] if words and is_loudness(described) else ""
 
 
 def _back_start(tail: bytes) -> int:
@@ -180,13 +184,17 @@ def _back_start(tail: bytes) -> int:
 
 
 def _without_loudness_items(back: bytes) -> tuple[bytes, list[str]]:
-    """Return the tags at the end without APEv2 items that no longer hold, and the names of these."""
+    """Return the tags at the end without APEv2 items that no longer hold, and the names of
+    these."""
     at = back.find(b"APETAGEX")
     if at < 0 or not back[at + 23] & 0x80:  # there is no header: not written by today's programs
         return back, []
-    size, count = (int.from_bytes(back[at + n : at + n + 4], "little") for n in (12, 16))
-    items, end = back[at + 32 : at + size], at + 32 + size
-    kept, dropped = b"", []
+    size = int.from_bytes(back[at + 12 : at + 16], "little")
+    count = int.from_bytes(back[at + 16 : at + 20], "little")
+    end = at + 32 + size
+    items = back[at + 32 : at + size]
+    kept = b""
+    dropped = []
     for _ in range(count):
         length = int.from_bytes(items[:4], "little")
         stop = items.find(b"\0", 8)
@@ -200,7 +208,8 @@ def _without_loudness_items(back: bytes) -> tuple[bytes, list[str]]:
         items = items[stop + 1 + length :]
     if not dropped:
         return back, []
-    head, foot = bytearray(back[at : at + 32]), bytearray(back[end - 32 : end])
+    head = bytearray(back[at : at + 32])
+    foot = bytearray(back[end - 32 : end])
     for edge in (head, foot):
         edge[12:16] = (len(kept) + 32).to_bytes(4, "little")
         edge[16:20] = (count - len(dropped)).to_bytes(4, "little")

@@ -1,49 +1,39 @@
 """Map the metadata of a file to those of another format, with ffmpeg where it is installed.
 
-ffmpeg copies the metadata into a short file of the target's format, from which they are copied byte by byte: so the
-samples of the target are those that libsndfile wrote. Without ffmpeg, the target has the strings of libsndfile.
+ffmpeg copies the metadata into a short file of the target's format, from which they are copied byte
+by byte: so the samples of the target are those that libsndfile wrote. Without ffmpeg, the target
+has the strings of libsndfile.
 """
 
 import re
 import shutil
 import subprocess
-from collections.abc import Collection
 from dataclasses import replace
+from itertools import filterfalse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .chunk_copy import Copied, chunk_names, copy_chunks
+from .chunk_copy import Copied, copy_chunks
 from .content import family_of
-from .flac_blocks import block_names, copy_blocks
+from .flac_blocks import copy_blocks
 from .formats import Layout, native
-from .id3 import copy_tags, frame_names
+from .id3 import copy_tags
 from .loudness import is_loudness
+from .metadata_names import (
+    TECHNICAL,
+    lost_names,
+    lost_parts,
+    lost_tags,
+    mapped_names,
+    tags_of,
+    without_tag,
+)
 from .ogg_comments import copy_comments, read_headers, write_entries
 from .probe import Media, probe
 from .short_file import write_short
-from .vorbis_comments import PICTURE
 
 MUXERS = {"WAV": "wav", "AIFF": "aiff", "FLAC": "flac", "MP3": "mp3", "Ogg": "ogg", "CAF": "caf"}
 WITH_COVER = ("FLAC", "MP3", "AIFF")
-TECHNICAL = (
-    *(
-        "encoder",
-        "major_brand",
-        "minor_version",
-        "compatible_brands",
-        "handler_name",
-        "vendor_id",
-        "duration",
-    ),
-    *(
-        "bps",
-        "number_of_frames",
-        "number_of_bytes",
-        "waveformatextensible_channel_mask",
-        "encoded_by",
-        "language",
-    ),
-)
 STRINGS = {  # of libsndfile: the names under which formats hold them
     "title": ("TITLE", "TIT2"),
     "artist": ("ARTIST", "TPE1"),
@@ -56,47 +46,26 @@ STRINGS = {  # of libsndfile: the names under which formats hold them
     "license": ("LICENSE",),
     "software": ("SOFTWARE", "ENCODER", "TSSE", "TENC"),
 }
-READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
-FRAMES_WITHOUT_TAG = (
-    "GEOB",
-    "POPM",
-    "PCNT",
-    "SYLT",
-    "UFID",
-    "ETCO",
-    "MCDI",
-    "SYTC",
-    "COMR",
-    "ENCR",
-    "OWNE",
-    "USER",
-)
 
 
 def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
-    """Give `part`, a file with this layout, what its format can hold of the metadata of `source`. Raises OSError."""
+    """Give `part`, a file with this layout, what its format can hold of the metadata of `source`.
+
+    Raises OSError.
+    """
     if _has_none(source):
         return Copied()
     media = probe(source)
     program = shutil.which("ffmpeg")
     if media is None or program is None or needs_strings(layout):
         return _by_strings(source, part, media)
-    dropped = [name for name in _tags(media) if is_loudness(name)]
+    dropped = list(filter(is_loudness, tags_of(media)))
     with TemporaryDirectory(prefix="qse-") as folder:
         short = Path(folder) / "short"
         mapped = Path(folder) / "mapped"
         write_short(short, _mappable(layout))
-        command = [
-            program,
-            "-v",
-            "error",
-            "-nostdin",
-            "-y",
-            "-i",
-            f"file:{short}",
-            "-i",
-            f"file:{source}",
-        ]
+        command = [program, "-v", "error", "-nostdin", "-y"]
+        command += ["-i", f"file:{short}", "-i", f"file:{source}"]
         command += _options(media, layout.family, dropped)
         command += ["-f", MUXERS[layout.family], f"file:{mapped}"]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
@@ -107,52 +76,22 @@ def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
 
 
 def _has_none(source: Path) -> bool:
-    """Return whether a file certainly has no metadata, which is cheaper to find out than what ffprobe says."""
+    """Return whether a file certainly has no metadata, which is cheaper to find out than what
+    ffprobe says."""
     if family_of(source) not in MUXERS:
         return False
     return all(name.lower() in TECHNICAL for name in mapped_names(source))
 
 
 def needs_strings(layout: Layout) -> bool:
-    """Return whether libsndfile has to write the tags of a file with this layout, because ffmpeg does not map them."""
+    """Return whether libsndfile has to write the tags of a file with this layout, because ffmpeg
+    does not map them."""
     return layout.family not in MUXERS or not (shutil.which("ffmpeg") and shutil.which("ffprobe"))
 
 
-def mapped_names(path: Path) -> list[str]:
-    """Return names for the metadata of a file, by its own blocks, chunks or frames. Raises OSError."""
-    family = family_of(path)
-    try:
-        if family == "FLAC":
-            return block_names(path)
-        if family == "Ogg":
-            names = read_headers(path).comments.names()
-            named = [
-                "cover" if name == PICTURE else "chapters" if name[:7] == "CHAPTER" else name
-                for name in names
-            ]
-            return list(dict.fromkeys(named))
-    except ValueError:
-        return []
-    return frame_names(path) if family == "MP3" else chunk_names(path)
-
-
-def without_technical(tags: dict[str, str]) -> dict[str, str]:
-    """Return the tags that a person wrote: without those in which ffmpeg states properties of the file."""
-    return {
-        name: text
-        for name, text in tags.items()
-        if name.lower().partition("-")[0] not in TECHNICAL and not name.startswith("_STATISTICS")
-    }
-
-
-def _tags(media: Media) -> dict[str, str]:
-    """Return the tags of a file, and of its first track: Ogg files hold theirs there."""
-    track = media.tracks[0].tags if media.tracks else {}
-    return without_technical({**track, **media.tags})
-
-
 def _mappable(layout: Layout) -> Layout:
-    """Return a layout with the same form of metadata that ffmpeg can copy; into Opus alone it writes chapters."""
+    """Return a layout with the same form of metadata that ffmpeg can copy; into Opus alone it
+    writes chapters."""
     if layout.family == "WAV":
         return replace(layout, format="WAV", subtype="PCM_16", endian="FILE")
     if layout.family == "Ogg":
@@ -196,49 +135,19 @@ def _take(mapped: Path, part: Path, layout: Layout, media: Media) -> None:
 
 
 def _with_times(entries: list[bytes], chapters: list[float]) -> list[bytes]:
-    """Return comments with the times of chapters in milliseconds: ffmpeg rounds the seconds of some up."""
+    """Return comments with the times of chapters in milliseconds: ffmpeg rounds the seconds of
+    some up."""
     times = iter(chapters)
     right = []
     for entry in entries:
         name, _, text = entry.partition(b"=")
         if re.fullmatch(rb"CHAPTER\d{3}", name):
-            minutes, seconds = divmod(round(1000 * next(times, 0.0)), 60_000)
-            text = f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds // 1000:02d}.{seconds % 1000:03d}".encode()
+            seconds, thousandths = divmod(round(1000 * next(times, 0.0)), 1000)
+            minutes = seconds // 60
+            clock = f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds % 60:02d}"
+            text = f"{clock}.{thousandths:03d}".encode()
         right.append(name + b"=" + text)
     return right
-
-
-def lost_names(source: Path, media: Media, result: Media | None) -> list[str]:
-    """Return the names of what is in `source` and not in `result`: what ffprobe finds in the file made from it."""
-    kept = set(_tags(result).values()) if result else set()
-    covers, marks = (result.covers, len(result.chapters)) if result else (0, 0)
-    return [*_lost_tags(media, kept), *_lost_parts(media, covers, marks), *_without_tag(source)]
-
-
-def _lost_tags(media: Media, kept: Collection[str]) -> list[str]:
-    """Return the names of the tags whose texts are not in `kept`; for those of loudness there is another message."""
-    return [
-        name
-        for name, text in _tags(media).items()
-        if text.strip() not in ("", *kept) and not is_loudness(name)
-    ]
-
-
-def _lost_parts(media: Media, covers: int, chapters: int) -> list[str]:
-    parts = {"cover": media.covers and not covers, "chapters": media.chapters and not chapters}
-    return [name for name, is_lost in parts.items() if is_lost]
-
-
-def _without_tag(source: Path) -> list[str]:
-    """Return the names of metadata that ffmpeg does not read as tags, chapters or cover."""
-    names, family = mapped_names(source), family_of(source)
-    if family == "FLAC":
-        return [name for name in names if name in ("cue sheet", "application data")]
-    if family == "MP3":
-        return [name for name in names if name in FRAMES_WITHOUT_TAG]
-    if family == "Ogg":
-        return []
-    return [name for name in names if name not in READ_AS_TAGS]
 
 
 def _by_strings(source: Path, part: Path, media: Media | None) -> Copied:
@@ -251,16 +160,13 @@ def _by_strings(source: Path, part: Path, media: Media | None) -> Copied:
     except soundfile.SoundFileError:
         held = {}
     if media:
-        dropped = [name for name in _tags(media) if is_loudness(name)]
+        dropped = list(filter(is_loudness, tags_of(media)))
         return Copied(
-            [*_lost_tags(media, held.values()), *_lost_parts(media, 0, 0), *_without_tag(source)],
+            [*lost_tags(media, held.values()), *lost_parts(media, 0, 0), *without_tag(source)],
             dropped,
         )
-    kept = {name for string in held for name in STRINGS.get(string, ())}
+    kept = set().union(*(STRINGS.get(string, ()) for string in held))
     if held:
         kept |= {"INFO", "info", "NAME", "AUTH", "ANNO", "(c)"}
     gone = [name for name in mapped_names(source) if name not in kept]
-    return Copied(
-        [name for name in gone if not is_loudness(name)],
-        [name for name in gone if is_loudness(name)],
-    )
+    return Copied(list(filterfalse(is_loudness, gone)), list(filter(is_loudness, gone)))

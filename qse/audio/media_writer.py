@@ -1,7 +1,8 @@
-"""Write videos and the sound files that libsndfile does not write (m4a, m4b, mka, weba) with the program ffmpeg.
+"""Write videos and the sound files that libsndfile does not write (m4a, m4b, mka, weba) with the
+program ffmpeg.
 
-Sound tracks come back in their order, with their names, languages and marks. Pictures, subtitles, chapters and tags are
-copied. Tags that state a loudness are left out.
+Sound tracks come back in their order, with their names, languages and marks. Pictures, subtitles,
+chapters and tags are copied. Tags that state a loudness are left out.
 """
 
 import subprocess
@@ -14,7 +15,7 @@ from .content import kind_of
 from .ffmpeg import INPUT, last_message, program
 from .formats import MEDIA, VIDEO, suffix_of
 from .loudness import is_loudness
-from .mapped_metadata import lost_names
+from .metadata_names import lost_names
 from .mp4_items import copy_items
 from .probe import Media, Track, probe
 
@@ -52,10 +53,13 @@ def write_media(
     target: Path,
     kbit: float | None = None,
 ) -> Copied:
-    """Write `part`: what `source` holds, with `sounds` in place of their tracks. Other tracks are copied.
+    """Write `part`: what `source` holds, with `sounds` in place of their tracks.
 
-    `media`: what the source holds. `target`: the name that `part` will get; its suffix selects the format. `kbit`: bit
-    rate of lossy tracks; that of the source if None. Return what is lost. Raises QseError if ffmpeg fails.
+    Other tracks are copied.
+
+    `media`: what the source holds. `target`: the name that `part` will get; its suffix selects the
+    format. `kbit`: bit rate of lossy tracks; that of the source if None. Return what is lost.
+    Raises QseError if ffmpeg fails.
     """
     suffix = suffix_of(target)
     command = [program(str(target)), *INPUT, "-y", "-i", f"file:{source}"]
@@ -68,7 +72,7 @@ def write_media(
         command += _track(number, track, enhanced.get(number), suffix, kbit)
     if suffix in WITH_SUBTITLES:
         command += ["-map", "0:s?"]
-    dropped = [name for name in {**_first(media), **media.tags} if is_loudness(name)]
+    dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
     command += ["-c:v", "copy", "-c:s", "copy", *_metadata(media, dropped)]
     done = subprocess.run(
         [*command, "-f", MEDIA[suffix], f"file:{part}"],
@@ -102,7 +106,8 @@ def encoder(track: Track, suffix: str) -> str:
 def _track(
     number: int, track: Track, place: int | None, suffix: str, kbit: float | None
 ) -> list[str]:
-    """Return the options for the sound track `number` of the output: input `place`, or the source if None."""
+    """Return the options for the sound track `number` of the output: input `place`, or the
+    source if None."""
     described = [f"-map_metadata:s:a:{number}", f"0:s:a:{number}"]
     described += [f"-disposition:a:{number}", "+".join(track.marks) or "0"]
     for name in track.tags:

@@ -1,4 +1,5 @@
-"""Give an enhanced file the metadata of its original: byte by byte within a format, mapped between two.
+"""Give an enhanced file the metadata of its original: byte by byte within a format, mapped between
+two.
 
 What cannot be kept, and what no longer holds, is returned by name.
 """
@@ -13,7 +14,8 @@ from .content import family_of
 from .flac_blocks import copy_blocks
 from .formats import Layout
 from .id3 import copy_tags
-from .mapped_metadata import map_metadata, mapped_names
+from .mapped_metadata import map_metadata
+from .metadata_names import mapped_names
 from .ogg_comments import copy_comments
 from .reader import AudioReader
 from .short_file import SHORT, readable_frames, write_short
@@ -31,17 +33,19 @@ COPIED = (
 def is_copied(source: Path, layout: Layout) -> bool:
     """Return whether the metadata of `source` are copied byte by byte into a file with this layout.
 
-    Otherwise they are mapped, for which libsndfile has to write the strings that it knows. Raises OSError.
+    Otherwise they are mapped, for which libsndfile has to write the strings that it knows. Raises
+    OSError.
     """
     family = family_of(source)
     return family in COPIED and family == layout.family
 
 
 def carry(source: Path, reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copied:
-    """Give `part`, a file with this layout, the metadata and channel positions of `source`, which `reader` reads.
+    """Give `part`, a file with this layout, the metadata and channel positions of `source`, which
+    `reader` reads.
 
-    `samples`: samples per channel that were written. Raises OSError, and TooLong for a WAV or AIFF file of more than 4
-    GiB.
+    `samples`: samples per channel that were written. Raises OSError, and TooLong for a WAV or AIFF
+    file of more than 4 GiB.
     """
     same_coding = _is_coded_alike(reader, layout)
     try:
@@ -76,7 +80,8 @@ def _copy(source: Path, part: Path, layout: Layout, same_coding: bool, samples: 
 
 
 def _is_harmless(source: Path, layout: Layout, same_coding: bool) -> bool:
-    """Return whether a file with the metadata of `source`, which may be damaged, can be read; try it on a short one."""
+    """Return whether a file with the metadata of `source`, which may be damaged, can be read;
+    try it on a short one."""
     with TemporaryDirectory(prefix="qse-") as folder:
         short = Path(folder) / "short"
         write_short(short, layout)

@@ -1,4 +1,5 @@
-"""Copy the tags of m4a and m4b files byte by byte: the items of the atom ilst, with those that ffmpeg does not read.
+"""Copy the tags of m4a and m4b files byte by byte: the items of the atom ilst, with those that
+ffmpeg does not read.
 
 An atom is a size of four bytes, a name of four bytes, and a body, which may hold atoms.
 """
@@ -28,17 +29,26 @@ class Atom:
 
 
 def copy_items(source: Path, part: Path) -> list[str]:
-    """Replace the items of `part` by those of `source`; return the names of what was left out because of loudness.
+    """Replace the items of `part` by those of `source`; return the names of what was left out
+    because of loudness.
 
-    Nothing is changed where one of the files has no items, or where samples come behind them, whose offsets would
-    change. Raises OSError.
+    Nothing is changed where one of the files has no items, or where samples come behind them, whose
+    offsets would change. Raises OSError.
     """
     items, _ = _read(source)
     _, way = _read(part)
     if not items or not way or way[0].end < part.stat().st_size:
         return []
-    dropped = [name for item in items if is_loudness(name := _free_name(item))]
-    data = b"".join(item for item in items if not is_loudness(_free_name(item)))
+
+    dropped = []
+    data = b""
+    for item in items:
+        name = _free_name(item)
+        if is_loudness(name):
+            dropped.append(name)
+        else:
+            data += item
+
     inner = way[-1]
     with part.open("r+b") as file:
         replace_bytes(file, inner.start, inner.end, data)
@@ -53,7 +63,8 @@ def _read(path: Path) -> tuple[list[bytes], list[Atom]]:
     """Return the items of a file, and the atoms that lead to them; nothing if there are none."""
     way: list[Atom] = []
     with path.open("rb") as file:
-        start, end = 0, file.seek(0, 2)
+        start = 0
+        end = file.seek(0, 2)
         for name in WAY:
             found = next((atom for atom in _atoms(file, start, end) if atom.name == name), None)
             if found is None or found.start - found.at != HEAD:
@@ -74,9 +85,11 @@ def _atoms(file: IO[bytes], start: int, end: int) -> Iterator[Atom]:
     while start + HEAD <= end:
         file.seek(start)
         head = file.read(16)
-        size, body = int.from_bytes(head[:4], "big"), start + HEAD
+        size = int.from_bytes(head[:4], "big")
+        body = start + HEAD
         if size == 1:
-            size, body = int.from_bytes(head[8:16], "big"), start + 16
+            size = int.from_bytes(head[8:16], "big")
+            body = start + 16
         if size == 0:
             size = end - start
         if size < body - start or start + size > end:

@@ -1,7 +1,7 @@
 """Copy the comment header of Ogg Vorbis and Ogg Opus files byte by byte (RFC 3533, RFC 7845).
 
-A comment header of another length changes the number of pages before the samples, so that all pages behind them get
-new numbers and checksums.
+A comment header of another length changes the number of pages before the samples, so that all pages
+behind them get new numbers and checksums.
 """
 
 import zlib
@@ -27,7 +27,8 @@ MOST = 256 << 20  # bytes of header packets
 
 @dataclass(frozen=True)
 class Headers:
-    """The header packets of the first stream of a file; `start` and `end`: offsets of the pages behind the first."""
+    """The header packets of the first stream of a file; `start` and `end`: offsets of the pages
+    behind the first."""
 
     packets: list[bytes]
     serial: bytes
@@ -47,11 +48,16 @@ class Headers:
 
 
 def read_headers(path: Path) -> Headers:
-    """Read the header packets of an Ogg file. Raises ValueError if it is no Vorbis or Opus file, and OSError."""
+    """Read the header packets of an Ogg file.
+
+    Raises ValueError if it is no Vorbis or Opus file, and OSError.
+    """
     packets: list[bytes] = []
     rest = bytearray()
     serial = b""
-    start = pages = size = 0
+    start = 0
+    pages = 0
+    size = 0
     with path.open("rb") as file:
         for head, body in _pages(file):
             serial = serial or head[14:18]
@@ -70,7 +76,8 @@ def read_headers(path: Path) -> Headers:
 
 
 def copy_comments(source: Path, part: Path) -> list[str]:
-    """Replace the comments of the Ogg file `part` by those of `source`; return the names of what no longer holds.
+    """Replace the comments of the Ogg file `part` by those of `source`; return the names of what no
+    longer holds.
 
     The vendor string stays that of the program that wrote `part`. Raises as `read_headers` does.
     """
@@ -93,7 +100,8 @@ def write_entries(part: Path, entries: list[bytes]) -> None:
 
 
 def checksum(page: bytes) -> int:
-    """Return the checksum of a page whose own field for it is zero: CRC-32, the highest bit first, beginning with 0.
+    """Return the checksum of a page whose own field for it is zero: CRC-32, the highest bit first,
+    beginning with 0.
 
     zlib computes the same polynomial, the lowest bit first, beginning and ending with all ones.
     """
@@ -116,7 +124,8 @@ def _pages(file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _packets(head: bytes, body: bytes, rest: bytearray, packets: list[bytes]) -> bytearray:
-    """Add the packets that end on a page, the first of which begins with `rest`; return what goes on."""
+    """Add the packets that end on a page, the first of which begins with `rest`; return what
+    goes on."""
     at = 0
     for length in head[27:]:
         rest += body[at : at + length]
@@ -129,14 +138,16 @@ def _packets(head: bytes, body: bytes, rest: bytearray, packets: list[bytes]) ->
 
 def _paged(packets: list[bytes], serial: bytes) -> list[bytes]:
     """Return the pages, from number 1, that hold header packets."""
-    lengths, body = [], b"".join(packets)
+    body = b"".join(packets)
+    lengths: list[int] = []
     for packet in packets:
         lengths += [255] * (len(packet) // 255) + [len(packet) % 255]
     pages: list[bytes] = []
-    at, continued = 0, 0
+    at = 0
+    continued = 0
     for first in range(0, len(lengths), 255):
         piece = lengths[first : first + 255]
-        ends = any(length < 255 for length in piece)
+        ends = min(piece) < 255
         position = bytes(8) if ends else NO_POSITION
         head = (
             b"OggS\0"

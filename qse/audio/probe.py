@@ -12,7 +12,10 @@ SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix 
 
 @dataclass(frozen=True)
 class Track:
-    """A sound track. `bits`: of a sample, 0 for lossy codings; `bit_rate`: in bit/s, 0 if unknown."""
+    """A sound track.
+
+    `bits`: of a sample, 0 for lossy codings; `bit_rate`: in bit/s, 0 if unknown.
+    """
 
     codec: str
     sample_rate: int
@@ -60,7 +63,8 @@ def probe(path: Path) -> Media | None:
 
 
 def _media(found: dict[str, Any]) -> Media:
-    streams, form = found.get("streams", []), found["format"]
+    streams = found.get("streams", [])
+    form = found["format"]
     pictures = [stream for stream in streams if stream.get("codec_type") == "video"]
     covers = [stream for stream in pictures if stream.get("disposition", {}).get("attached_pic")]
     tracks = [_track(stream) for stream in streams if stream.get("codec_type") == "audio"]

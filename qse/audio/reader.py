@@ -1,4 +1,5 @@
-"""Read audio files in blocks: with libsndfile, or with ffmpeg for formats that libsndfile does not support.
+"""Read audio files in blocks: with libsndfile, or with ffmpeg for formats that libsndfile does not
+support.
 
 Blocks are float32 (samples, channels), full scale 1.0.
 """
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..errors import QseError
 from .channel_mask import read_mask
-from .checks import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
+from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .containers import exact_frames, has_more, is_cut, says_length
 from .content import OF_FFMPEG, kind_of
 from .formats import FOREIGN, Layout, native, suffix_of
@@ -31,9 +32,10 @@ MORE = (
 class AudioReader(Protocol):
     """An audio file open for reading; a context manager.
 
-    `samples`: length per channel, None if unknown before the end. `damage`: what is wrong with a salvaged file, in
-    words, once all blocks are read; None if nothing is. `media`: what ffprobe found in a file that ffmpeg reads; None
-    for other files. `channel_mask`: positions of the channels, as WAVE_FORMAT_EXTENSIBLE has them; None if unknown.
+    `samples`: length per channel, None if unknown before the end. `damage`: what is wrong with a
+    salvaged file, in words, once all blocks are read; None if nothing is. `media`: what ffprobe
+    found in a file that ffmpeg reads; None for other files. `channel_mask`: positions of the
+    channels, as WAVE_FORMAT_EXTENSIBLE has them; None if unknown.
     """
 
     layout: Layout
@@ -47,7 +49,10 @@ class AudioReader(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield all samples in blocks (samples, channels). Raises QseError for damage and for unusable samples."""
+        """Yield all samples in blocks (samples, channels).
+
+        Raises QseError for damage and for unusable samples.
+        """
 
 
 class NotRead(QseError):
@@ -57,10 +62,13 @@ class NotRead(QseError):
 def open_audio(
     path: Path, name: str | None = None, salvage: bool = False, track: int = 1
 ) -> AudioReader:
-    """Open `path`, called `name` in messages. Raises QseError if it is not a complete, non-empty audio file.
+    """Open `path`, called `name` in messages.
 
-    The content decides whether libsndfile or ffmpeg reads it. salvage: read a damaged file as far as it goes and set
-    `damage`. track: the number of the sound track, from 1, in a file that has several.
+    Raises QseError if it is not a complete, non-empty audio file.
+
+    The content decides whether libsndfile or ffmpeg reads it. salvage: read a damaged file as far
+    as it goes and set `damage`. track: the number of the sound track, from 1, in a file that has
+    several.
     """
     from .ffmpeg import FfmpegSource, reads
 
@@ -75,7 +83,8 @@ def open_audio(
 
 
 def _is_foreign(path: Path) -> bool:
-    """Return whether only ffmpeg can read a file: by its content or, where that says nothing, by its suffix."""
+    """Return whether only ffmpeg can read a file: by its content or, where that says nothing, by
+    its suffix."""
     try:
         kind = kind_of(path)
     except OSError:
@@ -88,7 +97,9 @@ class Source:
 
     def __init__(self, path: Path, name: str | None = None, salvage: bool = False):
         """See `open_audio`."""
-        self.path, self.name, self._salvage = path, name or str(path), salvage
+        self.path = path
+        self.name = name or str(path)
+        self._salvage = salvage
         self.damage: str | None = None
         self.media: Media | None = None
         file, self._damaged = _open(path, self.name, salvage)
@@ -120,8 +131,9 @@ class Source:
                 yield block
         except _Undecodable as error:
             if not self._salvage:
+                reason = "it cannot be decoded to its end"
                 raise QseError(
-                    f"{self.name} is damaged or cut short: it cannot be decoded to its end; {SALVAGE}"
+                    f"{self.name} is damaged or cut short: {reason}; {SALVAGE}"
                 ) from error
             self._damaged = True
         if self.samples is not None and read < self.samples and not self._salvage:
@@ -131,14 +143,13 @@ class Source:
             raise QseError(f"{self.name} holds no samples")
         if self._damaged or (self.samples is not None and read < self.samples):
             self.damage = f"{self.name} is damaged: {missing_text(self.path, self._file, read)}"
-        self._file.close()  # the result may replace it, which Windows does not allow while it is open
+        self._file.close()  # the result may replace it, which Windows refuses while it is open
 
     def _read(self) -> Iterator[np.ndarray]:
         import soundfile
 
-        frames = max(
-            1024, BLOCK // self.layout.channels
-        )  # a request to stop is obeyed between two blocks
+        # a request to stop is obeyed between two blocks
+        frames = max(1024, BLOCK // self.layout.channels)
         try:
             rest = math.inf if self.samples is None else self.samples
             size = 1024 if self._salvage else frames
@@ -154,13 +165,15 @@ class _Undecodable(Exception):
 
 
 def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
-    """Open `path`; return the file and whether it is known to be damaged, which only `salvage` lets pass."""
+    """Open `path`; return the file and whether it is known to be damaged, which only `salvage`
+    lets pass."""
     import soundfile
 
     try:
         check_file(path, name)
         file = soundfile.SoundFile(native(path))
-        damage, fault = _damage(path, file), None
+        damage = _damage(path, file)
+        fault = None
         if damage is None or is_cut(path, file):
             fault = _fault(path, file)
         elif salvage:
@@ -179,9 +192,8 @@ def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
     except (soundfile.SoundFileError, TypeError) as error:
         reason = "is not an audio file that libsndfile reads, or its beginning is damaged"
         raise NotRead(f"{name} {reason}: try ffmpeg -i IN OUT.wav first") from error
-    file.seekable = lambda: (
-        False
-    )  # soundfile would seek after every block, which causes clicks in MP3
+    # soundfile would seek after every block, which causes clicks in MP3
+    file.seekable = lambda: False
     return file, damage is not None
 
 
@@ -190,7 +202,8 @@ def _damage(path: Path, file: "SoundFile") -> str | None:
     if is_cut(path, file):
         return "is cut short: its end is missing; record or copy it again"
     if is_unfinished_wav(path, file):
-        return "holds more than libsndfile reads of it: its header is unfinished, as after a crash of the recorder"
+        reason = "its header is unfinished, as after a crash of the recorder"
+        return f"holds more than libsndfile reads of it: {reason}"
     return None
 
 
@@ -202,14 +215,13 @@ def _fault(path: Path, file: "SoundFile") -> str | None:
         return MORE
     if not file.frames:
         return "holds no samples"
-    return (
-        f"claims {file.samplerate} samples per second: export it again"
-        if file.samplerate < LOWEST_RATE
-        else None
-    )
+    return rate_fault(file.samplerate)
 
 
 def read_array(path: Path) -> tuple[np.ndarray, int]:
-    """Read a whole file: (samples, channels) float32, full scale 1.0, and its sample rate. Raises as `blocks` does."""
+    """Read a whole file: (samples, channels) float32, full scale 1.0, and its sample rate.
+
+    Raises as `blocks` does.
+    """
     with open_audio(path) as source:
         return np.concatenate(list(source.blocks())), source.layout.sample_rate

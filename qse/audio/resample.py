@@ -6,7 +6,8 @@ import numpy as np
 
 
 class Resampler:
-    """Convert blocks (samples, channels) to another sample rate, aligned with the input (soxr, high quality)."""
+    """Convert blocks (samples, channels) to another sample rate, aligned with the input (soxr,
+    high quality)."""
 
     def __init__(self, source_rate: float, target_rate: float, channels: int):
         self._empty = np.zeros((0, channels), np.float32)
@@ -17,7 +18,8 @@ class Resampler:
             self._soxr = soxr.ResampleStream(source_rate, target_rate, channels, dtype="float32")
 
     def process(self, block: np.ndarray) -> np.ndarray:
-        """Take the next samples; return the converted ones that are ready, (0 or more, channels)."""
+        """Take the next samples; return the converted ones that are ready, (0 or more,
+        channels)."""
         return self._soxr.resample_chunk(np.ascontiguousarray(block)) if self._soxr else block
 
     def finish(self) -> np.ndarray:
@@ -26,5 +28,6 @@ class Resampler:
 
 
 def spare(sample_rate: float, file_rate: float) -> int:
-    """Return how many samples of silence make the conversion back to `file_rate` long enough despite rounding."""
+    """Return how many samples of silence make the conversion back to `file_rate` long enough
+    despite rounding."""
     return ceil(2 * sample_rate / file_rate)

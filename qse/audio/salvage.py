@@ -1,4 +1,5 @@
-"""Read WAV files whose header was never finished, and say how much of a damaged audio file is missing."""
+"""Read WAV files whose header was never finished, and say how much of a damaged audio file is
+missing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, 
 
 
 class RepairedWav(io.RawIOBase):
-    """Read a WAV file as if the sizes in its header reached to the end of the file, which is not changed."""
+    """Read a WAV file as if the sizes in its header reached to the end of the file, which is not
+    changed."""
 
     def __init__(self, path: Path, data: int):
         """`data`: offset of the samples in the file."""
@@ -69,7 +71,8 @@ def samples_offset(path: Path) -> int | None:
 
 
 def is_unfinished_wav(path: Path, file: soundfile.SoundFile) -> bool:
-    """Return whether it is a WAV file whose header announces less sound than is there, as a crashed recorder leaves."""
+    """Return whether it is a WAV file whose header announces less sound than is there, as a
+    crashed recorder leaves."""
     if file.format not in ("WAV", "WAVEX"):
         return False
     at = samples_offset(path)
@@ -88,7 +91,8 @@ def open_repaired(path: Path) -> soundfile.SoundFile:
 
 
 def missing_text(path: Path, file: soundfile.SoundFile, read: int) -> str:
-    """Return in words how much of a damaged file was `read` (samples per channel) and how much is missing."""
+    """Return in words how much of a damaged file was `read` (samples per channel) and how much
+    is missing."""
     announced = announced_frames(path, file)
     seconds = f"{read / file.samplerate:.2f} s were read"
     if announced is None or announced <= read:

@@ -1,4 +1,5 @@
-"""Take apart and join the comments of FLAC, Vorbis and Opus: a vendor string and entries NAME=text, as bytes."""
+"""Take apart and join the comments of FLAC, Vorbis and Opus: a vendor string and entries
+NAME=text, as bytes."""
 
 from dataclasses import dataclass
 
@@ -10,7 +11,10 @@ MASK = "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
 
 @dataclass(frozen=True)
 class Comments:
-    """The comments of a file. `entries`: NAME=text each, in UTF-8, in their order; a name may come again."""
+    """The comments of a file.
+
+    `entries`: NAME=text each, in UTF-8, in their order; a name may come again.
+    """
 
     vendor: bytes
     entries: list[bytes]
@@ -33,7 +37,7 @@ class Comments:
 
     def still_true(self) -> "tuple[Comments, list[str]]":
         """Return the comments without those that state a loudness, and the names of these."""
-        dropped = [name for name in self.names() if is_loudness(name)]
+        dropped = list(filter(is_loudness, self.names()))
         kept = [entry for entry in self.entries if name_of(entry) not in dropped]
         return Comments(self.vendor, kept), dropped
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 SYSTEM_ERROR = (
     2  # libsndfile's code for an error of the system: at the first write most likely a full disk
 )
-FLAC_FINE, FLAC_MOST = 65535, 655350  # Hz: above the first, only multiples of 10 Hz; highest rate
+FLAC_FINE = 65535  # Hz: above, only multiples of 10 Hz
+FLAC_MOST = 655350  # Hz
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
 CLIPPED = "PCM"  # by libsndfile itself
 TOP = (
@@ -40,17 +41,22 @@ def write(
     keep_partial: bool = False,
     finish: Callable[[Path, int], object] = lambda part, samples: None,
 ) -> int:
-    """Write the blocks to `target` and return the samples per channel. The file appears when it is complete.
+    """Write the blocks to `target` and return the samples per channel.
 
-    keep_partial: on a full disk, keep what was written, for sound that cannot be recorded again; QseError says so.
-    finish: called with the temporary file and its samples per channel before it appears, to add metadata.
+    The file appears when it is complete.
 
-    Samples beyond full scale are clipped where the format cannot hold them. Raises QseError if the target exists and
-    `overwrite` is false, or cannot be written. An exception from `blocks` passes through; nothing is left on the disk.
+    keep_partial: on a full disk, keep what was written, for sound that cannot be recorded again;
+    QseError says so. finish: called with the temporary file and its samples per channel before it
+    appears, to add metadata.
+
+    Samples beyond full scale are clipped where the format cannot hold them. Raises QseError if the
+    target exists and `overwrite` is false, or cannot be written. An exception from `blocks` passes
+    through; nothing is left on the disk.
     """
     import soundfile
 
-    written, fault = 0, None
+    written = 0
+    fault = None
     limited = layout.clips and not layout.subtype.startswith(CLIPPED)
     with atomic_target(target, overwrite) as part:
         try:
@@ -119,7 +125,8 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
     except (soundfile.SoundFileError, ValueError) as error:
         if getattr(error, "code", 0) == SYSTEM_ERROR:
             raise QseError(_full(target)) from error
-        what = f"{layout.format} ({layout.subtype}) at {layout.sample_rate} Hz with {layout.channels} channels"
+        kind = f"{layout.format} ({layout.subtype})"
+        what = f"{kind} at {layout.sample_rate} Hz with {layout.channels} channels"
         raise QseError(
             f"{target}: libsndfile does not write {what}; name an output that ends in .wav"
         ) from error
@@ -131,7 +138,8 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
 
 
 def _held(path: Path) -> tuple[int, bool]:
-    """Return the samples per channel that can be read, 0 if it is no audio file, and whether it is complete."""
+    """Return the samples per channel that can be read, 0 if it is no audio file, and whether it
+    is complete."""
     import soundfile
 
     try:
@@ -143,7 +151,8 @@ def _held(path: Path) -> tuple[int, bool]:
 
 @contextmanager
 def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
-    """Yield a temporary path beside `target`, as `claimed_path`; make the folder, and turn its errors into QseError."""
+    """Yield a temporary path beside `target`, as `claimed_path`; make the folder, and turn its
+    errors into QseError."""
     try:
         check_target(target, overwrite)
         Path(os.path.realpath(target)).parent.mkdir(parents=True, exist_ok=True)

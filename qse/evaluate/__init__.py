@@ -1,8 +1,9 @@
 """Evaluation: metrics of arrays, scores of systems on test sets, tables with intervals, plots.
 
 score_pair(clean=, enhanced=, sample_rate=)   scores of one utterance in memory
-score(pairs, metrics=, jobs=)                 one row each for many; summary(rows): means with 95 % intervals
-evaluate(system, pairs, out, metrics=)        a model, network or function on files: an Evaluation, resumable
+score(pairs, metrics=, jobs=)                 one row each for many
+summary(rows)                                 means with 95 % intervals
+evaluate(system, pairs, out, metrics=)        a model, network or function on files; resumable
 add_metric(name, Metric(title, function))     a metric of one's own
 """
 

@@ -19,10 +19,12 @@ def score(
     metrics: Iterable[str] = ("pesq_wb", "stoi", "si_sdr"),
     jobs: int | None = 0,
 ) -> list[Row]:
-    """Return one row per (clean, enhanced), in their order: {"name": index, metric: value ...}, or "error" for metrics.
+    """Return one row per (clean, enhanced), in their order: {"name": index, metric: value ...}, or
+    "error" for metrics.
 
-    Arrays are float (samples,) of one length per pair. jobs: number of processes; 0: this process, None: one per core.
-    Processes take about two seconds to start, and a script that uses them needs `if __name__ == "__main__"`.
+    Arrays are float (samples,) of one length per pair. jobs: number of processes; 0: this process,
+    None: one per core. Processes take about two seconds to start, and a script that uses them needs
+    `if __name__ == "__main__"`.
     """
     function = partial(_score_task, sample_rate, tuple(resolve(metrics)))
     tasks = [(place, clean, enhanced) for place, (clean, enhanced) in enumerate(pairs)]

@@ -16,7 +16,7 @@ def choose_metrics(
 ) -> list[str]:
     """Return the metrics of a list of names, comma-separated or not, or of "all".
 
-    Raises UsageError for one that is unknown or not possible, MissingExtra for a missing package.
+    Raises UsageError for one that is unknown or not possible.
     """
     referenced = [name for name, metric in METRICS.items() if has_clean or not metric.needs_clean]
     possible = [name for name in referenced if METRICS[name].least_rate <= sample_rate]
@@ -30,9 +30,14 @@ def choose_metrics(
             raise UsageError(f"{name} needs files at {least} Hz or more, not {sample_rate} Hz")
     if not names:
         raise UsageError(f"no metric is possible at {sample_rate} Hz without clean files")
-    for package in {METRICS[name].package for name in names} - {""}:
-        need(package)
     return names
+
+
+def need_packages(names: Iterable[str]) -> None:
+    """Import the packages of metrics. Raises MissingExtra for one that is not installed."""
+    for name in names:
+        if METRICS[name].package:
+            need(METRICS[name].package)
 
 
 def own_rate(system: System, pairs: list[Pair]) -> int:

@@ -1,6 +1,7 @@
 """Compute the composite measures CSIG, CBAK and COVL, and the distances that they come from.
 
-N frames of 30 ms, every 7.5 ms, Hann window; P order of the linear prediction; K = 25 critical bands
+N frames of 30 ms, every 7.5 ms, Hann window; P order of the linear prediction; K = 25 critical
+bands
 
 Hu and Loizou, "Evaluation of objective quality measures for speech enhancement", IEEE TASLP 16(1),
 2008: CSIG, CBAK and COVL are linear in PESQ, the log-likelihood ratio (LLR), Klatt's weighted
@@ -140,7 +141,8 @@ def wss(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, scale: flo
 def frames(
     audio: np.ndarray, sample_rate: int, offset: float = 0.0, windowed: bool = True
 ) -> np.ndarray:
-    """Return the frames (N, 30 ms) of audio + offset, without the last complete one, as published."""
+    """Return the frames (N, 30 ms) of audio + offset, without the last complete one, as
+    published."""
     length = round(0.03 * sample_rate)
     step = length // 4
     count = (len(audio) - length) // step
@@ -168,7 +170,8 @@ def autocorrelation(x: np.ndarray) -> np.ndarray:
 
 
 def levinson(lags: np.ndarray) -> np.ndarray:
-    """Return the whitening filters 1, a1 ... aP of lags (N, P+1), by the Levinson-Durbin recursion."""
+    """Return the whitening filters 1, a1 ... aP of lags (N, P+1), by the Levinson-Durbin
+    recursion."""
     filters = np.zeros_like(lags)
     filters[:, 0] = 1
     error = lags[:, 0].copy()
@@ -197,7 +200,8 @@ def band_levels(audio: np.ndarray, sample_rate: int, scale: float = 1.0) -> np.n
 
 
 def band_filters(n_fft: int, sample_rate: int) -> np.ndarray:
-    """Return Gaussian filters of equal area (K, n_fft / 2), cut off below -30 dB of the narrowest."""
+    """Return Gaussian filters of equal area (K, n_fft / 2), cut off below -30 dB of the
+    narrowest."""
     centres, widths = np.array(BANDS).T[:, :, None]  # Hz, (K, 1)
     bins_per_hz = n_fft / sample_rate
     distance = np.arange(n_fft // 2) - np.floor(centres * bins_per_hz)

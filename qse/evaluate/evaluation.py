@@ -14,7 +14,7 @@ from ..data.datasets import Pair, Progress
 from ..errors import QseError, UsageError
 from ..machine import cores, processor
 from . import report, tables
-from .choices import choose_metrics, own_rate
+from .choices import choose_metrics, need_packages, own_rate
 from .runner import Scorer, score_pairs, stamps_of
 from .store import Row, Store
 from .system import System
@@ -154,6 +154,7 @@ def _rows(
     done = {row["name"] for row in store.rows}
     todo = [pair for pair in pairs if pair.name not in done]
     if todo:
+        need_packages(scorer.metrics)
         if timing == "aligned":
             scorer = replace(scorer, delay=scorer.constant_delay(pairs))
         stamps = stamps_of(scorer.system, todo)
@@ -178,8 +179,8 @@ def _described(scorer: Scorer, pairs: list[Pair], timing: Timing) -> dict[str, A
         raise UsageError(f"{needed}, not {system.name}")
 
     settings = {
-        "noisy": _folder_of([pair.noisy for pair in pairs if pair.noisy]),
-        "clean": _folder_of([pair.clean for pair in pairs if pair.clean]),
+        "noisy": _folder_of(pairs, "noisy"),
+        "clean": _folder_of(pairs, "clean"),
         "model": str(system.path) if system.path != Path() else system.name,
         "threads": system.threads,
         "system": system.name,
@@ -190,12 +191,16 @@ def _described(scorer: Scorer, pairs: list[Pair], timing: Timing) -> dict[str, A
     return settings | ({"lead_in": lead_in} if lead_in else {})
 
 
-def _folder_of(paths: list[Path]) -> str:
-    """Return the folder that holds all paths, "" if there is none."""
-    parents = {str(path.parent.absolute()) for path in paths}
+def _folder_of(pairs: list[Pair], side: str) -> str:
+    """Return the folder that holds all files of a side of the pairs, "" if there is none."""
+    parents = set()
+    for pair in pairs:
+        path: Path | None = getattr(pair, side)
+        if path:
+            parents.add(str(path.parent.absolute()))
     try:
         return os.path.commonpath(parents)
-    except ValueError:  # no paths, or several drives
+    except ValueError:  # no files, or several drives
         return ""
 
 

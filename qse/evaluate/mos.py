@@ -1,7 +1,8 @@
-"""Compute DNSMOS: mean opinion scores without a reference, by networks trained on human ratings of 9 s of speech.
+"""Compute DNSMOS: mean opinion scores without a reference, by networks trained on human ratings of
+9 s of speech.
 
-Reddy, Gopal, Cutler: P.808 (ICASSP 2021) rates overall quality, P.835 (ICASSP 2022) speech (SIG), background (BAK) and
-overall quality (OVRL). The package `speechmos` contains the networks.
+Reddy, Gopal, Cutler: P.808 (ICASSP 2021) rates overall quality, P.835 (ICASSP 2022) speech (SIG),
+background (BAK) and overall quality (OVRL). The package `speechmos` contains the networks.
 """
 
 from functools import lru_cache
@@ -14,14 +15,18 @@ from ..extras import need
 
 
 def dnsmos(*, enhanced: np.ndarray, sample_rate: int) -> dict[str, float]:
-    """Return dnsmos_ovrl, dnsmos_sig, dnsmos_bak, dnsmos_p808, each 1 to 5, of float (samples,) at 16 kHz.
+    """Return dnsmos_ovrl, dnsmos_sig, dnsmos_bak, dnsmos_p808, each 1 to 5, of float (samples,) at
+    16 kHz.
 
-    Samples beyond +-1 are clipped, as they would be in a file. Less than 9 s is repeated, more is averaged over
-    windows of 9 s, one each second: the rule of the challenge's own script.
+    Samples beyond +-1 are clipped, as they would be in a file. Less than 9 s is repeated, more is
+    averaged over windows of 9 s, one each second: the rule of the challenge's own script.
     """
     scores = _scorer()(np.clip(np.asarray(enhanced, np.float32), -1, 1), sample_rate, False)
     return {
-        f"dnsmos_{name}": float(scores[f"{name}_mos"]) for name in ("ovrl", "sig", "bak", "p808")
+        "dnsmos_ovrl": float(scores["ovrl_mos"]),
+        "dnsmos_sig": float(scores["sig_mos"]),
+        "dnsmos_bak": float(scores["bak_mos"]),
+        "dnsmos_p808": float(scores["p808_mos"]),
     }
 
 

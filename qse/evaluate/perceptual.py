@@ -32,7 +32,8 @@ def _pesq(clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, mode: str) 
 
 
 def stoi(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
-    """Return short-time objective intelligibility, about 0 to 1 (Taal et al. 2011, package `pystoi`)."""
+    """Return short-time objective intelligibility, about 0 to 1 (Taal et al. 2011, package
+    `pystoi`)."""
     return _intelligibility(clean, enhanced, sample_rate, extended=False)
 
 

@@ -1,7 +1,8 @@
-"""Draw spectrograms one above the other in one colour scale (the paper's Figure 5), a histogram per metric.
+"""Draw spectrograms one above the other in one colour scale (the paper's Figure 5), a histogram per
+metric.
 
-F bins, T frames; levels in dB relative to a sine wave of full scale. Frequencies go up to half the sample rate of the
-file with the highest one.
+F bins, T frames; levels in dB relative to a sine wave of full scale. Frequencies go up to half the
+sample rate of the file with the highest one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,13 +19,16 @@ from .store import Row
 RANGE_DB = 80.0  # from the loudest point of all panels down to the darkest colour
 WINDOW = 0.032  # seconds
 MOST_FRAMES = 4000  # more than a picture has pixels
-INK, QUIET, ACCENT = "#1b1b1b", "#9aa5b1", "#d1495b"
+INK = "#1b1b1b"
+QUIET = "#9aa5b1"
+ACCENT = "#d1495b"
 
 Signal = tuple[str, np.ndarray, int]  # title, (samples,), sample rate
 
 
 def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
-    """Return levels (F, T) in dB of (samples,): Hann window of 32 ms every 8 ms, less often for long signals."""
+    """Return levels (F, T) in dB of (samples,): Hann window of 32 ms every 8 ms, less often for
+    long signals."""
     n_fft = 2 * max(1, round(WINDOW * sample_rate / 2))
     hop_length = max(1, n_fft // 4, len(audio) // MOST_FRAMES)
     window = np.hanning(n_fft + 1)[:-1]
@@ -35,7 +39,8 @@ def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
 
 
 def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
-    """Write a PNG of the signals' spectrograms, the first on top; time, frequency and colour scales are common."""
+    """Write a PNG of the signals' spectrograms, the first on top; time, frequency and colour
+    scales are common."""
     figure = _figure(9.0, 0.7 + 2.1 * len(signals))
     axes = figure.subplots(len(signals), sharex=True, sharey=True, squeeze=False)[:, 0]
     image = _spectrograms(axes, signals)
@@ -47,7 +52,8 @@ def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
 
 
 def plot_grid(rows: Sequence[Sequence[Signal]], path: Path) -> None:
-    """Write a PNG with a row of spectrograms per utterance; the signals of a row share their scales."""
+    """Write a PNG with a row of spectrograms per utterance; the signals of a row share their
+    scales."""
     columns = max(len(signals) for signals in rows)  # some utterances may have no clean signal
     figure = _figure(4.5 * columns, 0.3 + 1.8 * len(rows))
     for axes, signals in zip(figure.subplots(len(rows), columns, squeeze=False), rows, strict=True):
@@ -72,7 +78,8 @@ def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
 
 
 def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> None:
-    """Write a PNG of a metric's histogram over utterances, for the system `name` and for the noisy signals."""
+    """Write a PNG of a metric's histogram over utterances, for the system `name` and for the
+    noisy signals."""
     rows = list(rows)
     system = [row[metric] for row in rows if metric in row]
     noisy = [row[f"noisy_{metric}"] for row in rows if f"noisy_{metric}" in row]

@@ -1,7 +1,8 @@
 """Run one function over many tasks in several processes, and continue when a process crashes.
 
-PESQ's reference code crashes on some recordings (more than about 50 separate utterances). The tasks that were running
-then run once more, each in a process of its own; `crashed` gives the result of one that crashes again.
+PESQ's reference code crashes on some recordings (more than about 50 separate utterances). The tasks
+that were running then run once more, each in a process of its own; `crashed` gives the result of
+one that crashes again.
 
 This file imports nothing heavy: a worker sets its environment before NumPy is imported.
 """
@@ -30,10 +31,12 @@ _function: Callable  # of a worker process, set once at its start
 def spread(
     function: Callable, tasks: Iterable, jobs: int, crashed: Callable[[Any], Any]
 ) -> Iterator[Any]:
-    """Yield function(task) in the order of completion, `jobs` tasks at a time, each process on one thread.
+    """Yield function(task) in the order of completion, `jobs` tasks at a time, each process on one
+    thread.
 
-    Function, tasks and results must be picklable; the function is sent to each process once. An exception of the
-    function ends the run and is raised here; a task that ends its process gives crashed(task) instead.
+    Function, tasks and results must be picklable; the function is sent to each process once. An
+    exception of the function ends the run and is raised here; a task that ends its process gives
+    crashed(task) instead.
     """
     todo = deque(tasks)
     while todo:
@@ -75,7 +78,8 @@ def _processes(jobs: int, function: Callable) -> ProcessPoolExecutor:
 
 
 def _start_worker(function: bytes) -> None:
-    """Use one thread, ignore SIGINT (the parent handles it), then unpickle the function, which imports its modules."""
+    """Use one thread, ignore SIGINT (the parent handles it), then unpickle the function, which
+    imports its modules."""
     global _function
     os.environ.update(dict.fromkeys(SINGLE_THREADED, "1"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -43,10 +43,11 @@ def summary(rows: Iterable[Row]) -> dict[str, Mean]:
     """Return {column: mean and interval} of metrics, those of the noisy signals included."""
     rows = list(rows)
     found = {}
-    for name in (*METRICS, *(f"noisy_{name}" for name in METRICS)):
-        values = [row[name] for row in rows if name in row]
-        if values:
-            found[name] = interval(values)
+    for metric in METRICS:
+        for name in (metric, f"noisy_{metric}"):
+            values = _column(rows, name)
+            if values:
+                found[name] = interval(values)
     return found
 
 
@@ -67,16 +68,25 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
 
     Means of the enhanced and noisy signals, gains, RTF, delay, lengths, failures, settings.
     """
-    scored = [row for row in rows if not row.keys().isdisjoint(METRICS)]
+    failed = {}
+    scored = 0
+    partial = 0
+    for row in rows:
+        has_scores = not row.keys().isdisjoint(METRICS)
+        scored += has_scores
+        if "error" in row:
+            failed[row["name"]] = row["error"]
+            partial += has_scores
+
     return {
         "system": name,
-        "utterances": len(scored),
-        "failed": {row["name"]: row["error"] for row in rows if "error" in row},
-        "partial": sum("error" in row for row in scored),
-        "audio_s": round(sum(row.get("audio_s", 0.0) for row in rows), 2),
+        "utterances": scored,
+        "failed": failed,
+        "partial": partial,
+        "audio_s": round(sum(_column(rows, "audio_s")), 2),
         "rtf": _rtf(rows),
-        "delay": _spread([row["delay"] for row in rows if "delay" in row]),
-        "trimmed": _spread([row["trimmed"] for row in rows if "trimmed" in row]),
+        "delay": _spread(_column(rows, "delay")),
+        "trimmed": _spread(_column(rows, "trimmed")),
         "interval": {
             "level": LEVEL,
             "kind": "percentile bootstrap over utterances",
@@ -91,8 +101,13 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
 def sides(rows: list[Row]) -> dict[str, dict[str, Mean]]:
     """Return {"enhanced", "noisy", "gain": {metric: mean and interval}} of some rows."""
     means = summary(rows)
-    noisy = {name: means[f"noisy_{name}"] for name in METRICS if f"noisy_{name}" in means}
-    enhanced = {name: means[name] for name in METRICS if name in means}
+    noisy = {}
+    enhanced = {}
+    for name in METRICS:
+        if name in means:
+            enhanced[name] = means[name]
+        if f"noisy_{name}" in means:
+            noisy[name] = means[f"noisy_{name}"]
     return {"enhanced": enhanced, "noisy": noisy, "gain": gains(rows)}
 
 
@@ -135,10 +150,14 @@ def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
     """
     if name not in means:  # no utterance has a value
         return "-"
-    mean, low, high = (
-        f"{means[name][part]:{sign}.{METRICS[name].digits}f}" for part in ("mean", "low", "high")
-    )
-    return f"{mean} ({low} to {high})"
+    form = f"{sign}.{METRICS[name].digits}f"
+    found = means[name]
+    return f"{found['mean']:{form}} ({found['low']:{form}} to {found['high']:{form}})"
+
+
+def _column(rows: list[Row], name: str) -> list[float]:
+    """Return the values of a column, of the rows that have one."""
+    return [row[name] for row in rows if name in row]
 
 
 def _rtf(rows: list[Row]) -> float | None:
@@ -146,11 +165,11 @@ def _rtf(rows: list[Row]) -> float | None:
     processed = [row for row in rows if "process_s" in row]
     if not processed:
         return None
-    return sum(row["process_s"] for row in processed) / sum(row["audio_s"] for row in processed)
+    return sum(_column(processed, "process_s")) / sum(_column(processed, "audio_s"))
 
 
 def _spread(samples: list[float]) -> dict[str, int] | None:
-    """Return median, least and largest of numbers of samples, and how many; None if there are none."""
+    """Return median, least and largest of numbers of samples, and how many; None if none."""
     if not samples:
         return None
     median = round(float(np.median(samples)))

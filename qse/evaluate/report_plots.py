@@ -1,4 +1,5 @@
-"""Plot one evaluation: a histogram per metric, spectrograms of a typical utterance and of the worst ones."""
+"""Plot one evaluation: a histogram per metric, spectrograms of a typical utterance and of the
+worst ones."""
 
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,8 @@ def plot_report(
     metrics: list[str],
     sample_rate: int,
 ) -> None:
-    """Write the plots of an evaluation to `out`; spectrograms.png shows the median utterance by the first metric."""
+    """Write the plots of an evaluation to `out`; spectrograms.png shows the median utterance by
+    the first metric."""
     pair_of = {pair.name: pair for pair in pairs}
     enhance = system.open(sample_rate)
 

@@ -145,7 +145,8 @@ def run_tasks(function: Callable, tasks: list, jobs: int | None, crashed: Callab
 
 
 def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
-    """Return {utterance: hash of qse's version, of the model's file and of the state of the files}."""
+    """Return {utterance: hash of qse's version, of the model's file and of the state of the
+    files}."""
     fingerprint = system.fingerprint()
     outputs = system.outputs()
     stamps = {}

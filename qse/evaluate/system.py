@@ -33,7 +33,8 @@ class System(ABC):
         return ""
 
     def training(self) -> dict[str, str]:
-        """Return the training step of a checkpoint's weights as {"step": ...}; nothing for other systems."""
+        """Return the training step of a checkpoint's weights as {"step": ...}; nothing for other
+        systems."""
         return {}
 
     def outputs(self) -> dict[str, Path]:
@@ -54,7 +55,10 @@ class System(ABC):
 
     @abstractmethod
     def open(self, sample_rate: int) -> Enhancer:
-        """Return the function that enhances audio of this rate. QseError if the system cannot be opened."""
+        """Return the function that enhances audio of this rate.
+
+        QseError if the system cannot be opened.
+        """
 
 
 class NoisySystem(System):
@@ -78,7 +82,8 @@ class FolderSystem(System):
         return self.files
 
     def rate_for(self, sample_rate: int) -> int:
-        """Return the rate of the files, 16 kHz if they differ, or `sample_rate` if that is lower."""
+        """Return the rate of the files, 16 kHz if they differ, or `sample_rate` if that is
+        lower."""
         rates = rates_of(self.files.values())
         own = rates.pop() if len(rates) == 1 else SAMPLE_RATE
         return min(own, sample_rate)

@@ -42,7 +42,8 @@ class _ComputingSystem(System):
         process(silence, sample_rate)  # no utterance includes the cost of the first run
 
         def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
-            """Process lead-in and noisy signal as one stream; return output and time of the latter."""
+            """Process lead-in and noisy signal as one stream; return output and time of the
+            latter."""
             before = [read_rate(path, sample_rate) for path in pair.lead_in]
             stream = np.concatenate([*before, noisy])
             start = perf_counter()
@@ -59,7 +60,8 @@ class _ComputingSystem(System):
 
 
 class ModelSystem(_ComputingSystem):
-    """An exported model, run by ONNX Runtime; audio of another rate is converted to the model's and back."""
+    """An exported model, run by ONNX Runtime; audio of another rate is converted to the model's
+    and back."""
 
     def fingerprint(self) -> str:
         return hashlib.sha256(self.path.read_bytes()).hexdigest()

@@ -78,11 +78,10 @@ def _footnote(result: dict[str, Any]) -> str:
         parts.append(f"each processed after {settings['lead_in']} others, as one stream")
     if "step" in settings:
         parts.append(f"weights of step {settings['step']}")
-    parts.append(
-        f"± half of the 95 % bootstrap interval over utterances ({RESAMPLES} resamples, seed {SEED})"
-    )
+    drawn = f"{RESAMPLES} resamples, seed {SEED}"
+    parts.append(f"± half of the 95 % bootstrap interval over utterances ({drawn})")
     if result["rtf"] is not None:
-        used = f"{settings.get('threads', 1)} threads and {settings.get('jobs', 1)} jobs"
+        used = f"threads={settings.get('threads', 1)}, jobs={settings.get('jobs', 1)}"
         machine = f" on {settings['machine']}" if settings.get("machine") else ""
         parts.append(f"RTF {result['rtf']:.4f} with {used}{machine}")
     return "; ".join(parts) + "."

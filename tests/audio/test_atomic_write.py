@@ -103,7 +103,8 @@ write(Path({str(tmp_path / "a.wav")!r}), endless(), WAV)
 
 
 def test_claim_starts_again_if_its_file_was_removed_meanwhile(tmp_path, monkeypatch):
-    """The holder of a claim removes the file after a second process has opened it, and before it is locked there."""
+    """The holder of a claim removes the file after a second process has opened it, and before it
+    is locked there."""
     ended = []
 
     def end_of_the_first(file) -> bool:

@@ -89,16 +89,15 @@ def test_has_more_refuses_an_unfinished_wav(tmp_path):
     path = make(tmp_path / "a.wav", tone(48000))
     data = bytearray(path.read_bytes())
     for samples in (0, 1000):
-        data[4:8], data[40:44] = struct.pack("<I", 36 + 2 * samples), struct.pack("<I", 2 * samples)
+        data[4:8] = struct.pack("<I", 36 + 2 * samples)
+        data[40:44] = struct.pack("<I", 2 * samples)
         path.write_bytes(data)
         with pytest.raises(
             QseError, match=r"holds more than libsndfile reads .*unfinished.*--salvage"
         ):
             Source(path)
-    data[4:8], data[40:44] = (
-        struct.pack("<I", 0),
-        struct.pack("<I", 2 * 48000),
-    )  # as some programs leave it
+    data[4:8] = struct.pack("<I", 0)
+    data[40:44] = struct.pack("<I", 2 * 48000)  # as some programs leave it
     path.write_bytes(data)
     assert read(path) == 48000
 

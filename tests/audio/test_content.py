@@ -45,8 +45,15 @@ def test_kind_of_knows_what_ffmpeg_writes(tmp_path, suffix):
 
 
 @needs_ffmpeg
-@pytest.mark.parametrize("way", [("-c:a", "g726", "-ar", "8000"), ("-c:a", "wmav2"), ("-c:a", "adpcm_yamaha"),
-                                 ("-c:a", "adpcm_swf", "-ar", "22050")])  # fmt: skip
+@pytest.mark.parametrize(
+    "way",
+    [
+        ("-c:a", "g726", "-ar", "8000"),
+        ("-c:a", "wmav2"),
+        ("-c:a", "adpcm_yamaha"),
+        ("-c:a", "adpcm_swf", "-ar", "22050"),
+    ],
+)
 def test_wav_that_libsndfile_does_not_read(here, command, way):
     ffmpeg("-i", wav(here / "s.wav"), *way, "a.wav")
     with pytest.raises(soundfile.LibsndfileError):

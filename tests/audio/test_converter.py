@@ -16,7 +16,8 @@ def sine(rate: float, seconds: float, frequency: float = 440.0, late: float = 0.
     "source, target", [(48000, 16000), (44100, 16000), (16000, 44100), (8000, 16000)]
 )
 def test_converter_delays_sines(source, target):
-    converter, block = Converter(source, target), source // 100
+    converter = Converter(source, target)
+    block = source // 100
     tones = [110, 997, 0.4 * min(source, target)]
     audio = sum(sine(source, 0.5, tone) for tone in tones)
     parts = [
@@ -38,7 +39,8 @@ def test_converter_has_no_aliasing():
 
 def test_converter_is_independent_of_block_sizes():
     audio = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
-    whole, cut = Converter(44100, 16000), Converter(44100, 16000)
+    whole = Converter(44100, 16000)
+    cut = Converter(44100, 16000)
     parts = [cut.process(part) for part in np.split(audio, [1, 1, 2, 99, 1000, 1001, 4000])]
     np.testing.assert_allclose(np.concatenate(parts), whole.process(audio), atol=2e-6)
 
@@ -52,11 +54,10 @@ def test_converter_stretch():
 
 @pytest.mark.parametrize("phase", [1 / 3, 1.0, 1.3333333333333712])
 def test_converter_with_positions_on_input_samples(phase):
-    """Positions that rounding moves to either side of an input sample neither fail nor lose a sample."""
+    """Positions that rounding moves to either side of an input sample neither fail nor lose a
+    sample."""
     for seed in range(3):
-        converter, sizes = (
-            Converter(16000, 12000, phase),
-            np.random.default_rng(seed).integers(1, 200, 200),
-        )
+        converter = Converter(16000, 12000, phase)
+        sizes = np.random.default_rng(seed).integers(1, 200, 200)
         made = sum(len(converter.process(np.zeros(size, np.float32))) for size in sizes)
         assert abs(made - 0.75 * sizes.sum()) <= 2

@@ -67,8 +67,12 @@ def test_ffmpeg_source_refuses_what_has_no_sound(tmp_path, video):
     run("-i", video, "-an", "-c", "copy", tmp_path / "silent.mp4")
     (tmp_path / "words.m4a").write_text("words")
     (tmp_path / "empty.m4a").write_bytes(b"")
-    for name, reason in (("silent.mp4", "has no sound track"), ("words.m4a", "ffmpeg reads"), ("empty.m4a", "is empty"),
-                         ("missing.m4a", "no such file")):  # fmt: skip
+    for name, reason in (
+        ("silent.mp4", "has no sound track"),
+        ("words.m4a", "ffmpeg reads"),
+        ("empty.m4a", "is empty"),
+        ("missing.m4a", "no such file"),
+    ):
         with pytest.raises(QseError, match=rf"{name}.*{reason}"):
             FfmpegSource(tmp_path / name)
 

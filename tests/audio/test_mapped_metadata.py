@@ -73,9 +73,11 @@ def test_every_format_to_every_other(here, command, sources, suffix, to):
     source = sources[suffix]
     status, out, err = command("denoise", source, "-o", f"b.{to}", "--json", "--model", "live-base")
     assert status == 0, err
-    lost, result = json.loads(out)["lost"], here / f"b.{to}"
+    lost = json.loads(out)["lost"]
+    result = here / f"b.{to}"
     named = {name.lower() for name in lost}
-    before, after = tags(source), tags(result)
+    before = tags(source)
+    after = tags(result)
     for name in set(TAGS) & set(before):
         held = name in HOLDS_TAGS[to]
         assert (name in named) != held
@@ -135,7 +137,9 @@ def test_without_ffmpeg_strings_are_mapped_and_the_rest_is_named(here, command, 
     mutagen = pytest.importorskip("mutagen")
     soundfile.write(here / "a.flac", sound(), 16000)
     file = mutagen.File(here / "a.flac")
-    file["title"], file["isrc"], file["artist"] = "Müller", "DE1", ["one"]
+    file["title"] = "Müller"
+    file["isrc"] = "DE1"
+    file["artist"] = ["one"]
     file.save()
     _, out, _ = command("denoise", "a.flac", "-o", "b.ogg", "--json")
     assert json.loads(out)["lost"] == ["ISRC"]

@@ -1,4 +1,5 @@
-"""Videos and sound files that ffmpeg writes: every track, name, language, chapter, tag and picture."""
+"""Videos and sound files that ffmpeg writes: every track, name, language, chapter, tag and
+picture."""
 
 import json
 
@@ -72,10 +73,8 @@ def test_all_tracks_come_back(here, command, suffix):
     assert json.loads(out)["tracks"] == 3
     assert described(here / f"a-enhanced.{suffix}") == described(here / f"a.{suffix}")
     for number in (1, 2, 3):
-        before, after = (
-            track(here / f"a.{suffix}", number),
-            track(here / f"a-enhanced.{suffix}", number),
-        )
+        before = track(here / f"a.{suffix}", number)
+        after = track(here / f"a-enhanced.{suffix}", number)
         least = min(len(before), len(after))
         assert not np.allclose(before[:least], after[:least], atol=0.02)
     status, _, err = command("denoise", f"a.{suffix}", "--overwrite")
@@ -153,19 +152,18 @@ def test_items_come_back_byte_by_byte(here, command, suffix):
     path = here / f"a.{suffix}"
     ffmpeg("-i", wav(here / "s.wav"), "-metadata", "title=x", "-f", "ipod", path)
     file = mp4.MP4(path)
-    file["\xa9nam"], file["aART"], file["disk"], file["\xa9lyr"] = (
-        ["Müller"],
-        ["someone"],
-        [(2, 3)],
-        ["one\ntwo"],
-    )
+    file["\xa9nam"] = ["Müller"]
+    file["aART"] = ["someone"]
+    file["disk"] = [(2, 3)]
+    file["\xa9lyr"] = ["one\ntwo"]
     file["covr"] = [mp4.MP4Cover(cover(here / "c.png").read_bytes(), mp4.MP4Cover.FORMAT_PNG)]
     file["----:com.apple.iTunes:odd"] = [b"kept", b"twice"]
     file["----:com.apple.iTunes:iTunNORM"] = [b" 00000001"]
     file["----:com.apple.iTunes:replaygain_track_gain"] = [b"-3 dB"]
     file.save()
     status, _, err = command("denoise", path.name)
-    before, after = mp4.MP4(path), mp4.MP4(here / f"a-enhanced.{suffix}")
+    before = mp4.MP4(path)
+    after = mp4.MP4(here / f"a-enhanced.{suffix}")
     assert (
         status == 0
         and "iTunNORM" in err

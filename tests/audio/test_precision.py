@@ -136,8 +136,17 @@ def test_aac_keeps_its_bit_rate(here, command):
     assert kbit(here / "a-enhanced.m4a") == pytest.approx(kbit(here / "a.m4a"), rel=0.1)
 
 
-@pytest.mark.parametrize("suffix, subtype", [("wav", "IMA_ADPCM"), ("wav", "MS_ADPCM"), ("wav", "GSM610"),
-                                             ("w64", "IMA_ADPCM"), ("w64", "MS_ADPCM"), ("w64", "GSM610")])  # fmt: skip
+@pytest.mark.parametrize(
+    "suffix, subtype",
+    [
+        ("wav", "IMA_ADPCM"),
+        ("wav", "MS_ADPCM"),
+        ("wav", "GSM610"),
+        ("w64", "IMA_ADPCM"),
+        ("w64", "MS_ADPCM"),
+        ("w64", "GSM610"),
+    ],
+)
 @pytest.mark.parametrize("samples", [5001, 5050, 8000])
 def test_adpcm_keeps_its_exact_length(here, command, suffix, subtype, samples):
     soundfile.write(here / f"a.{suffix}", sound(2.0)[:samples, 0], 8000, subtype)
@@ -162,6 +171,8 @@ def test_adpcm_of_sox_keeps_its_exact_length(here, command):
     for coding in ("ima-adpcm", "ms-adpcm", "gsm"):
         subprocess.run(["sox", "s.wav", "-e", coding, "a.wav"], check=True)
         assert command("denoise", "a.wav", "--overwrite")[0] == 0
-        said = [subprocess.run(["soxi", "-s", name], check=True, capture_output=True).stdout
-                for name in ("a.wav", "a-enhanced.wav")]  # fmt: skip
+        said = [
+            subprocess.run(["soxi", "-s", name], check=True, capture_output=True).stdout
+            for name in ("a.wav", "a-enhanced.wav")
+        ]
         assert said[0] == said[1], coding

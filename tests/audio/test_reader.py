@@ -78,9 +78,11 @@ def test_source_counts_samples_that_are_not_finite(tmp_path, at):
         read(path)
 
 
-def test_source_refuses_a_sample_rate_below_the_limit(tmp_path):
-    soundfile.write(tmp_path / "a.wav", tone(100), 999)
-    with pytest.raises(QseError, match=r"a.wav claims 999 samples per second: export it again"):
+@pytest.mark.parametrize("rate", [999, 370_543_443])
+def test_source_refuses_a_sample_rate_beyond_the_limits(tmp_path, rate):
+    """One of a damaged header, from which resampling would take gigabytes."""
+    soundfile.write(tmp_path / "a.wav", tone(100), rate)
+    with pytest.raises(QseError, match=rf"a.wav claims {rate} samples per second: export it again"):
         read(tmp_path / "a.wav")
 
 

@@ -1,4 +1,5 @@
-"""Tags, pictures and chapters of FLAC, Ogg and MP3 files come back byte by byte; mutagen writes and reads them."""
+"""Tags, pictures and chapters of FLAC, Ogg and MP3 files come back byte by byte; mutagen writes
+and reads them."""
 
 import base64
 
@@ -36,7 +37,10 @@ GAINS = [
 
 def picture() -> flac.Picture:
     made = flac.Picture()
-    made.data, made.type, made.mime, made.desc = PICTURE, 3, "image/png", "front"
+    made.data = PICTURE
+    made.type = 3
+    made.mime = "image/png"
+    made.desc = "front"
     return made
 
 
@@ -57,11 +61,9 @@ def test_flac_blocks_come_back(here, command):
     file.tags.extend(COMMENTS + GAINS)
     file.add_picture(picture())
     sheet = flac.CueSheet(None)
-    sheet.media_catalog_number, sheet.lead_in_samples, sheet.compact_disc = (
-        b"1234567890123",
-        88200,
-        True,
-    )
+    sheet.media_catalog_number = b"1234567890123"
+    sheet.lead_in_samples = 88200
+    sheet.compact_disc = True
     track = flac.CueSheetTrack(1, 0, isrc=b"DEA123456789")
     track.indexes.append(flac.CueSheetTrackIndex(1, 0))
     sheet.tracks = [track, flac.CueSheetTrack(170, 32000, isrc=b"")]
@@ -114,7 +116,8 @@ def test_ogg_comments_come_back(here, command, suffix, opened, covers):
 
 def _check_pages(data: bytes) -> None:
     """Every page has the next number and a right checksum, bit by bit as in RFC 3533."""
-    at = number = 0
+    at = 0
+    number = 0
     while at < len(data):
         count = data[at + 26]
         end = at + 27 + count + sum(data[at + 27 : at + 27 + count])
@@ -124,7 +127,8 @@ def _check_pages(data: bytes) -> None:
         assert int.from_bytes(page[22:26], "little") == checksum(blank)
         if number < 3:
             assert checksum(blank) == ogg_checksum(blank)
-        at, number = end, number + 1
+        at = end
+        number = number + 1
 
 
 @needs_ffmpeg
@@ -149,11 +153,17 @@ FRAMES = [
     id3.COMM(encoding=0, lang="eng", desc="second", text="other"),
     id3.APIC(encoding=0, mime="image/png", type=3, desc="front", data=PICTURE),
     id3.CTOC(element_id="toc", flags=3, child_element_ids=["c1"], sub_frames=[]),
-    id3.CHAP(element_id="c1", start_time=0, end_time=1000, start_offset=0xFFFFFFFF, end_offset=0xFFFFFFFF,
-             sub_frames=[id3.TIT2(encoding=3, text="Kapitel")]),
+    id3.CHAP(
+        element_id="c1",
+        start_time=0,
+        end_time=1000,
+        start_offset=0xFFFFFFFF,
+        end_offset=0xFFFFFFFF,
+        sub_frames=[id3.TIT2(encoding=3, text="Kapitel")],
+    ),
     id3.PRIV(owner="someone", data=bytes(range(256))),
     id3.USLT(encoding=3, lang="deu", desc="", text="Text"),
-]  # fmt: skip
+]
 LOUD = [
     id3.RVA2(desc="track", channel=1, gain=-3, peak=0.9),
     id3.TXXX(encoding=0, desc="replaygain_track_gain", text="-3 dB"),
@@ -171,10 +181,8 @@ def test_mp3_tags_come_back(here, command, version, loud):
         tag.add(frame)
     tag.save(path, v2_version=version, v1=2)
     status, _, err = command("denoise", "a.mp3")
-    before, after = (
-        id3.ID3(path, translate=False),
-        id3.ID3(here / "a-enhanced.mp3", translate=False),
-    )
+    before = id3.ID3(path, translate=False)
+    after = id3.ID3(here / "a-enhanced.mp3", translate=False)
     kept = {
         key
         for key in before
@@ -193,8 +201,10 @@ def test_mp3_tags_come_back(here, command, version, loud):
 def test_mp3_ape_tag_comes_back_without_gains(here, command):
     path = make(here / "a.mp3", rate=44100)
     file = apev2.APEv2()
-    file["Title"], file["Odd"] = "Müller", "kept"
-    file["MP3GAIN_MINMAX"], file["REPLAYGAIN_TRACK_GAIN"] = "1,2", "-3 dB"
+    file["Title"] = "Müller"
+    file["Odd"] = "kept"
+    file["MP3GAIN_MINMAX"] = "1,2"
+    file["REPLAYGAIN_TRACK_GAIN"] = "-3 dB"
     file.save(path)
     _, _, err = command("denoise", "a.mp3")
     after = apev2.APEv2(here / "a-enhanced.mp3")

@@ -18,7 +18,8 @@ from qse.errors import QseError
 
 
 def fill_the_disk(path: Path, subtype: str, room: int, keep_partial: bool) -> str:
-    """Return the error of `write` on a full disk, simulated by a limit on the size of files in bytes."""
+    """Return the error of `write` on a full disk, simulated by a limit on the size of files in
+    bytes."""
     code = f"""if True:
         import resource, numpy as np
         from pathlib import Path
@@ -43,14 +44,13 @@ def test_write_copies_format_length_and_samples(tmp_path, suffix, subtype):
         assert source.samples == BLOCK + 5000
         layout = source.layout.to(tmp_path / f"b.{suffix}")
         assert write(tmp_path / f"b.{suffix}", source.blocks(), layout) == BLOCK + 5000
-    before, after = soundfile.info(path), soundfile.info(tmp_path / f"b.{suffix}")
+    before = soundfile.info(path)
+    after = soundfile.info(tmp_path / f"b.{suffix}")
     for aspect in ("format", "subtype", "samplerate", "channels", "frames", "endian"):
         assert getattr(after, aspect) == getattr(before, aspect), aspect
     exact = subtype not in ("VORBIS", "OPUS", "MPEG_LAYER_III")
-    one, other = (
-        soundfile.read(path, dtype="float32")[0],
-        soundfile.read(tmp_path / f"b.{suffix}", dtype="float32")[0],
-    )
+    one = soundfile.read(path, dtype="float32")[0]
+    other = soundfile.read(tmp_path / f"b.{suffix}", dtype="float32")[0]
     np.testing.assert_allclose(other, one, atol=0 if exact else 0.15)
 
 
@@ -58,7 +58,8 @@ def test_write_keeps_tags(tmp_path):
     for suffix in ("wav", "flac", "ogg", "mp3"):
         path = tmp_path / f"a.{suffix}"
         with soundfile.SoundFile(path, "w", 16000, 1) as file:
-            file.title, file.artist = "Gespräch", "someone"
+            file.title = "Gespräch"
+            file.artist = "someone"
             file.write(tone(20000))
         with Source(path) as source:
             write(tmp_path / f"b.{suffix}", source.blocks(), source.layout)
@@ -68,10 +69,8 @@ def test_write_keeps_tags(tmp_path):
 
 @pytest.mark.parametrize("suffix, subtype", KINDS)
 def test_write_keep_partial_in_every_format(tmp_path, suffix, subtype):
-    layout, blocks = (
-        Layout(16000, 1, CONTAINER.get(suffix, suffix.upper()), subtype, "FILE", {}),
-        [tone(500)] * 20,
-    )
+    layout = Layout(16000, 1, CONTAINER.get(suffix, suffix.upper()), subtype, "FILE", {})
+    blocks = [tone(500)] * 20
     assert write(tmp_path / f"a.{suffix}", blocks, layout, keep_partial=True) == 10000
     heard, _ = soundfile.read(tmp_path / f"a.{suffix}", dtype="float32", always_2d=True)
     assert heard.shape == (10000, 1)

@@ -37,9 +37,10 @@ def test_delay_of_noisy_speech(delay):
 @pytest.mark.parametrize("tail", [0, 320])
 def test_delay_is_reported_and_compensated(corpus, tail):
     """20 ms late, cut off at the end or not."""
-    system = better(corpus, lambda audio: np.concatenate([np.zeros(320), audio, audio[:tail]])[
-        : len(audio) + tail
-    ])  # fmt: skip
+    system = better(
+        corpus,
+        lambda audio: np.concatenate([np.zeros(320), audio, audio[:tail]])[: len(audio) + tail],
+    )
     late = evaluate(system, pairs_of(corpus), metrics="si_sdr,stoi")
     assert not late.failed and late.means["si_sdr"] < 0
     said = " ".join(late.text().split())

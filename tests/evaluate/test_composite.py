@@ -20,8 +20,9 @@ def pair(gain: float) -> dict:
     return {"clean": CLEAN, "enhanced": CLEAN + gain * NOISE, "sample_rate": SAMPLE_RATE}
 
 
-# llr, wss, segmental SNR and the resulting csig, cbak, covl as the package pysepm 0.1 gives them (its tests hold it to
-# the authors' MATLAB code) for CLEAN against CLEAN + gain * NOISE; wide-band PESQ from the package pesq 0.0.4
+# llr, wss, segmental SNR and the resulting csig, cbak, covl as the package pysepm 0.1 gives them
+# (its tests hold it to the authors' MATLAB code) for CLEAN against CLEAN + gain * NOISE; wide-band
+# PESQ from the package pesq 0.0.4
 PUBLISHED = {
     0.003: (
         0.2763652531305803,
@@ -121,7 +122,8 @@ def asset():
 
 @pytest.mark.parametrize("scale, expected", [(1.0, 65.0), (composite.WSS_SCRIPT_SCALE, 47.0)])
 def test_wss_reproduces_both_published_scripts(asset, scale, expected):
-    """The script of the conformer GANs divides frames by 32768: 47.0 on this recording, in place of 65.0."""
+    """The script of the conformer GANs divides frames by 32768: 47.0 on this recording, in place
+    of 65.0."""
     assert composite.wss(**asset, scale=scale) == pytest.approx(expected, abs=0.05)
 
 

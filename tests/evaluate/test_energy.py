@@ -50,7 +50,8 @@ def test_band_snr_counts_8_to_20_khz_alone():
 @pytest.mark.parametrize("gain, expected", [(1.0, 0.0), (0.1, 20.0), (2.0, -6.02), (0.0, 100.0)])
 def test_noise_reduction_is_the_gain_of_noise_only_bins(gain, expected):
     """Speech at 1 kHz is removed as well, which does not count."""
-    speech, noise = tone(1000), tone(5000, 0.2)
+    speech = tone(1000)
+    noise = tone(5000, 0.2)
     found = noise_reduction(
         clean=speech, noisy=speech + noise, enhanced=gain * noise, sample_rate=RATE
     )
@@ -60,8 +61,10 @@ def test_noise_reduction_is_the_gain_of_noise_only_bins(gain, expected):
 
 @pytest.mark.parametrize("gain, expected", [(1.0, 0.0), (0.5, 75.0), (2.0, 0.0), (0.0, 100.0)])
 def test_speech_loss_is_the_energy_removed_from_speech_bins(gain, expected):
-    """Noise at 5 kHz is kept, which does not count; amplified speech does not make up for lost speech."""
-    speech, noise = tone(1000), tone(5000, 0.2)
+    """Noise at 5 kHz is kept, which does not count; amplified speech does not make up for lost
+    speech."""
+    speech = tone(1000)
+    noise = tone(5000, 0.2)
     found = speech_loss(
         clean=speech, noisy=speech + noise, enhanced=gain * speech + noise, sample_rate=RATE
     )
@@ -86,7 +89,8 @@ def test_power_spectra_in_parts_change_nothing(monkeypatch):
 
 
 def test_pause_attenuation_counts_quiet_clean_frames_alone():
-    """Half a second of speech, then a pause of two halves of noise: one lowered by 10 dB, the other, longer, by 40."""
+    """Half a second of speech, then a pause of two halves of noise: one lowered by 10 dB, the
+    other, longer, by 40."""
     noise = hiss(RATE, 3) + 0.5 * hiss(RATE, 4)
     clean = np.where(TIME < 0.5, tone(1000), 0)
     gain = np.where(TIME < 0.5, 1.0, np.where(TIME < 0.65, 10 ** (-10 / 20), 10 ** (-40 / 20)))

@@ -1,4 +1,5 @@
-"""Scores of one utterance: order, aliases, shared computation, sample rates, signals that are refused."""
+"""Scores of one utterance: order, aliases, shared computation, sample rates, signals that are
+refused."""
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ def pair(gain: float) -> dict:
 def test_score_pair_runs_pesq_once(monkeypatch):
     import pesq
 
-    runs, original = [], pesq.pesq
+    runs = []
+    original = pesq.pesq
     monkeypatch.setattr(
         pesq, "pesq", lambda *arguments: runs.append(arguments) or original(*arguments)
     )
@@ -83,7 +85,8 @@ def test_resolve_accepts_aliases(given, expected):
 
 def test_score_pair_judges_each_metric_at_its_rate():
     """PESQ and STOI at 16 kHz, SI-SDR at the rate of the signals."""
-    clean, noise = np.repeat(CLEAN, 3), 0.02 * hiss(3 * len(CLEAN), 5)
+    clean = np.repeat(CLEAN, 3)
+    noise = 0.02 * hiss(3 * len(CLEAN), 5)
     scores = score_pair(
         clean=clean, enhanced=clean + noise, sample_rate=48000, metrics=["pesq", "stoi", "si_sdr"]
     )

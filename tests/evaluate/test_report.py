@@ -24,7 +24,8 @@ def test_gains_interval_is_that_of_the_pairs():
     rows = [
         {"name": f"{n}", "si_sdr": 11.0 + x, "noisy_si_sdr": 10.0 + x} for n, x in enumerate(spread)
     ]
-    gain, means = report.gains(rows)["si_sdr"], summary(rows)
+    gain = report.gains(rows)["si_sdr"]
+    means = summary(rows)
     assert gain["low"] == pytest.approx(1.0) and gain["high"] == pytest.approx(1.0)
     assert means["si_sdr"]["low"] < means["noisy_si_sdr"]["high"]  # side by side they would hide it
 
@@ -50,7 +51,7 @@ def test_table_fits_80_columns_and_names_both_kinds_of_pesq():
     assert lines[2].split("|")[4].strip() == "+31.250 ±10.000"
     footnote = " ".join(lines)
     assert "output delayed by 320 samples (20.0 ms), not compensated" in footnote
-    assert "2 trimmed by up to 5 samples" in footnote and "RTF 0.0500 with 1 threads" in footnote
+    assert "2 trimmed by up to 5 samples" in footnote and "RTF 0.0500 with threads=1" in footnote
 
 
 def test_group_table_orders_and_averages_groups(tmp_path):

@@ -1,4 +1,5 @@
-"""Runner: rows, failures of single utterances, interrupted runs, files that changed, lead-in, sample rates."""
+"""Runner: rows, failures of single utterances, interrupted runs, files that changed, lead-in,
+sample rates."""
 
 import os
 import shutil
@@ -47,8 +48,16 @@ def test_evaluate_reports_bad_files_and_continues(corpus):
     write(corpus / "noisy" / "u7.wav", voice(1.0))
     soundfile.write(corpus / "clean" / "u7.wav", np.append(voice(1.0)[:-1], np.nan), 16000, "FLOAT")
     errors = {row["name"]: row.get("error") for row in rows_of(corpus)}
-    said = ["u0.wav", "clean has 15400 samples", "8000 Hz", "no clean file of this name", None, "2 channels", "silent",
-            "u7.wav"]  # fmt: skip
+    said = [
+        "u0.wav",
+        "clean has 15400 samples",
+        "8000 Hz",
+        "no clean file of this name",
+        None,
+        "2 channels",
+        "silent",
+        "u7.wav",
+    ]
     assert list(errors) == [f"u{place}" for place in range(8)]
     for words, error in zip(said, errors.values(), strict=True):
         assert error is None if words is None else words in error
@@ -99,7 +108,8 @@ def test_evaluate_repeats_changed_files_and_models(corpus, models, tmp_path):
             corpus / "noisy" / f"u{place}.wav",
             write(corpus / "better" / f"u{place}.wav", np.zeros(10)),
         )
-    folder, graph = find_system(str(corpus / "better")), tmp_path / "model.onnx"
+    folder = find_system(str(corpus / "better"))
+    graph = tmp_path / "model.onnx"
     assert [done_again(folder), done_again(folder)] == [5, 0]
     shutil.copy(corpus / "clean" / "u1.wav", corpus / "better" / "u1.wav")
     assert done_again(folder) == 1

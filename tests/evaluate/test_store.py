@@ -9,7 +9,8 @@ pytest.importorskip("torch")
 from qse.errors import QseError
 from qse.evaluate.store import Store
 
-COLUMNS, SETTINGS = ["name", "stamp", "stoi", "error"], {"system": "x"}
+COLUMNS = ["name", "stamp", "stoi", "error"]
+SETTINGS = {"system": "x"}
 SCORES = "name,stamp,stoi,error\na,1,0.9,\nb,1,0.8,\n"
 
 

@@ -5,8 +5,8 @@
     python -m fuzz audio models --cases 20000 --seed 7
     python -m fuzz audio --seed 7 --first 1234 --cases 1      # one case again
 
-A finding is: an exception that is no QseError, a message that does not name the file, a wrong result, a left-over file,
-a crash, more than 60 s of processor time or 400 MiB for one case.
+A finding is: an exception that is no QseError, a message that does not name the file, a wrong
+result, a left-over file, a crash, more than 60 s of processor time or 400 MiB for one case.
 """
 
 import argparse
@@ -18,9 +18,16 @@ from pathlib import Path
 from threading import Timer
 
 CASES = {  # in the tests
-    "audio": 150, "video": 8, "models": 200, "models-denoise": 40, "manifests": 80, "configurations": 150,
-    "weights": 100, "runs": 4, "tables": 150,
-}  # fmt: skip
+    "audio": 150,
+    "video": 8,
+    "models": 200,
+    "models-denoise": 40,
+    "manifests": 80,
+    "configurations": 150,
+    "weights": 100,
+    "runs": 4,
+    "tables": 150,
+}
 TORCH = ("weights", "runs", "tables")  # need PyTorch
 LONGEST = 600.0  # seconds without a new case, after which the process is ended
 
@@ -49,7 +56,8 @@ def fuzz(target: str, cases: int, seed: int = 0, first: int = 0) -> Iterator[tup
                 timer.cancel()
                 timer = _killing(worker)
         timer.cancel()
-        said, status = worker.stderr.read(), worker.wait()
+        said = worker.stderr.read()
+        status = worker.wait()
         if status == 0:
             return
         if number is None:
@@ -75,7 +83,8 @@ def main() -> None:
     asked = parser.parse_args()
     failed = False
     for target in asked.targets or CASES:
-        count, cases = 0, asked.cases or CASES[target]
+        count = 0
+        cases = asked.cases or CASES[target]
         for number, finding in fuzz(target, cases, asked.seed, asked.first):
             count += 1
             print(

@@ -20,7 +20,8 @@ SAMPLES = 3000
 
 
 class Audio(Target):
-    """Every format that libsndfile reads: each case is read with and without --salvage, and enhanced."""
+    """Every format that libsndfile reads: each case is read with and without --salvage, and
+    enhanced."""
 
     name = "audio"
 
@@ -45,7 +46,8 @@ class Audio(Target):
 
 
 def _add_metadata(path: Path) -> None:
-    """Give a WAV, AIFF, FLAC, Ogg or MP3 file metadata, with programs that are independent of qse."""
+    """Give a WAV, AIFF, FLAC, Ogg or MP3 file metadata, with programs that are independent of
+    qse."""
     if path.suffix in (".wav", ".aiff", ".aifc"):
         with_chunks(
             path,
@@ -60,7 +62,8 @@ def _add_metadata(path: Path) -> None:
         file = mutagen.File(path, easy=True)
         if file.tags is None:
             file.add_tags()
-        file["title"], file["artist"] = "a title", "someone"
+        file["title"] = "a title"
+        file["artist"] = "someone"
         file.save()
 
 
@@ -80,7 +83,8 @@ class Video(Target):
         self.intact = []
         wav = make(folder / "tone.wav", tone(SAMPLES))
         for suffix, *way in self.WAYS if shutil.which("ffmpeg") else ():
-            inputs, coding = way[2:], way[:2]
+            inputs = way[2:]
+            coding = way[:2]
             path = folder / f"intact.{suffix}"
             line = ["ffmpeg", "-v", "error", "-i", wav, *inputs, *coding, "-y", path]
             subprocess.run(list(map(str, line)), check=True, stdin=subprocess.DEVNULL)
@@ -111,7 +115,8 @@ def _read(path: Path, salvage: bool) -> int | None:
 
 
 def _denoise(path: Path, folder: Path, salvage: bool, samples: int | None) -> None:
-    """Enhance a file; check that it has a result of that length or none, and that nothing else is left."""
+    """Enhance a file; check that it has a result of that length or none, and that nothing else
+    is left."""
     status, said = qse("denoise", path, *(["--salvage"] if salvage else []))
     results = [other for other in folder.iterdir() if other != path]
     if status:
@@ -123,10 +128,12 @@ def _denoise(path: Path, folder: Path, salvage: bool, samples: int | None) -> No
         return
     if len(results) != 1 or results[0].suffix == ".part":
         raise Finding(f"status 0, and these files: {[other.name for other in results]}")
-    if samples is not None and abs(
-        (held := soundfile.info(results[0]).frames) - samples
-    ) > _rounding(path):
-        raise Finding(f"{samples} samples were read, {held} written")
+    if samples is None:
+        return
+    written = soundfile.info(results[0])
+    if abs(written.frames - samples) > _rounding(path):
+        form = f"{path.name} to {written.format} {written.subtype}"
+        raise Finding(f"{form}: {samples} samples were read, {written.frames} written")
 
 
 def _rounding(path: Path) -> int:

@@ -19,7 +19,8 @@ RELEASED = Path(__file__).parents[2] / "models" / "live-tiny"
 
 
 class Models(Target):
-    """A folder with graph and checksums, one of them damaged: loaded, run, and listed by `qse info`."""
+    """A folder with graph and checksums, one of them damaged: loaded, run, and listed by `qse
+    info`."""
 
     name = "models"
 
@@ -35,7 +36,8 @@ class Models(Target):
     def run(self, folder: Path, rng: Random) -> None:
         model = folder / "damaged"
         shutil.copytree(rng.choice(self.intact), model)
-        graph, sums = model / "model.onnx", model / "SHA256SUMS"
+        graph = model / "model.onnx"
+        sums = model / "SHA256SUMS"
         if rng.random() < 0.1:
             sums.write_bytes(garbled(sums.read_text(), rng))
         else:
@@ -53,7 +55,8 @@ class Models(Target):
             return
         if enhanced.shape != NOISY.shape or not np.isfinite(enhanced).all():
             raise Finding(
-                f"enhanced {NOISY.shape} samples: {enhanced.shape}, finite: {np.isfinite(enhanced).all()}"
+                f"enhanced {NOISY.shape} samples: {enhanced.shape}, "
+                f"finite: {np.isfinite(enhanced).all()}"
             )
 
 

@@ -56,7 +56,8 @@ def garbled(text: str, rng: Random) -> bytes:
 
 
 def _place(data: bytes, rng: Random) -> int:
-    """Return an index into `data`: half of the time in its first 64 bytes, a quarter in its first 1024."""
+    """Return an index into `data`: half of the time in its first 64 bytes, a quarter in its
+    first 1024."""
     return rng.randrange(max(1, min(len(data), rng.choice((64, 64, 1024, len(data) or 1)))))
 
 
@@ -71,13 +72,15 @@ def _flip(data: bytes, rng: Random) -> bytes:
 
 def _number(data: bytes, rng: Random) -> bytes:
     """Overwrite one, two, four or eight bytes with a number at the edge of a type."""
-    at, size = _place(data, rng), rng.choice((1, 2, 4, 8))
+    at = _place(data, rng)
+    size = rng.choice((1, 2, 4, 8))
     value = rng.choice(EDGES) + rng.choice((-1, 0, 0, 1)) & (1 << 8 * size) - 1
     return data[:at] + value.to_bytes(size, rng.choice(("little", "big"))) + data[at + size :]
 
 
 def _noise(data: bytes, rng: Random) -> bytes:
-    at, size = _place(data, rng), rng.choice((1, 4, 64, 1000))
+    at = _place(data, rng)
+    size = rng.choice((1, 4, 64, 1000))
     return data[:at] + rng.randbytes(size) + data[at + size :]
 
 
@@ -91,7 +94,8 @@ def _remove(data: bytes, rng: Random) -> bytes:
 
 
 def _repeat(data: bytes, rng: Random) -> bytes:
-    at, size = _place(data, rng), rng.choice((1, 4, 16, 100, 5000))
+    at = _place(data, rng)
+    size = rng.choice((1, 4, 16, 100, 5000))
     return data[: at + size] + data[at : at + size] + data[at + size :]
 
 
@@ -117,7 +121,8 @@ def _exchange(text: str, rng: Random) -> str:
     found = list(WORD.finditer(text))
     if not found:
         return text
-    to, of = rng.choice(found), rng.choice(found)
+    to = rng.choice(found)
+    of = rng.choice(found)
     return text[: to.start()] + of[0] + text[to.end() :]
 
 

@@ -13,7 +13,10 @@ class Finding(Exception):
 
 
 class Target(ABC):
-    """A kind of file. One case is one damaged file, determined by the seed and the number of the case."""
+    """A kind of file.
+
+    One case is one damaged file, determined by the seed and the number of the case.
+    """
 
     name = ""
 
@@ -23,7 +26,10 @@ class Target(ABC):
 
     @abstractmethod
     def run(self, folder: Path, rng: Random) -> None:
-        """Damage a file in the empty `folder` and read it. Raises Finding, or what the reader should not raise."""
+        """Damage a file in the empty `folder` and read it.
+
+        Raises Finding, or what the reader should not raise.
+        """
 
 
 def qse(*arguments: object) -> tuple[int, str]:
@@ -33,7 +39,8 @@ def qse(*arguments: object) -> tuple[int, str]:
     """
     from qse_cli.main import main
 
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO()
     sys.argv = ["qse", *map(str, arguments)]
     with redirect_stdout(out), redirect_stderr(err):
         try:
@@ -49,7 +56,8 @@ def qse(*arguments: object) -> tuple[int, str]:
 
 
 def told(text: str, path: Path) -> None:
-    """Raise Finding unless `text` is one line, of reasonable length, that names `path` or its result.
+    """Raise Finding unless `text` is one line, of reasonable length, that names `path` or its
+    result.
 
     The disk of a test is not full, so a message that says so is wrong.
     """

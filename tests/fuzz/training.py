@@ -36,10 +36,8 @@ class Weights(Target):
 
         config, weights = (folder / name for name in ("config.toml", "weights.safetensors"))
         which = rng.random() < 0.5
-        text, data = (
-            (self.folder / "config.toml").read_text(),
-            (self.folder / "weights.safetensors").read_bytes(),
-        )
+        text = (self.folder / "config.toml").read_text()
+        data = (self.folder / "weights.safetensors").read_bytes()
         config.write_bytes(garbled(text, rng) if which else text.encode())
         weights.write_bytes(data if which else damaged(data, rng))
         try:

@@ -37,7 +37,8 @@ GROWTH = 400 << 10  # KiB by which one case may raise the most memory that the p
 
 
 def main() -> None:
-    """Run cases FIRST to LAST of TARGET with SEED; print a line of JSON for each finding, and number each case."""
+    """Run cases FIRST to LAST of TARGET with SEED; print a line of JSON for each finding, and
+    number each case."""
     name, seed, first, last = sys.argv[1], *map(int, sys.argv[2:5])
     out = os.dup(1)
     os.dup2(2, 1)  # libraries print too
@@ -45,7 +46,8 @@ def main() -> None:
         os.environ["QSE_MODELS"] = f"{place}/models"
         for model in ("live-base", "studio-base"):
             graphs.delay(Path(place) / "models" / model / "model.onnx")
-        target, intact = TARGETS[name](), Path(place) / "intact"
+        target = TARGETS[name]()
+        intact = Path(place) / "intact"
         intact.mkdir()
         target.prepare(intact)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -59,7 +61,8 @@ def main() -> None:
 def _case(target: Target, seed: int, number: int) -> str | None:
     """Run one case in a folder of its own; return what went wrong."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    before, spent = usage.ru_maxrss, int(usage.ru_utime + usage.ru_stime)
+    before = usage.ru_maxrss
+    spent = int(usage.ru_utime + usage.ru_stime)
     resource.setrlimit(
         resource.RLIMIT_CPU, (spent + SECONDS, resource.RLIM_INFINITY)
     )  # the system ends the process

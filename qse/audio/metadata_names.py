@@ -1,0 +1,121 @@
+"""Name the metadata of a file: those that it has, and those that the file made from it lacks."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from .chunk_copy import chunk_names
+from .content import family_of
+from .flac_blocks import block_names
+from .id3 import frame_names
+from .loudness import is_loudness
+from .ogg_comments import read_headers
+from .probe import Media
+from .vorbis_comments import PICTURE
+
+TECHNICAL = (
+    "encoder",
+    "major_brand",
+    "minor_version",
+    "compatible_brands",
+    "handler_name",
+    "vendor_id",
+    "duration",
+    "bps",
+    "number_of_frames",
+    "number_of_bytes",
+    "waveformatextensible_channel_mask",
+    "encoded_by",
+    "language",
+)
+READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
+WITHOUT_TAG = {  # family: names of metadata that ffmpeg does not read as tags
+    "FLAC": ("cue sheet", "application data"),
+    "MP3": (
+        "GEOB",
+        "POPM",
+        "PCNT",
+        "SYLT",
+        "UFID",
+        "ETCO",
+        "MCDI",
+        "SYTC",
+        "COMR",
+        "ENCR",
+        "OWNE",
+        "USER",
+    ),
+    "Ogg": (),
+}
+
+
+def mapped_names(path: Path) -> list[str]:
+    """Return names for the metadata of a file, by its own blocks, chunks or frames.
+
+    Raises OSError.
+    """
+    family = family_of(path)
+    try:
+        if family == "FLAC":
+            return block_names(path)
+        if family == "Ogg":
+            found: dict[str, None] = {}
+            for name in read_headers(path).comments.names():
+                marked = "chapters" if name[:7] == "CHAPTER" else name
+                found["cover" if name == PICTURE else marked] = None
+            return list(found)
+    except ValueError:
+        return []
+    return frame_names(path) if family == "MP3" else chunk_names(path)
+
+
+def without_technical(tags: dict[str, str]) -> dict[str, str]:
+    """Return the tags that a person wrote: without those in which ffmpeg states properties of
+    the file."""
+    return {
+        name: text
+        for name, text in tags.items()
+        if name.lower().partition("-")[0] not in TECHNICAL and not name.startswith("_STATISTICS")
+    }
+
+
+def tags_of(media: Media) -> dict[str, str]:
+    """Return the tags of a file, and of its first track: Ogg files hold theirs there."""
+    track = media.tracks[0].tags if media.tracks else {}
+    return without_technical({**track, **media.tags})
+
+
+def lost_names(source: Path, media: Media, result: Media | None) -> list[str]:
+    """Return the names of what is in `source` and not in `result`: what ffprobe finds in the
+    file made from it."""
+    kept = set(tags_of(result).values()) if result else set()
+    covers = result.covers if result else 0
+    chapters = len(result.chapters) if result else 0
+    return [*lost_tags(media, kept), *lost_parts(media, covers, chapters), *without_tag(source)]
+
+
+def lost_tags(media: Media, kept: Collection[str]) -> list[str]:
+    """Return the names of the tags whose texts are not in `kept`; for those of loudness there is
+    another message."""
+    return [
+        name
+        for name, text in tags_of(media).items()
+        if text.strip() not in ("", *kept) and not is_loudness(name)
+    ]
+
+
+def lost_parts(media: Media, covers: int, chapters: int) -> list[str]:
+    lost = []
+    if media.covers and not covers:
+        lost.append("cover")
+    if media.chapters and not chapters:
+        lost.append("chapters")
+    return lost
+
+
+def without_tag(source: Path) -> list[str]:
+    """Return the names of metadata that ffmpeg does not read as tags, chapters or cover."""
+    names = mapped_names(source)
+    family = family_of(source)
+    if family not in WITHOUT_TAG:
+        return [name for name in names if name not in READ_AS_TAGS]
+    return [name for name in names if name in WITHOUT_TAG[family]]
