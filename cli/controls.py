@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
 
-HELP = "+ - strength   m mute   b bypass   r record   q quit"
-STEP, MOST = 3.0, 30.0  # dB: of the attenuation limit, per key; above the second there is no limit
+HELP = ("+ - strength", "m mute", "b bypass", "r record", "q quit")
+STEP = 3.0  # dB of the attenuation limit, per key
+MOST = 30.0  # dB above which there is no limit
 
 
 class Controls:
@@ -21,7 +22,8 @@ class Controls:
 
     def __init__(self, session: "LiveSession", new_recorder: "Callable[[Path], Recorder]"):
         """`new_recorder` opens a recording at a path."""
-        self._session, self._new_recorder = session, new_recorder
+        self._session = session
+        self._new_recorder = new_recorder
         self.message: str | None = None
 
     def press(self, keys: str) -> None:
@@ -67,8 +69,10 @@ class Controls:
 
 def _free(now: datetime) -> Path:
     """Return a path in the current folder, named by the time, at which there is no file."""
-    names = (
-        f"qse-{now:%Y%m%d-%H%M%S}{ending}.wav"
-        for ending in chain([""], map("-{}".format, count(2)))
-    )
-    return next(path for path in map(Path, names) if not path.exists())
+    stem = f"qse-{now:%Y%m%d-%H%M%S}"
+    path = Path(f"{stem}.wav")
+    for number in count(2):
+        if not path.exists():
+            break
+        path = Path(f"{stem}-{number}.wav")
+    return path

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from qse import Stream, denoise, load
-from qse.integrations.pcm import engine_at
+from qse.runtime.zoo import resolve
 
 RATES = (1000, 8000, 11025, 12000, 22050, 44100, 48000, 96000)
 
@@ -113,7 +113,7 @@ def test_denoise_by_name_and_by_engine_are_the_same(banded, rate, loaded_at):
 def test_sister_graph_is_loaded_once(banded):
     engine = load("both", flush_to_zero=False, threads=2)
     full = Stream(engine, 48000).engine
-    assert full is Stream(engine, 44100).engine is engine_at(engine)(48000)
+    assert full is Stream(engine, 44100).engine is resolve(engine, 48000)
     assert full.options == engine.options and engine.options["threads"] == 2
 
 

@@ -1,0 +1,33 @@
+"""Choose a model by the latency that a live session may have."""
+
+from ..errors import UsageError
+from ..runtime.zoo import DEFAULT_MODEL, RECORDING_MODEL, available, load
+
+
+def model_within(seconds: float) -> str:
+    """Return the name of the best installed model that delays by at most `seconds`.
+
+    The one that looks ahead goes before the default one, and that before others, of which the one
+    with the largest latency is taken. Raises UsageError if all take longer.
+    """
+    installed = available()
+    preferred = [name for name in (RECORDING_MODEL, DEFAULT_MODEL) if name in installed]
+    latencies = {name: _latency(name) for name in installed}
+    for name in preferred:
+        if latencies[name] <= seconds:
+            return name
+
+    fitting = [name for name in installed if latencies[name] <= seconds]
+    if fitting:
+        return max(fitting, key=lambda name: latencies[name])
+    least = 1000 * min(latencies.values())
+    raise UsageError(f"no model is that fast: the least latency is {least:.0f} ms")
+
+
+def _latency(name: str) -> float:
+    """Return the latency of a model in seconds; infinite for one that needs complete recordings."""
+    model = load(name)
+    if not model.streams:
+        return float("inf")
+    engine = model.as_engine()
+    return engine.latency / engine.sample_rate
