@@ -30,7 +30,7 @@ def follow(running: "Running", plain: bool = False) -> None:
     view = (Screen if drawable and not plain else Plain)(running)
     with collected(_interrupt) as signals, view:
         view.show(0.0)  # load what this needs before the sound begins
-        session.start()
+        running.start()
         begin = monotonic()
         worker.start()
         try:

@@ -29,7 +29,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     A parameter of another type stays as it is.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options: dict[str, Parameter] = {}
     for name in signature(command).parameters:
         if name not in groups:

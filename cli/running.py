@@ -25,6 +25,12 @@ class Running:
     controls: "Controls"
     standby: "Standby | None" = None
 
+    def start(self) -> None:
+        """Open the devices, and watch who listens."""
+        self.session.start()
+        if self.standby:
+            self.standby.start()
+
     def look(self) -> None:
         """Check the devices; call this several times a second. Raises as `Reconnector.look`."""
         if self.standby:

@@ -10,7 +10,9 @@ from .reconnect import Reconnector
 from .session import LiveSession
 from .virtual_device import VirtualMicrophone
 
-GRACE = 2.0  # seconds without a listener before the devices are closed: programs often open them again
+GRACE = (
+    2.0  # seconds without a listener before the devices are closed: programs often open them again
+)
 KINDS = {"source-output", "source", "sink", "server"}
 
 
@@ -35,6 +37,11 @@ class Standby:
         self._heard = True
         self._since = monotonic()  # when the last listener went
         self.message = ""
+        self._watch: PulseWatch | None = None
+
+    def start(self) -> None:
+        """Begin to watch; the devices are open. The thread inherits the priority of the caller."""
+        self._since = monotonic()
         self._watch = PulseWatch(KINDS, self._look)
 
     @property
@@ -50,7 +57,8 @@ class Standby:
 
     def close(self) -> None:
         """Stop watching."""
-        self._watch.close()
+        if self._watch:
+            self._watch.close()
 
     @property
     def _wanted(self) -> bool:
@@ -58,6 +66,8 @@ class Standby:
 
     def _look(self, kind: str) -> None:
         """Open the devices at once where somebody listens; called at every change in the server."""
+        if kind != "source-output":
+            self._microphone.find()
         heard = self._microphone.heard()
         if self._heard and not heard:
             self._since = monotonic()

@@ -55,6 +55,7 @@ class VirtualMicrophone:
         self.label = f"qse microphone{suffix}"
         self._labels = {self.sink: f"qse output{suffix}", self.source: self.label}
         self.output = f"{self._labels[self.sink]} ({self.sink})"
+        self._indexes: list[str] = []  # of the source, as `find` saw it
         self._made = 0.0  # when the devices were created
 
     def create(self) -> None:
@@ -118,14 +119,17 @@ class VirtualMicrophone:
         danger = "what the desktop plays goes into the virtual microphone"
         return f"{label} is the default output, so {danger}: choose another in the sound settings"
 
+    def find(self) -> None:
+        """Note by which number the server knows the source; call this when devices have changed."""
+        rows = [row.split("\t") for row in pactl("list", "short", "sources").splitlines()]
+        self._indexes = [row[0] for row in rows if row[1:2] == [self.source]]
+
     def heard(self) -> bool:
         """Return whether a program records from the virtual microphone, or the server has lost it."""
-        rows = [row.split("\t") for row in pactl("list", "short", "sources").splitlines()]
-        indexes = [row[0] for row in rows if row[1:2] == [self.source]]
-        if not indexes:
+        if not self._indexes:
             return True
         recording = [s for s in listed("source-outputs") if s.get("Corked") != "yes"]
-        return any(stream.get("Source") in indexes for stream in recording)
+        return any(stream.get("Source") in self._indexes for stream in recording)
 
     def _load(self, module: str, kind: str, name: str, *arguments: str) -> list[str]:
         owner = _identity(os.getpid())
