@@ -5,8 +5,9 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function of (description, number done, total) that shows a bar on standard error, one bar at a time."""
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function of (description, number done, total) that shows a bar on standard error, one
+    bar at a time."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -22,7 +23,8 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    bar, tasks = Progress(*columns, console=Console(stderr=True)), {}
+    bar = Progress(*columns, console=Console(stderr=True))
+    tasks = {}
 
     def advance(what: str, done: int, total: int) -> None:
         if what not in tasks:

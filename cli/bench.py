@@ -29,7 +29,8 @@ def bench(
         Path | None, typer.Option(metavar="FILE", help="Write the numbers to this file as well.")
     ] = None,
 ) -> None:
-    """Measure the speed of streaming, attention, quaternion layers, offline networks or training."""
+    """Measure the speed of streaming, attention, quaternion layers,
+    offline networks or training."""
     from qse.bench import Request, topics
     from qse.errors import QseError, UsageError
 
@@ -50,11 +51,13 @@ def bench(
 
 
 def print_table(table: "Results") -> None:
-    """Print the table; transposed, with a line per column, on a terminal that is too narrow otherwise."""
+    """Print the table; transposed, with a line per column, on a terminal that is too narrow
+    otherwise."""
     from rich.console import Console
 
     lines = [[column.heading for column in table.columns], *table.cells()]
-    wide, transposed = _grid(lines), _grid(list(zip(*lines, strict=True)))
+    wide = _grid(lines)
+    transposed = _grid(list(zip(*lines, strict=True)))
     width = Console().width if sys.stdout.isatty() else WIDE
     console = Console(width=WIDE, soft_wrap=True)
     narrow = console.measure(wide).maximum > width >= console.measure(transposed).maximum
@@ -67,7 +70,8 @@ def print_table(table: "Results") -> None:
 
 
 def _grid(lines: Sequence[Sequence[str]]) -> "Table":
-    """Return a table of `lines` of text with the first one as header; text to the left, numbers to the right."""
+    """Return a table of `lines` of text with the first one as header; text to the left, numbers to
+    the right."""
     from rich.table import Table
 
     shown = Table(box=None)

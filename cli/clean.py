@@ -60,9 +60,9 @@ def clean(
 ) -> None:
     """Enhance all recordings of a manifest; a second run continues where the first one ended.
 
-    Each line of MANIFEST becomes a line of OUT with all its keys, the path of the enhanced file, and the key qse with
-    state, error, model and settings. Finished lines are skipped, failed ones are tried again. Shard 2/8 writes
-    OUT.2-of-8.jsonl.
+    Each line of MANIFEST becomes a line of OUT with all its keys, the path of the enhanced file,
+    and the key qse with state, error, model and settings. Finished lines are skipped, failed ones
+    are tried again. Shard 2/8 writes OUT.2-of-8.jsonl.
     """
     from qse.corpus_cleaning.clean import check_free
     from qse.corpus_cleaning.clean import shard as select
@@ -80,28 +80,29 @@ def clean(
     if not path.exists() and not overwrite:
         check_free(chosen)
     models = BandModels(model, band, flush_to_zero=True)
-    at_once = (
-        (threads or cores()) if models.at(WIDE_BAND).streams else 1
-    )  # an offline model takes gigabytes per file
+    # an offline model takes gigabytes per file
+    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1
     with Journal(path, Settings.of(models, strength, format_)) as journal:
         _run(chosen, models, journal, at_once)
 
 
 def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", threads: int) -> None:
-    """Enhance the recordings that are not finished and report them; a stop signal abandons unfinished files."""
+    """Enhance the recordings that are not finished and report them; a stop signal abandons
+    unfinished files."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.corpus_cleaning.clean import clean as enhance
     from qse.stop_signals import collected
 
-    from .bars import progress
+    from .bars import progress_bar
 
     def give_up(number: int) -> None:
         discard_unfinished()
         os._exit(128 + number)  # a regular exit would abort while threads are inside the model
 
-    begin, left = perf_counter(), journal.pending(chosen)
+    begin = perf_counter()
+    left = journal.pending(chosen)
     outcomes = []
-    with collected(give_up) as signals, progress() as advance:
+    with collected(give_up) as signals, progress_bar() as advance:
         for outcome in enhance(left, models, journal, threads, lambda: bool(signals)):
             outcomes.append(outcome)
             if outcome.error:
@@ -125,11 +126,13 @@ def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", th
 def _summary(
     journal: "Journal", outcomes: "list[Outcome]", before: int, spent: float, threads: int
 ) -> str:
-    audio, failed = (
-        sum(outcome.seconds for outcome in outcomes),
-        sum(bool(outcome.error) for outcome in outcomes),
-    )
-    said = f"{journal.path}: {len(outcomes) - failed} enhanced, {failed} failed, {before} finished before"
+    audio = sum(outcome.seconds for outcome in outcomes)
+    failed = sum(bool(outcome.error) for outcome in outcomes)
+    enhanced = len(outcomes) - failed
+    said = f"{journal.path}: {enhanced} enhanced, {failed} failed, {before} finished before"
     if audio:
-        said += f"; {audio / 3600:.2f} h of audio in {spent:.0f} s: {audio / spent / threads:.1f} h per hour and thread"
+        speed = audio / spent / threads
+        said += (
+            f"; {audio / 3600:.2f} h of audio in {spent:.0f} s: {speed:.1f} h per hour and thread"
+        )
     return said

@@ -9,7 +9,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .denoise_report import Report
+from .denoise_report import DenoiseReport
 from .options import Band, Model, Overwrite, Strength
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
@@ -17,7 +17,7 @@ from .streams import libraries_silenced
 if TYPE_CHECKING:
     from qse.runtime.bands import BandModels
     from qse.runtime.batch import Options
-    from qse.runtime.batch_plan import Job
+    from qse.runtime.batch_plan import FileJob
 
 
 def denoise(
@@ -65,16 +65,16 @@ def denoise(
 ) -> None:
     """Remove noise from audio files and from the sound of videos.
 
-    Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate, channels, length and
-    metadata stay as they are. Folders are searched with all sub-folders.
+    Without -o, noisy.wav becomes noisy-enhanced.wav in the same folder. Format, sample rate,
+    channels, length and metadata stay as they are. Folders are searched with all sub-folders.
 
-    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is installed. All sound
-    tracks of a video are enhanced, its picture stays as it is.
+    Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is
+    installed. All sound tracks of a video are enhanced, its picture stays as it is.
     """
     from qse.machine import cores
     from qse.runtime.bands import BandModels
     from qse.runtime.batch import Options
-    from qse.runtime.batch_plan import plan
+    from qse.runtime.batch_plan import plan, with_existing_output
     from qse.runtime.zoo import WIDE_BAND
 
     if overwrite and skip_existing:
@@ -83,19 +83,20 @@ def denoise(
     if json and piped and output not in (None, os.devnull):
         raise UsageError("--json writes to standard output: name an output file with -o")
     models = BandModels(model, band, flush_to_zero=True)
-    at_once = (
-        (threads or cores()) if models.at(WIDE_BAND).streams else 1
-    )  # an offline model takes gigabytes per file
+    # an offline model takes gigabytes per file
+    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1
     with scratch_folder(wanted=piped) as scratch:
         jobs, errors = (
             ([pipe_job(inputs, output, scratch, overwrite)], [])
             if scratch
             else plan(inputs, output)
         )
-        report = Report(quiet, json, lambda result: deliver(result, output, scratch))
+        report = DenoiseReport(quiet, json, lambda result: deliver(result, output, scratch))
         report.refused(errors)
         if not scratch and not overwrite:
-            jobs = report.without_existing(jobs, skip_existing)
+            existing = with_existing_output(jobs, skip_existing)
+            report.left_out(existing, len(jobs), skip_existing)
+            jobs = [job for job in jobs if job not in existing]
         options = Options(
             strength, overwrite, salvage, bit_rate=bit_rate, keep_times=keep_times, track=track
         )
@@ -105,9 +106,14 @@ def denoise(
 
 
 def _run(
-    jobs: "list[Job]", models: "BandModels", options: "Options", at_once: int, report: Report
+    jobs: "list[FileJob]",
+    models: "BandModels",
+    options: "Options",
+    at_once: int,
+    report: DenoiseReport,
 ) -> None:
-    """Run the jobs and report each; a stop signal abandons the unfinished ones and sets the exit status."""
+    """Run the jobs and report each; a stop signal abandons the unfinished ones and sets the exit
+    status."""
     from qse.audio.atomic_write import discard_unfinished
     from qse.runtime.batch import run
     from qse.stop_signals import collected
@@ -117,9 +123,8 @@ def _run(
         os._exit(128 + number)  # a regular exit would abort while threads run the model
 
     begin = perf_counter()
-    decoder_prints = any(
-        job.source.suffix.lower() == ".mp3" for job in jobs
-    )  # to standard error, without a file name
+    # to standard error, without a file name
+    decoder_prints = any(job.source.suffix.lower() == ".mp3" for job in jobs)
     silenced = libraries_silenced() if decoder_prints else nullcontext()
     with collected(give_up) as signals, silenced, report.progress(jobs) as progress:
         report.all(run(jobs, models.at, options, at_once, progress, lambda: bool(signals)))

@@ -1,4 +1,5 @@
-"""Report what qse denoise does: messages on standard error, a progress bar, JSON on standard output."""
+"""Report what qse denoise does: messages on standard error, a progress bar, JSON on standard
+output."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -12,17 +13,19 @@ from .streams import say
 if TYPE_CHECKING:
     from qse.errors import QseError
     from qse.runtime.batch import Outcome
-    from qse.runtime.batch_plan import Job
+    from qse.runtime.batch_plan import FileJob
 
 NAMED = 5  # written files that the message of an interruption names
 
 
-class Report:
+class DenoiseReport:
     """Report the outcomes of a run. `failed`: whether the exit status has to be 1."""
 
     def __init__(self, quiet: bool, json: bool, deliver: Callable[[Path], str]):
         """`deliver`: called with the path of each result; returns the name of where it went."""
-        self._quiet, self._json, self._deliver = quiet, json, deliver
+        self._quiet = quiet
+        self._json = json
+        self._deliver = deliver
         self._warned = False
         self._written: list[Outcome] = []
         self.failed = False
@@ -32,30 +35,21 @@ class Report:
         for error in errors:
             self._fail(str(error), input=None, output=None)
 
-    def without_existing(self, jobs: "list[Job]", skip: bool) -> "list[Job]":
-        """Return the jobs whose output does not exist; report the others as skipped, or as one error.
-
-        Without `skip`, a single existing output is not reported here: its job fails with that error.
-        """
-        existing = [job for job in jobs if job.target.is_file()]
-        if not existing or (len(existing) == 1 and not skip):
-            return jobs
+    def left_out(self, existing: "list[FileJob]", all_jobs: int, skip: bool) -> None:
+        """Report the jobs whose output exists: as skipped, or else together as one error."""
+        if not existing:
+            return
         if skip:
-            self._note(f"skipped, because their output exists: {len(existing)} of {len(jobs)}")
+            self._note(f"skipped, because their output exists: {len(existing)} of {all_jobs}")
         else:
             self.failed = True
+            count = f"{len(existing)} outputs exist already"
             cure = "--overwrite replaces them, --skip-existing leaves these files out"
-            say(
-                f"qse: {len(existing)} outputs exist already, the first is {existing[0].target}: {cure}"
-            )
+            say(f"qse: {count}, the first is {existing[0].target}: {cure}")
+        status = "skipped" if skip else "failed"
+        error = None if skip else "output exists"
         for job in existing:
-            self._object(
-                status="skipped" if skip else "failed",
-                **_paths(job),
-                error=None if skip else "output exists",
-            )
-        left_out = set(existing)
-        return [job for job in jobs if job not in left_out]
+            self._object(status=status, **_paths(job), error=error)
 
     def all(self, outcomes: "Iterable[Outcome]") -> None:
         """Report each outcome as it comes."""
@@ -69,7 +63,7 @@ class Report:
             else:
                 self._success(outcome)
 
-    def interrupted(self, jobs: "list[Job]") -> None:
+    def interrupted(self, jobs: "list[FileJob]") -> None:
         """Report how many files were written before a signal came."""
         names = [str(outcome.job.target) for outcome in self._written]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
@@ -77,15 +71,17 @@ class Report:
         say(f"qse: interrupted: {len(names)} of {len(jobs)} written{done}")
 
     def summary(self, spent: float) -> None:
-        """Report the number of files, their duration, and the real-time factor for `spent` seconds."""
+        """Report the number of files, their duration, and the real-time factor for `spent`
+        seconds."""
         if self._written:
             audio = sum(outcome.seconds for outcome in self._written)
             files = "1 file" if len(self._written) == 1 else f"{len(self._written)} files"
             self._note(f"{files}, {audio:.1f} s of audio in {spent:.2f} s: RTF {spent / audio:.3f}")
 
     @contextmanager
-    def progress(self, jobs: "list[Job]") -> "Iterator[Callable[[float], object]]":
-        """Show a bar on a terminal's standard error; yield the function that advances it by seconds of audio."""
+    def progress(self, jobs: "list[FileJob]") -> "Iterator[Callable[[float], object]]":
+        """Show a bar on a terminal's standard error; yield the function that advances it by seconds
+        of audio."""
         if self._quiet or not sys.stderr.isatty():
             yield lambda seconds: None
             return
@@ -138,7 +134,7 @@ class Report:
             print(dumps(fields), flush=True)
 
 
-def _paths(job: "Job") -> dict[str, str]:
+def _paths(job: "FileJob") -> dict[str, str]:
     return {"input": str(job), "output": str(job.target)}
 
 

@@ -120,7 +120,7 @@ def _evaluate(
     if plot:
         need("matplotlib")
     table, columns = groups
-    with bars.progress() as progress:
+    with bars.progress_bar() as progress:
         pairs = source.pairs(progress)
         of_columns = read_groups(table, columns, pairs) if table else {}
         advance = partial(progress, system.name)

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from qse.experiments import EXPERIMENTS
+from qse.errors import QseError
+
+try:
+    import qse_papers
+except ModuleNotFoundError:  # a package of the program may leave the laboratory out
+    qse_papers = None
+
+ABSENT = (
+    "the experiments are in the package qse_papers, which is not installed; "
+    'install it with pip install "qse-speech[train,evaluate]", or from a checkout'
+)
 
 
 def experiment(
@@ -22,12 +32,14 @@ def experiment(
     ] = None,
 ) -> None:
     """Run an experiment from the papers about quaternion layers at a small size."""
-    from qse.experiments import experiment as run
+    if qse_papers is None:
+        raise QseError(ABSENT)
 
-    typer.echo(run(name, out, change or [], full))
+    typer.echo(qse_papers.experiment(name, out, change or [], full))
 
 
-_NAMES = fill(", ".join(EXPERIMENTS), 76, break_on_hyphens=False)
+_NAMES = ", ".join(qse_papers.EXPERIMENTS) if qse_papers else "none are installed"
 experiment.__doc__ = (
-    f"{experiment.__doc__}\n\n\b\nThe experiments:\n{_NAMES}"  # \b: lines as they are
+    f"{experiment.__doc__}\n\n\b\n"  # \b: lines as they are
+    f"The experiments:\n{fill(_NAMES, 76, break_on_hyphens=False)}"
 )

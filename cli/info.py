@@ -11,14 +11,14 @@ def info(
     topic: Annotated[
         str,
         typer.Argument(
-            metavar="TOPIC", help="zoo: trained models; models, language: networks of the papers."
+            metavar="TOPIC", help="zoo: trained models; models: networks of the papers."
         ),
     ] = "zoo",
 ) -> None:
     """List the installed models, or the papers' networks.
 
-    For each model: sample rate, latency, parameters, size, licence. For the papers' networks: size, MACs per second,
-    row in the paper.
+    For each model: sample rate, latency, parameters, size, licence. For the papers' networks: size,
+    MACs per second, row in the paper.
     """
     if topic not in TOPICS:
         raise UsageError(f"no topic called {topic}: there are {', '.join(TOPICS)}")
@@ -30,6 +30,7 @@ def _zoo() -> None:
     from rich.table import Table
 
     from qse.runtime.bands import FULL_BAND
+    from qse.runtime.engine import Engine
     from qse.runtime.zoo import available, load
 
     table = Table(
@@ -38,22 +39,23 @@ def _zoo() -> None:
     damaged = []
     for name in available():
         try:
-            model, full = load(name), load(name, sample_rate=FULL_BAND)
+            model = load(name)
+            full = load(name, sample_rate=FULL_BAND)
         except QseError as error:
             damaged.append(str(error))
             continue
         latency = "whole files"
-        if model.streams:
-            engine = model.as_engine()
-            latency = f"{1000 * (engine.latency + engine.hop_length) / engine.sample_rate:g} ms"
+        if isinstance(model, Engine):
+            latency = f"{1000 * (model.latency + model.hop_length) / model.sample_rate:g} ms"
+        rates = sorted({model.sample_rate, full.sample_rate})
+        size = sum(path.stat().st_size for path in {model.path, full.path})
         table.add_row(
             name,
             model.version,
-            ", ".join(f"{rate / 1000:g}" for rate in sorted({model.sample_rate, full.sample_rate}))
-            + " kHz",
+            ", ".join(f"{rate / 1000:g}" for rate in rates) + " kHz",
             latency,
             full.metadata.get("params", ""),
-            f"{sum(path.stat().st_size for path in {model.path, full.path}) / 1024:.0f} KiB",
+            f"{size / 1024:.0f} KiB",
             model.metadata.get("licence", ""),
         )
     Console().print(table)
@@ -68,38 +70,16 @@ def _models() -> None:
     from qse.extras import need
 
     need("torch", "train")
-    from qse.networks.paper_models import ROWS, measure
+    from qse.networks.paper_models import PAPER_MODELS, count_cost
 
     table = Table("model", "params", "paper", "MACs/s", "tables and row in the paper", box=None)
-    for row in ROWS:
-        params, macs = measure(row.name)
-        millions, giga = f"{params / 1e6:.3f} M", f"{macs / 1e9:.1f} G"
+    for row in PAPER_MODELS:
+        params, macs = count_cost(row.name)
+        millions = f"{params / 1e6:.3f} M"
+        giga = f"{macs / 1e9:.1f} G"
         table.add_row(row.name, millions, f"{row.params:.2f}", giga, f"{row.tables}: {row.paper}")
     Console().print(table)
     typer.echo("MACs for one second of audio, STFT of 400 samples and hop 100.")
 
 
-def _language() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from qse.extras import need
-
-    need("torch", "train")
-    from qse.experiments.networks.language import ARMS, TABLE_4, count
-
-    table = Table("arm", "layers", "algebra", "d", "params", "paper", box=None)
-    for arm, config in ARMS.items():
-        table.add_row(
-            arm,
-            config.pattern,
-            config.algebra,
-            str(config.dim),
-            f"{count(arm):,}",
-            f"{TABLE_4[arm]:,}",
-        )
-    Console().print(table)
-    typer.echo("A: attention, M: state space; the paper is Q-Jamba, Table 4.")
-
-
-TOPICS = {"zoo": _zoo, "models": _models, "language": _language}
+TOPICS = {"zoo": _zoo, "models": _models}

@@ -68,10 +68,10 @@ def live(
     rate = min(port.sample_rate for port in (source, *speakers))
 
     from qse.live.session import LiveSession
+    from qse.runtime.zoo import streaming
 
-    session = LiveSession(
-        models.at(rate).as_engine(), source, speakers, strength=processing.strength
-    )
+    engine = streaming(models.at(rate))
+    session = LiveSession(engine, source, speakers, strength=processing.strength)
     session.bypass = processing.bypass
     if files.record:
         session.record(_recorder(session, files.record, files.overwrite, paced=not files.fast))
@@ -96,9 +96,9 @@ def _models(processing: Processing) -> "BandModels":
 def _port_options(
     models: "BandModels", devices: Devices, files: Files, timing: Timing
 ) -> PortOptions:
-    from qse.runtime.zoo import WIDE_BAND
+    from qse.runtime.zoo import WIDE_BAND, streaming
 
-    wide = models.at(WIDE_BAND).as_engine()
+    wide = streaming(models.at(WIDE_BAND))
     hop = Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
     return PortOptions(
         timing.blocksize or hop,

@@ -1,6 +1,7 @@
 """Run the command line: each command is one file of this folder with one function of the same name.
 
-These files import nothing heavy at their top, so that each command starts fast and works without the extras of others.
+These files import nothing heavy at their top, so that each command starts fast and works without
+the extras of others.
 """
 
 import errno
@@ -59,7 +60,8 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and os.path.exists(args[0]):
             raise UsageError(
-                f"{args[0]} is no command: to remove noise from it, run qse denoise {shlex.quote(args[0])}"
+                f"{args[0]} is no command: to remove noise from it, "
+                f"run qse denoise {shlex.quote(args[0])}"
             )
         return super().resolve_command(ctx, args)
 
@@ -95,9 +97,9 @@ def _end(number: int, frame: FrameType | None) -> None:
 
     Where the program is waiting for its threads after its end, nothing is left to clean up.
     """
-    callers = [
-        (caller.f_code.co_filename, caller.f_code.co_name) for caller, _ in walk_stack(frame)
-    ]
+    callers = []
+    for caller, _ in walk_stack(frame):
+        callers.append((caller.f_code.co_filename, caller.f_code.co_name))
     if (threading.__file__, "_shutdown") in callers:
         os._exit(128 + number)
     if any(file.startswith("<frozen importlib") for file, _ in callers):
@@ -119,7 +121,8 @@ def _working_folder_exists() -> bool:
 
 
 def main() -> None:
-    """Run the command in the arguments; print a user's error as one sentence and exit with its status."""
+    """Run the command in the arguments; print a user's error as one sentence and exit with its
+    status."""
     try:
         for number in active_signals():
             signal.signal(number, _end)

@@ -23,14 +23,15 @@ def mix(
     recipe: Annotated[str, RECIPE] = "live-base",
     change: Change = None,
 ) -> None:
-    """Mix noisy and clean pairs for validation or evaluation, with the settings and the seed of a recipe."""
+    """Mix noisy and clean pairs for validation or evaluation, with the settings and the seed of a
+    recipe."""
     from dataclasses import replace
 
     from qse.data.pair_folder import write_pairs
     from qse.train.recipe import find_recipe, read_config
 
     config = read_config(find_recipe(recipe), change or [])
-    with bars.progress() as progress:
+    with bars.progress_bar() as progress:
         mixed = replace(config.mix, segment=seconds)
         write_pairs(
             mixed, speech, noise, out, count, config.train.seed, partial(progress, "mixing")

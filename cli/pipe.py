@@ -1,4 +1,5 @@
-"""Read standard input and write standard output or devices for qse denoise, through temporary files."""
+"""Read standard input and write standard output or devices for qse denoise, through temporary
+files."""
 
 import os
 import stat
@@ -15,14 +16,15 @@ from qse.errors import QseError, UsageError
 from .streams import abandon_stdout
 
 if TYPE_CHECKING:
-    from qse.runtime.batch_plan import Job
+    from qse.runtime.batch_plan import FileJob
 
 STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def is_pipe(inputs: list[str], output: str | None) -> bool:
-    """Return whether the input is standard input, or the output standard output or a device such as /dev/null."""
+    """Return whether the input is standard input, or the output standard output or a device such as
+    /dev/null."""
     return any(text in STDIN for text in inputs) or output in STDOUT or _is_device(output)
 
 
@@ -42,11 +44,12 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
         yield Path(name)
 
 
-def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "Job":
-    """Return the job that reads standard input, writes standard output or a device, or both, through `scratch`."""
+def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "FileJob":
+    """Return the job that reads standard input, writes standard output or a device, or both,
+    through `scratch`."""
     from qse.audio.formats import MEDIA, named_format, suffix_of
     from qse.audio.writer import check_target
-    from qse.runtime.batch_plan import Job
+    from qse.runtime.batch_plan import FileJob
 
     if len(inputs) > 1 or Path(inputs[0]).is_dir():
         raise UsageError("a pipe or device has one input and one output: name one file beside it")
@@ -61,7 +64,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
             "standard output is a terminal: send it to a file or a program, or use -o FILE"
         )
     if inputs[0] not in STDIN:
-        return Job(Path(inputs[0]), target)
+        return FileJob(Path(inputs[0]), target)
     check_target(target, overwrite)  # before reading: the input of a pipe cannot be sent again
     if target.suffix and suffix_of(target) not in MEDIA:
         named_format(target)
@@ -73,11 +76,12 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         raise QseError(
             f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}"
         ) from error
-    return Job(scratch / "in", target, "standard input")
+    return FileJob(scratch / "in", target, "standard input")
 
 
 def deliver(result: Path, output: str | None, scratch: Path | None) -> str:
-    """Copy a result in `scratch` to standard output or to the device `output`; return the name of where it is."""
+    """Copy a result in `scratch` to standard output or to the device `output`; return the name of
+    where it is."""
     if result.parent != scratch:
         return str(result)
     device = None if output is None or output in STDOUT else output

@@ -26,7 +26,7 @@ def plot(
 ) -> None:
     """Draw the spectrograms of audio files one above the other, up to half their sample rate."""
     from qse.audio.writer import check_target
-    from qse.data.datasets import read_channels
+    from qse.data.recordings import read_channels
     from qse.errors import UsageError
     from qse.evaluate.plot import plot_spectrograms
 

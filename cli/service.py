@@ -20,7 +20,8 @@ def service(
 ) -> None:
     """Run qse live in the background from login to logout (Linux with systemd).
 
-    qse service install -- --virtual --strength 20 gives other programs a clean microphone at every login.
+    qse service install -- --virtual --strength 20 gives other programs a clean microphone at every
+    login.
     """
     from qse.live.service import install, status, uninstall, unit_text
 

@@ -1,4 +1,5 @@
-"""Handle standard streams that are closed, that can no longer be written, or that libraries write to."""
+"""Handle standard streams that are closed, that can no longer be written, or that libraries write
+to."""
 
 import os
 import sys
@@ -7,9 +8,11 @@ from contextlib import contextmanager, suppress
 
 
 def open_streams() -> None:
-    """Open the null device as each closed standard stream: otherwise the next opened file would get its number."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
+    """Open the null device as each closed standard stream: otherwise the next opened file would get
+    its number."""
+    number = 0
+    while number <= 2:
+        number = os.open(os.devnull, os.O_RDWR)
     os.close(number)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -17,7 +20,8 @@ def open_streams() -> None:
 
 
 def abandon_stdout() -> None:
-    """Redirect standard output to the null device after a failed write, so that the exit does not flush it again."""
+    """Redirect standard output to the null device after a failed write, so that the exit does not
+    flush it again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -30,7 +34,8 @@ def say(text: str) -> None:
 @contextmanager
 def libraries_silenced() -> Iterator[None]:
     """Discard what C libraries write to standard error; keep what Python prints to it."""
-    before, error = os.dup(2), sys.stderr
+    before = os.dup(2)
+    error = sys.stderr
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         with os.fdopen(os.dup(2), "w", buffering=1) as kept:

@@ -14,7 +14,10 @@ SEQUENCE = re.compile(r"\x1b(\[[0-9;]*.?|O.?)?")  # what a special key sends
 
 
 class Keys:
-    """Read single keys from the terminal, without Enter. A context manager that restores the terminal's mode."""
+    """Read single keys from the terminal, without Enter.
+
+    A context manager that restores the terminal's mode.
+    """
 
     def __init__(self) -> None:
         self._number = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
@@ -71,7 +74,8 @@ class Keys:
         return self._number is not None
 
     def _foreground(self) -> bool:
-        """Return whether this process may use the terminal: a background job that touches it is stopped."""
+        """Return whether this process may use the terminal: a background job that touches it is
+        stopped."""
         try:
             return os.tcgetpgrp(self._number or 0) == os.getpgrp()
         except OSError:  # a terminal that controls other jobs, or none
@@ -90,11 +94,10 @@ class Pauses:
     def watched(self) -> Iterator["Pauses"]:
         """Install the signal handlers, where the system has these signals."""
         handlers = {"SIGTSTP": self._ask, "SIGCONT": self._continue}
-        numbers = {
-            getattr(signal, name): handler
-            for name, handler in handlers.items()
-            if hasattr(signal, name)
-        }
+        numbers = {}
+        for name, handler in handlers.items():
+            if hasattr(signal, name):
+                numbers[getattr(signal, name)] = handler
         before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
         try:
             yield self
@@ -110,11 +113,13 @@ class Pauses:
         signal.signal(signal.SIGTSTP, handler)
 
     def ended(self) -> float | None:
-        """Return the seconds that the process was stopped if it was continued since the last call, else None.
+        """Return the seconds that the process was stopped if it was continued since the last call,
+        else None.
 
         Call this several times a second.
         """
-        now, before = monotonic(), self._seen
+        now = monotonic()
+        before = self._seen
         self._seen = now
         if not self._continued:
             return None

@@ -33,7 +33,8 @@ def train(
     unknown: Annotated[
         Path | None,
         typer.Option(
-            help="Further pairs, of sources that are in no training data; they choose the best weights."
+            help="Further pairs, of sources that are in no training data; they choose the best"
+            " weights."
         ),
     ] = None,
     hours: Annotated[
@@ -57,7 +58,8 @@ def train(
     cache: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for decoded copies of the recordings, mapped from there and not read into memory."
+            help="Folder for decoded copies of the recordings, mapped from there and not read into"
+            " memory."
         ),
     ] = None,
     change: Change = None,
@@ -82,13 +84,15 @@ def train(
     job = Job(
         speech, noise, out, valid, hours, processes, device, resume, data, start, cache, unknown
     )
-    with bars.progress() as progress:
+    with bars.progress_bar() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
     header = weights.load_header(out / "checkpoint.safetensors")
-    done, steps = int(header["step"]), int(header.get("steps", 0))
+    done = int(header["step"])
+    steps = int(header.get("steps", 0))
     rest = f", or continue to step {steps} with --resume" if done < steps else ""
     typer.echo(
-        f"{out}: step {weights.weights_step(out)}; export it as a model: qse export {out} models/NAME{rest}",
+        f"{out}: step {weights.weights_step(out)}; export it as a model: "
+        f"qse export {out} models/NAME{rest}",
         err=True,
     )
 
@@ -101,9 +105,12 @@ class _Steps:
 
     def __call__(self, row: dict[str, float], plan: "TrainConfig") -> None:
         if self._bar is None:
-            self._bar, self._first = _started(plan.steps), row
-        audio, seconds = (row[key] - self._first[key] for key in ("audio", "seconds"))
-        note = f"loss {row['loss']:.3f}  {audio / seconds if seconds else 0.0:.1f} s audio/s"
+            self._bar = _started(plan.steps)
+            self._first = row
+        audio = row["audio"] - self._first["audio"]
+        seconds = row["seconds"] - self._first["seconds"]
+        speed = audio / seconds if seconds else 0.0
+        note = f"loss {row['loss']:.3f}  {speed:.1f} s audio/s"
         self._bar.update(self._bar.task_ids[0], completed=row["step"], note=note)
 
     def close(self) -> None:

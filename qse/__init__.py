@@ -6,9 +6,9 @@
     engine = qse.load("live-base")            a model in memory, ready for any number of streams
     stream = qse.Stream(engine, 48000)        block by block: stream.process(block), stream.latency
 
-None of these needs PyTorch. The layers, networks and training are in `qse.nn`, `qse.networks` and `qse.train`.
-Nothing is sent over the network: `import qse` sets ORT_DISABLE_TELEMETRY to 1 unless it is set. Import it before
-onnxruntime, which reads the variable once.
+None of these needs PyTorch. The layers, networks and training are in `qse.nn`, `qse.networks` and
+`qse.train`. Nothing is sent over the network: `import qse` sets ORT_DISABLE_TELEMETRY to 1 unless
+it is set. Import it before onnxruntime, which reads the variable once.
 """
 
 import os
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from .runtime.stream import Stream
     from .runtime.zoo import available, load
 
-os.environ.setdefault(
-    "ORT_DISABLE_TELEMETRY", "1"
-)  # else ONNX Runtime records and sends every load
+# else ONNX Runtime records and sends every load
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 __version__ = "0.1.0"
 __all__ = [
@@ -51,7 +50,8 @@ MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import qse` itself loads nothing heavy."""
+    """Import a public name when it is first used, so that `import qse` itself loads
+    nothing heavy."""
     if name not in MODULES:
         raise AttributeError(f"module 'qse' has no attribute {name!r}")
     return getattr(import_module(f".{MODULES[name]}", __name__), name)

@@ -1,4 +1,7 @@
-"""Read configurations: frozen dataclasses in code, TOML on disk. Unknown keys are refused; known ones are listed."""
+"""Read configurations: frozen dataclasses in code, TOML on disk.
+
+Unknown keys are refused; known ones are listed.
+"""
 
 import copy
 import dataclasses
@@ -25,10 +28,11 @@ KINDS = {
 
 
 def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
-    """Return an instance of the dataclass `cls`; lists become tuples, sub-tables the dataclasses of their fields.
+    """Return an instance of the dataclass `cls`; lists become tuples, sub-tables the dataclasses of
+    their fields.
 
-    Raises QseError for a key that `cls` does not have, for a value whose type is not that of the field's default, and
-    for a value that `cls` refuses. `where` names the source in the message.
+    Raises QseError for a key that `cls` does not have, for a value whose type is not that of the
+    field's default, and for a value that `cls` refuses. `where` names the source in the message.
     """
     if not isinstance(values, Mapping):
         raise QseError(f"{where}expected a table of keys and values, not {values!r}")
@@ -52,7 +56,8 @@ def build(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
 
 
 def require_positive(config: object, *names: str) -> None:
-    """Raise ValueError for a field of `config` that is not above 0 and finite; of a list, every number counts."""
+    """Raise ValueError for a field of `config` that is not above 0 and finite; of a list, every
+    number counts."""
     for name in names:
         value = getattr(config, name)
         if not all(0 < number < inf for number in numbers_in(value)):
@@ -81,7 +86,8 @@ def read(path: Path) -> dict[str, Any]:
 def overridden(values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:
     """Return a copy of `values` with "table.key=value" lines applied.
 
-    A value is read as TOML; if that fails, as a string without quotes. Raises QseError for a line of another form.
+    A value is read as TOML; if that fails, as a string without quotes. Raises QseError for a line
+    of another form.
     """
     result = copy.deepcopy(dict(values))
     for change in changes:
@@ -89,7 +95,8 @@ def overridden(values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:
         new = _parsed(change, tables, key)
         node = result
         for table in tables:
-            node, new = node.setdefault(table, {}), new[table]
+            node = node.setdefault(table, {})
+            new = new[table]
             if not isinstance(node, dict):
                 raise QseError(f"--set {change!r}: {table} is a value, not a table")
         node.update(new)
@@ -111,8 +118,9 @@ def _parsed(change: str, tables: list[str], key: str) -> dict[str, Any]:
 
 
 def _fitted(value: Any, default: Any, where: str) -> Any:
-    """Return `value`, an int as a float where `default` is a float. Raises QseError where its type is another than that
-    of `default`; items of a list are compared with the first item of `default`."""
+    """Return `value`, an int as a float where `default` is a float. Raises QseError where its type
+    is another than that of `default`; items of a list are compared with the first item of
+    `default`."""
     if isinstance(default, float) and type(value) is int:
         try:
             return float(value)
@@ -122,12 +130,10 @@ def _fitted(value: Any, default: Any, where: str) -> Any:
         return value
     if type(value) is not type(default):
         raise QseError(f"{where} = {value!r}: expected {KINDS[type(default)]}")
-    return (
-        tuple(_fitted(item, default[0], where) for item in value)
-        if default and type(value) is tuple
-        else value
-    )
+    if default and type(value) is tuple:
+        return tuple(_fitted(item, default[0], where) for item in value)
+    return value
 
 
 def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,4 +1,5 @@
-"""Errors that a user can cause: one sentence that names the file or the argument, the cause and the cure."""
+"""Errors that a user can cause: one sentence that names the file or the argument, the cause and the
+cure."""
 
 
 class QseError(Exception):

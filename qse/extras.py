@@ -11,7 +11,10 @@ class MissingExtra(QseError, ImportError):
 
 
 def need(module: str, extra: str = "evaluate") -> Any:
-    """Import and return `module`. Raises MissingExtra, which names `extra`, if it is not installed."""
+    """Import and return `module`.
+
+    Raises MissingExtra, which names `extra`, if it is not installed.
+    """
     try:
         return import_module(module)
     except ImportError as reason:

@@ -11,7 +11,8 @@ PACKAGES = ("qse-speech", "numpy", "onnxruntime", "torch")
 
 @dataclass(frozen=True)
 class Machine:
-    """Processor, cores, threads used, load average over a minute, and versions of Python and packages."""
+    """Processor, cores, threads used, load average over a minute, and versions of Python and
+    packages."""
 
     processor: str
     cores: int
@@ -29,7 +30,11 @@ class Machine:
 def machine(threads: int) -> Machine:
     """Return a description of this machine; `threads` is the number that the measurement uses."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    packages = {name: found for name in PACKAGES if (found := _version(name))}
+    packages = {}
+    for name in PACKAGES:
+        version = _version(name)
+        if version:
+            packages[name] = version
     return Machine(
         processor(), os.cpu_count() or 1, threads, load, platform.python_version(), packages
     )

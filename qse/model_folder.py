@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-GRAPH, CHECKSUMS, CONFIG = "model.onnx", "SHA256SUMS", "config.toml"
+GRAPH = "model.onnx"
+CHECKSUMS = "SHA256SUMS"
+CONFIG = "config.toml"
 FULL_BAND_GRAPH = (
     "model-48k.onnx"  # the same weights and the bands above 8 kHz; not every model has one
 )
@@ -11,7 +13,9 @@ WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of
 
 
 def weights_of(folder: Path) -> Path:
-    """Return the preferred weights file in `folder`; if there is none, the path of the least preferred one."""
-    return next(
-        (folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[-1]
-    )
+    """Return the preferred weights file in `folder`; if there is none, the path of the least
+    preferred one."""
+    for name in WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    return folder / WEIGHTS[-1]

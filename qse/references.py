@@ -6,7 +6,8 @@ from typing import Any
 
 
 def find_named(name: str, known: Mapping[str, Any], what: str) -> Any:
-    """Return the entry of `known`, or what "package.module:Name" names; `what` says in messages what is looked for.
+    """Return the entry of `known`, or what "package.module:Name" names; `what` says in messages
+    what is looked for.
 
     Raises ValueError for an unknown name, and for a module or a name that cannot be imported.
     """

@@ -1,4 +1,5 @@
-"""Handle the signals that ask a program to end: SIGINT (Ctrl-C), SIGTERM (kill) and SIGHUP (a terminal that closes)."""
+"""Handle the signals that ask a program to end: SIGINT (Ctrl-C), SIGTERM (kill) and SIGHUP
+(a terminal that closes)."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -9,11 +10,14 @@ PATIENCE = 3  # signals after which a program that is still ending is ended at o
 
 
 def active_signals() -> list[int]:
-    """Return those of them that this system has and that this process does not ignore (nohup and a shell's & do)."""
-    known = [
-        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-    ]
-    return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    """Return those of them that this system has and that this process does not ignore
+    (nohup and a shell's & do)."""
+    active = []
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            active.append(number)
+    return active
 
 
 @contextmanager
@@ -29,7 +33,8 @@ def handled_by(handler: Callable[[int, Any], object]) -> Iterator[None]:
 
 @contextmanager
 def collected(give_up: Callable[[int], object]) -> Iterator[list[int]]:
-    """Yield a list to which each active signal adds its number; from the third one on call `give_up(number)` too."""
+    """Yield a list to which each active signal adds its number; from the third one on call
+    `give_up(number)` too."""
     numbers: list[int] = []
 
     def collect(number: int, frame: object) -> None:

@@ -9,12 +9,17 @@ import torch
 
 from qse.nn.quaternion import conjugate, hamilton_product
 
-N, H, L, D = 2, 3, 5, 2  # sequences, heads, tokens, quaternions per head
+# sequences, heads, tokens, quaternions per head
+N = 2
+H = 3
+L = 5
+D = 2
 C = H * D
 
 
 def products(q, k):
-    """Return the sum over l of Q_i^(l) (x) K_j^(l): (..., i, d, 4) and (..., j, d, 4) -> (..., i, j, 4)."""
+    """Return the sum over l of Q_i^(l) (x) K_j^(l): (..., i, d, 4) and (..., j, d, 4) ->
+    (..., i, j, 4)."""
     return hamilton_product(q[..., :, None, :, :], k[..., None, :, :, :]).sum(-2)
 
 
@@ -32,7 +37,9 @@ def hamilton(q, k, v):
 
 def linear(x, layer):
     """Eq. 21, summed product by product: (..., in, 4) -> (..., out, 4)."""
-    weight, bias = layer.weight.permute(2, 1, 0), layer.bias.T  # in, out, 4 and out, 4
+    # in, out, 4 and out, 4
+    weight = layer.weight.permute(2, 1, 0)
+    bias = layer.bias.T
     return hamilton_product(x[..., :, None, :], weight).sum(-3) + bias
 
 
@@ -56,8 +63,10 @@ def by_hand(layer, x, attend):
 
 
 def assert_same(function, other, *tensors):
-    """Raise AssertionError unless values, and gradients of a random projection in all `tensors`, are equal."""
-    y, z = function(), other()
+    """Raise AssertionError unless values, and gradients of a random projection in all `tensors`,
+    are equal."""
+    y = function()
+    z = other()
     torch.testing.assert_close(y, z, rtol=1e-10, atol=1e-12)
     direction = torch.randn_like(y)
     for one, two in zip(

@@ -1,4 +1,5 @@
-"""Share helpers of the browser tests: audio files, their way into a page and back, an opened page."""
+"""Share helpers of the browser tests: audio files, their way into a page and back,
+an opened page."""
 
 import base64
 import io
@@ -12,7 +13,9 @@ PAGE_FUNCTIONS = """
 const toBase64 = async (blob) => {
   const bytes = new Uint8Array(await blob.arrayBuffer());
   let text = "";
-  for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+  for (let i = 0; i < bytes.length; i += 32768) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+  }
   return btoa(text);
 };
 const fromBase64 = (text) => new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]);
@@ -51,9 +54,11 @@ def from_wav(content: bytes) -> tuple[np.ndarray, int]:
 
 
 def open_page(browser, address):
-    """A page at `address`, with what it asked for in `requests` and its script errors in `errors`."""
+    """A page at `address`, with what it asked for in `requests` and its script errors in
+    `errors`."""
     page = browser.new_page()
-    page.requests, page.errors = [], []
+    page.requests = []
+    page.errors = []
     page.on("request", lambda request: page.requests.append(request.url))
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.goto(address)
@@ -67,7 +72,8 @@ def to_base64(content: bytes) -> str:
 
 
 def wait(page, script: str, seconds: float = 60) -> None:
-    """Wait until a script is true; the page's content security policy forbids Playwright's own way."""
+    """Wait until a script is true; the page's content security policy forbids Playwright's
+    own way."""
     for _ in range(int(10 * seconds)):
         if page.evaluate(script):
             return

@@ -1,4 +1,5 @@
-"""Share fixtures of the light half: a folder of small models, one engine of each, and the command line."""
+"""Share fixtures of the light half: a folder of small models, one engine of each, and the command
+line."""
 
 import signal
 import sys
@@ -8,28 +9,30 @@ import pytest
 
 import qse
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # of a shell's &; the programs under test shall hear it
+# of a shell's &; the programs under test shall hear it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def serverless(monkeypatch):
-    """Hide all sound servers but the one that a test starts, so that `qse live` takes PortAudio or its stand-in."""
+    """Hide all sound servers but the one that a test starts, so that `qse live` takes PortAudio or
+    its stand-in."""
     monkeypatch.setenv("PULSE_SERVER", "unix:/nonexistent")
 
 
 @pytest.fixture(autouse=True)
 def seeded():
-    """The same random tensors in each run, where a test draws some without saying from which seed."""
+    """The same random tensors in each run, where a test draws some without saying from
+    which seed."""
     if torch := sys.modules.get("torch"):
         torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory):
-    """A folder of models: live-base and studio-base (pure delays), recurrent, fragile; see graphs.py."""
+    """A folder of models: live-base and studio-base (pure delays), recurrent, fragile; see
+    graphs.py."""
     folder = tmp_path_factory.mktemp("zoo")
     for name in ("live-base", "studio-base"):  # the defaults for streams and for recordings
         graphs.delay(folder / name / "model.onnx")
@@ -69,7 +72,8 @@ def fragile(zoo):
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """Call the command line in this process: command("denoise", "x.wav") -> (exit status, stdout, stderr)."""
+    """Call the command line in this process: command("denoise", "x.wav") ->
+    (exit status, stdout, stderr)."""
     from qse_cli.main import main
 
     def call(*arguments) -> tuple[int, str, str]:
@@ -90,7 +94,8 @@ def training_audio(tmp_path_factory):
 
     from qse.export.streaming import speech_like
 
-    folder, rng = tmp_path_factory.mktemp("audio"), np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("audio")
+    rng = np.random.default_rng(0)
     clean = {
         name: speech_like(20000, 16000, seed) for seed, name in enumerate(("a/1", "b/1", "p", "q"))
     }
@@ -111,11 +116,12 @@ def training_audio(tmp_path_factory):
 @pytest.fixture(scope="session")
 def finished_run(training_audio, tmp_path_factory):
     """A training run from beginning to end, and what it reported after every step."""
-    import twins
+    import small_training
 
     from qse.train.run import train
 
-    out, reports = tmp_path_factory.mktemp("runs") / "whole", twins.Reports()
-    train(twins.CONFIG, twins.job(training_audio, out), reports)
+    out = tmp_path_factory.mktemp("runs") / "whole"
+    reports = small_training.Reports()
+    train(small_training.CONFIG, small_training.job(training_audio, out), reports)
     assert reports.closed
     return out, reports.rows

@@ -1,8 +1,9 @@
 """The streaming contract (law 1) as one check for every layer with state along time.
 
-`verify_stream(layer, x, dim=...)` runs all of CHECKS. x is one input of `steps` steps along axis `dim`, each `unit`
-elements long (a hop of samples, a frame); the output has as many steps along `out_dim`. Everything is computed in
-float64, in eval mode, so that what differs is an error and not rounding.
+`verify_stream(layer, x, dim=...)` runs all of CHECKS. x is one input of `steps` steps along axis
+`dim`, each `unit` elements long (a hop of samples, a frame); the output has as many steps along
+`out_dim`. Everything is computed in float64, in eval mode, so that what differs is an error and not
+rounding.
 """
 
 import copy
@@ -17,10 +18,15 @@ TOLERANCE = 1e-9
 
 
 class Case:
-    """A layer, an input, and the layer's output and state for all of it at once: `expected` and `end`."""
+    """A layer, an input, and the layer's output and state for all of it at once: `expected` and
+    `end`."""
 
     def __init__(self, layer: nn.Module, x: Tensor, dim: int, unit: int, out_dim: int):
-        self.layer, self.x, self.dim, self.unit, self.out_dim = layer, x, dim, unit, out_dim
+        self.layer = layer
+        self.x = x
+        self.dim = dim
+        self.unit = unit
+        self.out_dim = out_dim
         self.steps = x.shape[dim] // unit
         self.expected, self.end = layer(x)
 
@@ -36,8 +42,10 @@ class Case:
         return y.narrow(self.out_dim, 0, steps * y.shape[self.out_dim] // self.steps)
 
     def splits(self) -> list[list[int]]:
-        """Return splits: step by step, in pairs, in sevens, ragged, nearly all at once, and all at once."""
-        ragged, sizes = [3, 1, 5, 2, 8, 1, 1, 4], []
+        """Return splits: step by step, in pairs, in sevens, ragged, nearly all at once, and all at
+        once."""
+        ragged = [3, 1, 5, 2, 8, 1, 1, 4]
+        sizes = []
         while sum(sizes) < self.steps:
             sizes.append(min(ragged[len(sizes) % len(ragged)], self.steps - sum(sizes)))
         even = [
@@ -62,9 +70,11 @@ def verify_stream(
 
 
 def check_split(case: Case) -> None:
-    """Check that splitting the input changes neither output nor state, nor the names and shapes of the state."""
+    """Check that splitting the input changes neither output nor state, nor the names and shapes of
+    the state."""
     for sizes in case.splits():
-        outputs, state = [], None
+        outputs = []
+        state = None
         for piece in case.cut(case.x, sizes):
             y, state = case.layer(piece, state)
             outputs.append(y)
@@ -93,8 +103,10 @@ def check_future(case: Case) -> None:
 
 
 def check_independence(case: Case) -> None:
-    """Check that two streams through one layer, a step of each in turn, are independent, and states not modified."""
-    other, outputs = 3 * torch.randn_like(case.x), []
+    """Check that two streams through one layer, a step of each in turn, are independent, and states
+    not modified."""
+    other = 3 * torch.randn_like(case.x)
+    outputs = []
     state = other_state = None
     for piece, other_piece in zip(
         case.cut(case.x, [1] * case.steps), case.cut(other, [1] * case.steps), strict=True
@@ -104,7 +116,8 @@ def check_independence(case: Case) -> None:
         y, after = case.layer(piece, state)
         if state is not None:
             _close_state(state, before, "state that was passed in")
-        outputs, state = [*outputs, y], after
+        outputs = [*outputs, y]
+        state = after
     _close(case.join(outputs), case.expected, "output beside another stream")
     _close_state(state, case.end, "state beside another stream")
 
@@ -113,17 +126,14 @@ CHECKS = (check_split, check_beginning, check_future, check_independence)
 
 
 def _zeros(state):
-    return (
-        torch.zeros_like(state)
-        if isinstance(state, Tensor)
-        else {key: _zeros(leaf) for key, leaf in state.items()}
-    )
+    if isinstance(state, Tensor):
+        return torch.zeros_like(state)
+    return {key: _zeros(leaf) for key, leaf in state.items()}
 
 
 def _like(state, expected, what: str) -> None:
-    found, wanted = (
-        {key: leaf.shape for key, leaf in flatten_state(tree).items()} for tree in (state, expected)
-    )
+    found = {key: leaf.shape for key, leaf in flatten_state(state).items()}
+    wanted = {key: leaf.shape for key, leaf in flatten_state(expected).items()}
     assert found == wanted, f"{what}: {found} instead of {wanted}"
 
 

@@ -1,4 +1,5 @@
-"""Small exported models, made by hand with onnx.helper: graphs that do something a test can predict."""
+"""Small exported models, made by hand with onnx.helper: graphs that do something a test can
+predict."""
 
 from pathlib import Path
 
@@ -6,11 +7,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-HOP, LATENCY, SAMPLE_RATE = 160, 160, 16000
+HOP = 160
+LATENCY = 160
+SAMPLE_RATE = 16000
 
 
 def save(path: Path, nodes: list, constants: dict, state: dict[str, list[int]], **metadata) -> Path:
-    """Write a graph whose nodes lead from `audio` and `state.<name>` to `enhanced` and `next.<name>`."""
+    """Write a graph whose nodes lead from `audio` and `state.<name>` to `enhanced` and
+    `next.<name>`."""
     hop = int(metadata.get("hop_length", HOP))
 
     def value(name, shape):
@@ -61,10 +65,11 @@ def delay(path: Path, latency: int = LATENCY, **metadata) -> Path:
 
 
 def recurrent(path: Path, **metadata) -> Path:
-    """Two memories that never quite forget: h' = tanh(0.9 h W + x), g' = 0.95 g + 0.05 h', enhanced = x + g'.
+    """Two memories that never quite forget: h' = tanh(0.9 h W + x), g' = 0.95 g + 0.05 h', enhanced
+    = x + g'.
 
-    As it is not linear and W mixes the hop's samples, one sample more or less, or a state lost, changes all that
-    follows. Its latency is 0.
+    As it is not linear and W mixes the hop's samples, one sample more or less, or a state lost,
+    changes all that follows. Its latency is 0.
     """
     mix = np.linalg.qr(np.random.default_rng(0).standard_normal((HOP, HOP)))[0].astype(np.float32)
     constants = {"mix": 0.9 * mix, "slow": np.float32(0.95), "fast": np.float32(0.05)}
@@ -81,7 +86,8 @@ def recurrent(path: Path, **metadata) -> Path:
 
 
 def fragile(path: Path) -> Path:
-    """s' = s + x, enhanced = x + 0 * sqrt(1 - s'): once a sum passes 1, NaN until the state is forgotten."""
+    """s' = s + x, enhanced = x + 0 * sqrt(1 - s'): once a sum passes 1, NaN until the state is
+    forgotten."""
     constants = {"one": np.float32(1), "none": np.float32(0)}
     nodes = [
         helper.make_node("Add", ["state.sum", "audio"], ["next.sum"]),

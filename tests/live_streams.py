@@ -15,7 +15,8 @@ def noise(samples: int, channels: int = 1, seed: int = 0) -> np.ndarray:
 
 
 def start(engine, rate: int = 16000, blocksize: int | None = None, buffer: float = 0.01, **options):
-    """A session between a microphone and a headset of `rate`: session, run, and the two streams to play with."""
+    """A session between a microphone and a headset of `rate`: session, run, and the two streams to
+    play with."""
     sound = Sound(MICROPHONE, HEADSET, rate=rate)
     source = Microphone(sound, None, blocksize, buffer)
     session = LiveSession(engine, source, [Loudspeaker(sound, None, blocksize, buffer)], **options)

@@ -22,9 +22,11 @@ LOSSES = {
 
 
 def speech_like(seed: int, seconds: float = 2.0) -> np.ndarray:
-    """Voiced syllables (harmonics through three moving resonances), hisses and pauses at 16 kHz, RMS 0.05."""
+    """Voiced syllables (harmonics through three moving resonances), hisses and pauses at 16 kHz,
+    RMS 0.05."""
     rng = np.random.default_rng(seed)
-    voice, parts = rng.uniform(90, 220), []
+    voice = rng.uniform(90, 220)
+    parts = []
     while sum(map(len, parts)) < seconds * 16000:
         length = int(rng.integers(1600, 4000))
         time = np.arange(length) / 16000

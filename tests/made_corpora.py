@@ -25,9 +25,12 @@ def white(seconds: float, seed: int) -> np.ndarray:
 
 
 def speech_corpus() -> Corpus:
-    """Three speakers: tones of 500, 1500 and 3000 Hz; utterances shorter and longer than a segment."""
-    return Corpus.of([sine(hertz, seconds) for hertz in (500, 1500, 3000) for seconds in (0.4, 3.0)],
-                     [name for name in "abc" for _ in range(2)])  # fmt: skip
+    """Three speakers: tones of 500, 1500 and 3000 Hz;
+    utterances shorter and longer than a segment."""
+    utterances = []
+    for hertz in (500, 1500, 3000):
+        utterances += [sine(hertz, 0.4), sine(hertz, 3.0)]
+    return Corpus.of(utterances, list("aabbcc"))
 
 
 def noise_corpus() -> Corpus:
@@ -43,7 +46,8 @@ def only(**chances) -> MixConfig:
 
 
 def snr(noisy: torch.Tensor, clean: torch.Tensor) -> np.ndarray:
-    """Return the SNRs in dB, with levels from frames of 20 ms within 40 dB of the loudest, in NumPy."""
+    """Return the SNRs in dB, with levels from frames of 20 ms within 40 dB of the loudest, in
+    NumPy."""
 
     def level(audio):
         power = (audio.double().numpy().reshape(-1, 320) ** 2).mean(1)

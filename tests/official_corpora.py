@@ -17,8 +17,10 @@ def write(path, samples, sample_rate=16000):
 def voicebank(folder, sample_rate):
     """Five training and two test pairs in the layout of VoiceBank+DEMAND."""
     rng = np.random.default_rng(0)
-    for part, names in (("trainset_28spk", ["p226_001", "p226_002", "p227_001", "p227_002", "p228_001"]),
-                        ("testset", ["p232_001", "p257_002"])):  # fmt: skip
+    for part, names in (
+        ("trainset_28spk", ["p226_001", "p226_002", "p227_001", "p227_002", "p228_001"]),
+        ("testset", ["p232_001", "p257_002"]),
+    ):
         for seed, name in enumerate(names):
             clean = speech_like(16000 + 800 * seed, 16000, seed)
             noisy = 0.5 * clean + 0.02 * rng.standard_normal(len(clean))
@@ -33,7 +35,8 @@ def voicebank(folder, sample_rate):
 
 def dns3(folder, sample_rate):
     """DNS-Challenge 3, a little of each of its folders."""
-    rng, root = np.random.default_rng(0), folder / "datasets"
+    rng = np.random.default_rng(0)
+    root = folder / "datasets"
     for seed, name in enumerate(("french_speech/a", "read_speech/b", "read_speech/c")):
         audio = soxr.resample(0.5 * speech_like(24000, 16000, seed), 16000, sample_rate)
         write(root / f"clean/{name}.wav", audio, sample_rate)

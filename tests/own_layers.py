@@ -19,7 +19,10 @@ from qse.nn.time_mixer import TimeMixer
 
 
 class Leaky(TimeMixer):
-    """Leaky integrator: h' = d h + x (x) W, with a decay per real component. State: h, (N, 4, C)."""
+    """Leaky integrator: h' = d h + x (x) W, with a decay per real component.
+
+    State: h, (N, 4, C).
+    """
 
     def __init__(self, channels: int):
         super().__init__()
@@ -114,7 +117,8 @@ LAYERS = {
 
 
 class Small(StreamingNetwork):
-    """A causal convolution over three frames, a layer by name, a mixer that looks ahead, and a mask."""
+    """A causal convolution over three frames, a layer by name, a mixer that looks ahead, and a
+    mask."""
 
     config_type = SmallConfig
 
@@ -132,7 +136,8 @@ class Small(StreamingNetwork):
         self.synthesis = Synthesis(config.n_fft, config.hop_length)
 
     def forward(self, audio, state=None):
-        state, after = state or {}, {}
+        state = state or {}
+        after = {}
         spec, after["analysis"] = self.analysis(audio, state.get("analysis"))
         x, after["conv"] = self.conv(self.features(spec), state.get("conv"))
         x = self.layer(to_tokens(self.conjugate(x)))  # B, T, F, 4, C

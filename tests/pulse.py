@@ -29,7 +29,8 @@ thorough = pytest.mark.skipif(SELECTED != "all", reason="left out: tests/sound_s
 
 
 class Server:
-    """A PulseAudio server with a sink `desk`, and a microphone `desk_mic` that hears what is played there."""
+    """A PulseAudio server with a sink `desk`, and a microphone `desk_mic` that hears what is played
+    there."""
 
     SOURCES = ["desk.monitor", "desk_mic"]
 
@@ -128,14 +129,16 @@ class PipeWire(Server):
 
 
 def heard_through(server, seconds=5.0):
-    """Play noisy.wav to the sink `desk`; return it and what parec records from the virtual microphone."""
+    """Play noisy.wav to the sink `desk`; return it and what parec records from the virtual
+    microphone."""
     noisy, _ = soundfile.read(NOISY, dtype="float32")
     noisy = noisy[: int((seconds - 2) * RATE)]
     return noisy, heard_while_playing(server, noisy, RATE)
 
 
 def heard_while_playing(server, audio, rate):
-    """Play `audio` (samples,), float32, to the sink `desk`; return what parec records from the virtual microphone."""
+    """Play `audio` (samples,), float32, to the sink `desk`; return what parec records from the
+    virtual microphone."""
     audio.tofile(server.home / "noisy.raw")
     form = [f"--rate={rate}", "--channels=1", "--format=float32le", "--raw", "--latency-msec=50"]
     with (server.home / "heard.raw").open("wb") as file:
@@ -152,9 +155,11 @@ def heard_while_playing(server, audio, rate):
 
 
 def likeness(noisy, heard, rate=RATE):
-    """Upper decile, over quarters of a second of `noisy`, of the largest normalised correlation with any part of
-    `heard`: a busy machine loses sound on the way, and none of it arrives if the virtual microphone does not work."""
-    length, found = rate // 4, []
+    """Upper decile, over quarters of a second of `noisy`, of the largest normalised correlation
+    with any part of `heard`: a busy machine loses sound on the way, and none of it arrives if the
+    virtual microphone does not work."""
+    length = rate // 4
+    found = []
     power = np.convolve(heard.astype(float) ** 2, np.ones(length), "valid")
     size = 1 << (len(heard) + length).bit_length()
     for start in range(length, len(noisy) - length, length):

@@ -1,4 +1,5 @@
-"""A PulseAudio server of the test's own with two virtual sound cards, `noisy` and `enhanced`, and recorders of both."""
+"""A PulseAudio server of the test's own with two virtual sound cards, `noisy` and `enhanced`, and
+recorders of both."""
 
 import os
 import shutil
@@ -15,12 +16,14 @@ import numpy as np
 from pulse import PipeWire
 
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
-RATE, CARD_RATE = 16000, 44100
+RATE = 16000
+CARD_RATE = 44100
+# a busy machine must not keep clients waiting, where that may be asked for
 FIRST = [
     "chrt",
     "--rr",
     "5",
-]  # a busy machine must not keep clients waiting, where that may be asked for
+]
 FIRST = (
     FIRST
     if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode
@@ -39,11 +42,7 @@ def pulse_audio() -> Iterator[dict[str, str]]:
         "OMP_NUM_THREADS": "1",
     }
     environment.pop("PULSE_SERVER", None)
-    loads = [
-        word
-        for load in ("module-native-protocol-unix", card("noisy"), card("enhanced"))
-        for word in ("-L", load)
-    ]
+    loads = ["-L", "module-native-protocol-unix", "-L", card("noisy"), "-L", card("enhanced")]
     line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--realtime=yes", *loads]
     with (home / "log").open("w") as log:
         process = subprocess.Popen(line, env=environment, stdout=log, stderr=log)
@@ -91,7 +90,10 @@ def until(true, seconds: float = 120.0) -> None:
 
 
 class Ear(Thread):
-    """Records the monitor of a sink at RATE. `samples`: what was heard, `begin`: when the first of it was."""
+    """Records the monitor of a sink at RATE.
+
+    `samples`: what was heard, `begin`: when the first of it was.
+    """
 
     def __init__(self, sink: str, environment: dict, rate: int = RATE):
         super().__init__(daemon=True)
@@ -104,7 +106,8 @@ class Ear(Thread):
             "--format=float32le",
         ]
         self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=PIPE)
-        self.begin, self.rate = np.inf, rate
+        self.begin = np.inf
+        self.rate = rate
         self._parts: list[bytes] = []
         self._heard = 0
         self.start()
@@ -113,9 +116,8 @@ class Ear(Thread):
         while part := os.read(self.process.stdout.fileno(), 1 << 16):
             self._parts.append(part)
             self._heard += len(part) // 4
-            self.begin = min(
-                self.begin, time.monotonic() - self._heard / self.rate
-            )  # what was late counts for nothing
+            # what was late counts for nothing
+            self.begin = min(self.begin, time.monotonic() - self._heard / self.rate)
 
     def stop(self) -> np.ndarray:
         self.process.kill()

@@ -28,7 +28,8 @@ PARAMS = {  # of the paper's models, Tables 2 and 3, in millions
 
 
 def streaming(**changes) -> StreamingEnhancer:
-    """Return a streaming network in eval mode, with biases, gains, statistics and a head as after some training."""
+    """Return a streaming network in eval mode, with biases, gains, statistics and a head as after
+    some training."""
     return as_trained(StreamingEnhancer(StreamingConfig(**{**STREAMING, **changes})))
 
 

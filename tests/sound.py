@@ -1,4 +1,5 @@
-"""A sound system made of nothing: what sounddevice offers, with streams whose callbacks a test calls by hand."""
+"""A sound system made of nothing: what sounddevice offers, with streams whose callbacks a test
+calls by hand."""
 
 from types import SimpleNamespace
 
@@ -20,8 +21,10 @@ class Stream:
     """A stream that runs when the test says so."""
 
     def __init__(self, sound: "Sound", **wanted):
-        self.sound, self.wanted = sound, wanted
-        self.latency, self.open = 0.02, True
+        self.sound = sound
+        self.wanted = wanted
+        self.latency = 0.02
+        self.open = True
         sound.streams.append(self)
 
     def start(self) -> None:
@@ -51,7 +54,8 @@ class Sound:
         pass
 
     def __init__(self, *entries: dict, rate: int = 16000, defaults: tuple[int, int] = (0, 1)):
-        self.entries, self.rate = list(entries), rate
+        self.entries = list(entries)
+        self.rate = rate
         self.default = SimpleNamespace(device=list(defaults))
         self.streams: list[Stream] = []
         self.started: list[int] = []

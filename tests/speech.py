@@ -7,7 +7,8 @@ SAMPLE_RATE = 16000
 
 def hiss(samples: int, start: int = 12345) -> np.ndarray:
     """White noise in [-1, 1]: a linear congruential generator, written out."""
-    values, state = np.empty(samples), start
+    values = np.empty(samples)
+    state = start
     for place in range(samples):
         state = (1103515245 * state + 12345) % 2**31
         values[place] = state / 2**30 - 1
@@ -15,7 +16,8 @@ def hiss(samples: int, start: int = 12345) -> np.ndarray:
 
 
 def voice(seconds: float = 2.0, pitch: float = 120.0, start: int = 1) -> np.ndarray:
-    """Something that PESQ takes for speech: harmonics under two formants, in syllables, over a faint hiss."""
+    """Something that PESQ takes for speech: harmonics under two formants, in syllables, over a
+    faint hiss."""
     time = np.arange(int(seconds * SAMPLE_RATE)) / SAMPLE_RATE
     phase = 2 * np.pi * np.cumsum(pitch + 20 * np.sin(2 * np.pi * 1.3 * time)) / SAMPLE_RATE
     tone = np.zeros_like(time)

@@ -1,4 +1,5 @@
-"""Sound files with metadata, made and read by programs that are independent of qse: ffmpeg, ffprobe, sox, mutagen."""
+"""Sound files with metadata, made and read by programs that are independent of qse: ffmpeg,
+ffprobe, sox, mutagen."""
 
 import json
 import shutil
@@ -78,14 +79,16 @@ def probed(path: Path) -> dict:
 
 
 def tags(path: Path) -> dict[str, str]:
-    """Return the tags that ffprobe finds, of the file and its first stream, with names in lower case."""
+    """Return the tags that ffprobe finds, of the file and its first stream, with names in lower
+    case."""
     found = probed(path)
     both = {**found["streams"][0].get("tags", {}), **found["format"].get("tags", {})}
     return {name.lower(): text for name, text in both.items()}
 
 
 def chapters(path: Path) -> list[tuple[float, str]]:
-    """Return begin in seconds and title of the chapters that ffprobe finds; Ogg files do not say where they end."""
+    """Return begin in seconds and title of the chapters that ffprobe finds; Ogg files do not say
+    where they end."""
     found = probed(path)["chapters"]
     return [(round(float(each["start_time"]), 2), each["tags"]["title"]) for each in found]
 
@@ -94,7 +97,8 @@ def chunks(data: bytes) -> list[tuple[bytes, bytes]]:
     """Return identifier and body of each chunk of a WAV (RIFF) or AIFF file, read plainly."""
     order = "big" if data[:4] == b"FORM" else "little"
     assert int.from_bytes(data[4:8], order) == len(data) - 8
-    found, at = [], 12
+    found = []
+    at = 12
     while at < len(data):
         size = int.from_bytes(data[at + 4 : at + 8], order)
         found.append((data[at : at + 4], data[at + 8 : at + 8 + size]))

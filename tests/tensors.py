@@ -1,4 +1,5 @@
-"""Tensors and modules for tests of layers: random values, comparison, modules as after some training."""
+"""Tensors and modules for tests of layers: random values, comparison, modules as after some
+training."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -37,8 +38,10 @@ def count(module: nn.Module) -> int:
 
 
 def sixteen_products(x, w, product: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """Return x (x) w by Eqs. 24-27 and 29-32: the products of x = (x0..x3) and w = (w0..w3), and their signs."""
-    (x0, x1, x2, x3), (w0, w1, w2, w3) = x, w
+    """Return x (x) w by Eqs. 24-27 and 29-32: the products of x = (x0..x3) and w = (w0..w3), and
+    their signs."""
+    (x0, x1, x2, x3) = x
+    (w0, w1, w2, w3) = w
     return torch.stack(
         [
             product(x0, w0) - product(x1, w1) - product(x2, w2) - product(x3, w3),

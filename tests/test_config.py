@@ -106,7 +106,8 @@ def test_overridden_refuses(change, sentence):
 
 
 def test_read_names_files(tmp_path):
-    broken, binary = tmp_path / "broken.toml", tmp_path / "binary.toml"
+    broken = tmp_path / "broken.toml"
+    binary = tmp_path / "binary.toml"
     broken.write_text("steps = ")
     binary.write_bytes(b"\xff\xfe\x00")
     (deep := tmp_path / "deep.toml").write_text("x = " + 20_000 * "[")

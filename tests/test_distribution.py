@@ -1,4 +1,5 @@
-"""The metadata of the distribution name every licence of what it holds, and the SBOM every library in it."""
+"""The metadata of the distribution name every licence of what it holds, and the SBOM every library
+in it."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Documents name only what exists: test files, tests, files, headings, experiments; the papers' items are complete."""
+"""Documents name only what exists: test files, tests, files, headings, experiments; the papers'
+items are complete."""
 
 import re
 import subprocess
@@ -6,8 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-from qse.experiments import EXPERIMENTS
+from qse_papers import EXPERIMENTS
 
 ROOT = Path(__file__).parent.parent
 TESTS = ROOT / "tests"
@@ -81,8 +81,9 @@ def functions() -> dict[Path, set[str]]:
 def missing_tests(document: Path, text: str, functions: dict[Path, set[str]]) -> list[str]:
     """Return the tests that a document names and that do not exist.
 
-    A file is named from the repository, from tests/ or from the document, with its ending or without; a function by
-    itself or as FILE::NAME. A file in a folder of tests/ is not found without the folder: names repeat.
+    A file is named from the repository, from tests/ or from the document, with its ending or
+    without; a function by itself or as FILE::NAME. A file in a folder of tests/ is not found
+    without the folder: names repeat.
     """
     missing = []
     every = set().union(*functions.values())
@@ -171,12 +172,13 @@ def test_existing_tests_are_not_found(name, functions):
 
 
 def numbered(**last: int) -> list[str]:
-    """Return "Table 1", "Table 2" and so on up to the last number of each kind; "_" stands for a space."""
-    return [
-        f"{kind.replace('_', ' ')} {number}"
-        for kind, count in last.items()
-        for number in range(1, count + 1)
-    ]
+    """Return "Table 1", "Table 2" and so on up to the last number of each kind; "_" stands for a
+    space."""
+    names = []
+    for kind, count in last.items():
+        word = kind.replace("_", " ")
+        names += [f"{word} {number}" for number in range(1, count + 1)]
+    return names
 
 
 ITEMS = {
@@ -243,11 +245,10 @@ SYSTEMS = {
 @pytest.mark.parametrize("paper", ITEMS)
 def test_papers_list_every_item_once(paper):
     section = PAPERS.read_text().split(f"\n## {paper}\n")[1].split("\n## ")[0]
-    rows = [
-        [cell.strip() for cell in line.split(" | ")]
-        for line in section.splitlines()
-        if line.startswith("| ")
-    ]
+    rows = []
+    for line in section.splitlines():
+        if line.startswith("| "):
+            rows.append([cell.strip() for cell in line.split(" | ")])
     names = Counter(row[0].removeprefix("| ") for row in rows)
     items = Counter(
         {re.sub(r" \(.*", "", name): count for name, count in names.items() if "Figure" in name}

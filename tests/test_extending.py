@@ -1,4 +1,5 @@
-"""The program of docs/extending.md runs as it stands, and what it shows is true; public names can be imported."""
+"""The program of docs/extending.md runs as it stands, and what it shows is true; public names can
+be imported."""
 
 import contextlib
 import io
@@ -6,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from inspect import isclass, isroutine
 from pathlib import Path
 from types import ModuleType
 
@@ -20,10 +22,12 @@ PACKAGES = ("nn", "networks", "losses", "data", "train", "export", "evaluate")
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory):
-    """Return the names of the program after it ran in an empty folder, as a module; `printed`: what it said."""
+    """Return the names of the program after it ran in an empty folder, as a module; `printed`: what
+    it said."""
     pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    module, said = ModuleType("extending"), io.StringIO()
+    module = ModuleType("extending")
+    said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("notebook"))
         patch.setitem(sys.modules, "extending", module)
@@ -89,9 +93,22 @@ def test_public_names_exist(name):
         getattr(package, "Nothing")  # noqa: B009
 
 
+@pytest.mark.parametrize("name", ["", *PACKAGES])
+def test_public_names_are_explained(name):
+    """A dataclass without a docstring gets its signature as one, which explains nothing."""
+    pytest.importorskip("torch")
+    package = import_module(f"qse.{name}" if name else "qse")
+    for public in package.__all__:
+        value = getattr(package, public)
+        if isclass(value) or isroutine(value):
+            text = value.__doc__ or ""
+            assert text and not text.startswith(f"{public}("), f"{package.__name__}.{public}"
+
+
 @pytest.mark.parametrize("name", ["data", "train", "export", "evaluate"])
 def test_packages_import_nothing_heavy(name):
-    code = f"import sys, qse, qse.{name}; sys.exit(bool({{'torch', 'onnx', 'pesq'}} & set(sys.modules)))"
+    heavy = {"torch", "onnx", "pesq"}
+    code = f"import sys, qse, qse.{name}; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

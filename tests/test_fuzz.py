@@ -1,4 +1,5 @@
-"""Damaged files of every kind are refused in a sentence, or read; `python -m fuzz` does the same with more cases."""
+"""Damaged files of every kind are refused in a sentence, or read; `python -m fuzz` does the same
+with more cases."""
 
 import pytest
 from fuzz.__main__ import CASES, TORCH, fuzz

@@ -1,6 +1,8 @@
-"""Released graphs stay as small as they were: operators, MACs, state and file of each, against graphs_recorded.json.
+"""Released graphs stay as small as they were: operators, MACs, state and file of each, against
+graphs_recorded.json.
 
-A graph that was meant to change brings a new record: qse bench graphs --json tests/graphs_recorded.json
+A graph that was meant to change brings a new record: qse bench graphs --json
+tests/graphs_recorded.json
 """
 
 import json
@@ -22,9 +24,11 @@ RELEASED = sorted(str(path.parent) for path in (HERE.parent / "models").glob("*/
 def found(*models: str) -> dict[str, dict]:
     """The counts of models by the names of their folders."""
     rows = bench.topics()["graphs"](bench.Request(models)).rows if models else []
-    return {
-        Path(row["model"]).name: {key: row[key] for key in row if key != "model"} for row in rows
-    }
+    counts = {}
+    for row in rows:
+        model = Path(row["model"]).name
+        counts[model] = {key: row[key] for key in row if key != "model"}
+    return counts
 
 
 def recorded() -> dict[str, dict]:

@@ -1,4 +1,5 @@
-"""The light half, in a fresh process, with everything blocked that a plain install does not bring."""
+"""The light half, in a fresh process, with everything blocked that a plain install does
+not bring."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Layers, time mixers and networks of one's own: they stream, train, widen and export, or are refused by name."""
+"""Layers, time mixers and networks of one's own: they stream, train, widen and export, or are
+refused by name."""
 
 from dataclasses import asdict
 
@@ -139,7 +140,8 @@ def test_subclass_of_a_layer_has_its_quaternion_weights():
 
 def test_subclass_of_a_layer_is_widened_as_its_base():
     x = torch.randn(2, 4, 3)
-    narrow, wide = MyLinear(3, 3), MyLinear(6, 6)
+    narrow = MyLinear(3, 3)
+    wide = MyLinear(6, 6)
     wide.load_state_dict(widen(wide, narrow.state_dict()))
     expected = narrow(x).repeat_interleave(2, -1)
     torch.testing.assert_close(wide(x.repeat_interleave(2, -1)), expected)

@@ -1,4 +1,5 @@
-"""The hooks that a frozen program needs are found, and collect models and modules that are imported by name."""
+"""The hooks that a frozen program needs are found, and collect models and modules that are imported
+by name."""
 
 import runpy
 import tomllib

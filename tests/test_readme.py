@@ -16,9 +16,8 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), 
 @pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
 def test_readme_program_runs(tmp_path, monkeypatch):
     (tmp_path / "assets").mkdir()
-    shutil.copy(
-        ROOT / "assets/noisy.wav", tmp_path / "assets"
-    )  # the program writes a file beside it
+    # the program writes a file beside it
+    shutil.copy(ROOT / "assets/noisy.wav", tmp_path / "assets")
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     for program in PROGRAMS:
@@ -31,7 +30,8 @@ def test_readme_program_runs(tmp_path, monkeypatch):
 
 
 def test_readme_begins_with_two_commands():
-    """Two sentences, then a command that cleans a recording and one that runs the tests, each with its environment."""
+    """Two sentences, then a command that cleans a recording and one that runs the tests, each with
+    its environment."""
     beginning = (ROOT / "README.md").read_text().partition("## ")[0]
     commands = re.findall(r"^    (.+)$", beginning, re.MULTILINE)
     assert all(

@@ -1,11 +1,12 @@
-"""qse live through PulseAudio: a minute (30 s in a selection) from one virtual sound card to another.
+"""qse live through PulseAudio: a minute (30 s in a selection) from one virtual sound card to
+another.
 
     player -> [sink noisy] -> monitor -> qse live -> [sink enhanced] -> monitor -> recorder
 
-Both sinks run at 44.1 kHz in stereo. A model called live-base is used if one is installed, and must improve the sound;
-otherwise a pure delay, which must leave it as it is. The output buffer is large, so that a busy machine can do it;
-there must be no dropout. If there is one and the machine stalled idle processes for half of that buffer or longer, the
-test is skipped with that reason.
+Both sinks run at 44.1 kHz in stereo. A model called live-base is used if one is installed, and must
+improve the sound; otherwise a pure delay, which must leave it as it is. The output buffer is large,
+so that a busy machine can do it; there must be no dropout. If there is one and the machine stalled
+idle processes for half of that buffer or longer, the test is skipped with that reason.
 `tests/sound_server.sh` runs this.
 """
 
@@ -60,7 +61,8 @@ def server():
 
 @pytest.fixture
 def live(server, tmp_path):
-    """qse live at work, from one sink's monitor to the other: the process and the file it writes to."""
+    """qse live at work, from one sink's monitor to the other: the process and the file it writes
+    to."""
     if "live-base" not in qse.available():
         graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
         server["QSE_MODELS"] = str(tmp_path / "models")
@@ -87,9 +89,8 @@ def test_sound_through_a_sound_server(server, live, tmp_path):
     rounds = SECONDS * RATE // len(noisy)
     time.sleep(SETTLE)
     ears = Ear("noisy", server), Ear("enhanced", server)
-    until(
-        lambda: all(ear.begin < np.inf for ear in ears)
-    )  # or one of them would miss the beginning
+    # or one of them would miss the beginning
+    until(lambda: all(ear.begin < np.inf for ear in ears))
     play(np.tile(noisy, rounds), tmp_path / "noisy.raw", server)
     time.sleep(2)
     before, after = (ear.stop() for ear in ears)
@@ -99,9 +100,8 @@ def test_sound_through_a_sound_server(server, live, tmp_path):
     said = out.read_text()
     print(said[said.rindex("live-base: ") :])
 
-    once = len(
-        noisy
-    )  # no more, or where the second round begins may match better than a first one that drifts
+    # no more, or where the second round begins may match better than a first one that drifts
+    once = len(noisy)
     starts = [
         ear.begin + last(noisy, heard) / RATE
         for ear, heard in zip(ears, (before, after), strict=True)
@@ -136,7 +136,8 @@ def test_sound_through_a_sound_server(server, live, tmp_path):
     ]
     (si_sdr, pesq), (si_sdr_after, pesq_after), (si_sdr_kept, pesq_kept) = np.median(rows, axis=0)
     print(
-        f"against clean: SI-SDR {si_sdr:.2f} -> {si_sdr_after:.2f} dB, PESQ-WB {pesq:.2f} -> {pesq_after:.2f}"
+        f"against clean: SI-SDR {si_sdr:.2f} -> {si_sdr_after:.2f} dB, "
+        f"PESQ-WB {pesq:.2f} -> {pesq_after:.2f}"
     )
     print(f"against noisy: SI-SDR {si_sdr_kept:.2f} dB, PESQ-WB {pesq_kept:.2f}")
     if trained:
@@ -199,7 +200,8 @@ def play(audio: np.ndarray, path: Path, environment: dict) -> None:
 
 
 def lag(audio: np.ndarray, heard: np.ndarray) -> float:
-    """Samples, to a fraction of one, from the beginning of `heard` to that of `audio` in it, where it first occurs."""
+    """Samples, to a fraction of one, from the beginning of `heard` to that of `audio` in it, where
+    it first occurs."""
     size = 1 << (len(heard) + len(audio)).bit_length()
     match = np.fft.irfft(np.fft.rfft(heard, size) * np.fft.rfft(audio, size).conj())[: len(heard)]
     top = min(max(1, int(np.argmax(match))), len(match) - 2)
@@ -208,31 +210,37 @@ def lag(audio: np.ndarray, heard: np.ndarray) -> float:
 
 
 def last(audio: np.ndarray, heard: np.ndarray) -> float:
-    """Return the samples to the beginning of the last `audio` in `heard`, after which a few seconds follow."""
+    """Return the samples to the beginning of the last `audio` in `heard`, after which a few seconds
+    follow."""
     tail = max(0, len(heard) - len(audio) - 4 * RATE)
     return tail + lag(audio, heard[tail:])
 
 
 def jump(before: np.ndarray, after: np.ndarray) -> float:
-    """Seconds by which the delay between the two, which begin together, differs at most from two seconds to the next.
+    """Seconds by which the delay between the two, which begin together, differs at most from two
+    seconds to the next.
 
-    What is lost on the way stays in it. Drift control may move it by 2 ms per second, which makes 6 ms at most.
+    What is lost on the way stays in it. Drift control may move it by 2 ms per second, which makes 6
+    ms at most.
     """
-    half, reach, late = RATE // 2, RATE // 20, [0.0]
+    half = RATE // 2
+    reach = RATE // 20
+    late = [0.0]
     for start in range(RATE, len(before) - 2 * RATE, half // 2):
         near = start - reach + round(np.median(late[-8:]))
         late.append(
             near - start + lag(before[start : start + half], after[near : near + half + 2 * reach])
         )
-    middle = np.median(
-        np.lib.stride_tricks.sliding_window_view(late[1:], 8), axis=1
-    )  # drift blurs single half seconds
+    # drift blurs single half seconds
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(late[1:], 8), axis=1)
     return np.abs(middle[8:] - middle[:-8]).max() / RATE
 
 
 def pieces(audio: np.ndarray, heard: np.ndarray, rounds: int) -> list[np.ndarray]:
-    """Return what was heard of each second round but the first and the last, aligned with `audio`."""
-    found, start = [], round(lag(audio, heard[: len(audio) * 5 // 4]))
+    """Return what was heard of each second round but the first and the last,
+    aligned with `audio`."""
+    found = []
+    start = round(lag(audio, heard[: len(audio) * 5 // 4]))
     for number in range(1, rounds - 1):
         start += len(audio) - RATE // 4
         window = heard[start : start + len(audio) + RATE // 2]
@@ -250,10 +258,12 @@ def shifted(audio: np.ndarray, early: float) -> np.ndarray:
 
 
 def quality(clean: np.ndarray, enhanced: np.ndarray) -> tuple[float, float]:
-    """SI-SDR in dB, the median over half seconds, each aligned by itself; PESQ-WB, which aligns by itself."""
+    """SI-SDR in dB, the median over half seconds, each aligned by itself; PESQ-WB, which aligns by
+    itself."""
     from qse.evaluate.metrics import pesq_wb, si_sdr
 
-    half, rows = RATE // 2, []
+    half = RATE // 2
+    rows = []
     for start in range(RATE // 10, len(clean) - half - RATE // 10, half):
         part = clean[start : start + half]
         near = enhanced[start - RATE // 100 : start + half + RATE // 100]

@@ -19,7 +19,8 @@ def test_active_signals_leaves_out_ignored_ones():
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_collected_calls_give_up_from_the_third_signal_on():
-    before, given_up = signal.getsignal(signal.SIGINT), []
+    before = signal.getsignal(signal.SIGINT)
+    given_up = []
     with collected(given_up.append) as numbers:
         for _ in range(4):
             signal.raise_signal(signal.SIGINT)

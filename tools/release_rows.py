@@ -1,145 +1,184 @@
-"""Make the rows of the tables of docs/models.md from scores, for release_tables.py."""
+"""Make the tables of the documents from scores, for release_tables.py."""
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from qse.evaluate.metrics import METRICS
-from qse.evaluate.report import Mean, cell, gains, grouped, interval, read_groups, summary
+from paired_differences import differences
+from release_cells import (
+    BINS,
+    MAIN,
+    PAUSES,
+    Table,
+    interval_cells,
+    mean,
+    mean_cells,
+    noise_cells,
+    steady_levels,
+    title,
+    titles,
+    value_and_gain_cells,
+)
+
+from qse.errors import QseError
+from qse.evaluate.report import Mean, cell, gains, grouped, read_groups, summary
 from qse.evaluate.store import Row, read_rows
 
-MODELS = ("live-tiny", "live-base", "live-large")
-MAIN = ("pesq_wb", "stoi", "si_sdr")
-BINS = ("noise_reduction", "speech_loss")
+EXAMPLE = "live-base"  # the model of tables that hold only one
+SPEECH_AND_NOISE = {"speech_source": "speech", "noise_source": "noise"}
+
+
+class Absent(QseError):
+    """A file is absent that a table needs: its data set was not measured, or has no groups."""
 
 
 class Tables:
-    """The rows of each table: a method per table, named as in the document, returns rows of cells."""
+    """The tables of results: a method per table, with the name of the mark in the document.
 
-    def __init__(self, results: Path, before: Path, data: Path):
-        self._results, self._before, self._data = results, before, data
+    results, before: folders with a folder per model, this release's and an earlier one's.
+    data: the folder with the groups of the utterances. models: names, in the order of rows.
+    """
 
-    def rows(self, name: str) -> list[list[str]]:
-        """Return the rows of a table by its name in the document."""
+    def __init__(self, results: Path, before: Path, data: Path, models: list[str]):
+        self._results = results
+        self._before = before
+        self._data = data
+        self.models = models
+
+    def table(self, name: str) -> Table:
+        """Return a table by its name in the document. Raises Absent."""
         return getattr(self, name.replace("-", "_"))()
 
-    def overview(self) -> list[list[str]]:
-        means = [summary(self._rows(model, "valid")) for model in MODELS]
-        return [[_title(name), *(_mean(name, mean) for mean in means)] for name in MAIN]
+    def overview(self) -> Table:
+        return self._metrics_by_model("valid", (*MAIN, *PAUSES))
 
-    def validation(self) -> list[list[str]]:
-        table = []
-        for model in MODELS:
+    def validation(self) -> Table:
+        table = Table(["system", *titles((*MAIN, *PAUSES))])
+        for model in self.models:
             rows = self._rows(model, "valid")
-            table.append([model, *_cells(summary(rows), MAIN)])
-            table.append(["gain", *_cells(gains(rows), MAIN, "+")])
+            table.add(model, *interval_cells(summary(rows), (*MAIN, *PAUSES)))
+            table.add("gain", *interval_cells(gains(rows), MAIN, "+"))
         return table
 
-    def enhancers(self) -> list[list[str]]:
-        return [
-            [
-                model,
-                "48 kHz",
-                *(_mean(n, means, "+" if n == "band_snr" else "") for n in (*MAIN, "band_snr")),
-            ]
-            for model, means in ((model, summary(self._rows(model, "valid48"))) for model in MODELS)
-        ]
-
-    def wide_band(self) -> list[list[str]]:
-        return [
-            [m, *_means(summary(self._rows(m, "valid48-wide")), (*MAIN, BINS[0]))] for m in MODELS
-        ]
-
-    def unseen(self) -> list[list[str]]:
-        return [[m, *_cells(summary(self._rows(m, "unseen")), (*MAIN, *BINS))] for m in MODELS]
-
-    def unseen_full_band(self) -> list[list[str]]:
-        return [
-            [m, *_cells(summary(self._rows(m, "unseen48")), (*MAIN, "band_snr"))] for m in MODELS
-        ]
-
-    def snr(self) -> list[list[str]]:
-        wide, full = (self._groups("live-base", name, "snr_db") for name in ("valid", "valid48"))
-        return [[snr, *_values(wide[snr]), *_values(full[snr])] for snr in wide]
-
-    def noise(self) -> list[list[str]]:
-        wide, full = (self._groups("live-base", name, "noise") for name in ("valid", "valid48"))
-        kinds = {kind: [wide.get(kind, []), full.get(kind, [])] for kind in sorted({*wide, *full})}
-        kinds["all"] = [self._rows("live-base", name) for name in ("valid", "valid48")]
-        return [
-            [kind, *(text for rows in both for text in _noise_cells(rows))]
-            for kind, both in kinds.items()
-        ]
-
-    def sources(self) -> list[list[str]]:
-        table = []
-        for evaluation, pairs in (("unseen", "UNSEEN"), ("valid", "VALID"), ("valid48", "VALID48")):
-            for column, kind in (("speech_source", "speech"), ("noise_source", "noise")):
-                for source, rows in self._groups("live-base", evaluation, column).items():
-                    better = _means(gains(rows), MAIN, "+")
-                    change = cell(
-                        MAIN[0], self._changes("live-base", evaluation, MAIN[0], rows), "+"
-                    )
-                    table.append([pairs, f"{kind} of {source}", str(len(rows)), *better, change])
+    def enhancers(self) -> Table:
+        table = Table(["system", "works at", *titles((*MAIN, "band_snr"))])
+        for model, means in self._summaries("valid48").items():
+            above = mean("band_snr", means, "+")
+            table.add(model, "48 kHz", *mean_cells(means, MAIN), above)
         return table
 
-    def voice(self) -> list[list[str]]:
-        speakers, table = read_groups(self._data / "valid" / "groups.tsv", "speaker"), []
-        found = [self._groups(model, "valid", "voice") for model in MODELS]
+    def wide_band(self) -> Table:
+        names = (*MAIN, "noise_reduction")
+        table = Table(["system", *titles(names)])
+        for model, means in self._summaries("valid48-wide").items():
+            table.add(model, *mean_cells(means, names))
+        return table
+
+    def unseen(self) -> Table:
+        return self._models_by_metric("unseen", (*MAIN, *BINS, *PAUSES))
+
+    def unseen_full_band(self) -> Table:
+        return self._models_by_metric("unseen48", (*MAIN, "band_snr", *PAUSES))
+
+    def snr(self) -> Table:
+        wide = self._groups(EXAMPLE, "valid", "snr_db")
+        full = self._groups(EXAMPLE, "valid48", "snr_db")
+        table = Table(["SNR dB", *titles(MAIN, "VALID"), *titles(MAIN, "VALID48")])
+        for snr, rows in wide.items():
+            table.add(snr, *value_and_gain_cells(rows), *value_and_gain_cells(full[snr]))
+        return table
+
+    def noise(self) -> Table:
+        wide = self._groups(EXAMPLE, "valid", "noise")
+        full = self._groups(EXAMPLE, "valid48", "noise")
+        names = titles((MAIN[0], MAIN[2], *BINS))
+        table = Table(["noise", "VALID: n", *names, "VALID48: n", *names])
+        for kind in sorted({*wide, *full}):
+            table.add(kind, *noise_cells(wide.get(kind, [])), *noise_cells(full.get(kind, [])))
+
+        wide_cells = noise_cells(self._rows(EXAMPLE, "valid"))
+        full_cells = noise_cells(self._rows(EXAMPLE, "valid48"))
+        table.add("all", *wide_cells, *full_cells)
+        return table
+
+    def sources(self) -> Table:
+        change_title = f"change of {title(MAIN[0])}"
+        table = Table(["pairs", "source", "n", *titles(MAIN), change_title])
+        for evaluation in ("unseen", "valid", "valid48"):
+            for column, kind in SPEECH_AND_NOISE.items():
+                for source, rows in self._groups(EXAMPLE, evaluation, column).items():
+                    better = mean_cells(gains(rows), MAIN, "+")
+                    change = cell(MAIN[0], self._differences(EXAMPLE, evaluation, rows), "+")
+                    count = str(len(rows))
+                    table.add(evaluation.upper(), f"{kind} of {source}", count, *better, change)
+        return table
+
+    def voice(self) -> Table:
+        speakers = self._column("valid", "speaker")
+        names = (MAIN[0], MAIN[2])
+        head = ["voice", "speakers", "utterances"]
+        found = []
+        for model in self.models:
+            head += titles(names, model)
+            found.append(self._groups(model, "valid", "voice"))
+
+        table = Table(head)
         for voice, rows in found[0].items():
-            better = [
-                mean
-                for parts in found
-                for mean in _means(gains(parts[voice]), (MAIN[0], MAIN[2]), "+")
-            ]
-            table.append(
-                [voice, str(len({speakers[row["name"]] for row in rows})), str(len(rows)), *better]
-            )
+            heard = {speakers[row["name"]] for row in rows}
+            better = []
+            for groups in found:
+                better += mean_cells(gains(groups[voice]), names, "+")
+            table.add(voice, str(len(heard)), str(len(rows)), *better)
         return table
 
-    def language(self) -> list[list[str]]:
-        parts = self._groups("live-base", "valid48", "language")
+    def language(self) -> Table:
         names = (*MAIN, "band_snr")
-        return [[k, str(len(rows)), *_means(gains(rows), names, "+")] for k, rows in parts.items()]
+        table = Table(["language", "utterances", *titles(names)])
+        for language, rows in self._groups(EXAMPLE, "valid48", "language").items():
+            table.add(language, str(len(rows)), *mean_cells(gains(rows), names, "+"))
+        return table
 
-    def synthetic(self) -> list[list[str]]:
-        return _by_model(
-            lambda model, language: [
-                language.title(),
-                *_cells(gains(self._rows(model, language)), MAIN, "+"),
-            ],
-            ("german", "english"),
-        )
+    def synthetic(self) -> Table:
+        table = Table(["model", "language", *titles(MAIN)])
+        for model in self.models:
+            german = gains(self._rows(model, "german"))
+            english = gains(self._rows(model, "english"))
+            table.add(model, "German", *interval_cells(german, MAIN, "+"))
+            table.add("", "English", *interval_cells(english, MAIN, "+"))
+        return table
 
-    def clean(self) -> list[list[str]]:
-        means = [summary(self._rows(model, "clean")) for model in MODELS]
-        noise = [dict(self._steady(model, 2)) for model in MODELS]
-        return [
-            [f"clean speech of VALID, {_title(MAIN[0])}", *(cell(MAIN[0], mean) for mean in means)],
-            *(
-                [f"clean speech of VALID, {_title(n)}", *(_mean(n, mean) for mean in means)]
-                for n in MAIN[1:]
-            ),
-            *(
-                [f"{name}, level of the output in dBFS", *(levels[name] for levels in noise)]
-                for name in noise[0]
-            ),
-        ]
+    def clean(self) -> Table:
+        table = Table(["", *self.models])
+        means = self._summaries("clean").values()
+        levels = [self._steady(model, columns=2) for model in self.models]
+        label = "clean speech of VALID, "
+        table.add(label + title(MAIN[0]), *(cell(MAIN[0], found) for found in means))
+        for name in MAIN[1:]:
+            table.add(label + title(name), *(mean(name, found) for found in means))
+        for noise in levels[0]:
+            row = [level[noise] for level in levels]
+            table.add(f"{noise}, level of the output in dBFS", *row)
+        return table
 
-    def streams(self) -> list[list[str]]:
-        label = {"valid": "each pair alone", "stream": "after three others"}
-        return _by_model(
-            lambda m, n: [label[n], *_means(summary(self._rows(m, n)), MAIN)], tuple(label)
-        )
+    def streams(self) -> Table:
+        table = Table(["model", "", *titles(MAIN)])
+        for model in self.models:
+            alone = summary(self._rows(model, "valid"))
+            stream = summary(self._rows(model, "stream"))
+            table.add(model, "each pair alone", *mean_cells(alone, MAIN))
+            table.add("", "after three others", *mean_cells(stream, MAIN))
+        return table
 
-    def steady(self) -> list[list[str]]:
-        found = [dict(self._steady(model, 3)) for model in MODELS]
-        return [[sound, *(gain[sound] for gain in found)] for sound in found[0]]
+    def steady(self) -> Table:
+        table = Table(["sound", *self.models])
+        found = [self._steady(model, columns=3) for model in self.models]
+        for sound in found[0]:
+            table.add(sound, *(gain[sound] for gain in found))
+        return table
 
-    def whispers(self) -> list[list[str]]:
-        means = [summary(self._rows(model, "whispers")) for model in MODELS]
-        return [[_title(name), *(_mean(name, mean) for mean in means)] for name in MAIN[1:]]
+    def whispers(self) -> Table:
+        return self._metrics_by_model("whispers", MAIN[1:])
 
-    def changes(self) -> list[list[str]]:
+    def changes(self) -> Table:
+        """Return what has changed, for the models that the earlier release had."""
         label = {
             "unseen": "UNSEEN",
             "unseen48": "UNSEEN48",
@@ -147,77 +186,65 @@ class Tables:
             "valid48-wide": "VALID48 at 16 kHz",
             "valid": "VALID",
         }
-        names = (*MAIN, "noise_reduction", "band_snr")
-        return _by_model(
-            lambda m, pairs: [label[pairs], *(self._change(m, pairs, n) for n in names)],
-            tuple(label),
-        )
+        names = (*MAIN, "noise_reduction", "band_snr", "pause_attenuation")
+        table = Table(["model", "pairs", *titles(names)])
+        for model in self.models:
+            first = model
+            for evaluation, pairs in label.items():
+                if (self._before / model).is_dir():
+                    table.add(first, pairs, *self._changes(model, evaluation, names))
+                    first = ""
+        return table
 
-    def _change(self, model: str, evaluation: str, name: str) -> str:
-        change = self._changes(model, evaluation, name, self._rows(model, evaluation))
-        if not change:
-            return ""
-        before = [
-            row[name]
-            for row in read_rows(self._before / model / evaluation / "scores.csv")
-            if name in row
-        ]
-        return f"{_mean(name, {name: interval(before)})}, {cell(name, change, '+')}"
+    def _changes(self, model: str, evaluation: str, names: tuple[str, ...]) -> list[str]:
+        """Return the earlier mean and the change of every metric, "" for one that either lacks."""
+        before = summary(_read(self._before / model / evaluation / "scores.csv"))
+        change = self._differences(model, evaluation, self._rows(model, evaluation))
+        cells = []
+        for name in names:
+            known = name in change
+            cells.append(f"{mean(name, before)}, {cell(name, change, '+')}" if known else "")
+        return cells
 
-    def _changes(self, model: str, evaluation: str, name: str, rows: list[Row]) -> dict[str, Mean]:
-        """Return the mean and interval of a metric minus that of the earlier release, utterance by utterance."""
-        before = {
-            row["name"]: row for row in read_rows(self._before / model / evaluation / "scores.csv")
-        }
-        found = [row[name] - before[row["name"]][name] for row in rows if name in row]
-        return {name: interval(found)} if found else {}
+    def _differences(self, model: str, evaluation: str, rows: list[Row]) -> dict[str, Mean]:
+        """Return {metric: mean and interval of rows minus those of the earlier release}."""
+        return differences(rows, _read(self._before / model / evaluation / "scores.csv"))
+
+    def _models_by_metric(self, evaluation: str, names: tuple[str, ...]) -> Table:
+        table = Table(["system", *titles(names)])
+        for model, means in self._summaries(evaluation).items():
+            table.add(model, *interval_cells(means, names))
+        return table
+
+    def _metrics_by_model(self, evaluation: str, names: tuple[str, ...]) -> Table:
+        table = Table(["", *self.models])
+        means = self._summaries(evaluation).values()
+        for name in names:
+            table.add(title(name), *(mean(name, found) for found in means))
+        return table
+
+    def _summaries(self, evaluation: str) -> dict[str, dict[str, Mean]]:
+        return {model: summary(self._rows(model, evaluation)) for model in self.models}
 
     def _rows(self, model: str, evaluation: str) -> list[Row]:
-        return read_rows(self._results / model / evaluation / "scores.csv")
+        return _read(self._results / model / evaluation / "scores.csv")
 
     def _groups(self, model: str, evaluation: str, column: str) -> dict[str, list[Row]]:
-        groups = read_groups(self._data / evaluation / "groups.tsv", column)
-        return grouped(self._rows(model, evaluation), groups)
+        return grouped(self._rows(model, evaluation), self._column(evaluation, column))
 
-    def _steady(self, model: str, columns: int) -> Iterable[tuple[str, str]]:
-        """Yield sound and last cells of the rows of steady.py whose table has so many columns beside the model."""
-        for line in (self._results / model / "steady.md").read_text(encoding="utf-8").splitlines():
-            _, *cells = (text.strip() for text in line.strip("|").split("|"))
-            if len(cells) == columns and cells[0] not in ("sound", "noise", "---"):
-                yield cells[0], " / ".join(text.rpartition(", ")[2] for text in cells[1:])
+    def _column(self, evaluation: str, column: str) -> dict[str, str]:
+        return read_groups(_present(self._data / evaluation / "groups.tsv"), column)
 
-
-def _by_model(cells: Callable[[str, str], list[str]], parts: tuple[str, ...]) -> list[list[str]]:
-    """Return a row per model and part, with the model's name in its first row."""
-    return [
-        [model if part == parts[0] else "", *cells(model, part)]
-        for model in MODELS
-        for part in parts
-    ]
+    def _steady(self, model: str, columns: int) -> dict[str, str]:
+        path = _present(self._results / model / "steady.md")
+        return steady_levels(path.read_text(encoding="utf-8"), columns)
 
 
-def _title(name: str) -> str:
-    return {"pesq_wb": "WB-PESQ"}.get(name, METRICS[name].title)
+def _present(path: Path) -> Path:
+    if not path.exists():
+        raise Absent(f"{path} is absent")
+    return path
 
 
-def _mean(name: str, means: dict[str, Mean], sign: str = "") -> str:
-    return f"{means[name]['mean']:{sign}.{METRICS[name].digits}f}" if name in means else ""
-
-
-def _means(means: dict[str, Mean], names: Iterable[str], sign: str = "") -> list[str]:
-    return [_mean(name, means, sign) for name in names]
-
-
-def _cells(means: dict[str, Mean], names: Iterable[str], sign: str = "") -> list[str]:
-    return [cell(name, means, sign) for name in names]
-
-
-def _values(rows: list[Row]) -> list[str]:
-    means, better = summary(rows), gains(rows)
-    return [f"{_mean(name, means)}, {_mean(name, better, '+')}" for name in MAIN]
-
-
-def _noise_cells(rows: list[Row]) -> list[str]:
-    if not rows:
-        return [""] * 5
-    return [str(len(rows)), *_means(gains(rows), (MAIN[0], MAIN[2], *BINS), "+")]
+def _read(path: Path) -> list[Row]:
+    return read_rows(_present(path))

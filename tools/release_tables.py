@@ -1,16 +1,19 @@
-"""Measure the released models and write the tables of docs/models.md.
+"""Measure the released models and write the tables of the documents.
 
-    python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE [--document docs/models.md]
+    python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE
 
-MODELS has the folders live-tiny, live-base and live-large. DATA has the folders valid and unseen (16 kHz), valid48 and
-unseen48 (48 kHz), german, english and whispers, each with `clean/` and `noisy/`. The first four also have a
-tab-separated `groups.tsv` with the columns id, speaker, snr_db, noise, speech_source and noise_source; valid has voice
-in addition, valid48 language. mix_pairs.py makes unseen and unseen48.
-RESULTS gets one folder per model and evaluation; what it holds is not measured again. BEFORE is the RESULTS of an
-earlier release, for the changes.
+MODELS has a folder for each model, named live-SIZE or studio-SIZE.
+DATA has the folders valid and unseen (16 kHz), valid48 and unseen48 (48 kHz), german, english and
+whispers, each with `clean/` and `noisy/`. The first four also have a tab-separated `groups.tsv`
+with the columns id, speaker, snr_db, noise, speech_source and noise_source; valid has voice in
+addition, valid48 language. mix_pairs.py makes unseen and unseen48.
+RESULTS gets one folder per model and evaluation; what it holds is not measured again. BEFORE is the
+RESULTS of an earlier release, for the changes.
 
-A table of the document is rewritten if the line above it is `<!-- release_tables: NAME, N rows kept -->`; its head and
-its first N rows stay.
+The documents are those in docs/ with marks, or those given with --document. A table is rewritten if
+the line above it is `<!-- release_tables: NAME, N rows kept -->`; its first N rows stay, with empty
+cells for columns that they lack. A table stays as it is if a set that it needs is absent from DATA;
+the program says so.
 """
 
 import argparse
@@ -19,86 +22,123 @@ import subprocess
 import sys
 from pathlib import Path
 
-from release_rows import BINS, MAIN, MODELS, Tables
+from release_cells import BINS, MAIN, PAUSES
+from release_rows import Absent, Tables
 
 from qse.errors import QseError
 
-EVALUATIONS = {  # name: folder of DATA, metrics, further options
-    "valid": ("valid", (*MAIN, *BINS), []),
-    "valid48": ("valid48", (*MAIN, *BINS, "band_snr"), []),
-    "valid48-wide": ("valid48", (*MAIN, *BINS), ["--sample-rate", "16000"]),
-    "unseen": ("unseen", (*MAIN, *BINS), []),
-    "unseen48": ("unseen48", (*MAIN, *BINS, "band_snr"), []),
+SCORES = (*MAIN, *BINS, *PAUSES)
+EVALUATIONS: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
+    # name: folder of DATA, metrics, further options
+    "valid": ("valid", SCORES, []),
+    "valid48": ("valid48", (*SCORES, "band_snr"), []),
+    "valid48-wide": ("valid48", SCORES, ["--sample-rate", "16000"]),
+    "unseen": ("unseen", SCORES, []),
+    "unseen48": ("unseen48", (*SCORES, "band_snr"), []),
     "stream": ("valid", MAIN, ["--lead-in", "3"]),
     "clean": ("valid", MAIN, []),
     "german": ("german", MAIN, []),
     "english": ("english", MAIN, []),
     "whispers": ("whispers", MAIN[1:], []),
 }
+SIZES = ("tiny", "base", "large")
 QSE = "from qse_cli.main import main; main()"
-STEADY = Path(__file__).parents[1] / "assets" / "steady.py"
+ROOT = Path(__file__).parents[1]
+STEADY = ROOT / "assets" / "steady.py"
 MARK = re.compile(r"<!-- release_tables: ([\w-]+), (\d+) rows kept -->\n((?:\|.*\n)+)")
 
 
 def main() -> None:
+    """Read the command line, measure what is not measured yet, and rewrite the documents."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", type=Path)
     for name in ("--data", "--results", "--before"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--document", type=Path, default=Path("docs/models.md"))
+    parser.add_argument("--document", type=Path, action="append", help="else those in docs/")
     given = parser.parse_args()
-    for model in MODELS:
+    if not given.before.is_dir():
+        raise QseError(f"{given.before}: no such folder; give the results of an earlier release")
+
+    models = models_in(given.models)
+    for model in models:
         measure(given.models / model, given.data, given.results / model)
-    tables = Tables(given.results, given.before, given.data)
-    given.document.write_text(
-        rewritten(given.document.read_text(encoding="utf-8"), tables), encoding="utf-8"
-    )
+    tables = Tables(given.results, given.before, given.data, models)
+    for document in given.document or documents():
+        text = rewritten(document.read_text(encoding="utf-8"), tables)
+        document.write_text(text, encoding="utf-8")
+
+
+def models_in(folder: Path) -> list[str]:
+    """Return the names of the models in `folder`: live, then studio, each from small to large."""
+    names = [path.name for path in folder.glob("*-*") if path.is_dir()]
+    found = [name for name in names if name.startswith(("live-", "studio-"))]
+    if not found:
+        raise QseError(f"{folder}: holds no folder called live-SIZE or studio-SIZE")
+    return sorted(found, key=_place)
+
+
+def _place(name: str) -> tuple[str, int, str]:
+    family, _, size = name.partition("-")
+    return family, SIZES.index(size) if size in SIZES else len(SIZES), size
+
+
+def documents() -> list[Path]:
+    """Return the documents that have marks."""
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    return [page for page in pages if MARK.search(page.read_text(encoding="utf-8"))]
 
 
 def measure(model: Path, data: Path, results: Path) -> None:
-    """Evaluate one model on everything, and measure its gains for sustained sounds."""
+    """Evaluate one model on all sets, and measure its gains for sustained sounds."""
     for name, (folder, metrics, options) in EVALUATIONS.items():
         if (results / name / "summary.json").exists():
             continue
-        clean, noisy = (
-            data / folder / side for side in ("clean", "clean" if name == "clean" else "noisy")
-        )
-        line = [
-            "evaluate",
-            model,
-            "--clean",
-            clean,
-            "--noisy",
-            noisy,
-            "--metrics",
-            ",".join(metrics),
-            *options,
-        ]
+        if not (data / folder).is_dir():
+            print(f"{model.name}, {name}: not measured, for {data / folder} is absent")
+            continue
+
+        clean = data / folder / "clean"
+        noisy = clean if name == "clean" else data / folder / "noisy"
+        line = ["evaluate", model, "--clean", clean, "--noisy", noisy]
+        line += ["--metrics", ",".join(metrics), *options]
         _run(["-c", QSE, *line, "--out", results / name])
     if not (results / "steady.md").exists():
+        results.mkdir(parents=True, exist_ok=True)
         (results / "steady.md").write_text(_run([STEADY, model]), encoding="utf-8")
 
 
 def rewritten(document: str, tables: Tables) -> str:
-    """Return the document with the rows of all marked tables replaced."""
+    """Return the document with all marked tables replaced."""
 
     def replaced(match: re.Match[str]) -> str:
-        name, kept, table = match.groups()
-        old = table.splitlines(keepends=True)[: 2 + int(kept)]
-        new = [
-            f"|{'|'.join(f' {text} ' if text else ' ' for text in row)}|\n"
-            for row in tables.rows(name)
-        ]
-        return f"<!-- release_tables: {name}, {kept} rows kept -->\n{''.join([*old, *new])}"
+        name, kept, old = match.groups()
+        try:
+            table = tables.table(name)
+        except Absent as reason:
+            print(f"table {name}: stays as it is, for {reason}")
+            return match.group()
+
+        lines = [_line(table.head), f"|{'---|' * len(table.head)}\n"]
+        for line in old.splitlines()[2 : 2 + int(kept)]:
+            missing = 1 + len(table.head) - line.count("|")
+            lines.append(line + " |" * missing + "\n")
+        lines += map(_line, table.rows)
+        return f"<!-- release_tables: {name}, {kept} rows kept -->\n{''.join(lines)}"
 
     return MARK.sub(replaced, document)
 
 
-def _run(line: list) -> str:
+def _line(cells: list[str]) -> str:
+    padded = [f" {cell} " if cell else " " for cell in cells]
+    return f"|{'|'.join(padded)}|\n"
+
+
+def _run(line: list[str | Path]) -> str:
     """Run Python with the arguments and return what it prints."""
-    done = subprocess.run([sys.executable, *map(str, line)], capture_output=True, text=True)
+    words = [str(word) for word in line]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
     if done.returncode:
-        raise QseError(f"{' '.join(map(str, line))} failed: {done.stderr.strip()}")
+        raise QseError(f"{' '.join(words)} failed: {done.stderr.strip()}")
     return done.stdout
 
 

@@ -14,11 +14,11 @@ from typing import IO
 import numpy as np
 
 from ..errors import QseError
+from .checks import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
 from .chunks import read_container
 from .content import kind_of
 from .formats import Layout
 from .probe import SURE, Media, Track, probe
-from .reader import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
 
 HARMLESS = (
     b"Header missing",

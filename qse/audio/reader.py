@@ -4,8 +4,7 @@ Blocks are float32 (samples, channels), full scale 1.0.
 """
 
 import math
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..errors import QseError
 from .channel_mask import read_mask
+from .checks import BLOCK, LOWEST_RATE, SALVAGE, check_file, checked
 from .containers import exact_frames, has_more, is_cut, says_length
 from .content import OF_FFMPEG, kind_of
 from .formats import FOREIGN, Layout, native, suffix_of
@@ -22,14 +22,10 @@ from .salvage import is_unfinished_wav, missing_text, open_repaired
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
-BLOCK = 1 << 16
-LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full scale
-LOWEST_RATE = 1000  # Hz; a lower rate is one in kHz, or a damaged header, and resampling from it would grow endlessly
 UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
 MORE = (
     "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
 )
-SALVAGE = "--salvage enhances what is there"
 
 
 class AudioReader(Protocol):
@@ -85,11 +81,6 @@ def _is_foreign(path: Path) -> bool:
     except OSError:
         kind = None
     return kind in OF_FFMPEG if kind else suffix_of(path) in FOREIGN
-
-
-def bad_samples(audio: np.ndarray) -> int:
-    """Return how many samples are NaN or infinite."""
-    return audio.size - int(np.count_nonzero(np.isfinite(audio)))
 
 
 class Source:
@@ -160,39 +151,6 @@ class Source:
 
 class _Undecodable(Exception):
     """The decoder failed before the end of the file."""
-
-
-def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterator[np.ndarray]:
-    """Yield `blocks`. Raises QseError at a block with samples that are not finite or above LOUDEST."""
-    read, rest = 0, iter(blocks)
-    for block in rest:
-        if bad_samples(block):
-            sample, channel = np.argwhere(~np.isfinite(block))[0]
-            count = bad_samples(block) + sum(bad_samples(other) for other in rest)
-            where = f"{count} in all, the first at {(read + sample) / sample_rate:.3f} s in channel {channel + 1}"
-            raise QseError(
-                f"{name} holds samples that are NaN or infinite, {where}: repair or export it again"
-            )
-        if (loudest := np.abs(block).max(initial=0)) > LOUDEST:
-            raise QseError(
-                f"{name} has samples of {loudest:.0f}, where full scale is 1: export it again"
-            )
-        read += len(block)
-        yield block
-
-
-def check_file(path: Path, name: str) -> None:
-    """Raise QseError, or OSError, unless `path` is a file that can be read and is not empty."""
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise QseError(f"{name} is a folder, not an audio file")
-    if not stat.S_ISREG(mode):
-        raise QseError(
-            f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE"
-        )
-    with path.open("rb") as file:  # the decoders do not say why they cannot open a file
-        if not file.read(1):
-            raise QseError(f"{name} is empty (0 bytes): record or copy it again")
 
 
 def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":

@@ -2,8 +2,9 @@
 
     table = topics()["attention"](Request(seconds=2.0))
 
-Compared calls run in turn in one process, so that other load on the machine affects all of them alike; first runs are
-not counted. Times hold for one machine at one moment: compare within a table, not between tables.
+Compared calls run in turn in one process, so that other load on the machine affects all of them
+alike; first runs are not counted. Times hold for one machine at one moment: compare within a table,
+not between tables.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +22,8 @@ WITHOUT_MODELS = ("attention", "layers")
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a benchmark: models by name or path (for topics that take some), seconds per row, threads."""
+    """Settings of a benchmark: models by name or path (for topics that take some), seconds per row,
+    threads."""
 
     models: tuple[str, ...] = ()
     seconds: float = 3.0

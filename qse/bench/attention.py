@@ -1,7 +1,8 @@
-"""Time shared-score and Hamilton attention (main paper, Table 9): d_model 64 quaternions, 8 heads, batch 1.
+"""Time shared-score and Hamilton attention (main paper, Table 9): d_model 64 quaternions, 8 heads,
+batch 1.
 
-Each in its fastest form and as its equations are written, in torch on the CPU and on a GPU if there is one, and in ONNX
-Runtime. MACs are those of the products in the equations.
+Each in its fastest form and as its equations are written, in torch on the CPU and on a GPU if there
+is one, and in ONNX Runtime. MACs are those of the products in the equations.
 """
 
 import gc
@@ -22,7 +23,9 @@ from .forms import FORMS, Attend, onnx_graph
 from .table import Column, Table
 
 TOKENS = (512, 1024, 2048, 4096)
-HEADS, CHANNELS = 8, 8  # quaternion channels of a head
+# quaternion channels of a head
+HEADS = 8
+CHANNELS = 8
 PAPER = {512: 1.27, 1024: 1.65, 2048: 1.86, 4096: 2.08}  # Hamilton / shared score on an A100
 ONNX = ("shared, fused", "shared, 4 products", "hamilton, folded", "hamilton, 16 products")
 
@@ -41,11 +44,15 @@ COLUMNS = (
 
 def bench(request: Request, tokens: tuple[int, ...] = TOKENS) -> Table:
     """Time all forms for every number of tokens; `request.seconds` for each form."""
+    rows = []
     with torch_threads(request.threads):
-        rows = [row for length in tokens for row in _rows(length, request)]
+        for length in tokens:
+            rows += _rows(length, request)
     notes = (
-        "paper: Hamilton / shared score, both as the paper computes them, on an A100 GPU (Table 9).",
-        "peak MB: memory of results that exist at the same time, beside q, k and v; measured in torch only.",
+        "paper: Hamilton / shared score, both as the paper computes them, "
+        "on an A100 GPU (Table 9).",
+        "peak MB: memory of results that exist at the same time, beside q, k and v; "
+        "measured in torch only.",
     )
     return Table("attention", COLUMNS, rows, machine(request.threads), notes)
 
@@ -63,10 +70,9 @@ def _rows(tokens: int, request: Request) -> list[dict]:
             times = race(calls, request.seconds)
             peaks = {form: _peak_memory(call, engine) for form, call in calls.items()}
         best = times["shared, fused"].median
-        rows += [
-            _row(tokens, engine, form, times[form], best) | {"memory_bytes": peaks[form]}
-            for form in calls
-        ]
+        for form in calls:
+            row = _row(tokens, engine, form, times[form], best)
+            rows.append(row | {"memory_bytes": peaks[form]})
     return rows
 
 
@@ -84,7 +90,8 @@ def _row(tokens: int, engine: str, form: str, times: Times, best: float) -> dict
 
 
 def count_macs(form: str, tokens: int) -> int:
-    """Count 4 products for the scores and 4 after the softmax for shared scores; 16 and 4 for Hamilton attention."""
+    """Count 4 products for the scores and 4 after the softmax for shared scores; 16 and 4 for
+    Hamilton attention."""
     return (8 if form.startswith("shared") else 20) * tokens**2 * HEADS * CHANNELS
 
 
@@ -104,16 +111,17 @@ def _torch_calls(tokens: int, device: str) -> dict:
 def _onnx_calls(tokens: int, threads: int) -> dict:
     import onnxruntime
 
-    options, calls = onnxruntime.SessionOptions(), {}
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options = onnxruntime.SessionOptions()
+    calls = {}
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
     for form in ONNX:
         graph = onnx_graph(form, HEADS, tokens, CHANNELS)
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         rng = np.random.default_rng(0)
-        feed = {
-            node.name: rng.standard_normal(node.shape).astype(np.float32)
-            for node in session.get_inputs()
-        }
+        feed = {}
+        for node in session.get_inputs():
+            feed[node.name] = rng.standard_normal(node.shape).astype(np.float32)
         calls[form] = lambda session=session, feed=feed: session.run(None, feed)
     return calls
 
@@ -133,7 +141,8 @@ def _peak_memory(call: Callable[[], object], engine: str) -> int | None:
 
 
 class PeakMemory(TorchDispatchMode):
-    """Record as `peak` the largest number of bytes that results of operators have occupied at the same time."""
+    """Record as `peak` the largest number of bytes that results of operators have occupied at the
+    same time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,17 +153,21 @@ class PeakMemory(TorchDispatchMode):
         self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         out = func(*args, **(kwargs or {}))
-        given = {
-            leaf.untyped_storage()._cdata
-            for leaf in tree_leaves(args)
-            if isinstance(leaf, torch.Tensor)
-        }
-        for leaf in tree_leaves(out):
-            if isinstance(leaf, torch.Tensor) and leaf.untyped_storage()._cdata not in given:
-                storage = leaf.untyped_storage()
+        given = {storage._cdata for storage in _storages(args)}
+        for storage in _storages(out):
+            if storage._cdata not in given:
                 self._storages[storage._cdata] = (StorageWeakRef(storage), storage.nbytes())
-        self._storages = {
-            key: entry for key, entry in self._storages.items() if not entry[0].expired()
-        }
-        self.peak = max(self.peak, sum(size for _, size in self._storages.values()))
+        for key, (storage_of, _) in list(self._storages.items()):
+            if storage_of.expired():
+                del self._storages[key]
+        occupied = 0
+        for _, size in self._storages.values():
+            occupied += size
+        self.peak = max(self.peak, occupied)
         return out
+
+
+def _storages(values: Any) -> list[Any]:
+    """Return the storages of the tensors in a nest of lists, tuples and dicts."""
+    tensors = [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    return [tensor.untyped_storage() for tensor in tensors]

@@ -1,6 +1,8 @@
-"""Count what an exported graph costs on any machine: operators, multiply-accumulates (MACs), state, file size.
+"""Count what an exported graph costs on any machine: operators, multiply-accumulates (MACs), state,
+file size.
 
-MACs are those of the graph's matrix products and convolutions, after folding; a model card counts the network instead.
+MACs are those of the graph's matrix products and convolutions, after folding; a model card counts
+the network instead.
 """
 
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from ..extras import need
 
 
 @dataclass(frozen=True)
-class Cost:
+class GraphCost:
     """Operators, MACs per second of audio, bytes of all state tensors, bytes of the file."""
 
     operators: int
@@ -21,20 +23,31 @@ class Cost:
     model_bytes: int
 
 
-def cost(path: Path) -> Cost:
-    """Return the cost of an exported streaming model. MissingExtra if the package onnx is missing."""
+def cost(path: Path) -> GraphCost:
+    """Return the cost of an exported streaming model.
+
+    MissingExtra if the package onnx is missing.
+    """
     onnx = need("onnx", "train")
     model = onnx.shape_inference.infer_shapes(onnx.load(path))
-    graph, metadata = model.graph, {entry.key: entry.value for entry in model.metadata_props}
-    shapes = {weight.name: tuple(weight.dims) for weight in graph.initializer}
+    graph = model.graph
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
+    shapes = {}
+    for weight in graph.initializer:
+        shapes[weight.name] = tuple(weight.dims)
     for info in (*graph.input, *graph.value_info, *graph.output):
         shapes[info.name] = tuple(size.dim_value for size in info.type.tensor_type.shape.dim)
-    per_hop = sum(_macs(node, shapes) for node in graph.node)
-    state = [shapes[info.name] for info in graph.input if info.name.startswith("state.")]
-    return Cost(
+    per_hop = 0
+    for node in graph.node:
+        per_hop += _macs(node, shapes)
+    numbers_in_state = 0
+    for info in graph.input:
+        if info.name.startswith("state."):
+            numbers_in_state += prod(shapes[info.name])
+    return GraphCost(
         operators=_operators(graph),
         macs=round(per_hop * int(metadata["sample_rate"]) / int(metadata["hop_length"])),
-        state_bytes=4 * sum(prod(shape) for shape in state),
+        state_bytes=4 * numbers_in_state,
         model_bytes=Path(path).stat().st_size,
     )
 
@@ -55,7 +68,8 @@ def _macs(node: Any, shapes: dict[str, tuple[int, ...]]) -> int:
 
 
 def _operators(graph: Any) -> int:
-    """Count the operators that depend on an input; the others are computed once, when the graph is loaded."""
+    """Count the operators that depend on an input; the others are computed once, when the graph is
+    loaded."""
     varying = {info.name for info in graph.input}
     count = 0
     for node in graph.node:  # in topological order

@@ -1,6 +1,8 @@
-"""Compute attention in different ways: torch forms that the library does not use, and all forms as ONNX graphs.
+"""Compute attention in different ways: torch forms that the library does not use, and all forms as
+ONNX graphs.
 
-q, k, v (1, H, T, 4, d): heads, tokens, components, quaternion channels of a head. S: scores, A: weights.
+q, k, v (1, H, T, 4, d): heads, tokens, components, quaternion channels of a head. S: scores, A:
+weights.
 """
 
 import math
@@ -18,37 +20,40 @@ from ..nn.hamilton import component_attention, folded_attention
 from ..nn.quaternion import PART, SIGN
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-Op = Callable[
-    ..., str
-]  # adds a node to a graph: its kind, inputs, attributes -> the name of its output
+# adds a node to a graph: its kind, inputs, attributes -> the name of its output
+Op = Callable[..., str]
 Constant = Callable[[ArrayLike], str]
 
 
 def shared_fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Compute shared scores as in nn.attention: one call of scaled dot-product attention in R^(4d)."""
-    return F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2)).unflatten(
-        -1, (4, -1)
-    )
+    """Compute shared scores as in nn.attention: one call of scaled dot-product attention
+    in R^(4d)."""
+    y = F.scaled_dot_product_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2))
+    return y.unflatten(-1, (4, -1))
 
 
 def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Compute Eqs. 9-13 as written: a product per component for scores, one softmax, a product per component for y."""
-    q, k, v = q.movedim(-2, 0), k.movedim(-2, 0), v.movedim(-2, 0)
-    score = reduce(torch.add, (q[c] @ k[c].mT for c in range(4))) / math.sqrt(4 * q.shape[-1])
+    """Compute Eqs. 9-13 as written: a product per component for scores, one softmax, a product per
+    component for y."""
+    q = q.movedim(-2, 0)
+    k = k.movedim(-2, 0)
+    v = v.movedim(-2, 0)
+    products = [q[c] @ k[c].mT for c in range(4)]
+    score = reduce(torch.add, products) / math.sqrt(4 * q.shape[-1])
     weights = score.softmax(-1)
     return torch.stack([weights @ v[c] for c in range(4)], -2)
 
 
 def hamilton_four_calls(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Call scaled dot-product attention once per component, with permuted and signed keys (see nn.hamilton)."""
+    """Call scaled dot-product attention once per component, with permuted and signed keys
+    (see nn.hamilton)."""
     y = []
     for component in range(4):
         permuted = k[..., list(PART[component]), :] * k.new_tensor(SIGN[component])[:, None]
         scale = 1 / math.sqrt(q.shape[-1])
+        value = v[..., component, :]
         y.append(
-            F.scaled_dot_product_attention(
-                q.flatten(-2), permuted.flatten(-2), v[..., component, :], scale=scale
-            )
+            F.scaled_dot_product_attention(q.flatten(-2), permuted.flatten(-2), value, scale=scale)
         )
     return torch.stack(y, -2)
 
@@ -63,13 +68,15 @@ FORMS: dict[str, Attend] = {
 
 
 def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
-    """Return one of these forms as a graph for ONNX Runtime; inputs q, k, v (4, H, T, d), output y of that shape.
+    """Return one of these forms as a graph for ONNX Runtime; inputs q, k, v (4, H, T, d), output y
+    of that shape.
 
     Fused and folded forms have inputs and output (1, T, H 4d), the layout of their operator.
     """
     from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-    nodes, constants = list[NodeProto](), list[TensorProto]()
+    nodes = list[NodeProto]()
+    constants = list[TensorProto]()
 
     def constant(array: ArrayLike) -> str:
         constants.append(numpy_helper.from_array(np.asarray(array), f"c{len(constants)}"))
@@ -84,8 +91,8 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
         nodes.append(helper.make_node("Split", [name], parts, axis=0, num_outputs=4))
         return parts
 
-    def total(parts: list[str]) -> str:
-        return op("Sum", *parts)
+    def matmul(left: str, right: str) -> str:
+        return op("MatMul", left, right)
 
     shape = [4, heads, tokens, d]
     if form == "shared, fused":
@@ -95,17 +102,14 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
         shape = [1, tokens, heads * 4 * d]
         y = _folded(op, constant, heads, tokens, d)
     else:
-        q, k, v = (
-            split("q"),
-            [op("Transpose", part, perm=[0, 1, 3, 2]) for part in split("k")],
-            split("v"),
-        )
+        q = split("q")
+        k = [op("Transpose", part, perm=[0, 1, 3, 2]) for part in split("k")]
+        v = split("v")
         if form == "shared, 4 products":
-            score = total([op("MatMul", q[c], k[c]) for c in range(4)])
-            weights = op(
-                "Softmax", op("Mul", score, constant(np.float32((4 * d) ** -0.5))), axis=-1
-            )
-            y = op("Concat", *(op("MatMul", weights, v[c]) for c in range(4)), axis=0)
+            score = op("Sum", *map(matmul, q, k))
+            scaled = op("Mul", score, constant(np.float32((4 * d) ** -0.5)))
+            weights = op("Softmax", scaled, axis=-1)
+            y = op("Concat", *(matmul(weights, part) for part in v), axis=0)
         else:
             y = op("Concat", *(_component(op, constant, a, q, k, v, d) for a in range(4)), axis=0)
     nodes.append(helper.make_node("Identity", [y], ["y"]))
@@ -126,12 +130,14 @@ def _component(
 
 
 def _folded(op: Op, constant: Constant, heads: int, tokens: int, d: int) -> str:
-    """Add one fused call with four times the heads, values padded with zeros from d to 4d, as in nn.hamilton."""
+    """Add one fused call with four times the heads, values padded with zeros from d to 4d, as in
+    nn.hamilton."""
 
     def reshape(x: str, *shape: int) -> str:
         return op("Reshape", x, constant(np.array(shape, np.int64)))
 
-    part, sign = np.array(PART), np.array(SIGN, np.float32)
+    part = np.array(PART)
+    sign = np.array(SIGN, np.float32)
     k = op("Gather", reshape("k", tokens, heads, 4, d), constant(part), axis=2)  # T, H, a, x, d
     k = reshape(op("Mul", k, constant(sign[:, :, None])), 1, tokens, -1)
     q = op(
@@ -141,9 +147,15 @@ def _folded(op: Op, constant: Constant, heads: int, tokens: int, d: int) -> str:
     )
     zeros = constant(np.array([0, 0, 0, 0, 0, 0, 0, 3 * d], np.int64))
     v = op("Pad", reshape("v", tokens, heads, 4, d), zeros)
-    y = op("MultiHeadAttention", reshape(q, 1, tokens, -1), k, reshape(v, 1, tokens, -1), num_heads=4 * heads,
-           scale=d**-0.5, domain="com.microsoft")  # fmt: skip
     y = op(
-        "Slice", reshape(y, tokens, heads * 4, 4 * d), *(constant(np.array([n])) for n in (0, d, 2))
+        "MultiHeadAttention",
+        reshape(q, 1, tokens, -1),
+        k,
+        reshape(v, 1, tokens, -1),
+        num_heads=4 * heads,
+        scale=d**-0.5,
+        domain="com.microsoft",
     )
+    start, end, axis = (constant(np.array([number])) for number in (0, d, 2))
+    y = op("Slice", reshape(y, tokens, heads * 4, 4 * d), start, end, axis)
     return reshape(y, 1, tokens, -1)

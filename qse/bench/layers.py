@@ -1,6 +1,8 @@
-"""Measure a quaternion layer in four forms: real matrix of Eq. 28, 16 real products, 8 products, folded.
+"""Measure a quaternion layer in four forms: real matrix of Eq. 28, 16 real products, 8 products,
+folded.
 
-The library uses the first in training and the last in an exported graph; the other two are defined here.
+The library uses the first in training and the last in an exported graph; the other two are defined
+here.
 x (N, 4, C) for a linear layer, (B, 4, C, T, F) for a convolution.
 """
 
@@ -20,9 +22,8 @@ from . import Request, torch_threads
 from .table import Column, Table
 
 Real = Callable[[Tensor, Tensor], Tensor]  # a real layer: x, weight -> y, without its bias
-Call = tuple[
-    Callable[[], Tensor], tuple[Tensor, Tensor]
-]  # a forward pass, and the tensors that get a gradient
+# a forward pass, and the tensors that get a gradient
+Call = tuple[Callable[[], Tensor], tuple[Tensor, Tensor]]
 
 SIZES = {
     "linear, 20 tokens, 16 -> 16": ((20, 16), 16, None),
@@ -50,19 +51,25 @@ def by_matrix(real: Real, x: Tensor, weight: Tensor) -> Tensor:
 
 def by_16_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
     """Compute each entry of Eq. 28 separately."""
-    parts, zero = x.unbind(1), x.new_zeros(())
-    rows = [
-        sum((s * real(parts[n], weight[PART[a][n]]) for n, s in enumerate(SIGN[a])), zero)
-        for a in range(4)
-    ]
+    parts = x.unbind(1)
+    rows = []
+    for signs, order in zip(SIGN, PART, strict=True):
+        row = x.new_zeros(())
+        for sign, part, component in zip(signs, parts, order, strict=True):
+            row = row + sign * real(part, weight[component])
+        rows.append(row)
     return torch.stack(rows, 1)
 
 
 def by_8_products(real: Real, x: Tensor, weight: Tensor) -> Tensor:
-    """Compute eight real products of sums (Howell & Lafon 1975, "The complexity of the quaternion product")."""
-    (a, b, c, d), (e, f, g, h) = x.unbind(1), weight.unbind(0)
-    s, t = real(b + d, f + g), real(b - d, f - g)
-    u, v = real(a + c, e - h), real(a - c, e + h)
+    """Compute eight real products of sums (Howell & Lafon 1975, "The complexity of the quaternion
+    product")."""
+    (a, b, c, d) = x.unbind(1)
+    (e, f, g, h) = weight.unbind(0)
+    s = real(b + d, f + g)
+    t = real(b - d, f - g)
+    u = real(a + c, e - h)
+    v = real(a - c, e + h)
     rows = (
         real(d - c, g - h) + (u + v - s - t) / 2,
         real(a + b, e + f) - (s + t + u + v) / 2,
@@ -76,28 +83,31 @@ FORMS = {"real matrix": by_matrix, "16 products": by_16_products, "8 products": 
 
 
 def bench(request: Request) -> Table:
-    """Time all forms at all SIZES, training (forward and backward) and inference; `request.seconds` for each form."""
+    """Time all forms at all SIZES, training (forward and backward) and inference; `request.seconds`
+    for each form."""
+    rows = []
     with torch_threads(request.threads):
-        rows = [row for name in SIZES for row in _rows(name, request.seconds / 2)]
-    return Table(
-        "layers",
-        COLUMNS,
-        rows,
-        machine(request.threads),
-        ("folded: the real matrix is made in advance.",),
-    )
+        for name in SIZES:
+            rows += _rows(name, request.seconds / 2)
+    notes = ("folded: the real matrix is made in advance.",)
+    return Table("layers", COLUMNS, rows, machine(request.threads), notes)
 
 
 def _rows(name: str, seconds: float) -> list[dict]:
     shape, out_channels, kernel = SIZES[name]
     forms = layer_calls(shape, out_channels, kernel)
-    inference = race({form: _inference(call) for form, (call, _) in forms.items()}, seconds)
-    training = race(
-        {form: _training(call, leaves) for form, (call, leaves) in forms.items()}, seconds
-    )
+    inference_calls = {}
+    training_calls = {}
+    for form, (call, leaves) in forms.items():
+        inference_calls[form] = _inference(call)
+        training_calls[form] = _training(call, leaves)
+    inference = race(inference_calls, seconds)
+    training = race(training_calls, seconds)
+
     first = next(iter(forms))
-    return [
-        {
+    rows = []
+    for form in forms:
+        row = {
             "layer": name,
             "form": form,
             "inference": inference[form].median,
@@ -105,8 +115,8 @@ def _rows(name: str, seconds: float) -> list[dict]:
             "inference_ratio": inference[form].median / inference[first].median,
             "training_ratio": training[form].median / training[first].median,
         }
-        for form in forms
-    ]
+        rows.append(row)
+    return rows
 
 
 def layer_calls(
@@ -115,15 +125,17 @@ def layer_calls(
     """Return for each form the call and the tensors that get a gradient."""
     torch.manual_seed(0)
     if kernel is None:
-        weight, real = QuaternionLinear(shape[-1], out_channels, bias=False).weight, F.linear
+        weight = QuaternionLinear(shape[-1], out_channels, bias=False).weight
+        real = F.linear
         x = torch.randn(*shape[:-1], 4, shape[-1], requires_grad=True)
     else:
-        weight, real = QuaternionConv2d(shape[1], out_channels, kernel, bias=False).weight, F.conv2d
+        weight = QuaternionConv2d(shape[1], out_channels, kernel, bias=False).weight
+        real = F.conv2d
         x = torch.randn(shape[0], 4, *shape[1:], requires_grad=True)
     folded = hamilton_matrix(weight).detach().requires_grad_()
-    calls: dict[str, Call] = {
-        form: (partial(compute, real, x, weight), (x, weight)) for form, compute in FORMS.items()
-    }
+    calls: dict[str, Call] = {}
+    for form, compute in FORMS.items():
+        calls[form] = (partial(compute, real, x, weight), (x, weight))
     calls["folded"] = (lambda: real(x.flatten(1, 2), folded), (x, folded))
     return calls
 

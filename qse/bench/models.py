@@ -1,4 +1,5 @@
-"""Find the models of a benchmark: a trained model by name or path, or the recipe of one that is not trained yet."""
+"""Find the models of a benchmark: a trained model by name or path, or the recipe of one that is not
+trained yet."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from ..errors import QseError
 from ..extras import need
-from ..runtime.zoo import available, load
+from ..runtime.zoo import available, load, streaming
 
 if TYPE_CHECKING:
     from ..networks import Network
 
 
 def network(model: str) -> "Network":
-    """Build an untrained network with fixed seed, from a recipe (.toml) or the name of an architecture."""
+    """Build an untrained network with fixed seed, from a recipe (.toml) or the name of an
+    architecture."""
     torch = need("torch", "train")
     from ..networks import NETWORKS, build_network
 
@@ -43,7 +45,8 @@ def chosen(models: tuple[str, ...]) -> tuple[str, ...]:
     models = models or tuple(name for name in available() if load(name).streams)
     if not models:
         raise QseError(
-            "no trained model is installed: name one by its path, or a recipe (recipes/live-base.toml)"
+            "no trained model is installed: name one by its path, "
+            "or a recipe (recipes/live-base.toml)"
         )
     return models
 
@@ -52,17 +55,16 @@ def _name(model: str, models: tuple[str, ...]) -> str:
     """Return a recipe's stem, or its path if another recipe has the same stem."""
     if not model.endswith(".toml"):
         return model
-    alike = {
-        other
-        for other in models
-        if other.endswith(".toml") and Path(other).stem == Path(model).stem
-    }
+    alike = set()
+    for other in models:
+        if other.endswith(".toml") and Path(other).stem == Path(model).stem:
+            alike.add(other)
     return f"{model if len(alike) > 1 else Path(model).stem}, untrained"
 
 
 def _graph(model: str, folder: Path) -> Path:
     if not model.endswith(".toml"):
-        return load(model).as_engine().path
+        return streaming(load(model)).path
     need("torch", "train")
     from .. import __version__
     from ..export.streaming import export_stream

@@ -1,6 +1,8 @@
-"""Measure the speed of the paper's networks from waveform to waveform (main paper, Table 3, columns RTF).
+"""Measure the speed of the paper's networks from waveform to waveform
+(main paper, Table 3, columns RTF).
 
-Shared-score attention against Hamilton attention, the latter as one fused call and as its equations are written.
+Shared-score attention against Hamilton attention, the latter as one fused call and as its equations
+are written.
 """
 
 import copy
@@ -19,9 +21,8 @@ from ..runtime.timing import race
 from . import Request, torch_threads
 from .table import Column, Table
 
-AUDIO = (
-    15.3  # seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
-)
+# seconds: the mean of the paper's 448 utterances, which last 6.86 thousand seconds in all
+AUDIO = 15.3
 STFTS = ((512, 256), (400, 100))
 RUNS = 2  # at least, of every row, after one run whose memory is measured
 FORMS = {HamiltonAttention: "hamilton, folded", SharedScoreAttention: "shared, fused"}
@@ -51,15 +52,14 @@ def bench(request: Request) -> Table:
     The literal form keeps all scores in memory, gigabytes of them: it runs at the wider STFT only.
     """
     names = request.models or ("qconformer", "qconformer-hamilton")
+    rows = []
     with torch_threads(request.threads):
-        rows = [
-            row
-            for stft in STFTS
-            for row in _rows(names, stft, request.seconds, literal=stft == STFTS[0])
-        ]
+        for stft in STFTS:
+            rows += _rows(names, stft, request.seconds, literal=stft == STFTS[0])
     notes = (
         "untrained weights; peak MiB: largest memory of the process while this row ran.",
-        "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; the number of threads is not given.",
+        "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; "
+        "the number of threads is not given.",
     )
     return Table("offline", COLUMNS, rows, machine(request.threads), notes)
 
@@ -73,23 +73,24 @@ def _rows(
     with torch.inference_mode():
         memory = {key: _peak(call) for key, call in calls.items()}
         times = race(calls, seconds, warmup=0, least=RUNS)
-    shared = {name: times[name, form].median for name, form in calls if form == "shared, fused"}
-    return [
-        {
-            "model": key[0],
-            "attention": key[1],
+
+    rows = []
+    for name, form in calls:
+        seconds_taken = times[name, form].median
+        shared = times.get((name.removesuffix("-hamilton"), "shared, fused"))
+        row = {
+            "model": name,
+            "attention": form,
             "stft": f"{stft[0]}/{stft[1]}",
             "audio": AUDIO,
-            "seconds": times[key].median,
-            "rtf": times[key].median / AUDIO,
-            "slower": times[key].median / base
-            if (base := shared.get(key[0].removesuffix("-hamilton")))
-            else None,
-            "paper": PAPER.get(key[0]) if stft == STFTS[0] else None,
-            "memory": memory[key],
+            "seconds": seconds_taken,
+            "rtf": seconds_taken / AUDIO,
+            "slower": seconds_taken / shared.median if shared else None,
+            "paper": PAPER.get(name) if stft == STFTS[0] else None,
+            "memory": memory[name, form],
         }
-        for key in calls
-    ]
+        rows.append(row)
+    return rows
 
 
 def _networks(
@@ -101,8 +102,12 @@ def _networks(
         network = build_network({"network": name, "n_fft": stft[0], "hop_length": stft[1]}).eval()
         if network.streams:
             raise UsageError(f"{name} is not an offline network: measure it with qse bench stream")
-        kinds = {type(module) for module in network.modules()}
-        form = next((form for kind, form in FORMS.items() if kind in kinds), "-")
+        kinds = set(map(type, network.modules()))
+        form = "-"
+        for kind, name_of_form in FORMS.items():
+            if kind in kinds:
+                form = name_of_form
+                break
         networks[name, form] = network
         if literal and HamiltonAttention in kinds:
             networks[name, "hamilton, literal"] = written_out_(copy.deepcopy(network))
@@ -110,16 +115,14 @@ def _networks(
 
 
 def _peak(call: Callable[[], Tensor]) -> float | None:
-    """Return the largest memory of the process during `call` in bytes; None if the system does not report it."""
+    """Return the largest memory of the process during `call` in bytes; None if the system does not
+    report it."""
     try:
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     except OSError:
         call()
         return None
     call()
-    peak = next(
-        line
-        for line in Path("/proc/self/status").read_text().splitlines()
-        if line.startswith("VmHWM")
-    )
-    return 1024.0 * int(peak.split()[1])
+    status = Path("/proc/self/status").read_text()
+    _, _, peak = status.partition("VmHWM:")
+    return 1024.0 * int(peak.split()[0])

@@ -1,4 +1,5 @@
-"""Measure speed and accuracy of reduced precision: 32- and 16-bit floats, 8-bit integers, by ONNX Runtime's tools.
+"""Measure speed and accuracy of reduced precision: 32- and 16-bit floats, 8-bit integers, by ONNX
+Runtime's tools.
 
 float32        as released
 float16        16-bit weights and arithmetic, 32-bit inputs and outputs
@@ -37,7 +38,8 @@ COMPARED = 200  # hops
 
 def bench(request: Request) -> Table:
     """Time every model of the request, or all trained ones, in every precision, in turn."""
-    rows, level = list[dict](), logging.getLogger().level
+    rows = list[dict]()
+    level = logging.getLogger().level
     logging.getLogger().setLevel(logging.ERROR)  # the converters recommend preprocessing
     try:
         with graphs(chosen(request.models)) as paths, TemporaryDirectory() as folder:
@@ -52,12 +54,15 @@ def bench(request: Request) -> Table:
 def _rows(name: str, path: Path, folder: Path, request: Request) -> Iterator[dict]:
     engines = {"float32": Engine(path, request.threads)}
     for precision, convert in CONVERSIONS.items():
-        convert(path, target := folder / f"{path.parent.name} {precision}.onnx")
+        target = folder / f"{path.parent.name} {precision}.onnx"
+        convert(path, target)
         engines[precision] = Engine(target, request.threads)
-    times = race(
-        {key: stepper(engine) for key, engine in engines.items()}, request.seconds, group=GROUP
-    )
-    outputs = {key: _output(engine) for key, engine in engines.items()}
+    steppers = {}
+    outputs = {}
+    for key, engine in engines.items():
+        steppers[key] = stepper(engine)
+        outputs[key] = _output(engine)
+    times = race(steppers, request.seconds, group=GROUP)
     for key, engine in engines.items():
         yield {
             "model": name,
@@ -80,12 +85,14 @@ def _snr(signal: np.ndarray, other: np.ndarray) -> float:
 
 
 def float16(source: Path, target: Path) -> None:
-    onnx, converter = need("onnx", "train"), need("onnxruntime.transformers.float16")
+    onnx = need("onnx", "train")
+    converter = need("onnxruntime.transformers.float16")
     onnx.save(converter.convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
 
 
 def dynamic(*operators: str) -> Callable[[Path, Path], None]:
-    """Return a converter to 8-bit weights of these operators; of all that ONNX Runtime supports if none is named."""
+    """Return a converter to 8-bit weights of these operators; of all that ONNX Runtime supports if
+    none is named."""
 
     def convert(source: Path, target: Path) -> None:
         quantization = need("onnxruntime.quantization")
@@ -95,12 +102,14 @@ def dynamic(*operators: str) -> Callable[[Path, Path], None]:
 
 
 def static(source: Path, target: Path) -> None:
-    """Convert to 8-bit weights and activations, calibrated on noise and the states that follow from it."""
+    """Convert to 8-bit weights and activations, calibrated on noise and the states that follow from
+    it."""
     need("onnxruntime.quantization")
     from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
     engine = Engine(source)
-    state, rng = engine.initial_state(), np.random.default_rng(0)
+    state = engine.initial_state()
+    rng = np.random.default_rng(0)
     inputs = []
     for _ in range(CALIBRATION):
         hop = 0.1 * rng.standard_normal(engine.hop_length).astype(np.float32)

@@ -16,10 +16,9 @@ from .table import Column, Table
 
 COLUMNS = (
     Column("model", "model"),
-    *(
-        Column(key, heading, ".0f", 1e6)
-        for key, heading in (("p50", "p50 µs"), ("p90", "p90"), ("p99", "p99"))
-    ),
+    Column("p50", "p50 µs", ".0f", 1e6),
+    Column("p90", "p90", ".0f", 1e6),
+    Column("p99", "p99", ".0f", 1e6),
     Column("longest", "max", ".0f", 1e6),
     Column("rtf", "RTF", ".4f"),
     Column("deadline_misses", "deadline misses", ".2%"),
@@ -48,18 +47,18 @@ else:
 def bench(request: Request) -> Table:
     """Time every model of the request (names, paths, recipes), or all trained ones, in turn."""
     with graphs(chosen(request.models)) as paths:
-        engines = {name: Engine(path, request.threads) for name, path in paths.items()}
-        times = race(
-            {name: stepper(engine) for name, engine in engines.items()},
-            request.seconds,
-            group=GROUP,
-        )
-        rows = [
-            {"model": name, **_row(engines[name], times[name], path)}
-            for name, path in paths.items()
-        ]
+        engines = {}
+        steppers = {}
+        for name, path in paths.items():
+            engines[name] = Engine(path, request.threads)
+            steppers[name] = stepper(engines[name])
+        times = race(steppers, request.seconds, group=GROUP)
+        rows = []
+        for name, path in paths.items():
+            rows.append({"model": name, **_row(engines[name], times[name], path)})
     notes = (
-        "RTF: processing time / audio time of all hops. Deadline miss: a hop that takes longer than its duration.",
+        "RTF: processing time / audio time of all hops. Deadline miss: "
+        "a hop that takes longer than its duration.",
         "Memory: peak of a process that imports qse and runs this model.",
     )
     return Table("stream", COLUMNS, rows, machine(request.threads), notes)
@@ -87,7 +86,8 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
 
 
 def _peak_memory(engine: Engine) -> int | None:
-    """Return the peak memory of a fresh process in bytes, or None if the system does not report it."""
+    """Return the peak memory of a fresh process in bytes,
+    or None if the system does not report it."""
     command = [sys.executable, "-c", PEAK, str(engine.path), str(engine.hop_length)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return int(done.stdout) if done.returncode == 0 else None

@@ -1,4 +1,5 @@
-"""Hold the results of a benchmark: rows of numbers, their columns as text, and the machine that was measured."""
+"""Hold the results of a benchmark: rows of numbers, their columns as text, and the machine that was
+measured."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,7 +10,8 @@ from ..machine import Machine
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `key` of a row, heading, and format; `unit` times the value is written in `form`."""
+    """A column: `key` of a row, heading, and format;
+    `unit` times the value is written in `form`."""
 
     key: str
     heading: str
@@ -25,7 +27,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Results of a topic: `rows` in plain units (seconds, bytes, counts), columns for display, `notes` as sentences."""
+    """Results of a topic: `rows` in plain units (seconds, bytes, counts), columns for display,
+    `notes` as sentences."""
 
     topic: str
     columns: tuple[Column, ...]
@@ -35,7 +38,10 @@ class Table:
 
     def cells(self) -> list[list[str]]:
         """Return the rows as text, in the order of the columns."""
-        return [[column.text(row) for column in self.columns] for row in self.rows]
+        cells = []
+        for row in self.rows:
+            cells.append([column.text(row) for column in self.columns])
+        return cells
 
     def plain(self) -> dict[str, Any]:
         """Return the table as plain data for JSON."""

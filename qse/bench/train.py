@@ -1,4 +1,5 @@
-"""Measure the speed of training: seconds of audio per second of forward and backward pass, per network and device."""
+"""Measure the speed of training: seconds of audio per second of forward and backward pass, per
+network and device."""
 
 from collections.abc import Callable
 
@@ -28,21 +29,23 @@ def bench(request: Request) -> Table:
     """Time networks by name or recipe; by default the streaming network and qconformer."""
     names = request.models or ("streaming", "qconformer")
     devices = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+    rows = []
     with torch_threads(request.threads):
-        rows = [row for device in devices for row in _rows(names, device, request.seconds)]
+        for device in devices:
+            rows += _rows(names, device, request.seconds)
     notes = (f"Segments of {SEGMENT} s; squared error as the loss; no optimizer, no data.",)
     return Table("train", COLUMNS, rows, machine(request.threads), notes)
 
 
 def _rows(names: tuple[str, ...], device: str, seconds: float) -> list[dict]:
     batch = BATCH[device]
-    steps = {
-        (name, precision): stepper(network(name).to(device), batch, precision)
-        for name in names
-        for precision in ("float32", "bfloat16")
-    }
-    return [
-        {
+    steps = {}
+    for name in names:
+        for precision in ("float32", "bfloat16"):
+            steps[name, precision] = stepper(network(name).to(device), batch, precision)
+    rows = []
+    for (name, precision), times in race(steps, seconds, warmup=1).items():
+        row = {
             "model": name,
             "device": device,
             "precision": precision,
@@ -50,8 +53,8 @@ def _rows(names: tuple[str, ...], device: str, seconds: float) -> list[dict]:
             "median": times.median,
             "rate": batch * SEGMENT / times.median,
         }
-        for (name, precision), times in race(steps, seconds, warmup=1).items()
-    ]
+        rows.append(row)
+    return rows
 
 
 def stepper(model: Network, batch: int, precision: str) -> Callable[[], None]:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from ..errors import UsageError
 from ..runtime.bands import BandModels
 from ..runtime.batch import Cancelled, Options, Outcome, run
-from ..runtime.batch_plan import Job
+from ..runtime.batch_plan import FileJob
 from .journal import Journal
 from .manifest import Recording
 
@@ -29,7 +29,7 @@ def clean(
     stopped = False
 
     def do(recording: Recording) -> Outcome:
-        job = Job(recording.source, recording.target)
+        job = FileJob(recording.source, recording.target)
         return next(run([job], models.at, options, cancelled=lambda: stopped or cancelled()))
 
     with ThreadPoolExecutor(threads) as pool:

@@ -16,10 +16,11 @@ from typing import IO
 from ..audio.atomic_write import atomic_path
 from ..audio.claim import lock
 from ..errors import QseError, UsageError
-from .manifest import PATH, Entry, Recording, dump, parse
+from .manifest import KEY, PATH, Entry, Recording, dump, parse
 from .settings import Settings
 
-KEY, DONE, FAILED = "qse", "done", "failed"
+DONE = "done"
+FAILED = "failed"
 
 
 def sharded(path: Path, number: int, of: int) -> Path:
@@ -79,7 +80,7 @@ class Journal:
         state = {"state": FAILED if error else DONE, "error": error, "source": entry[PATH]}
         state |= asdict(self.settings) | {"fingerprint": self.settings.fingerprint}
         if error:
-            return entry | {KEY: state}
+            return entry | {PATH: str(recording.source), KEY: state}
         return {"duration": seconds} | entry | {PATH: str(recording.target), KEY: state}
 
     def _finished(self, recording: Recording) -> bool:

@@ -13,6 +13,8 @@ from ..audio.formats import FORMATS, format_of
 from ..errors import QseError, UsageError
 
 PATH = "audio_filepath"
+KEY = "qse"  # what `qse clean` adds to an entry
+TARRED = "shard_id"  # key of entries whose recordings are inside tar files
 
 Entry = dict[str, Any]
 
@@ -34,14 +36,16 @@ def recordings(
     Relative paths count from the manifest's folder. A file below `root` (default: the manifest's folder) keeps its
     place below `folder`; another file gets its absolute path below `folder`. `suffix` (as "flac") changes the format.
 
-    Raises QseError if the manifest cannot be read, UsageError for a line that is no entry, a target that two
-    recordings share, or one that would replace a recording.
+    Raises QseError if the manifest cannot be read, UsageError for a line that is no entry, one of a
+    tarred data set or with a key KEY of its own, a target that two recordings share, or one that
+    would replace a recording.
     """
     manifest = Path(os.path.abspath(manifest))
     root = Path(os.path.abspath(root)) if root else manifest.parent
     found: dict[Path, Recording] = {}
     for entry in read_entries(manifest):
         source = source_of(entry, manifest)
+        _check_keys(entry, source, manifest)
         if source not in found:
             target = _target(source, root, Path(os.path.abspath(folder)), suffix)
             found[source] = Recording(source, target, [])
@@ -71,17 +75,25 @@ def read_entries(manifest: Path) -> list[Entry]:
     return entries
 
 
+def _check_keys(entry: Entry, source: Path, manifest: Path) -> None:
+    """Raise UsageError for an entry of a tarred data set, or one that holds KEY already."""
+    line = f"{manifest}, {entry[PATH]}"
+    if TARRED in entry and not source.exists():
+        cure = "extract the tar files and clean the manifest from which they were made"
+        raise UsageError(f'{line}: "{TARRED}" says that it is inside a tar file; {cure}')
+    if KEY in entry:
+        cure = f"remove it (jq -c 'del(.{KEY})') or rename it"
+        raise UsageError(f'{line}: has a key "{KEY}", which qse clean would replace; {cure}')
+
+
 def parse(line: bytes) -> Entry | None:
     """Return the entry of one line, None if it is no JSON object that names an audio file."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return (
-        entry
-        if isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH]
-        else None
-    )
+    names_file = isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH]
+    return entry if names_file else None
 
 
 def dump(entry: Entry) -> bytes:

@@ -1,7 +1,7 @@
 """Read a corpus: every audio file below a folder, in one int16 tensor.
 
-A training process reads its audio once and keeps it in memory (on a GPU: in GPU memory), so that mixing is
-indexing. 10 hours at 16 kHz are 1.2 GB.
+A training process reads its audio once and keeps it in memory (on a GPU: in GPU memory), so that
+mixing is indexing. 10 hours at 16 kHz are 1.2 GB.
 
 Glossary: G groups (top-level sub-folders: a speaker, a noise class), U files, R rows, N samples.
 """
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..audio.reader import read_array
 from ..errors import QseError
-from .bandwidth import cutoff
+from .bandwidth import bandwidth
 from .datasets import audio_files
 
 
@@ -48,25 +48,27 @@ class Corpus:
         threads: int = 4,
         least_cutoff: float = 0.0,
     ) -> "Corpus":
-        """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where needed.
+        """Read all audio files below `folder`, channels averaged, resampled to `sample_rate` where
+        needed.
 
         Its sub-folders may be links; those below them are not followed.
-        least_cutoff: leave out recordings whose content ends below this frequency in Hz (see bandwidth.py).
-        Raises QseError when the folder is missing or holds no audio, and for files that cannot be used (five named).
+        least_cutoff: leave out recordings whose content ends below this frequency in Hz (see
+        bandwidth.py). Raises QseError when the folder is missing or holds no audio, and for files
+        that cannot be used (five named).
         """
         folder = Path(folder)
         paths = audio_files(folder)
         recordings = read_recordings(paths, sample_rate, threads)
         groups = [group_of(path, folder) for path in paths]
         if least_cutoff:
-            chosen = [
-                n
-                for n, audio in enumerate(recordings)
-                if cutoff(audio, sample_rate) >= least_cutoff
-            ]
+            chosen = []
+            for recording, group in zip(recordings, groups, strict=True):
+                if bandwidth(recording, sample_rate) >= least_cutoff:
+                    chosen.append((recording, group))
             if not chosen:
                 raise none_reaches(folder, least_cutoff)
-            recordings, groups = [recordings[n] for n in chosen], [groups[n] for n in chosen]
+            recordings = [recording for recording, _ in chosen]
+            groups = [group for _, group in chosen]
         return cls.of(recordings, groups, sample_rate)
 
     @classmethod
@@ -74,23 +76,26 @@ class Corpus:
         cls, recordings: list[np.ndarray], groups: list[str], sample_rate: int = 16000
     ) -> "Corpus":
         """Make a corpus of int16 arrays (samples,), each with the name of its group."""
-        order = sorted(range(len(groups)), key=lambda index: groups[index])
-        audio = torch.from_numpy(np.concatenate([recordings[index] for index in order]))
-        lengths = [len(recordings[index]) for index in order]
+        order = sorted(range(len(groups)), key=groups.__getitem__)
+        ordered = [recordings[index] for index in order]
+        audio = torch.from_numpy(np.concatenate(ordered))
+        lengths = list(map(len, ordered))
         return cls.from_samples(audio, lengths, [groups[index] for index in order], sample_rate)
 
     @classmethod
     def from_samples(
         cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int
     ) -> "Corpus":
-        """Make a corpus of recordings that lie end to end in `audio` already, those of a group next to each other."""
-        names, ends = sorted(set(groups)), torch.tensor(lengths).cumsum(0)
-        numbers = {name: number for number, name in enumerate(names)}
+        """Make a corpus of recordings that lie end to end in `audio` already, those of a group next
+        to each other."""
+        names = sorted(set(groups))
+        ends = torch.tensor(lengths).cumsum(0)
+        number = dict(zip(names, range(len(names)), strict=True))
         return cls(
             audio=audio,
             starts=ends - torch.tensor(lengths),
             lengths=torch.tensor(lengths),
-            groups=torch.tensor([numbers[group] for group in groups]),
+            groups=torch.tensor([number[group] for group in groups]),
             names=tuple(names),
             sample_rate=sample_rate,
         )
@@ -109,8 +114,9 @@ class Corpus:
     ) -> Tensor:
         """Cut pieces of the corpus, each at its position in a row of silence: float32 (R, samples).
 
-        start, length, position: int64 (R,) on the corpus's device: first sample in `audio`, number of samples
-        taken, and where in the row the piece begins. `fade` samples of linear fade at both ends.
+        start, length, position: int64 (R,) on the corpus's device: first sample in `audio`, number
+        of samples taken, and where in the row the piece begins. `fade` samples of linear fade at
+        both ends.
         """
         phase = torch.arange(samples, device=self.audio.device) - position[:, None]  # (R, N)
         return self._faded(start, length, phase, fade)
@@ -120,21 +126,18 @@ class Corpus:
     ) -> Tensor:
         """Repeat recordings endlessly and cut `samples` out of each: float32 (R, samples).
 
-        Arguments as int64 (R,): a recording (start, length) begins anew every `period` samples; `offset` is where
-        in the period the window begins. period = length - fade overlaps the ends in a linear cross-fade,
-        a longer one leaves silence between the repeats.
+        Arguments as int64 (R,): a recording (start, length) begins anew every `period` samples;
+        `offset` is where in the period the window begins. period = length - fade overlaps the ends
+        in a linear cross-fade, a longer one leaves silence between the repeats.
         """
-        phase = (torch.arange(samples, device=self.audio.device) + offset[:, None]) % period[
-            :, None
-        ]  # (R, N)
-        return self._faded(start, length, phase, fade) + self._faded(
-            start, length, phase + period[:, None], fade
-        )
+        time = torch.arange(samples, device=self.audio.device) + offset[:, None]
+        phase = time % period[:, None]  # (R, N)
+        current = self._faded(start, length, phase, fade)
+        return current + self._faded(start, length, phase + period[:, None], fade)
 
     def _faded(self, start: Tensor, length: Tensor, phase: Tensor, fade: int) -> Tensor:
-        ramp = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade).float() * (
-            1 / (32768 * fade)
-        )
+        edge = torch.minimum(phase, length[:, None] - phase).clamp_(0, fade)
+        ramp = edge.float() * (1 / (32768 * fade))
         index = (start[:, None] + phase).clamp_(0, len(self.audio) - 1)
         return self.audio[index] * ramp
 
@@ -146,7 +149,8 @@ def none_reaches(folder: Path, least_cutoff: float) -> QseError:
 
 
 def group_of(path: Path, folder: Path) -> str:
-    """Return the sub-folder of `folder` that a file lies in, "" for one that lies in the folder itself."""
+    """Return the sub-folder of `folder` that a file lies in, "" for one that lies in the folder
+    itself."""
     parts = path.relative_to(folder).parts
     return parts[0] if len(parts) > 1 else ""
 
@@ -158,15 +162,22 @@ def read_recordings(
 
     Raises QseError for files that cannot be used (five named).
     """
-    recordings = read_or_faults(paths, sample_rate, threads, channel)
-    refuse(recording for recording in recordings if isinstance(recording, str))
-    return [recording for recording in recordings if not isinstance(recording, str)]
+    recordings = []
+    faults = []
+    for found in read_or_faults(paths, sample_rate, threads, channel):
+        if isinstance(found, str):
+            faults.append(found)
+        else:
+            recordings.append(found)
+    refuse(faults)
+    return recordings
 
 
 def read_or_faults(
     paths: list[Path], sample_rate: int, threads: int = 4, channel: int | None = None
 ) -> list[np.ndarray | str]:
-    """Read files as `read_recordings` does; for a file that cannot be used, the list holds the reason."""
+    """Read files as `read_recordings` does; for a file that cannot be used, the list holds the
+    reason."""
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
 
@@ -177,7 +188,8 @@ def refuse(faults: Iterable[str]) -> None:
     if faults:
         more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
         raise QseError(
-            f"cannot train on all of this audio: {'; '.join(faults[:5])}{more}. Repair or remove these files"
+            f"cannot train on all of this audio: {'; '.join(faults[:5])}{more}. "
+            "Repair or remove these files"
         )
 
 

@@ -1,13 +1,21 @@
 """Find the files of data sets: lists of pairs, in the layouts of the official corpora.
 
-VoiceBank+DEMAND (Valentini-Botinhao et al. 2016)     DNS-Challenge 3 (Reddy et al. 2021), its folder `datasets`
-    clean_trainset_28spk_wav/p226_001.wav                 clean/**/*.wav              speech, by language
-    noisy_trainset_28spk_wav/p226_001.wav                 noise/*.wav
-    clean_testset_wav/p232_001.wav                        impulse_responses/SLR26, SLR28/**/*.wav
-    noisy_testset_wav/p232_001.wav                        dev_testset/**/*.wav        noisy, no reference
+VoiceBank+DEMAND (Valentini-Botinhao et al. 2016):
 
-VoiceBank comes at 48 kHz: it is converted to 16 kHz once, into a folder `16kHz` beside the originals. A folder that
-holds 16 kHz copies in the same layout is taken as it is.
+    clean_trainset_28spk_wav/p226_001.wav
+    noisy_trainset_28spk_wav/p226_001.wav
+    clean_testset_wav/p232_001.wav
+    noisy_testset_wav/p232_001.wav
+
+DNS-Challenge 3 (Reddy et al. 2021), its folder `datasets`:
+
+    clean/**/*.wav                            speech, by language
+    noise/*.wav
+    impulse_responses/SLR26, SLR28/**/*.wav
+    dev_testset/**/*.wav                      noisy, no reference
+
+VoiceBank comes at 48 kHz: it is converted to 16 kHz once, into a folder `16kHz` beside the
+originals. A folder that holds 16 kHz copies in the same layout is taken as it is.
 """
 
 import os
@@ -18,12 +26,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from ..audio.atomic_write import atomic_path
 from ..audio.formats import FORMATS, audio_within
-from ..audio.reader import read_array
 from ..errors import QseError
+from .recordings import length_and_rate, read_mono
 
 SAMPLE_RATE = 16000  # Hz, of the copies
 CACHE = "16kHz"
@@ -34,9 +40,11 @@ Stages = Callable[[str, int, int], None]  # what is being done, how many are, of
 
 @dataclass(frozen=True)
 class Pair:
-    """An utterance: its name, the noisy recording, and the clean one; None for a file that is not there.
+    """An utterance: its name, the noisy recording, and the clean one; None for a file that is not
+    there.
 
-    lead_in: noisy recordings that a system hears end to end before this one, as if all came in one stream.
+    lead_in: noisy recordings that a system hears end to end before this one, as if all came in one
+    stream.
     """
 
     name: str
@@ -46,22 +54,24 @@ class Pair:
 
 
 def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
-    """Put before every pair the `count` noisy recordings before it in the list, at most all others; the list wraps."""
+    """Put before every pair the `count` noisy recordings before it in the list, at most all others.
+
+    The list wraps around.
+    """
     count = min(count, len(pairs) - 1)
     noisy = [pair.noisy for pair in pairs]
-    before = [
-        [noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)]
-        for place in range(len(noisy))
-    ]
-    return [
-        replace(pair, lead_in=tuple(filter(None, paths)))
-        for pair, paths in zip(pairs, before, strict=True)
-    ]
+    around = noisy[len(noisy) - count :] + noisy
+    found = []
+    for place, pair in enumerate(pairs):
+        before = around[place : place + count]
+        found.append(replace(pair, lead_in=tuple(filter(None, before))))
+    return found
 
 
 @dataclass(frozen=True)
 class Dns3:
-    """The material of noisy speech: paths of clean speech, of noise, and of impulse responses, below `root`."""
+    """The material of noisy speech: paths of clean speech, of noise, and of impulse responses,
+    below `root`."""
 
     root: Path
     clean: list[Path]
@@ -70,7 +80,10 @@ class Dns3:
 
 
 def audio_files(folder: Path) -> list[Path]:
-    """Return all audio files below `folder`, whose sub-folders may be links, sorted. QseError if there are none."""
+    """Return all audio files below `folder`, whose sub-folders may be links, sorted.
+
+    QseError if there are none.
+    """
     if not Path(folder).is_dir():
         raise QseError(f"{folder}: no such folder; name one that holds audio files")
     files = audio_within(Path(folder))
@@ -95,15 +108,25 @@ def by_name(folder: Path) -> dict[str, Path]:
 
 
 def by_mark(files: dict[str, Path]) -> dict[str, Path]:
-    """Shorten names that end in `fileid_N`, the DNS-Challenge's mark of a pair, to that mark where it is unique."""
-    marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
+    """Shorten names that end in `fileid_N`, the DNS-Challenge's mark of a pair, to that mark where
+    it is unique."""
+    marks = {}
+    for name in files:
+        mark = re.search(r"fileid_\d+$", name)
+        if mark:
+            marks[name] = mark.group()
+
     seen = Counter(marks.values())
-    alone = {name: mark for name, mark in marks.items() if seen[mark] == 1}
-    return {alone.get(name, name): path for name, path in files.items()}
+    found = {}
+    for name, path in files.items():
+        unique = name in marks and seen[marks[name]] == 1
+        found[marks[name] if unique else name] = path
+    return found
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
-    """Pair files of the same name in both folders, sorted by name; one without its counterpart is a pair with None."""
+    """Pair files of the same name in both folders, sorted by name; one without its counterpart is a
+    pair with None."""
     noisy_files = by_mark(by_name(noisy))
     clean_files = by_mark(by_name(clean)) if clean else {}
     names = sorted(noisy_files.keys() | clean_files.keys())
@@ -111,9 +134,11 @@ def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
 
 
 def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:
-    """Return the pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test" (2 others).
+    """Return the pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test"
+    (2 others).
 
-    Files at another rate are converted first, in threads; `progress` is called with (done, all) of them.
+    Files at another rate are converted first, in threads; `progress` is called with (done, all) of
+    them.
     """
     return with_copies(voicebank_files(folder, part), Path(folder), progress)
 
@@ -121,19 +146,18 @@ def voicebank(folder: Path, part: str = "test", progress: Progress | None = None
 def voicebank_files(folder: Path, part: str) -> list[Pair]:
     """Return these pairs at the rate that they have; no file is opened."""
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
-    noisy, clean = (
-        _part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean")
-    )
+    noisy = _part_of(folder, f"noisy_{middle}_wav", "VoiceBank+DEMAND")
+    clean = _part_of(folder, f"clean_{middle}_wav", "VoiceBank+DEMAND")
     return pair_folders(noisy, clean)
 
 
 def dns3(folder: Path) -> Dns3:
-    """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that holds it."""
+    """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that
+    holds it."""
     root = _dns3_root(folder)
-    parts = ("clean", "noise", "impulse_responses")
-    clean, noise, responses = (
-        audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts
-    )
+    clean = audio_files(_part_of(root, "clean", "DNS-Challenge 3"))
+    noise = audio_files(_part_of(root, "noise", "DNS-Challenge 3"))
+    responses = audio_files(_part_of(root, "impulse_responses", "DNS-Challenge 3"))
     return Dns3(root, clean, noise, [path for path in responses if not _is_noise(path)])
 
 
@@ -155,49 +179,23 @@ TEST_SETS: dict[str, Callable[[Path, Progress | None], list[Pair]]] = {
 
 
 def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
-    """Replace each file of another rate by a 16 kHz copy under root/16kHz, which is made if missing.
+    """Replace each file of another rate by a 16 kHz copy under root/16kHz, which is made if
+    missing.
 
     A file that cannot be read stays as it is: the error comes when it is used.
     """
-    files = [path for pair in pairs for path in (pair.noisy, pair.clean) if path]
+    files: list[Path] = []
+    for pair in pairs:
+        files += filter(None, (pair.noisy, pair.clean))
+
     copies: dict[Path | None, Path | None] = {None: None}
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        for done, (path, copy) in enumerate(
-            zip(files, threads.map(lambda p: _copy(p, root), files), strict=True), 1
-        ):
+        made = threads.map(lambda path: _copy(path, root), files)
+        for done, (path, copy) in enumerate(zip(files, made, strict=True), 1):
             copies[path] = copy
             if progress:
                 progress(done, len(files))
     return [Pair(pair.name, copies[pair.noisy], copies[pair.clean]) for pair in pairs]
-
-
-def read_mono(path: Path) -> tuple[np.ndarray, int]:
-    """Read (samples,) float64 in [-1, 1] and the sample rate. QseError if unusable, or with several channels."""
-    audio, sample_rate = read_channels(path)
-    if len(audio) != 1:
-        raise QseError(f"{path} has {len(audio)} channels: evaluation takes one, mix it down first")
-    return audio[0], sample_rate
-
-
-def read_channels(path: Path) -> tuple[np.ndarray, int]:
-    """Read (channels, samples) float64 in [-1, 1] and the sample rate. QseError if the file cannot be used."""
-    audio, sample_rate = read_array(path)
-    return audio.T.astype(np.float64), sample_rate
-
-
-def length_and_rate(path: Path) -> tuple[int, int]:
-    """Return samples per channel and sample rate of a file, from its header. QseError if it cannot be read."""
-    import soundfile
-
-    if not Path(path).exists():
-        raise QseError(f"{path}: no such file")
-    try:
-        header = soundfile.info(str(path))
-    except (soundfile.SoundFileError, OSError) as reason:
-        raise QseError(
-            f"{path} cannot be read as audio ({reason}): replace it or leave it out"
-        ) from reason
-    return header.frames, header.samplerate
 
 
 def _copy(path: Path, root: Path) -> Path:

@@ -1,7 +1,8 @@
 """Filter audio: equaliser, low-pass, impulse responses, gains over time.
 
-Pure functions of audio (B, N) float32 and parameters of each row as tensors on the same device. Filters other than
-convolutions act on the spectrum of the whole row: they have zero phase and wrap around at its ends.
+Pure functions of audio (B, N) float32 and parameters of each row as tensors on the same device.
+Filters other than convolutions act on the spectrum of the whole row: they have zero phase and wrap
+around at its ends.
 
 Glossary: B rows, N samples, F = N // 2 + 1 bins, K knots, L taps.
 """
@@ -21,10 +22,10 @@ def change_gain(audio: Tensor, knots: Tensor) -> Tensor:
 
 
 def equalise(audio: Tensor, knots: Tensor, lowest: float = 60 / 8000) -> Tensor:
-    """Apply a spectral gain through `knots` dB (B, K), evenly in log frequency from `lowest` (of Nyquist = 1) to 1."""
-    place = 1 - bin_frequencies(audio).clamp_min(lowest).log() / math.log(
-        lowest
-    )  # (F,) 0 at lowest, 1 at Nyquist
+    """Apply a spectral gain through `knots` dB (B, K), evenly in log frequency from `lowest`
+    (of Nyquist = 1) to 1."""
+    # (F,) 0 at lowest, 1 at Nyquist
+    place = 1 - bin_frequencies(audio).clamp_min(lowest).log() / math.log(lowest)
     return apply_gains(audio, decibels(interpolate(knots, place * (knots.shape[-1] - 1))))
 
 
@@ -35,7 +36,8 @@ def low_pass(audio: Tensor, cutoff: Tensor, order: int = 20) -> Tensor:
 
 
 def convolve(audio: Tensor, taps: Tensor) -> Tensor:
-    """Convolve audio (..., N) with causal taps (..., L), cut to N samples; leading axes broadcast."""
+    """Convolve audio (..., N) with causal taps (..., L), cut to N samples;
+    leading axes broadcast."""
     samples = audio.shape[-1]
     size = fast_size(samples + taps.shape[-1] - 1)
     spectrum = torch.fft.rfft(audio, n=size) * torch.fft.rfft(taps, n=size)
@@ -43,11 +45,11 @@ def convolve(audio: Tensor, taps: Tensor) -> Tensor:
 
 
 def reverberate(audio: Tensor, response: Tensor, early: int) -> tuple[Tensor, Tensor]:
-    """Return audio in the room of a response (B, L), and the same with its first `early` taps only."""
+    """Return audio in the room of a response (B, L),
+    and the same with its first `early` taps only."""
     begins = torch.arange(response.shape[-1], device=response.device) < early
-    parts = convolve(
-        audio[:, None], torch.stack([response * begins, response * ~begins], dim=1)
-    )  # (B, 2, N)
+    # (B, 2, N)
+    parts = convolve(audio[:, None], torch.stack([response * begins, response * ~begins], dim=1))
     return parts.sum(1), parts[:, 0]
 
 
@@ -63,7 +65,10 @@ def apply_gains(audio: Tensor, gains: Tensor) -> Tensor:
 
 
 def interpolate(knots: Tensor, place: Tensor) -> Tensor:
-    """Interpolate linearly between knots (B, K) at 0 ... K - 1; return the values at the positions (N,): (B, N)."""
+    """Interpolate linearly between knots (B, K) at 0 ...
+
+    K - 1; return the values at the positions (N,): (B, N).
+    """
     left = place.floor().clamp(0, knots.shape[-1] - 2)
     part = place - left
     left = left.long()
@@ -71,6 +76,7 @@ def interpolate(knots: Tensor, place: Tensor) -> Tensor:
 
 
 def fast_size(samples: int) -> int:
-    """Return a size of at least `samples` that is 8 ... 16 times a power of two: fast to transform."""
+    """Return a size of at least `samples` that is 8 ... 16 times a power of two:
+    fast to transform."""
     unit = 1 << max(0, samples.bit_length() - 4)
     return -(-samples // unit) * unit

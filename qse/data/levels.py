@@ -1,7 +1,7 @@
 """Measure and set levels.
 
-Pure functions of audio (B, N) float32 and parameters of each row as tensors on the same device; none returns NaN for
-silence.
+Pure functions of audio (B, N) float32 and parameters of each row as tensors on the same device;
+none returns NaN for silence.
 
 Glossary: B rows, N samples.
 """
@@ -19,11 +19,13 @@ def decibels(value: Tensor) -> Tensor:
 
 
 def active_level(audio: Tensor, frame: int = 320, depth: float = 40.0) -> Tensor:
-    """Return the level (B,): RMS over the frames of `frame` samples within `depth` dB of the loudest one."""
+    """Return the level (B,): RMS over the frames of `frame` samples within `depth` dB of the
+    loudest one."""
     frame = min(frame, audio.shape[-1])
+    # (B, frames)
     power = (
         audio[:, : audio.shape[-1] // frame * frame].unflatten(-1, (-1, frame)).square().mean(-1)
-    )  # (B, frames)
+    )
     active = power >= power.amax(-1, keepdim=True) * 10 ** (-depth / 10)
     return ((power * active).sum(-1) / active.sum(-1)).sqrt()
 
@@ -38,7 +40,8 @@ def at_level(audio: Tensor, level: Tensor) -> Tensor:
 def at_snr(noise: Tensor, speech: Tensor, snr: Tensor) -> Tensor:
     """Scale noise to `snr` dB (B,) below the speech, by active levels.
 
-    Where the SNR is undefined: silent noise becomes zero; noise keeps its level if the speech is silent.
+    Where the SNR is undefined: silent noise becomes zero; noise keeps its level if the speech is
+    silent.
     """
     speech_level = active_level(speech)
     wanted = torch.where(speech_level > SILENCE, speech_level * decibels(-snr), active_level(noise))
@@ -46,7 +49,8 @@ def at_snr(noise: Tensor, speech: Tensor, snr: Tensor) -> Tensor:
 
 
 def at_peak(noisy: Tensor, clean: Tensor, peak: Tensor) -> tuple[Tensor, Tensor]:
-    """Apply one gain to both, so that the peak of `noisy` is `peak` dBFS (B,); silence stays as it is."""
+    """Apply one gain to both, so that the peak of `noisy` is `peak` dBFS (B,); silence stays as it
+    is."""
     highest = noisy.abs().amax(-1)
     gain = torch.where(highest > 1e-6, decibels(peak) / highest.clamp_min(1e-6), 1.0)[:, None]
     return noisy * gain, clean * gain

@@ -23,7 +23,10 @@ POSITIVE = (
 
 @dataclass(frozen=True)
 class MixConfig:
-    """Settings of the mixing. Values are drawn uniformly from a range; `_chance` is the probability for each item."""
+    """Settings of the mixing.
+
+    Values are drawn uniformly from a range; `_chance` is the probability for each item.
+    """
 
     sample_rate: int = 16000
     segment: float = 2.0  # seconds
@@ -31,15 +34,11 @@ class MixConfig:
     snr_low_chance: float = 0.0  # of an SNR from `snr_low`
     snr_low: Range = (-15.0, -5.0)  # dB
     level: Range = (-40.0, 0.0)  # dBFS, peak of the noisy segment
-    speech_balance: float = (
-        0.5  # P(speaker) proportional to duration ** balance; 0: all speakers equally likely
-    )
+    # P(speaker) proportional to duration ** balance; 0: all speakers equally likely
+    speech_balance: float = 0.5
     noise_balance: float = 0.5  # the same for classes of noise
-    noise_count_weights: tuple[float, ...] = (
-        0.6,
-        0.3,
-        0.1,
-    )  # of 1, 2, 3, ... noise recordings at once
+    # of 1, 2, 3, ... noise recordings at once
+    noise_count_weights: tuple[float, ...] = (0.6, 0.3, 0.1)
     source_spread: float = 20.0  # dB, how far one source of noise may lie below another
 
     babble_chance: float = 0.12  # several other speakers at once
@@ -47,12 +46,10 @@ class MixConfig:
     coloured_chance: float = 0.1  # noise with a sloping spectrum
     coloured_slope: Range = (-9.0, 3.0)  # dB per octave
     speech_shaped_chance: float = 0.08  # stationary noise with the spectrum of speech
-    synthetic_only_chance: float = (
-        0.5  # that these three replace the recorded noise instead of being added to it
-    )
-    noise_speed_chance: float = (
-        0.0  # recorded noise at another speed, over a wider range than `speed`
-    )
+    # that these three replace the recorded noise instead of being added to it
+    synthetic_only_chance: float = 0.5
+    # recorded noise at another speed, over a wider range than `speed`
+    noise_speed_chance: float = 0.0
     noise_speed: Range = (0.5, 2.0)
     reverse_chance: float = 0.0  # recorded noise backwards
     splice_chance: float = 0.0  # recorded noise that changes to another recording
@@ -65,18 +62,15 @@ class MixConfig:
     speed: Range = (0.9, 1.1)
     eq_chance: float = 0.4  # random equaliser curve, speech and recorded noise, drawn separately
     eq: float = 6.0  # dB up or down at most
-    gain_drift_chance: float = (
-        0.2  # gain that changes over time, speech and recorded noise, drawn separately
-    )
+    # gain that changes over time, speech and recorded noise, drawn separately
+    gain_drift_chance: float = 0.2
     gain_drift: float = 6.0  # dB up or down at most
     formant_chance: float = 0.0  # speech with shifted formants, at the same pitch
     formant: Range = (0.85, 1.2)  # factor of their frequencies
     sustain_chance: float = 0.0  # speech with a sustained vowel
     sustain: Range = (0.3, 1.5)  # seconds by which the vowel is longer
-    sustain_pitch: Range = (
-        1.0,
-        1.6,
-    )  # factor of pitch and tempo, as of a child or a singer; 1 or more
+    # factor of pitch and tempo, as of a child or a singer; 1 or more
+    sustain_pitch: Range = (1.0, 1.6)
     whisper_chance: float = 0.0  # whispered speech
     pause_chance: float = 0.15  # speech that starts late and has long gaps
     pause: Range = (0.4, 1.2)  # seconds
@@ -94,16 +88,16 @@ class MixConfig:
     clip_drive: Range = (1.0, 4.0)  # peak divided by the limit of the saturation
     noise_only_chance: float = 0.03  # clean is zero
     clean_only_chance: float = 0.03  # noisy is clean
-    mute_chance: float = (
-        0.0  # digital silence at the beginning, as when a microphone is switched on
-    )
+    # digital silence at the beginning, as when a microphone is switched on
+    mute_chance: float = 0.0
     mute: Range = (0.0, 0.1)  # seconds; random, so that sound begins at any sample of a hop
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, list):
-                object.__setattr__(self, field.name, value := tuple(value))
+                value = tuple(value)
+                object.__setattr__(self, field.name, value)
             if not all(abs(number) < inf for number in numbers_in(value)):
                 raise ValueError(f"{field.name} = {value}: finite numbers are needed.")
             if field.name.endswith("_chance") and not 0 <= value <= 1:
@@ -115,11 +109,13 @@ class MixConfig:
                 )
         require_positive(self, *POSITIVE)
         for name in ("pause", "sustain", "mute"):
-            if min(seconds := getattr(self, name)) < 0:
+            seconds = getattr(self, name)
+            if min(seconds) < 0:
                 raise ValueError(f"{name} = {list(seconds)}: seconds, 0 or above.")
         if self.sustain_chance and self.samples < 4 * (self.sample_rate // LOWEST_VOICE):
             raise ValueError(
-                f"segment = {self.segment}: too short to sustain a vowel; 0.07, or sustain_chance 0."
+                f"segment = {self.segment}: too short to sustain a vowel; 0.07, "
+                "or sustain_chance 0."
             )
         if self.sustain_pitch[0] < 1:
             raise ValueError(

@@ -15,18 +15,24 @@ RATES = -2  # the rank of the random numbers that choose the rate: no process ha
 
 def wide_band(mix: MixConfig) -> MixConfig:
     """Return the same mixing at 16 kHz."""
-    low, high = (min(frequency, HIGHEST_LOW_PASS) for frequency in mix.low_pass)
+    low = min(mix.low_pass[0], HIGHEST_LOW_PASS)
+    high = min(mix.low_pass[1], HIGHEST_LOW_PASS)
     return replace(mix, sample_rate=WIDE_BAND, low_pass=(low, high))
 
 
 class MultiRateSource:
-    """Draw batches of a full-band source, or with probability `wide_share` of a wide-band one; all items have one rate.
+    """Draw batches of a full-band source, or with probability `wide_share` of a wide-band one; all
+    items have one rate.
 
-    All processes draw a batch of the same rate in the same step. `segments`: of an epoch, those of both sources.
+    All processes draw a batch of the same rate in the same step. `segments`: of an epoch, those of
+    both sources.
     """
 
     def __init__(self, full: BatchSource, wide: BatchSource, wide_share: float, seed: int):
-        self.full, self.wide, self.wide_share, self.seed = full, wide, wide_share, seed
+        self.full = full
+        self.wide = wide
+        self.wide_share = wide_share
+        self.seed = seed
         self.segments = full.segments + wide.segments
 
     def batch(self, step: int, size: int, rank: int = 0) -> Batch:

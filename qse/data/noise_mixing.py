@@ -1,15 +1,19 @@
 """Mix batches of (noisy, clean) segments from a corpus of speech and one of noise, on the fly.
 
-    speech (speed, eq, gain, formants, vowel, whisper) -> room -+- early -> response, low-pass -> level -> mute -> clean
-                                                                +- all -> + -> response, low-pass, clip ... -> noisy
-    recordings (speed, eq, gain, splice, reversal, room) -+               |
-    babble, coloured, speech-shaped, hum, clicks ---------+-> sum -> at an SNR
+    speech (speed, eq, gain, formants, vowel, whisper) -> room -> early reflections, all reflections
+    recordings (speed, eq, gain, splice, reversal, room),
+    babble, coloured, speech-shaped, hum, clicks       -> sum of the noise -> at an SNR
 
-A batch is a function of (seed, rank, step) alone, so that a resumed run gets the numbers of an uninterrupted one: bit
-by bit on a CPU; on a GPU sums may differ in rounding, and with them the vowel that is sustained. Operations on
-samples run on the corpora's device, by the same code on CPU and GPU. Pairs mixed before: paired_segments.py.
+    early reflections                                  -> response, low-pass -> level, mute -> clean
+    all reflections + noise                            -> response, low-pass, clip, ... -> noisy
 
-Glossary: B items of a batch, N samples of a segment, items = int64 indices of those that get an augmentation.
+A batch is a function of (seed, rank, step) alone, so that a resumed run gets the numbers of an
+uninterrupted one: bit by bit on a CPU; on a GPU sums may differ in rounding, and with them the
+vowel that is sustained. Operations on samples run on the corpora's device, by the same code on CPU
+and GPU. Pairs mixed before: paired_segments.py.
+
+Glossary: B items of a batch, N samples of a segment, items = int64 indices of those that get an
+augmentation.
 """
 
 import torch
@@ -31,9 +35,10 @@ from .variation import KNOTS
 class NoiseMixer:
     """Draw batches from a corpus of speech and one of noise.
 
-    seed: int; batches of two seeds have nothing in common. device: where batches are made; the corpora move there.
-    rooms: impulse responses (R, L), the direct sound 1 at sample 0; by default they are simulated. segments: of an
-    epoch, as long as all of the speech. Raises ValueError for a corpus whose sample rate is not the config's.
+    seed: int; batches of two seeds have nothing in common. device: where batches are made; the
+    corpora move there. rooms: impulse responses (R, L), the direct sound 1 at sample 0; by default
+    they are simulated. segments: of an epoch, as long as all of the speech. Raises ValueError for a
+    corpus whose sample rate is not the config's.
     """
 
     def __init__(
@@ -50,18 +55,22 @@ class NoiseMixer:
                 raise ValueError(
                     f"{name} is at {corpus.sample_rate} Hz, the config at {config.sample_rate} Hz."
                 )
-        self.config, self.seed, self.device = config, seed, torch.device(device)
+        self.config = config
+        self.seed = seed
+        self.device = torch.device(device)
         self.rooms = (rooms_of(config, seed) if rooms is None else rooms).to(device)
         self.segments = max(1, int(speech.seconds / config.segment))
         speakers = CorpusSampler(speech.to(device), config.speech_balance)
         noises = CorpusSampler(noise.to(device), config.noise_balance)
-        self._speakers, self._speech = speakers, SpeechSource(config, speakers)
+        self._speakers = speakers
+        self._speech = SpeechSource(config, speakers)
         self._noise = NoiseSources(config, speakers, noises, self.rooms)
 
     @torch.no_grad()
     def batch(self, step: int, size: int, rank: int = 0) -> Batch:
         """Return batch `step` in process `rank`, on the device, finite."""
-        config, rng = self.config, BatchRng(self.seed, rank, step, self.device)
+        config = self.config
+        rng = BatchRng(self.seed, rank, step, self.device)
         speakers = self._speakers.groups(rng, size)
         speech = self._speech.rows(rng, speakers)
         noise = self._noise.rows(rng, speakers)
@@ -91,7 +100,9 @@ class NoiseMixer:
         items = torch.nonzero(rng.coin(self.config.room_chance, len(speech)) & allowed).flatten()
         if not len(items):
             return speech, speech
-        reverberant, clean, rows = speech.clone(), speech.clone(), items.to(self.device)
+        reverberant = speech.clone()
+        clean = speech.clone()
+        rows = items.to(self.device)
         rooms = rng.below(torch.full_like(items, len(self.rooms))).to(self.device)
         early = round(self.config.early_reflections * self.config.sample_rate)
         reverberant[rows], clean[rows] = reverberate(speech[rows], self.rooms[rooms], early)
@@ -99,18 +110,23 @@ class NoiseMixer:
 
     def _channel(self, rng: BatchRng, noisy: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
         """Filter noisy and clean alike: the response of a microphone, a limited bandwidth."""
-        config, reach = self.config, self.config.response
-        if config.response_chance and len(items := rng.items(config.response_chance, len(noisy))):
-            rows, knots, clean = (
-                items.to(self.device),
-                rng.draw((-reach, reach), len(items), KNOTS),
-                clean.clone(),
-            )
-            noisy[rows], clean[rows] = equalise(noisy[rows], knots), equalise(clean[rows], knots)
-        if len(items := rng.items(config.low_pass_chance, len(noisy))):
+        config = self.config
+        if config.response_chance:
+            items = rng.items(config.response_chance, len(noisy))
+            if len(items):
+                rows = items.to(self.device)
+                knots = rng.draw((-config.response, config.response), len(items), KNOTS)
+                clean = clean.clone()
+                noisy[rows] = equalise(noisy[rows], knots)
+                clean[rows] = equalise(clean[rows], knots)
+
+        items = rng.items(config.low_pass_chance, len(noisy))
+        if len(items):
             cutoff = rng.draw(config.low_pass, len(items)) * (2 / config.sample_rate)
-            rows, clean = items.to(self.device), clean.clone()
-            noisy[rows], clean[rows] = low_pass(noisy[rows], cutoff), low_pass(clean[rows], cutoff)
+            rows = items.to(self.device)
+            clean = clean.clone()
+            noisy[rows] = low_pass(noisy[rows], cutoff)
+            clean[rows] = low_pass(clean[rows], cutoff)
         return noisy, clean
 
     def _clip(self, rng: BatchRng, noisy: Tensor, allowed: Tensor) -> Tensor:

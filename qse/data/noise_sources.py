@@ -1,4 +1,5 @@
-"""Draw noise for a batch: recordings, babble, and synthetic noise, at random levels against each other."""
+"""Draw noise for a batch: recordings, babble, and synthetic noise, at random levels against each
+other."""
 
 import torch
 from torch import Tensor
@@ -16,24 +17,29 @@ CLICK_SAMPLES = 128
 
 
 class NoiseSources:
-    """Draw noise from a recipe's sources. speech: for babble and speech-shaped noise. rooms: (R, L) on the device."""
+    """Draw noise from a recipe's sources.
+
+    speech: for babble and speech-shaped noise. rooms: (R, L) on the device.
+    """
 
     def __init__(
         self, config: MixConfig, speech: CorpusSampler, noise: CorpusSampler, rooms: Tensor
     ) -> None:
-        self.config, self.speech, self.noise, self.rooms = config, speech, noise, rooms
+        self.config = config
+        self.speech = speech
+        self.noise = noise
+        self.rooms = rooms
 
     def rows(self, rng: BatchRng, speakers: Tensor) -> Tensor:
-        """Return the sum of the sources of each item: (B, N). Babble leaves out the item's speaker."""
-        config, size = self.config, len(speakers)
-        babble, tinted, shaped = (
-            rng.coin(chance, size)
-            for chance in (
-                config.babble_chance,
-                config.coloured_chance,
-                config.speech_shaped_chance,
-            )
-        )
+        """Return the sum of the sources of each item: (B, N).
+
+        Babble leaves out the item's speaker.
+        """
+        config = self.config
+        size = len(speakers)
+        babble = rng.coin(config.babble_chance, size)
+        tinted = rng.coin(config.coloured_chance, size)
+        shaped = rng.coin(config.speech_shaped_chance, size)
         synthetic_only = (babble | tinted | shaped) & rng.coin(config.synthetic_only_chance, size)
         recordings = (rng.pick(config.noise_count_weights, size) + 1) * ~synthetic_only
         sources = (
@@ -55,14 +61,17 @@ class NoiseSources:
         return total
 
     def _recorded(self, rng: BatchRng, items: Tensor) -> Tensor:
-        config, noise = self.config, self._recording(rng, len(items))
+        config = self.config
+        noise = self._recording(rng, len(items))
         for chance, change in (
             (config.splice_chance, self._spliced),
             (config.reverse_chance, lambda _, rows: reverse(rows)),
             (config.noise_room_chance, self._in_room),
         ):
-            # nothing is drawn for a chance of 0, so that recipes without these keep their batches
-            if chance and len(chosen := rng.items(chance, len(noise))):
+            if not chance:  # nothing is drawn, so that recipes without these keep their batches
+                continue
+            chosen = rng.items(chance, len(noise))
+            if len(chosen):
                 rows = chosen.to(rng.device)
                 noise[rows] = change(rng, noise[rows])
         return noise

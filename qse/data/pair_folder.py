@@ -14,9 +14,8 @@ from .noise_mixing import NoiseMixer
 from .room_simulation import rooms_of
 
 SIDES = ("noisy", "clean")
-ROOMS_SEED = (
-    1 << 20
-)  # added to the seed, so that no run of the same seed has the rooms of the pairs
+# added to the seed, so that no run of the same seed has the rooms of the pairs
+ROOMS_SEED = 1 << 20
 
 
 def write_pairs(
@@ -28,18 +27,21 @@ def write_pairs(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Mix `count` segments as a run would, and write them as `folder`/noisy/0001.flac and `folder`/clean/0001.flac.
+    """Mix `count` segments as a run would, and write them as `folder`/noisy/0001.flac and
+    `folder`/clean/0001.flac.
 
-    speech and noise: folders, as for `Corpus.read`. Every pair has speech and noise: `noise_only_chance` and
-    `clean_only_chance` of `mix` do not apply. A pair whose clean side would be clipped is scaled down. progress is
-    called with (pairs done, all of them).
+    speech and noise: folders, as for `Corpus.read`. Every pair has speech and noise:
+    `noise_only_chance` and `clean_only_chance` of `mix` do not apply. A pair whose clean side would
+    be clipped is scaled down. progress is called with (pairs done, all of them).
 
-    Raises QseError where `folder` is there already or cannot be written, and for audio that cannot be used.
+    Raises QseError where `folder` is there already or cannot be written, and for audio that cannot
+    be used.
     """
     if folder.exists():
         raise QseError(f"{folder} is there already: name a new folder")
     mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
-    spoken, noises = (Corpus.read(source, mix.sample_rate) for source in (speech, noise))
+    spoken = Corpus.read(speech, mix.sample_rate)
+    noises = Corpus.read(noise, mix.sample_rate)
     mixer = NoiseMixer(mix, spoken, noises, seed, rooms=rooms_of(mix, seed + ROOMS_SEED))
     digits = max(4, len(str(count)))
     try:

@@ -11,10 +11,12 @@ ORDER = -1  # rank of the random numbers that order an epoch: no process has it
 
 
 class PairedSegments:
-    """Cut one segment of every pair per epoch, at a random position; a pair that is too short ends in silence.
+    """Cut one segment of every pair per epoch, at a random position; a pair that is too short ends
+    in silence.
 
-    noisy, clean: recordings of equal lengths in equal order. samples: of a segment. A batch is a function of
-    (seed, rank, step) and of the number of processes, which share the pairs of an epoch.
+    noisy, clean: recordings of equal lengths in equal order. samples: of a segment. A batch is a
+    function of (seed, rank, step) and of the number of processes, which share the pairs of an
+    epoch.
     """
 
     def __init__(
@@ -26,13 +28,12 @@ class PairedSegments:
         device: torch.device | str = "cpu",
         processes: int = 1,
     ):
-        self.noisy, self.clean = noisy.to(device), clean.to(device)
-        self.samples, self.seed, self.device, self.processes = (
-            samples,
-            seed,
-            torch.device(device),
-            processes,
-        )
+        self.noisy = noisy.to(device)
+        self.clean = clean.to(device)
+        self.samples = samples
+        self.seed = seed
+        self.device = torch.device(device)
+        self.processes = processes
         self.segments = len(noisy.lengths)
 
     @torch.no_grad()
@@ -47,14 +48,13 @@ class PairedSegments:
             [self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)]
         )
         start, length, position = place.to(self.device)
-        noisy, clean = (
-            c.excerpts(start, length, position, self.samples, fade=1)
-            for c in (self.noisy, self.clean)
-        )
+        noisy = self.noisy.excerpts(start, length, position, self.samples, fade=1)
+        clean = self.clean.excerpts(start, length, position, self.samples, fade=1)
         return Batch(noisy, clean, self.noisy.sample_rate)
 
     def _pairs(self, step: int, size: int, rank: int) -> Tensor:
-        """Return the pairs of a batch, indices (size,): all processes share the order of an epoch."""
+        """Return the pairs of a batch, indices (size,):
+        all processes share the order of an epoch."""
         together = size * self.processes
         epoch, place = divmod(step, max(1, self.segments // together))
         order = (

@@ -1,10 +1,10 @@
 """Make impulse responses of rooms: measured ones, or simulated from a seed.
 
 Model: a shoebox room of random size and reverberation time. The first 35 ms after the direct sound
-are image sources (Allen and Berkley, "Image method for efficiently simulating small-room acoustics", 1979) with one
-reflection coefficient for all walls, from Eyring's formula; later sound is diffuse: white noise that decays by 60 dB
-in RT60 and starts at the level of the last images. Walls reflect all frequencies equally; talker and microphone are
-omnidirectional.
+are image sources (Allen and Berkley, "Image method for efficiently simulating small-room
+acoustics", 1979) with one reflection coefficient for all walls, from Eyring's formula; later sound
+is diffuse: white noise that decays by 60 dB in RT60 and starts at the level of the last images.
+Walls reflect all frequencies equally; talker and microphone are omnidirectional.
 
 Glossary: R rooms, L samples of a response, I image sources.
 """
@@ -34,9 +34,11 @@ def room_bank(
     distance: tuple[float, float],
     seed: int,
 ) -> Tensor:
-    """Simulate impulse responses, float32 (R, L): the direct sound is 1 at sample 0, L is the longest RT60.
+    """Simulate impulse responses, float32 (R, L): the direct sound is 1 at sample 0, L is the
+    longest RT60.
 
-    rt60 in seconds and distance (microphone to talker) in metres are drawn uniformly from their ranges.
+    rt60 in seconds and distance (microphone to talker) in metres are drawn uniformly from their
+    ranges.
     """
     rng = torch.Generator().manual_seed(seed)
 
@@ -58,7 +60,8 @@ def room_bank(
 
 
 def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
-    """Align and scale measured responses, float32 (R, samples): the largest tap, the direct sound, is 1 at sample 0."""
+    """Align and scale measured responses, float32 (R, samples): the largest tap, the direct sound,
+    is 1 at sample 0."""
     bank = torch.zeros(len(responses), samples)
     for row, response in zip(bank, responses, strict=True):
         direct = int(np.abs(response.astype(np.int32)).argmax())  # int16 has no +32768
@@ -70,13 +73,13 @@ def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
 def room_response(
     size: Tensor, microphone: Tensor, talker: Tensor, rt60: Tensor, noise: Tensor, sample_rate: int
 ) -> Tensor:
-    """Simulate one response (L,) from room size and positions in metres (3,), rt60 in seconds and white noise (L,)."""
+    """Simulate one response (L,) from room size and positions in metres (3,), rt60 in seconds and
+    white noise (L,)."""
     samples = len(noise)
     early = min(samples, round(MIXING_TIME * sample_rate))
     response = _images(size, microphone, talker, reflection(size, rt60), early, sample_rate)
-    envelope = torch.exp(
-        -3 * math.log(10) / rt60 * torch.arange(samples) / sample_rate
-    )  # 1e-3 at RT60
+    # 1e-3 at RT60
+    envelope = torch.exp(-3 * math.log(10) / rt60 * torch.arange(samples) / sample_rate)
     joint = slice(early * 2 // 3, early)
     level = (response[joint].square().sum() / envelope[joint].square().sum()).sqrt()
     late = level * envelope[early:] * noise[early:]
@@ -84,21 +87,23 @@ def room_response(
 
 
 def reflection(size: Tensor, rt60: Tensor) -> Tensor:
-    """Return the amplitude that a wall reflects (0 to 1), by Eyring: RT60 = 0.161 V / (-S ln(reflection ** 2))."""
+    """Return the amplitude that a wall reflects (0 to 1), by Eyring: RT60 = 0.161 V / (-S
+    ln(reflection ** 2))."""
     x, y, z = size
-    volume, surface = x * y * z, 2 * (x * y + y * z + z * x)
+    volume = x * y * z
+    surface = 2 * (x * y + y * z + z * x)
     return torch.exp(-0.161 * volume / (2 * surface * rt60))
 
 
 def _images(
     size: Tensor, microphone: Tensor, talker: Tensor, beta: Tensor, samples: int, sample_rate: int
 ) -> Tensor:
-    """Return the sum of image sources (samples,), the direct sound at 0, each split over its two nearest samples."""
+    """Return the sum of image sources (samples,), the direct sound at 0, each split over its two
+    nearest samples."""
     n = torch.arange(-ORDER, ORDER + 1)
     mirrored = torch.tensor([0, 1])
-    axes = (
-        2 * n[:, None, None] * size + (1 - 2 * mirrored[:, None]) * talker - microphone
-    )  # (n, mirrored, 3)
+    # (n, mirrored, 3)
+    axes = 2 * n[:, None, None] * size + (1 - 2 * mirrored[:, None]) * talker - microphone
     bounces = ((n[:, None] - mirrored).abs() + n[:, None].abs()).flatten()
     x, y, z = axes.flatten(0, 1).square().unbind(-1)
     far = (x[:, None, None] + y[:, None] + z).sqrt().flatten()  # (I,) metres
@@ -106,7 +111,8 @@ def _images(
     direct = (talker - microphone).norm()
     delay = (far - direct).clamp_min(0) / SPEED_OF_SOUND * sample_rate
     gain = beta**count * direct / far.clamp_min(1e-3)
-    index, part = delay.long(), delay.frac()
+    index = delay.long()
+    part = delay.frac()
     out = torch.zeros(samples + 1)
     out.index_add_(0, index.clamp_max(samples), gain * (1 - part) * (index < samples))
     out.index_add_(0, (index + 1).clamp_max(samples), gain * part * (index + 1 < samples))

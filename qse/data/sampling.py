@@ -1,6 +1,7 @@
 """Draw the random choices of a batch, and audio from a corpus.
 
-Choices (which file, how loud) are small and drawn on the CPU; audio is gathered on the corpus's device.
+Choices (which file, how loud) are small and drawn on the CPU; audio is gathered on the corpus's
+device.
 
 Glossary: B rows of audio, P pieces (one utterance each) that are laid into rows.
 """
@@ -17,12 +18,18 @@ SHORT_PAUSE = (0.05, 0.4)
 """Seconds of silence between two utterances."""
 
 
+def step_seed(seed: int, rank: int, step: int) -> int:
+    """Return a seed of 63 bits: the same for the same (seed, rank, step), unrelated for others."""
+    digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
 class BatchRng:
-    """Draw the random numbers of one batch: the same for the same (seed, rank, step), unrelated for others."""
+    """Draw the random numbers of one batch: the same for the same (seed, rank, step), unrelated for
+    others."""
 
     def __init__(self, seed: int, rank: int, step: int, device: torch.device) -> None:
-        digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
-        number = int.from_bytes(digest, "little") >> 1
+        number = step_seed(seed, rank, step)
         self.device = device
         self._choices = torch.Generator().manual_seed(number)
         self._samples = torch.Generator(device).manual_seed(number)
@@ -37,7 +44,8 @@ class BatchRng:
         return (draw * limit).long()
 
     def pick(self, weights: Tensor | Sequence[float], count: int) -> Tensor:
-        """Draw `count` indices with probability ~ weights (along the last axis): int64 (..., count) on the CPU."""
+        """Draw `count` indices with probability ~ weights (along the last axis): int64 (..., count)
+        on the CPU."""
         weights = torch.as_tensor(weights, dtype=torch.float32)
         return torch.multinomial(weights, count, replacement=True, generator=self._choices)
 
@@ -46,7 +54,8 @@ class BatchRng:
         return torch.rand(count, generator=self._choices) < chance
 
     def items(self, chance: float, count: int) -> Tensor:
-        """Draw which of `count` items something applies to, each with probability `chance`: their indices, int64."""
+        """Draw which of `count` items something applies to, each with probability `chance`: their
+        indices, int64."""
         return torch.nonzero(self.coin(chance, count)).flatten()
 
     def draw(self, range_: tuple[float, float], *shape: int) -> Tensor:
@@ -80,7 +89,8 @@ class CorpusSampler:
         return rng.pick(self.weights, count)
 
     def other_groups(self, rng: BatchRng, groups: Tensor) -> Tensor:
-        """Draw a group for each entry of `groups`, another one than that (unless there is only one)."""
+        """Draw a group for each entry of `groups`, another one than that
+        (unless there is only one)."""
         weights = self.weights.repeat(len(groups), 1)
         if len(self.weights) > 1:
             weights.scatter_(1, groups[:, None], 0.0)
@@ -95,15 +105,16 @@ class CorpusSampler:
         slow: Tensor | None = None,
         pause: tuple[float, float] = SHORT_PAUSE,
     ) -> Tensor:
-        """Fill each row with utterances of its group, with short pauses in between: float32 (B, samples).
+        """Fill each row with utterances of its group, with short pauses in between: float32
+        (B, samples).
 
-        lead: samples of silence before the first one, int64 (B,); where 0 a row begins within an utterance.
-        slow: bool (B,), rows whose pauses have their length in seconds from the range `pause`.
+        lead: samples of silence before the first one, int64 (B,); where 0 a row begins within an
+        utterance. slow: bool (B,), rows whose pauses have their length in seconds from the range
+        `pause`.
         """
         cursor = torch.zeros_like(groups) if lead is None else lead.clone()
-        limits = (
-            torch.tensor(SHORT_PAUSE).repeat(len(groups), 1) * self.corpus.sample_rate
-        )  # (B, 2)
+        # (B, 2)
+        limits = torch.tensor(SHORT_PAUSE).repeat(len(groups), 1) * self.corpus.sample_rate
         if slow is not None:
             limits[slow] = torch.tensor(pause) * self.corpus.sample_rate
         rows, pieces = self._place(rng, groups, cursor, limits, samples)
@@ -116,8 +127,12 @@ class CorpusSampler:
         self, rng: BatchRng, groups: Tensor, cursor: Tensor, limits: Tensor, samples: int
     ) -> tuple[Tensor, Tensor]:
         """Draw pieces and places: row (P,) and (start, length, position) (3, P) of each piece."""
-        rows, pieces = [], []
-        while (unfilled := torch.nonzero(cursor < samples).flatten()).numel():
+        rows = []
+        pieces = []
+        while True:
+            unfilled = torch.nonzero(cursor < samples).flatten()
+            if not unfilled.numel():
+                break
             place = cursor[unfilled]
             files = self._files(rng, groups[unfilled])
             length = self.corpus.lengths[files]

@@ -24,7 +24,8 @@ class Batch(NamedTuple):
 
 
 class BatchSource(Protocol):
-    """Batches of segments, a function of (step, size, rank) alone, so that a resumed run gets the same ones.
+    """Batches of segments, a function of (step, size, rank) alone, so that a resumed run gets the
+    same ones.
 
     segments: how many make an epoch.
     """
@@ -32,4 +33,5 @@ class BatchSource(Protocol):
     segments: int
 
     def batch(self, step: int, size: int, rank: int = 0) -> Batch:
-        """Return batch `step` of `size` items in process `rank`; processes must get different ones."""
+        """Return batch `step` of `size` items in process `rank`;
+        processes must get different ones."""

@@ -1,7 +1,8 @@
-"""Open the sources of a run: folders of speech and noise, or an official corpus, for training and validation.
+"""Open the sources of a run: folders of speech and noise, or an official corpus, for training and
+validation.
 
-A source has `segments`, the number of segments per epoch, and `batch`, which returns the Batch of a step.
-datasets.py has the layouts of the official corpora.
+A source has `segments`, the number of segments per epoch, and `batch`, which returns the Batch of a
+step. datasets.py has the layouts of the official corpora.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import torch
 
 from ..errors import QseError
 from . import datasets
-from .bandwidth import FULL_BAND_CUTOFF
+from .bandwidth import FULL_BAND_LEAST
 from .cached_corpus import cached_corpus
 from .corpus import Corpus, read_recordings
 from .mix_config import MixConfig
@@ -23,8 +24,9 @@ from .room_simulation import measured_bank
 from .sampling import BatchRng
 from .source import BatchSource
 
-HELD_OUT = 100  # training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
-LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_CUTOFF
+# training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
+HELD_OUT = 100
+LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_LEAST
 RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
 
@@ -39,16 +41,19 @@ def folders(
 ) -> BatchSource:
     """Return a source that reads folders of speech and noise into memory and mixes them.
 
-    cache: a folder for decoded copies of the recordings, which are mapped from there instead of read into memory.
+    cache: a folder for decoded copies of the recordings, which are mapped from there instead of
+    read into memory.
 
-    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_CUTOFF are used; below 41 kHz, it must reach
-    0.9 of half the rate. With the probability `wide_share` a batch is at 16 kHz, mixed from all recordings.
+    For a mix above 16 kHz, only recordings whose content reaches FULL_BAND_LEAST are used; below
+    41 kHz, it must reach 0.9 of half the rate. With the probability `wide_share` a batch is at 16
+    kHz, mixed from all recordings.
     """
-    corpora = _folder_corpora(speech, noise, mix, wide_share, cache)
-    first, *wide = [
-        NoiseMixer(part, voices, noises, seed, device) for part, voices, noises in corpora
-    ]
-    return MultiRateSource(first, wide[0], wide_share, seed) if wide else first
+    mixers = []
+    for part, voices, noises in _folder_corpora(speech, noise, mix, wide_share, cache):
+        mixers.append(NoiseMixer(part, voices, noises, seed, device))
+    if len(mixers) == 1:
+        return mixers[0]
+    return MultiRateSource(mixers[0], mixers[1], wide_share, seed)
 
 
 def write_cache(speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path) -> None:
@@ -60,9 +65,10 @@ def write_cache(speech: Path, noise: Path, mix: MixConfig, wide_share: float, ca
 def _folder_corpora(
     speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path | None
 ) -> Iterator[tuple[MixConfig, Corpus, Corpus]]:
-    """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16 kHz too."""
+    """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16
+    kHz too."""
     full_band = mix.sample_rate > WIDE_BAND
-    parts = [(mix, min(FULL_BAND_CUTOFF, LEAST_REACH * mix.sample_rate / 2) if full_band else 0.0)]
+    parts = [(mix, min(FULL_BAND_LEAST, LEAST_REACH * mix.sample_rate / 2) if full_band else 0.0)]
     if full_band and wide_share:
         parts.append((wide_band(mix), 0.0))
     for part, cutoff in parts:
@@ -84,16 +90,15 @@ def _folder_corpus(
 def voicebank(
     data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
 ) -> BatchSource:
-    """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the length of segments."""
+    """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the
+    length of segments."""
     pairs = datasets.with_copies(_split(data)[0], data)
-    sides = (
-        [pair.noisy for pair in pairs if pair.noisy],
-        [pair.clean for pair in pairs if pair.clean],
-    )
     rate = mix.sample_rate
-    noisy, clean = (
-        Corpus.of(read_recordings(side, rate), [""] * len(pairs), rate) for side in sides
-    )
+    one_group = [""] * len(pairs)
+    noisy_files = [pair.noisy for pair in pairs if pair.noisy]
+    clean_files = [pair.clean for pair in pairs if pair.clean]
+    noisy = Corpus.of(read_recordings(noisy_files, rate), one_group, rate)
+    clean = Corpus.of(read_recordings(clean_files, rate), one_group, rate)
     for pair, one, other in zip(pairs, noisy.lengths.tolist(), clean.lengths.tolist(), strict=True):
         if one != other:
             raise QseError(
@@ -105,7 +110,8 @@ def voicebank(
 def dns3(
     data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
 ) -> BatchSource:
-    """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the CPU."""
+    """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the
+    CPU."""
     speech, noise = _dns3_corpora(data, mix.sample_rate)
     responses = datasets.dns3(data).impulse_responses
     chosen = [responses[index] for index in _shuffled(len(responses), seed)[: mix.rooms]]
@@ -141,15 +147,17 @@ def validation(dataset: str, data: Path) -> list[datasets.Pair]:
 
 
 def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
-    """Split the training part of VoiceBank+DEMAND, without copies: pairs to train on, and HELD_OUT pairs (a fifth
-    of all if there are fewer than 500). The split is the same for every run: one may start from another's weights."""
+    """Split the training part of VoiceBank+DEMAND, without copies: pairs to train on, and HELD_OUT
+    pairs (a fifth of all if there are fewer than 500). The split is the same for every run: one may
+    start from another's weights."""
     pairs = datasets.voicebank_files(data, "train")
     for pair in pairs:
         if pair.noisy is None or pair.clean is None:
             raise QseError(
                 f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}"
             )
-    order, held = _shuffled(len(pairs), seed=0), min(HELD_OUT, len(pairs) // 5)
+    order = _shuffled(len(pairs), seed=0)
+    held = min(HELD_OUT, len(pairs) // 5)
     return [pairs[index] for index in order[held:]], [pairs[index] for index in order[:held]]
 
 
@@ -161,16 +169,13 @@ def _shuffled(count: int, seed: int) -> list[int]:
 def _dns3_corpora(
     data: Path, sample_rate: int, progress: datasets.Stages | None = None
 ) -> tuple[Corpus, Corpus]:
-    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from caches beside the corpus."""
+    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from caches beside the
+    corpus."""
     found = datasets.dns3(data)
-    speech, noise = (
-        cached_corpus(
-            paths,
-            found.root / name,
-            found.root / datasets.CACHE / name,
-            sample_rate,
-            progress and partial(progress, f"16 kHz copy, {name}"),
-        )
-        for name, paths in (("clean", found.clean), ("noise", found.noise))
-    )
-    return speech, noise
+
+    def cached(name: str, paths: list[Path]) -> Corpus:
+        cache = found.root / datasets.CACHE / name
+        told = progress and partial(progress, f"16 kHz copy, {name}")
+        return cached_corpus(paths, found.root / name, cache, sample_rate, told)
+
+    return cached("clean", found.clean), cached("noise", found.noise)

@@ -18,11 +18,13 @@ class SpeechSource:
     """Draw speech of the speakers of a corpus, varied as in the recipe."""
 
     def __init__(self, config: MixConfig, sampler: CorpusSampler) -> None:
-        self.config, self.sampler = config, sampler
+        self.config = config
+        self.sampler = sampler
 
     def rows(self, rng: BatchRng, speakers: Tensor) -> Tensor:
         """Return speech of each speaker: (B, N)."""
-        config, size = self.config, len(speakers)
+        config = self.config
+        size = len(speakers)
         late = rng.coin(config.pause_chance, size)
         lead = (rng.uniform(0, config.segment / 2, size) * config.sample_rate).long() * late
 
@@ -35,8 +37,10 @@ class SpeechSource:
             (config.sustain_chance, self._sustained),
             (config.whisper_chance, self._whispered),
         ):
-            # nothing is drawn for a chance of 0, so that recipes without these keep their batches
-            if chance and len(items := rng.items(chance, size)):
+            if not chance:  # nothing is drawn, so that recipes without these keep their batches
+                continue
+            items = rng.items(chance, size)
+            if len(items):
                 rows = items.to(rng.device)
                 speech[rows] = change(rng, speech[rows])
         return speech
@@ -47,8 +51,10 @@ class SpeechSource:
         )
 
     def _sustained(self, rng: BatchRng, speech: Tensor) -> Tensor:
-        """Raise the pitch, by one factor for all, which shortens speech, and sustain a vowel where there is one."""
-        config, longest = self.config, self.config.sample_rate // LOWEST_VOICE
+        """Raise the pitch, by one factor for all, which shortens speech, and sustain a vowel where
+        there is one."""
+        config = self.config
+        longest = self.config.sample_rate // LOWEST_VOICE
         samples = round(config.samples / rng.uniform(*config.sustain_pitch).item())
         speech = pad(change_speed(speech, samples), (0, config.samples - samples))
         places = rng.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest))).to(

@@ -20,7 +20,8 @@ def vary(
     size: int,
     wide_chance: float = 0.0,
 ) -> Tensor:
-    """Read `size` rows with read(samples) and change speed, spectrum and gain of random ones: return (size, N).
+    """Read `size` rows with read(samples) and change speed, spectrum and gain of random ones:
+    return (size, N).
 
     wide_chance: probability that the speed of a row is drawn from the range `noise_speed`.
     """
@@ -40,7 +41,9 @@ def vary(
         (config.eq_chance, config.eq, equalise),
         (config.gain_drift_chance, config.gain_drift, change_gain),
     ):
-        if len(items := rng.items(chance, size)):
-            rows, knots = items.to(rng.device), rng.draw((-reach, reach), len(items), KNOTS)
+        items = rng.items(chance, size)
+        if len(items):
+            rows = items.to(rng.device)
+            knots = rng.draw((-reach, reach), len(items), KNOTS)
             out[rows] = change(out[rows], knots)
     return out

@@ -1,7 +1,7 @@
 """Change voices: sustained vowels, whispers, shifted formants.
 
-Pure functions of audio (B, N) float32 and parameters of each row as tensors on the same device; white noise is an
-argument, and none returns NaN for silence.
+Pure functions of audio (B, N) float32 and parameters of each row as tensors on the same device;
+white noise is an argument, and none returns NaN for silence.
 
 Glossary: B rows, N samples, K places, F bins, T frames.
 """
@@ -17,18 +17,21 @@ from .levels import active_level, at_level
 
 
 def most_periodic(audio: Tensor, places: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Choose, of K places in each row, int64 (B, K), the one after which the sound repeats itself best.
+    """Choose, of K places in each row, int64 (B, K), the one after which the sound repeats itself
+    best.
 
-    -> the place, its period (or a multiple) of longest / 8 to `longest` samples, both int64 (B,), and the normalised
-    autocorrelation at that period, at most 1 (B,). Reads 4 * longest samples after a place and correlates 3 * longest.
-    Quiet places count as 0, and so do those whose correlation only falls from the shortest period on: they have a
-    longer period, or none.
+    -> the place, its period (or a multiple) of longest / 8 to `longest` samples, both int64 (B,),
+    and the normalised autocorrelation at that period, at most 1 (B,). Reads 4 * longest samples
+    after a place and correlates 3 * longest. Quiet places count as 0, and so do those whose
+    correlation only falls from the shortest period on: they have a longer period, or none.
     """
     rows = torch.arange(len(audio), device=audio.device)[:, None]
+    # B, K, 4 L
     sound = audio[
         rows[..., None], places[..., None] + torch.arange(4 * longest, device=audio.device)
-    ]  # B, K, 4 L
-    size, compared = fast_size(4 * longest), 3 * longest
+    ]
+    size = fast_size(4 * longest)
+    compared = 3 * longest
     spectrum = torch.fft.rfft(sound[..., :compared], n=size).conj() * torch.fft.rfft(sound, n=size)
     power = pad(sound.square().cumsum(-1), (1, 0))
     power = power[..., compared:] - power[..., : longest + 1]  # by lag
@@ -38,24 +41,26 @@ def most_periodic(audio: Tensor, places: Tensor, longest: int) -> tuple[Tensor, 
         / (own * power.maximum(1e-3 * own)).sqrt()
     )
     loud = own[..., 0] > 0.1 * compared * active_level(audio)[:, None].square()
-    before, (best, lag) = (
-        correlation[..., longest // 8 - 1],
-        correlation[..., longest // 8 :].max(-1),
-    )
+    before = correlation[..., longest // 8 - 1]
+    (best, lag) = correlation[..., longest // 8 :].max(-1)
     highest, at = (best * (loud & (best > before))).max(1, keepdim=True)
     return places.gather(1, at)[:, 0], longest // 8 + lag.gather(1, at)[:, 0], highest[:, 0]
 
 
 def sustain(audio: Tensor, start: Tensor, period: Tensor, loop: Tensor, rounds: Tensor) -> Tensor:
-    """Repeat the `loop` samples from `start` on `rounds` times, and delay the rest; (B, N), the end is cut off.
+    """Repeat the `loop` samples from `start` on `rounds` times, and delay the rest; (B, N), the end
+    is cut off.
 
-    Numbers are int64 (B,); a loop is a multiple of the period. Each repeat fades in, over a `period`, from the samples
-    that follow the loop.
+    Numbers are int64 (B,); a loop is a multiple of the period. Each repeat fades in, over a
+    `period`, from the samples that follow the loop.
     """
     samples = audio.shape[-1]
     time = torch.arange(samples, device=audio.device) - start[:, None]
-    extra, loop, start = (rounds * loop)[:, None], loop[:, None], start[:, None]
-    repeated, phase = (time >= loop) & (time < loop + extra), time % loop
+    extra = (rounds * loop)[:, None]
+    loop = loop[:, None]
+    start = start[:, None]
+    repeated = (time >= loop) & (time < loop + extra)
+    phase = time % loop
     source = torch.where(repeated, start + phase, start + time - extra * (time >= loop + extra))
     onward = (start + loop + phase).clamp_max(samples - 1)
     share = torch.where(repeated, (phase / period[:, None]).clamp_max(1), 1.0)
@@ -63,21 +68,25 @@ def sustain(audio: Tensor, start: Tensor, period: Tensor, loop: Tensor, rounds: 
 
 
 def whisper(audio: Tensor, white: Tensor, sample_rate: int = 16000) -> Tensor:
-    """Replace the voice of speech (B, N) by `white` noise (B, N) with its spectral envelope; the level stays.
+    """Replace the voice of speech (B, N) by `white` noise (B, N) with its spectral envelope; the
+    level stays.
 
     Below 500 Hz the noise is weaker, as in a whisper.
     """
     window = _window(audio, sample_rate)
-    spec, noise = (_stft(x, window) for x in (audio, white))
+    spec = _stft(audio, window)
+    noise = _stft(white, window)
     frequency = torch.linspace(0, sample_rate / 2, spec.shape[1], device=audio.device)
     shaped = noise * _envelope(spec.abs(), sample_rate) * (frequency / (frequency + 500))[:, None]
     return at_level(_istft(shaped, window, audio.shape[1]), active_level(audio))
 
 
 def shift_formants(audio: Tensor, factor: Tensor, sample_rate: int = 16000) -> Tensor:
-    """Move the resonances of speech (B, N) to `factor` (B,) times their frequency; pitch, length and level stay.
+    """Move the resonances of speech (B, N) to `factor` (B,) times their frequency; pitch, length
+    and level stay.
 
-    The spectral envelope is resampled along frequency; the gain that this takes is at most 20 dB in each bin.
+    The spectral envelope is resampled along frequency; the gain that this takes is at most 20 dB in
+    each bin.
     """
     window = _window(audio, sample_rate)
     spec = _stft(audio, window)

@@ -10,6 +10,7 @@ import numpy as np
 
 LIMIT = 100.0  # dB
 WINDOW = 0.032  # seconds
+HOPS_PER_WINDOW = 4
 FRAMES_AT_ONCE = 1000  # frames in memory at a time
 UPPER_BAND = (8000.0, 20000.0)  # Hz: what a network for 16 kHz cannot produce
 NOISE_ONLY = -30.0  # dB: highest clean-to-noise ratio of a bin that counts as noise alone
@@ -105,18 +106,21 @@ def pause_attenuation(
 
 def power_spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.ndarray]]:
     """Yield |STFT|^2 of the signals (samples,), each (T, F), T <= FRAMES_AT_ONCE frames at a time."""
+    for parts in spectra(sample_rate, *signals):
+        yield [np.square(np.abs(part)) for part in parts]
+
+
+def spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """Yield the STFT of the signals (samples,), each (T, F), T <= FRAMES_AT_ONCE frames at a time."""
     n_fft = 2 * round(WINDOW * sample_rate / 2)
-    hop_length = n_fft // 4
+    hop_length = n_fft // HOPS_PER_WINDOW
     window = np.hanning(n_fft + 1)[:-1]
     padded = [np.pad(np.asarray(signal, np.float64), n_fft // 2) for signal in signals]
     views = [
         np.lib.stride_tricks.sliding_window_view(signal, n_fft)[::hop_length] for signal in padded
     ]
     for start in range(0, len(views[0]), FRAMES_AT_ONCE):
-        yield [
-            np.square(np.abs(np.fft.rfft(view[start : start + FRAMES_AT_ONCE] * window)))
-            for view in views
-        ]
+        yield [np.fft.rfft(view[start : start + FRAMES_AT_ONCE] * window) for view in views]
 
 
 def _decibels(over: float, under: float) -> float:

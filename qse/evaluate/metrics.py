@@ -20,6 +20,7 @@ from .composite import composite, composite_scaled, segmental_snr
 from .energy import UPPER_BAND, band_snr, noise_reduction, pause_attenuation, si_sdr, speech_loss
 from .mos import dnsmos
 from .perceptual import estoi, pesq_wb, stoi
+from .phase import phase_errors
 
 SAMPLE_RATE = 16000
 
@@ -78,6 +79,8 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
         least_rate=int(2 * UPPER_BAND[1]),
         may_lack=True,
     ),
+    "phase_error": Metric("phase error °", phase_errors, 1, on_request=True),
+    "frequency_error": Metric("frequency error Hz", phase_errors, 2, on_request=True),
     "csig_scaled": Metric("CSIG, scaled WSS", composite_scaled, on_request=True, package="pesq"),
     "cbak_scaled": Metric("CBAK, scaled WSS", composite_scaled, on_request=True, package="pesq"),
     "covl_scaled": Metric("COVL, scaled WSS", composite_scaled, on_request=True, package="pesq"),
@@ -91,6 +94,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "segsnr": ("segmental_snr",),
     "composite": ("csig", "cbak", "covl"),
     "composite_scaled": ("csig_scaled", "cbak_scaled", "covl_scaled"),
+    "phase": ("phase_error", "frequency_error"),
     "pauses": ("pause_attenuation", "pause_attenuation_median"),
     "dnsmos": ("dnsmos_ovrl", "dnsmos_sig", "dnsmos_bak", "dnsmos_p808"),
     "ovrl": ("dnsmos_ovrl",),

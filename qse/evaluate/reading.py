@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.datasets import SAMPLE_RATE, Pair, length_and_rate, read_mono
+from ..data.datasets import SAMPLE_RATE, Pair
+from ..data.recordings import length_and_rate, read_mono
 from ..errors import QseError
 from .metrics import resampled
 

@@ -18,7 +18,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from ..data.datasets import Pair, by_mark, by_name, length_and_rate
+from ..data.datasets import Pair, by_mark, by_name
+from ..data.recordings import length_and_rate
 from ..errors import QseError
 from ..extras import need
 from ..model_folder import GRAPH, weights_of

@@ -1,4 +1,5 @@
-"""Write the card of a model: what it is, what it costs, how it was trained and scored, its known faults."""
+"""Write the card of a model: what it is, what it costs, how it was trained and scored, its known
+faults."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,13 +9,14 @@ from ..machine import processor
 from ..networks import Network
 from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
-from .cost import Cost
+from .cost import ModelCost
 
+# title, key, digits
 SCORES = (
     ("WB-PESQ", "pesq_wb", 3),
     ("STOI", "stoi", 4),
     ("SI-SDR dB", "si_sdr", 2),
-)  # title, key, digits
+)
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,16 @@ class CardOptions:
 class Card:
     """Everything that a card is written from.
 
-    header: that of the weights, as the trainer wrote it. costs: by the sample rate of the graph in Hz. scores: means
-    over validation pairs; empty: none are given. hops: hops of the network in one step of a graph.
+    header: that of the weights, as the trainer wrote it. costs: by the sample rate of the graph in
+    Hz. scores: means over validation pairs; empty: none are given. hops: hops of the network in one
+    step of a graph.
     """
 
     name: str
     network: Network
     config: RunConfig
     header: Mapping[str, str]
-    costs: Mapping[int, Cost]
+    costs: Mapping[int, ModelCost]
     options: CardOptions
     scores: Mapping[str, str | float] = field(default_factory=dict)
     hops: int = 1
@@ -56,30 +59,35 @@ class Card:
             "",
             "| | |",
             "|---|---|",
-            *(f"| {key} | {value} |" for key, value in self._rows()),
         ]
+        for key, value in self._rows():
+            lines.append(f"| {key} | {value} |")
         for paragraph in self._paragraphs():
             lines += ["", paragraph]
         return "\n".join([*lines, ""])
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        hops = [cost.hop for cost in self.costs.values() if cost.hop]
+        costs = self.costs.values()
         yield "sample rate", " / ".join(f"{rate} Hz" for rate in self.costs)
         yield "algorithmic latency", self._latency()
-        yield "parameters", f"{max(cost.params for cost in self.costs.values()):,}"
-        yield (
-            "multiply-accumulates",
-            f"{self._each(lambda cost: f'{cost.macs / 1e9:.2f}')} G per second of audio",
-        )
-        if hops:
-            yield "state", " / ".join(f"{hop.state_bytes / 1024:.0f}" for hop in hops) + " KiB"
-            times = (f"p50 {1e6 * hop.p50:.0f} µs, p99 {1e6 * hop.p99:.0f} µs" for hop in hops)
+        yield "parameters", f"{max(cost.params for cost in costs):,}"
+        macs = self._each(lambda cost: f"{cost.macs / 1e9:.2f}")
+        yield "multiply-accumulates", f"{macs} G per second of audio"
+        sizes = []
+        times = []
+        for cost in costs:
+            if cost.hop:
+                sizes.append(f"{cost.hop.state_bytes / 1024:.0f}")
+                times.append(f"p50 {1e6 * cost.hop.p50:.0f} µs, p99 {1e6 * cost.hop.p99:.0f} µs")
+        if times:
+            yield "state", " / ".join(sizes) + " KiB"
             yield "time per hop, one thread", " / ".join(times)
-        yield "RTF, one thread", f"{self._each(lambda cost: f'{cost.rtf:.3f}')} ({processor()})"
+        rtf = self._each(lambda cost: f"{cost.rtf:.3f}")
+        yield "RTF, one thread", f"{rtf} ({processor()})"
         yield "training", self._training()
         yield "licence", self.options.licence
 
-    def _each(self, text: Callable[[Cost], str]) -> str:
+    def _each(self, text: Callable[[ModelCost], str]) -> str:
         """Join the texts for the costs at the sample rates of the model."""
         return " / ".join(text(cost) for cost in self.costs.values())
 
@@ -89,10 +97,9 @@ class Card:
             ("Validation pairs of unknown sources", UNKNOWN),
         ):
             if prefix + SCORES[0][1] in self.scores:
-                scores = (
-                    f"{title} {float(self.scores[prefix + key]):.{digits}f}"
-                    for title, key, digits in SCORES
-                )
+                scores = []
+                for title, key, digits in SCORES:
+                    scores.append(f"{title} {float(self.scores[prefix + key]):.{digits}f}")
                 yield f"{pairs}, mean: {', '.join(scores)}"
         if self.options.data:
             yield f"Trained on {self.options.data}"
@@ -109,10 +116,9 @@ class Card:
         return f"{hop + lag:g} ms (hop {hop:g} ms)"
 
     def _training(self) -> str:
-        header, origin = (
-            self.header,
-            self.header.get("origin"),
-        )  # hours of the origin are counted too
+        # hours of the origin are counted too
+        header = self.header
+        origin = self.header.get("origin")
         skipped = int(header.get("skipped", 0))  # their gradients were not finite
         steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
         steps += f" after those of {origin}, in all " if origin else ", "
@@ -123,7 +129,8 @@ class Card:
 
     def _reproduction(self) -> Iterator[str]:
         """Yield a sentence and the command that repeats the last run."""
-        header, origin = self.header, self.header.get("origin")
+        header = self.header
+        origin = self.header.get("origin")
         options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
         command = f"qse train --recipe config.toml {options} --out RUN" + (
             f" --from {origin}" if origin else ""

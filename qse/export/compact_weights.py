@@ -1,9 +1,10 @@
 """Store quaternion weights in an ONNX file once, not four times.
 
-A lowered layer has the real matrix of its quaternion weight (Eq. 28): every number of the weight stands in it four
-times, with the signs of the Hamilton product, and a folded batch norm scales its rows. `compact` finds such matrices
-and replaces each by the weight, a factor for every row, and five operators that build the matrix. They take constants
-alone, so ONNX Runtime computes them once, when it loads the graph, and runs the same operators as before.
+A lowered layer has the real matrix of its quaternion weight (Eq. 28): every number of the weight
+stands in it four times, with the signs of the Hamilton product, and a folded batch norm scales its
+rows. `compact` finds such matrices and replaces each by the weight, a factor for every row, and
+five operators that build the matrix. They take constants alone, so ONNX Runtime computes them once,
+when it loads the graph, and runs the same operators as before.
 """
 
 from dataclasses import dataclass
@@ -17,19 +18,22 @@ from ..nn.quaternion import PART, SIGN
 
 SMALLEST = 1024  # numbers: smaller matrices are left as they are
 TOLERANCE = 2e-7  # of the largest number of a matrix, by which the one that is built may differ
-PARTS, SIGNS = np.array(PART), np.array(SIGN, np.float32)
+PARTS = np.array(PART)
+SIGNS = np.array(SIGN, np.float32)
 
 
 @dataclass(frozen=True)
 class Compact:
-    """A quaternion weight (4, A, B, K) and the factors (A, 4) of the rows of its real matrix (4 A, 4 B, K)."""
+    """A quaternion weight (4, A, B, K) and the factors (A, 4) of the rows of its real matrix
+    (4 A, 4 B, K)."""
 
     weight: np.ndarray
     rows: np.ndarray
     transposed: bool  # the graph holds (4 B, 4 A)
 
     def factors(self) -> np.ndarray:
-        """Return the signs times the factors of the rows, in the shape in which they multiply the built matrix."""
+        """Return the signs times the factors of the rows, in the shape in which they multiply the
+        built matrix."""
         factors = self.rows[:, :, None, None] * SIGNS[:, None, :]  # A, 4, 1, 4
         return (factors.transpose(2, 3, 0, 1) if self.transposed else factors)[..., None]
 
@@ -46,7 +50,8 @@ class Compact:
 
 
 def find_quaternions(matrix: np.ndarray) -> Compact | None:
-    """Return the quaternion weight of a real matrix (out, in, *kernel) or (in, out); None if it is not built of one."""
+    """Return the quaternion weight of a real matrix (out, in, *kernel) or (in, out); None if it is
+    not built of one."""
     for transposed in (False, True)[: 1 + (matrix.ndim == 2)]:
         found = _find(matrix.T if transposed else matrix, transposed)
         if (
@@ -61,21 +66,18 @@ def find_quaternions(matrix: np.ndarray) -> Compact | None:
 def _find(matrix: np.ndarray, transposed: bool) -> Compact | None:
     if matrix.ndim < 2 or matrix.shape[0] % 4 or matrix.shape[1] % 4:
         return None
-    blocks = matrix.reshape(matrix.shape[0] // 4, 4, matrix.shape[1] // 4, 4, -1).astype(
-        np.float64
-    )  # A, 4, B, 4, K
-    energy = np.square(blocks).sum(
-        (2, 3, 4)
-    )  # of every row: the rows of a quaternion differ by their factors alone
+    # A, 4, B, 4, K
+    blocks = matrix.reshape(matrix.shape[0] // 4, 4, matrix.shape[1] // 4, 4, -1).astype(np.float64)
+    # of every row: the rows of a quaternion differ by their factors alone
+    energy = np.square(blocks).sum((2, 3, 4))
     largest = energy.argmax(1)
     rows = np.sqrt(energy / energy.max(1, keepdims=True).clip(1e-300))
     weight = np.zeros((4, *blocks.shape[::2]))
     for a, row in enumerate(largest):
         for column in range(4):
             weight[PARTS[row, column], a] = SIGNS[row, column] * blocks[a, row, :, column]
-    signs = np.einsum(
-        "apbqk,pq,pqabk->ap", blocks, SIGNS, weight[PARTS]
-    )  # a batch norm may turn the sign of a row
+    # a batch norm may turn the sign of a row
+    signs = np.einsum("apbqk,pq,pqabk->ap", blocks, SIGNS, weight[PARTS])
     rows = (rows * np.where(signs < 0, -1, 1)).astype(np.float32)
     return Compact(weight.astype(np.float32), rows, transposed)
 
@@ -83,7 +85,8 @@ def _find(matrix: np.ndarray, transposed: bool) -> Compact | None:
 def compact(model: onnx.ModelProto) -> onnx.ModelProto:
     """Replace the quaternion matrices of `model`, in place, and return it."""
     graph = model.graph
-    kept, built = [], []
+    kept = []
+    built = []
     for initializer in graph.initializer:
         matrix = numpy_helper.to_array(initializer)
         found = (

@@ -1,4 +1,5 @@
-"""Measure what a model costs: parameters, multiply-accumulates, real-time factor, time and state per hop."""
+"""Measure what a model costs: parameters, multiply-accumulates, real-time factor, time and state
+per hop."""
 
 import copy
 from dataclasses import dataclass
@@ -9,14 +10,17 @@ import torch
 
 from ..networks import Network
 from ..networks.paper_models import macs
-from ..runtime.model import Model
+from ..runtime.denoise import open_channel
+from ..runtime.engine import Engine
 from ..runtime.timing import GROUP, race, stepper
+from ..runtime.zoo import Model
 from .graph_file import speech_like
 
 
 @dataclass(frozen=True)
 class HopCost:
-    """Cost of one hop of a streaming model: quantiles of the time in seconds on one thread, and the state in bytes."""
+    """Cost of one hop of a streaming model: quantiles of the time in seconds on one thread, and the
+    state in bytes."""
 
     p50: float
     p99: float
@@ -24,8 +28,9 @@ class HopCost:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Cost of a model on one thread; rtf = processing time / audio time, macs per second of audio."""
+class ModelCost:
+    """Cost of a model on one thread; rtf = processing time / audio time,
+    macs per second of audio."""
 
     rtf: float
     params: int
@@ -33,35 +38,32 @@ class Cost:
     hop: HopCost | None = None
 
 
-def measure(network: Network, model: Model, seconds: float = 10.0) -> Cost:
+def measure_cost(network: Network, model: Model, seconds: float = 10.0) -> ModelCost:
     """Measure a network and its graph on one thread of this machine, over `seconds` of audio."""
     params = sum(parameter.numel() for parameter in network.parameters())
-    if not model.streams:
+    if not isinstance(model, Engine):
         noisy = speech_like(round(seconds * model.sample_rate), model.sample_rate)
         times = race({model.name: lambda: _enhance(model, noisy)}, 0.0, least=2)[model.name]
-        return Cost(times.median / seconds, params, macs_per_second(network))
-    engine = model.as_engine()
-    hop, state = engine.hop_length / engine.sample_rate, engine.initial_state()
-    times = race(
-        {engine.name: stepper(engine)}, 0.0, group=GROUP, least=ceil(seconds / hop / GROUP)
-    )[engine.name]
-    per_hop = HopCost(
-        times.median, times.quantile(0.99), sum(array.nbytes for array in state.values())
-    )
-    return Cost(times.mean / hop, params, macs_per_second(network), per_hop)
+        return ModelCost(times.median / seconds, params, macs_per_second(network))
+
+    hop = model.hop_length / model.sample_rate
+    least = ceil(seconds / hop / GROUP)
+    times = race({model.name: stepper(model)}, 0.0, group=GROUP, least=least)[model.name]
+    state_bytes = sum(array.nbytes for array in model.initial_state().values())
+    per_hop = HopCost(times.median, times.quantile(0.99), state_bytes)
+    return ModelCost(times.mean / hop, params, macs_per_second(network), per_hop)
 
 
 def macs_per_second(network: Network) -> int:
     """Count the multiply-accumulates of a network in one second of audio."""
     config = network.config
-    network = (
-        copy.deepcopy(network).double().eval()
-    )  # in float32 an LSTM is one operator that is not counted
+    # in float32 an LSTM is one operator that is not counted
+    network = copy.deepcopy(network).double().eval()
     second = config.sample_rate // config.hop_length * config.hop_length
     return macs(network, torch.zeros(1, second, dtype=torch.float64))
 
 
 def _enhance(model: Model, noisy: np.ndarray) -> None:
-    channel = model.open_channel()
+    channel = open_channel(model)
     channel.process(noisy)
     channel.finish()

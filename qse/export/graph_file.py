@@ -1,4 +1,5 @@
-"""Write an ONNX graph to its final path: export, describe, compare with torch, publish; refuse on disagreement."""
+"""Write an ONNX graph to its final path: export, describe, compare with torch, publish; refuse on
+disagreement."""
 
 import logging
 import warnings
@@ -22,9 +23,11 @@ def publish(
     difference: Callable[[Path], float],
     tolerance: float,
 ) -> None:
-    """Write a graph beside `path` with `write`, add `metadata`, and rename it to `path` if it agrees with torch.
+    """Write a graph beside `path` with `write`, add `metadata`, and rename it to `path` if it
+    agrees with torch.
 
-    Raises QseError, and leaves `path` as it was, when `difference` of the graph is above `tolerance`, or not a number.
+    Raises QseError, and leaves `path` as it was, when `difference` of the graph is above
+    `tolerance`, or not a number.
     """
     with atomic_path(path) as beside:
         write(beside)
@@ -32,7 +35,8 @@ def publish(
         found = difference(beside)
         if not found <= tolerance:
             raise QseError(
-                f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit {tolerance})"
+                f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit "
+                f"{tolerance})"
             )
 
 
@@ -50,7 +54,8 @@ def metadata_of(network: Network, name: str, version: str, licence: str) -> dict
 
 @torch.no_grad()
 def to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], path: Path, **options: Any) -> None:
-    """Export `module` with torch.onnx into one file, without the exporter's log messages and warnings."""
+    """Export `module` with torch.onnx into one file, without the exporter's log messages and
+    warnings."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -65,7 +70,8 @@ def to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], path: Path, **options
 
 
 def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:
-    """Return harmonics of a gliding pitch in syllables, with noise 10 dB below: float32 (samples,), peak 0.5."""
+    """Return harmonics of a gliding pitch in syllables, with noise 10 dB below: float32 (samples,),
+    peak 0.5."""
     rng = np.random.default_rng(seed)
     time = np.arange(samples) / sample_rate
     pitch = 2 * np.pi * np.cumsum(140 + 40 * np.sin(2 * np.pi * 0.7 * time)) / sample_rate
@@ -77,7 +83,8 @@ def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:
 
 
 def _describe(path: Path, properties: Mapping[str, object]) -> None:
-    """Write the metadata of the graph, store its quaternion weights once, and remove the exporter's own records."""
+    """Write the metadata of the graph, store its quaternion weights once, and remove the exporter's
+    own records."""
     import onnx
 
     from .compact_weights import compact

@@ -1,4 +1,5 @@
-"""Lower a network: replace every layer by its real form (real_form.py), fold batch norms into convolutions."""
+"""Lower a network: replace every layer by its real form (real_form.py), fold batch norms into
+convolutions."""
 
 import copy
 from traceback import walk_tb
@@ -10,7 +11,9 @@ from torch import nn
 from ..errors import QseError
 from ..networks import Network
 from ..nn.declared import layer_name
-from . import real_attention, real_layers, real_offline, real_streaming  # noqa: F401  they register real forms
+
+# these modules register real forms
+from . import real_attention, real_layers, real_offline, real_streaming  # noqa: F401
 from .real_form import (
     CURE,
     NoRealForm,
@@ -27,7 +30,8 @@ __all__ = ["adapt", "interleave", "lower", "register", "with_children", "with_re
 
 @torch.no_grad()
 def lower(network: nn.Module) -> nn.Module:
-    """Return a copy of a streaming or offline `network`, in eval mode, that computes the same on real layers.
+    """Return a copy of a streaming or offline `network`, in eval mode, that computes the same on
+    real layers.
 
     Raises QseError, which names the layer, for one that cannot be lowered.
     """

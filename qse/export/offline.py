@@ -1,4 +1,5 @@
-"""Export an offline network to model.onnx: waveform in, waveform out, with a free number of samples.
+"""Export an offline network to model.onnx: waveform in, waveform out, with a free number of
+samples.
 
 The graph maps `audio` (1, samples) to `enhanced` (1, samples), STFT and inverse STFT inside.
 """
@@ -23,20 +24,20 @@ def export_offline(
 ) -> None:
     """Write the graph of `network` to `path`, replacing a file that is there.
 
-    Raises QseError, and leaves `path` as it was, for a network that is not offline, and when ONNX Runtime and torch
-    differ by more than TOLERANCE in the waveform, at two lengths.
+    Raises QseError, and leaves `path` as it was, for a network that is not offline, and when ONNX
+    Runtime and torch differ by more than TOLERANCE in the waveform, at two lengths.
     """
     if network.streams:
         raise QseError(
-            f"{path}: not written, {type(network).__name__} is a streaming network; export it as one"
+            f"{path}: not written, {type(network).__name__} is a streaming network; "
+            "export it as one"
         )
+    # or nan
     publish(
         path,
         lambda beside: _write(network, beside),
         metadata_of(network, name, version, licence),
-        lambda beside: float(
-            np.max([disagreement(network, beside, seconds) for seconds in COMPARED])
-        ),  # or nan
+        lambda beside: _largest_disagreement(network, beside),
         TOLERANCE,
     )
 
@@ -53,9 +54,15 @@ def _write(network: Network, path: Path) -> None:
     )
 
 
+def _largest_disagreement(network: Network, path: Path) -> float:
+    found = [disagreement(network, path, seconds) for seconds in COMPARED]
+    return float(np.max(found))  # keeps nan
+
+
 @torch.no_grad()
 def disagreement(network: Network, path: Path, seconds: float) -> float:
-    """Return the largest difference between graph and network in the waveform, on noisy speech-like audio, or nan."""
+    """Return the largest difference between graph and network in the waveform, on noisy speech-like
+    audio, or nan."""
     rate = network.config.sample_rate
     noisy = speech_like(round(seconds * rate), rate)
     expected = network.eval().enhance(torch.from_numpy(noisy)[None])[0].numpy()

@@ -1,4 +1,5 @@
-"""Register real forms of the basic layers: linear layers, convolutions with their batch norm, norms, the GRU."""
+"""Register real forms of the basic layers: linear layers, convolutions with their batch norm,
+norms, the GRU."""
 
 import torch
 from torch import Tensor, nn
@@ -30,8 +31,10 @@ def real_linear(linear: QuaternionLinear) -> nn.Linear:
 
 @register(QuaternionConv2d)
 def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None) -> nn.Conv2d:
-    """Return the real form of `conv`, and of `norm` after it if given: (B, C, T, F) -> (B, C', T', F')."""
-    weight, bias = real_matrix(conv.weight), None if conv.bias is None else conv.bias.flatten()
+    """Return the real form of `conv`, and of `norm` after it if given: (B, C, T, F) ->
+    (B, C', T', F')."""
+    weight = real_matrix(conv.weight)
+    bias = None if conv.bias is None else conv.bias.flatten()
     if norm is not None:
         weight, bias = fold_batch_norm(weight, bias, norm)
     return _conv(weight, bias, conv)
@@ -43,7 +46,8 @@ def _normed_conv(conv: NormedConv) -> nn.Conv2d:
 
 
 def _conv(weight: Tensor, bias: Tensor | None, conv: QuaternionConv2d | NormedConv) -> nn.Conv2d:
-    """Return a real convolution with the weight (4 out, 4 in, kt, kf) and the geometry of `conv`."""
+    """Return a real convolution with the weight
+    (4 out, 4 in, kt, kf) and the geometry of `conv`."""
     out, into, time, frequency = weight.shape
     real = nn.Conv2d(into, out, (time, frequency), conv.stride, conv.padding, conv.dilation)
     real.weight = nn.Parameter(interleave(interleave(weight), 1))
@@ -63,7 +67,8 @@ def _head(head: RealHead) -> RealHead:
 
 
 class RealLayerNorm(nn.Module):
-    """Compute `QuaternionLayerNorm` on (..., C): matrix products give the mean of each component, then a layer norm."""
+    """Compute `QuaternionLayerNorm` on (..., C): matrix products give the mean of each component,
+    then a layer norm."""
 
     def __init__(self, norm: QuaternionLayerNorm):
         super().__init__()
@@ -71,7 +76,8 @@ class RealLayerNorm(nn.Module):
         self.mean = nn.Parameter(torch.eye(4).repeat(channels, 1) / channels)  # C, 4
         self.spread = nn.Parameter(-torch.eye(4).repeat(1, channels))  # 4, C
         self.gain = nn.Parameter(norm.gain.repeat_interleave(4))
-        self.bias, self.eps = nn.Parameter(norm.bias.T.flatten()), norm.eps
+        self.bias = nn.Parameter(norm.bias.T.flatten())
+        self.eps = norm.eps
 
     def forward(self, x: Tensor) -> Tensor:
         x = x @ self.mean @ self.spread + x
@@ -90,19 +96,19 @@ class RealRMSNorm(nn.Module):
 
 
 class RealGRU(Stateful):
-    """Compute `QuaternionGRU` on (N, T, C) step by step: faster than the GRU operator for one frame per call."""
+    """Compute `QuaternionGRU` on (N, T, C) step by step: faster than the GRU operator for one frame
+    per call."""
 
     def __init__(self, gru: QuaternionGRU):
         super().__init__()
         self.input_r, self.input_z, self.input_n = _by_gate(gru.weight_input)
         self.hidden_r, self.hidden_z, self.hidden_n = _by_gate(gru.weight_hidden)
-        r, z, n = (bias.T.flatten() for bias in gru.bias_input)
-        hidden_r, hidden_z, hidden_n = (bias.T.flatten() for bias in gru.bias_hidden)
-        self.input_bias_r, self.input_bias_z = (
-            nn.Parameter(r + hidden_r),
-            nn.Parameter(z + hidden_z),
-        )
-        self.input_bias_n, self.hidden_bias_n = nn.Parameter(n), nn.Parameter(hidden_n)
+        r, z, n = gru.bias_input.mT.flatten(1)
+        hidden_r, hidden_z, hidden_n = gru.bias_hidden.mT.flatten(1)
+        self.input_bias_r = nn.Parameter(r + hidden_r)
+        self.input_bias_z = nn.Parameter(z + hidden_z)
+        self.input_bias_n = nn.Parameter(n)
+        self.hidden_bias_n = nn.Parameter(hidden_n)
 
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if hidden is None:

@@ -1,8 +1,9 @@
-"""Register real forms of the parts of an offline network that are neither basic layers nor attention."""
+"""Register real forms of the parts of an offline network that are neither basic layers nor
+attention."""
 
 from torch import nn
 
-from ..networks.offline import Decoder
+from ..networks.offline import OfflineDecoder
 from ..nn.features import QuaternionFeatures
 from .real_form import adapt, interleave, register, with_real_children
 
@@ -13,10 +14,9 @@ def _features(features: QuaternionFeatures) -> nn.Sequential:
     return nn.Sequential(features, nn.Flatten(1, 2))
 
 
-@adapt(Decoder)
-def _decoder(decoder: Decoder) -> Decoder:
-    first = next(
-        layer for layer in decoder.out if isinstance(layer, nn.Conv2d)
-    )  # on the components of quaternions
+@adapt(OfflineDecoder)
+def _decoder(decoder: OfflineDecoder) -> OfflineDecoder:
+    # on the components of quaternions
+    first = next(layer for layer in decoder.out if isinstance(layer, nn.Conv2d))
     first.weight = nn.Parameter(interleave(first.weight, 1))
     return with_real_children(decoder)

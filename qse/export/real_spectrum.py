@@ -1,4 +1,5 @@
-"""Compute features and mask in their real forms, on a spectrum by the places of the factored transform (fourier.py)."""
+"""Compute features and mask in their real forms, on a spectrum by the places of the factored
+transform (fourier.py)."""
 
 import math
 
@@ -10,7 +11,8 @@ from .fourier import bins_by_place
 
 
 class RealFeatures(nn.Module):
-    """Compute `QuaternionFeatures` of `bins`, from a spectrum by places: (B, T, R, 2, J) -> (B, 3, T, len(bins)).
+    """Compute `QuaternionFeatures` of `bins`, from a spectrum by places: (B, T, R, 2, J) -> (B, 3,
+    T, len(bins)).
 
     The real part of these quaternions is zero and left out.
     """
@@ -19,16 +21,16 @@ class RealFeatures(nn.Module):
 
     def __init__(self, features: QuaternionFeatures, n_fft: int, bins: Tensor):
         super().__init__()
-        self.power, self.gain = features.power, features.gain
+        self.power = features.power
+        self.gain = features.gain
         places = bins_by_place(n_fft)
         place = (places.flatten() == bins[:, None]).int().argmax(1)  # the first one of each bin
         re = place + place // places.shape[1] * places.shape[1]  # among (r, part, m)
         self.register_buffer("index", torch.cat([re, re + places.shape[1]]).int())
 
     def forward(self, spec: Tensor) -> Tensor:
-        spec = (
-            spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)
-        )  # B, 2, T, bins
+        # B, 2, T, bins
+        spec = spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)
         if self.gain != 1:
             spec = spec * self.gain
         mag = torch.linalg.vector_norm(spec, dim=1, keepdim=True).clamp_min(1e-5)
@@ -36,9 +38,11 @@ class RealFeatures(nn.Module):
 
 
 class RealMask(nn.Module):
-    """Apply `MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products (B, T, R, 2, 2, J).
+    """Apply `MagnitudePhaseMask` by places: spec (B, T, R, 2, J), o (B, 3, T, F) -> products
+    (B, T, R, 2, 2, J).
 
-    The decoder adds the 1 of 1 + o1; the synthesis applies the 2 of 2 sigmoid(o0) and sums the products.
+    The decoder adds the 1 of 1 + o1; the synthesis applies the 2 of 2 sigmoid(o0) and sums the
+    products.
     """
 
     index: Tensor

@@ -1,4 +1,5 @@
-"""Register real forms of the parts of a streaming network: fewer and larger operators for one frame at a time."""
+"""Register real forms of the parts of a streaming network: fewer and larger operators for one frame
+at a time."""
 
 from itertools import chain
 
@@ -21,36 +22,45 @@ from .real_spectrum import RealFeatures, RealMask
 class RealBandSplit(nn.Module):
     """Split bands as `BandSplit` does: (B, 3, T, N) -> (B, 4 C, T, bands).
 
-    Input: the bins that each kernel covers, range after range, without the real component, which is zero.
+    Input: the bins that each kernel covers, range after range, without the real component, which is
+    zero.
     """
 
     def __init__(self, split: BandSplit):
         super().__init__()
         seen, self.padding = split.receptive_fields()
-        self.sizes, self.act = [last - first for first, last in seen], split.act
-        convs = [real_conv(conv, split.norm) for conv in split.convs]
-        for conv in convs:
+        self.sizes = [last - first for first, last in seen]
+        self.act = split.act
+        self.convs = nn.ModuleList()
+        for quaternion_conv in split.convs:
+            conv = real_conv(quaternion_conv, split.norm)
             conv.weight = nn.Parameter(conv.weight[:, 1:].contiguous())
-        self.convs = nn.ModuleList(convs)
+            self.convs.append(conv)
 
     def forward(self, x: Tensor) -> Tensor:
-        parts = zip(self.convs, x.split(self.sizes, 3), self.padding, strict=True)
-        return torch.cat([self.act(conv(F.pad(part, padding))) for conv, part, padding in parts], 3)
+        bands = []
+        parts = x.split(self.sizes, 3)
+        for conv, part, padding in zip(self.convs, parts, self.padding, strict=True):
+            bands.append(self.act(conv(F.pad(part, padding))))
+        return torch.cat(bands, 3)
 
 
 class DelayedConv(Stateful):
     """Compute `CausalUnit` with two taps in time: convolution, batch norm and activation.
 
-    Both taps are applied to the newest frame; the older tap's result is kept in the state for `dilation` frames. The
-    output has fewer channels than the input, so this state is smaller than past inputs. State: (B, C', dilation, F').
+    Both taps are applied to the newest frame; the older tap's result is kept in the state for
+    `dilation` frames. The output has fewer channels than the input, so this state is smaller than
+    past inputs. State: (B, C', dilation, F').
     """
 
     def __init__(self, unit: CausalUnit):
         super().__init__()
         conv = unit.conv.conv
         real = real_conv(conv, unit.norm)
-        (older, newer), bias = real.weight.unbind(2), real.get_parameter("bias")
-        self.dilation, self.act = conv.dilation[0], unit.act
+        (older, newer) = real.weight.unbind(2)
+        bias = real.get_parameter("bias")
+        self.dilation = conv.dilation[0]
+        self.act = unit.act
         self.taps = nn.Conv2d(
             real.in_channels, 2 * len(newer), (1, real.kernel_size[1]), conv.stride, conv.padding
         )
@@ -67,7 +77,8 @@ class DelayedConv(Stateful):
 
 @register(CausalUnit)
 def _causal_unit(unit: CausalUnit) -> nn.Module:
-    """Use two taps in time where the kernel has two frames; of others keep the convolution, its batch norm folded."""
+    """Use two taps in time where the kernel has two frames; of others keep the convolution, its
+    batch norm folded."""
     if unit.conv.kernel[0] == 2:
         return DelayedConv(unit)
     conv = with_children(unit.conv, conv=real_conv(unit.conv.conv, unit.norm))
@@ -97,15 +108,15 @@ def _decoder(decoder: Decoder) -> Decoder:
 
 @adapt(StreamingEnhancer)
 def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
-    n_fft, (seen, _) = network.config.n_fft, network.encoder.split.receptive_fields()
+    n_fft = network.config.n_fft
+    (seen, _) = network.encoder.split.receptive_fields()
     bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
     network.encoder.add_module("split", RealBandSplit(network.encoder.split))
     synthesis = FactoredSynthesis(network.synthesis)
     synthesis.window *= 2  # of 2 sigmoid(o0), see RealMask
     if network.delays:
-        network.delays["spec"] = Delay(
-            network.bottleneck.look_ahead, dim=-4
-        )  # B, T, R, 2, J, see FactoredAnalysis
+        # B, T, R, 2, J, see FactoredAnalysis
+        network.delays["spec"] = Delay(network.bottleneck.look_ahead, dim=-4)
     return with_children(
         network,
         analysis=FactoredAnalysis(network.analysis),

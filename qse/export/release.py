@@ -1,9 +1,10 @@
 """Release a training run as a model folder: average, export, measure, write the card.
 
-models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors  config.toml  card.md
+models/NAME/model.onnx  SHA256SUMS  weights.safetensors  checkpoint.safetensors  config.toml
+card.md
 
-A streaming network for 48 kHz is released as two graphs of the same weights: model.onnx for audio up to 16 kHz,
-model-48k.onnx for audio above.
+A streaming network for 48 kHz is released as two graphs of the same weights: model.onnx for audio
+up to 16 kHz, model-48k.onnx for audio above.
 """
 
 import csv
@@ -27,7 +28,7 @@ from ..train import checkpoint
 from ..train.recipe import read_config, write_config
 from ..train.validation import find_pairs, read_pairs, validate
 from .card import Card, CardOptions
-from .cost import Cost, measure
+from .cost import ModelCost, measure_cost
 from .offline import export_offline
 from .streaming import export_stream
 
@@ -40,20 +41,23 @@ def release(
     valid: Path | None = None,
     look_ahead: int | None = None,
     hops: int = 1,
-) -> dict[int, Cost]:
-    """Write the model folder of the run's best averaged weights (of its last ones where nothing was validated).
+) -> dict[int, ModelCost]:
+    """Write the model folder of the run's best averaged weights (of its last ones where nothing was
+    validated).
 
-    others: runs that began with the same weights; the model is then the mean of all (Wortsman et al. 2022, "Model
-    soups"). valid: pairs whose scores go into the card; None: the scores of the run's own validation do.
-    look_ahead: frames that the model looks ahead, at most those of the run's network; None: as many. A model that looks
-    less far ahead comes without a checkpoint, from which the run could not go on.
+    others: runs that began with the same weights; the model is then the mean of all (Wortsman et
+    al. 2022, "Model soups"). valid: pairs whose scores go into the card; None: the scores of the
+    run's own validation do. look_ahead: frames that the model looks ahead, at most those of the
+    run's network; None: as many. A model that looks less far ahead comes without a checkpoint, from
+    which the run could not go on.
     hops: hops of the network that the graphs of a streaming network take at once.
     Returns the cost of each graph by its sample rate in Hz.
-    Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is `folder` itself,
-    and if ONNX Runtime and torch disagree on the exported graph.
+    Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
+    `folder` itself, and if ONNX Runtime and torch disagree on the exported graph.
     """
     _check(run, folder)
-    options, name = options or CardOptions(), folder.resolve().name
+    options = options or CardOptions()
+    name = folder.resolve().name
     config = read_config(run / "config.toml")
     network, header = average(run, others)
     whole = look_ahead is None or look_ahead == getattr(network.config, "look_ahead", 0)
@@ -72,9 +76,8 @@ def release(
         for file in parts:
             (Path(new) / file).replace(folder / file)
     if FULL_BAND_GRAPH not in parts:
-        (folder / FULL_BAND_GRAPH).unlink(
-            missing_ok=True
-        )  # of a former release, which had two graphs
+        # of a former release, which had two graphs
+        (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)
     seal(folder)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     if whole:
@@ -83,9 +86,9 @@ def release(
     else:
         (folder / CHECKPOINT).unlink(missing_ok=True)  # of a former release
         write_config(folder / CONFIG, config, network)
-    costs = {
-        part.config.sample_rate: measure(part, load(folder / file)) for file, part in parts.items()
-    }
+    costs = {}
+    for file, part in parts.items():
+        costs[part.config.sample_rate] = measure_cost(part, load(folder / file))
     card = Card(name, network, config, header, costs, options, scores, hops)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
     return costs
@@ -99,36 +102,42 @@ def at_its_rates(network: Network) -> dict[str, Network]:
 
 
 def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, str]]:
-    """Return the run's network with its averaged weights, or with the mean of those and of `others`, and the header.
+    """Return the run's network with its averaged weights, or with the mean of those and of
+    `others`, and the header.
 
     Raises QseError for a run without one step that changed its weights.
     """
     network, header = load_network(run / "config.toml", weights_of(run))
     if header.get("averaged") == "0":
         raise QseError(
-            f"{run}: no step has changed its weights, because no gradient was finite; train it with a lower rate"
+            f"{run}: no step has changed its weights, because no gradient was finite; "
+            "train it with a lower rate"
         )
     if others:
-        networks = (
-            network,
-            *(load_network(run / "config.toml", weights_of(other))[0] for other in others),
-        )
-        states = [each.state_dict() for each in networks]
-        mean = {name: torch.stack([s[name].double() for s in states]).mean(0) for name in states[0]}
+        states = [network.state_dict()]
+        for other in others:
+            states.append(load_network(run / "config.toml", weights_of(other))[0].state_dict())
+        mean = {}
+        for name in states[0]:
+            mean[name] = torch.stack([state[name].double() for state in states]).mean(0)
         network.load_state_dict(mean)
         header["mean_with"] = ", ".join(other.name for other in others)
     return network, header
 
 
 def _keep_checkpoint(run: Path, folder: Path) -> None:
-    """Copy the checkpoint of the last step without the states that streams carried, which are many times larger."""
-    tensors, header = weights.load(run / CHECKPOINT)
+    """Copy the checkpoint of the last step without the states that streams carried, which are many
+    times larger."""
+    tensors, header = weights.load_tensors(run / CHECKPOINT)
     kept = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
     checkpoint.save(folder / CHECKPOINT, kept, header)
 
 
 def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Network:
-    """Return the network with less look-ahead. Raises QseError where it has none, or not so much."""
+    """Return the network with less look-ahead.
+
+    Raises QseError where it has none, or not so much.
+    """
     if not isinstance(network, StreamingEnhancer):
         raise QseError(f"{run}: its network has no look-ahead to choose: leave look_ahead out")
     try:
@@ -158,14 +167,14 @@ def _check(run: Path, folder: Path) -> None:
 def _scores(
     run: Path, network: Network, header: Mapping[str, str], valid: Path | None, sample_rate: int
 ) -> Mapping[str, str | float]:
-    """Score the network on `valid`, or look up the run's own validation; empty where there is neither."""
+    """Score the network on `valid`, or look up the run's own validation; empty where there is
+    neither."""
     if valid:
         return validate(
             network, read_pairs(find_pairs(valid, sample_rate), sample_rate), torch.device("cpu")
         )
-    if (
-        "mean_with" in header or not (run / "valid.csv").exists()
-    ):  # valid.csv has no scores of a mean
+    # valid.csv has no scores of a mean
+    if "mean_with" in header or not (run / "valid.csv").exists():
         return {}
     with (run / "valid.csv").open(newline="") as file:
         return next((row for row in csv.DictReader(file) if row["step"] == header["step"]), {})

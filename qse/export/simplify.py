@@ -1,8 +1,10 @@
-"""Simplify an exported graph: remove operators that only change shapes, or apply them once, where they are needed.
+"""Simplify an exported graph: remove operators that only change shapes, or apply them once, where
+they are needed.
 
-Every tensor of a wave step has a fixed shape, and most have axes of length one (batch, frame). A tensor with the values
-of another one in the same order is a view of it and needs no operator until another operator requires its shape.
-Element-wise operators, and those along the last axis, are applied to the tensor under the view.
+Every tensor of a wave step has a fixed shape, and most have axes of length one (batch, frame). A
+tensor with the values of another one in the same order is a view of it and needs no operator until
+another operator requires its shape. Element-wise operators, and those along the last axis, are
+applied to the tensor under the view.
 
 stored: the shape of a tensor in the new graph; shape: its shape in the old graph.
 """
@@ -14,33 +16,27 @@ import onnx
 from onnx import helper, numpy_helper
 
 SHAPING = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"}
-ELEMENTWISE = {
-    "Clip",
-    "Exp",
-    "LeakyRelu",
-    "Log",
-    "Neg",
-    "Reciprocal",
-    "Relu",
-    "Sigmoid",
-    "Sqrt",
-    "Tanh",
-}
+ELEMENTWISE = {"Clip", "Exp", "LeakyRelu", "Log", "Neg", "Reciprocal", "Relu", "Sigmoid"}
+ELEMENTWISE |= {"Sqrt", "Tanh"}
 PAIRWISE = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}
 
 Shape = tuple[int, ...]
 
 
 def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a graph of the same function, inputs and outputs with fewer operators. Every shape must be fixed."""
+    """Return a graph of the same function, inputs and outputs with fewer operators.
+
+    Every shape must be fixed.
+    """
     rewriter = _Rewriter(onnx.shape_inference.infer_shapes(model, strict_mode=True).graph)
     nodes = rewriter.nodes()
-    used = {name for node in nodes for name in node.input}
-    weights = [
-        numpy_helper.from_array(array, name)
-        for name, array in rewriter.constants.items()
-        if name in used
-    ]
+    used: set[str] = set()
+    for node in nodes:
+        used.update(node.input)
+    weights = []
+    for name, array in rewriter.constants.items():
+        if name in used:
+            weights.append(numpy_helper.from_array(array, name))
     graph = helper.make_graph(
         nodes, model.graph.name, model.graph.input, model.graph.output, weights
     )
@@ -56,17 +52,17 @@ class _Rewriter:
 
     def __init__(self, graph: onnx.GraphProto):
         self.graph = graph
-        self.constants = {
-            weight.name: numpy_helper.to_array(weight) for weight in graph.initializer
-        }
-        self.shape = {
-            info.name: _fixed(info) for info in (*graph.input, *graph.value_info, *graph.output)
-        }
-        self.shape |= {name: array.shape for name, array in self.constants.items()}
-        self.view = {
-            info.name: info.name for info in graph.input
-        }  # tensor -> tensor of the new graph with its values
-        self.stored = {info.name: self.shape[info.name] for info in graph.input}
+        self.constants: dict[str, np.ndarray] = {}
+        self.shape: dict[str, Shape] = {}
+        self.view: dict[str, str] = {}  # tensor -> tensor of the new graph with its values
+        self.stored: dict[str, Shape] = {}
+        for info in (*graph.input, *graph.value_info, *graph.output):
+            self.shape[info.name] = _fixed(info)
+        for weight in graph.initializer:
+            self._constant(weight.name, weight)
+        for info in graph.input:
+            self.view[info.name] = info.name
+            self.stored[info.name] = self.shape[info.name]
         self.reshaped: dict[tuple[str, Shape], str] = {}
         self.written: list[onnx.NodeProto] = []
 
@@ -81,14 +77,13 @@ class _Rewriter:
                 self._rewrite(node)
         for output in self.graph.output:
             self._deliver(output.name)
-        needed, kept = {output.name for output in self.graph.output}, []
+        needed = {output.name for output in self.graph.output}
+        kept = []
         for node in reversed(self.written):
             if needed.intersection(node.output):
                 needed.update(node.input)
                 kept.append(node)
         return kept[::-1]
-
-    # Requirements of a node
 
     def _only_shapes(self, node: onnx.NodeProto) -> bool:
         """Return True if the output holds the values of the first input in their order."""
@@ -102,9 +97,10 @@ class _Rewriter:
         if node.op_type == "Gather":  # from an axis of length one
             return self.constants.get(node.input[1], np.ones(2)).size == 1 and self._all(node)
         if node.op_type == "Slice":
-            return (
-                len(node.input) < 5 or (self.constants[node.input[4]] == 1).all()
-            ) and self._all(node)
+            has_steps = len(node.input) >= 5
+            if has_steps and not (self.constants[node.input[4]] == 1).all():
+                return False
+            return self._all(node)
         return node.op_type in SHAPING
 
     def _all(self, node: onnx.NodeProto) -> bool:
@@ -112,13 +108,19 @@ class _Rewriter:
         return prod(self.shape[node.input[0]]) == prod(self.shape[node.output[0]])
 
     def _last_axis(self, node: onnx.NodeProto) -> bool:
-        """Return True if the operator works along the last axis, and the stored tensor has the same one."""
-        shape, stored = self.shape[node.input[0]], self.stored[self.view[node.input[0]]]
-        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
+        """Return True if the operator works along the last axis, and the stored tensor has the same
+        one."""
+        shape = self.shape[node.input[0]]
+        stored = self.stored[self.view[node.input[0]]]
+        axis = -1
+        for attribute in node.attribute:
+            if attribute.name == "axis":
+                axis = attribute.i
         return axis in (-1, len(shape) - 1) and stored[-1] == shape[-1]
 
     def _rewrite(self, node: onnx.NodeProto) -> None:
-        """Write a node on stored tensors if its operator allows it, otherwise on tensors of the old shapes."""
+        """Write a node on stored tensors if its operator allows it, otherwise on tensors of the old
+        shapes."""
         first = node.input[0]
         if node.op_type in ELEMENTWISE:
             self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
@@ -131,35 +133,41 @@ class _Rewriter:
         elif node.op_type == "LayerNormalization" and self._last_axis(node):
             self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
         else:
-            self._write(node, [self._shaped(name, self.shape.get(name, ())) for name in node.input])
+            self._write_in_old_shapes(node)
+
+    def _write_in_old_shapes(self, node: onnx.NodeProto) -> None:
+        self._write(node, [self._shaped(name, self.shape.get(name, ())) for name in node.input])
 
     def _pairwise(self, node: onnx.NodeProto) -> None:
-        constant = [name in self.constants for name in node.input]
-        shapes = [self.shape[name] for name in node.input]
-        if not any(constant) and shapes[0] == shapes[1]:
-            both = [self.stored[self.view[name]] for name in node.input]
-            equal = _long(both[0]) == _long(both[1])
-            shape = min(both, key=len) if equal else shapes[0]
-            return self._write(node, [self._shaped(name, shape) for name in node.input], shape)
-        if constant.count(True) == 1 and prod(shapes[constant.index(False)]) == prod(
-            self.shape[node.output[0]]
-        ):
-            name, other = node.input[constant.index(False)], node.input[constant.index(True)]
-            axes, shape, stored = (
-                len(self.shape[other]),
-                self.shape[name],
-                self.stored[self.view[name]],
-            )
-            if axes <= len(stored) and stored[len(stored) - axes :] == shape[len(shape) - axes :]:
-                return self._write(
-                    node, [other if fixed else self.view[name] for fixed in constant], stored
-                )
-        return self._write(node, [self._shaped(name, self.shape[name]) for name in node.input])
+        a, b = node.input
+        fixed = [name for name in (a, b) if name in self.constants]
+        if not fixed and self.shape[a] == self.shape[b]:
+            first = self.stored[self.view[a]]
+            second = self.stored[self.view[b]]
+            equal = _long(first) == _long(second)
+            shape = min(first, second, key=len) if equal else self.shape[a]
+            self._write(node, [self._shaped(a, shape), self._shaped(b, shape)], shape)
+        elif len(fixed) == 1 and self._same_last_axes(b if a in fixed else a, fixed[0], node):
+            inputs = [name if name in fixed else self.view[name] for name in (a, b)]
+            varying = self.view[b if a in fixed else a]
+            self._write(node, inputs, self.stored[varying])
+        else:
+            self._write_in_old_shapes(node)
+
+    def _same_last_axes(self, name: str, constant: str, node: onnx.NodeProto) -> bool:
+        """Return True if `constant` is broadcast to the stored tensor of `name` as to `name`."""
+        shape = self.shape[name]
+        if prod(shape) != prod(self.shape[node.output[0]]):
+            return False
+        stored = self.stored[self.view[name]]
+        axes = len(self.shape[constant])
+        return axes <= len(stored) and stored[len(stored) - axes :] == shape[len(shape) - axes :]
 
     def _matmul(self, node: onnx.NodeProto) -> None:
         """Write a product with a constant matrix as one of two matrices."""
         a, b = node.input
-        left, right = self.shape[a], self.shape[b]
+        left = self.shape[a]
+        right = self.shape[b]
         if b in self.constants and len(right) == 2:
             rows = (prod(left[:-1]), left[-1])
             return self._write(node, [self._shaped(a, rows), b], (rows[0], right[1]))
@@ -171,12 +179,10 @@ class _Rewriter:
         long = [axis for axis, length in enumerate(shape) if length != 1]
         turned = [axis for axis in helper.get_node_attr_value(node, "perm") if axis in long]
         short = helper.make_node(
-            "Transpose", node.input, node.output, perm=[long.index(axis) for axis in turned]
+            "Transpose", node.input, node.output, perm=list(map(long.index, turned))
         )
-        source = self._shaped(node.input[0], tuple(shape[axis] for axis in long))
+        source = self._shaped(node.input[0], _long(shape))
         self._write(short, [source], tuple(shape[axis] for axis in turned))
-
-    # Writing
 
     def _write(self, node: onnx.NodeProto, inputs: list[str], stored: Shape | None = None) -> None:
         """Write a node; `stored` is the shape of its output where it differs from the old one."""
@@ -189,7 +195,8 @@ class _Rewriter:
             self.shape[new.output[0]] = stored
         for old, name in zip(node.output, new.output, strict=True):
             if name:
-                self.view[old], self.stored[name] = name, self.shape[name]
+                self.view[old] = name
+                self.stored[name] = self.shape[name]
         self.written.append(new)
 
     def _shaped(self, name: str, shape: Shape) -> str:
@@ -201,32 +208,36 @@ class _Rewriter:
             return source
         key = (source, shape)
         if key not in self.reshaped:
-            self.reshaped[key] = f"{source}.{'x'.join(map(str, shape))}"
-            target = self._constant(f"shape.{'x'.join(map(str, shape))}", np.array(shape, np.int64))
+            text = "x".join(map(str, shape))
+            self.reshaped[key] = f"{source}.{text}"
+            target = self._constant(f"shape.{text}", np.array(shape, np.int64))
             self.written.append(helper.make_node("Reshape", [source, target], [self.reshaped[key]]))
         return self.reshaped[key]
 
     def _constant(self, name: str, array: np.ndarray | onnx.TensorProto) -> str:
-        self.constants[name] = (
-            numpy_helper.to_array(array) if isinstance(array, onnx.TensorProto) else array
-        )
-        self.shape[name] = self.constants[name].shape
+        if isinstance(array, onnx.TensorProto):
+            array = numpy_helper.to_array(array)
+        self.constants[name] = array
+        self.shape[name] = array.shape
         return name
 
     def _deliver(self, output: str) -> None:
         """Give an output of the graph its name and shape."""
         source = self._shaped(output, self.shape[output])
-        fixed = {info.name for info in (*self.graph.input, *self.graph.output)}
         if source == output:
             return
-        if source in fixed:
+        if any(info.name == source for info in (*self.graph.input, *self.graph.output)):
             self.written.append(helper.make_node("Identity", [source], [output]))
             return
         for node in self.written:
             for names in (node.input, node.output):
                 names[:] = [output if name == source else name for name in names]
-        for names in (self.view, self.reshaped):
-            names.update({key: output for key, name in names.items() if name == source})
+        for old, name in self.view.items():
+            if name == source:
+                self.view[old] = output
+        for key, name in self.reshaped.items():
+            if name == source:
+                self.reshaped[key] = output
         self.stored[output] = self.shape[output]
 
 

@@ -1,11 +1,12 @@
 """Export a streaming network to model.onnx.
 
-The graph is one wave step: `audio` (1, hop_length) in, `enhanced` (1, hop_length) out, beside them every tensor of the
-state, `state.<path>` in and `next.<path>` out in the same order. The path names the layer in the module tree. Sample
-rate, hop, latency, name, version and licence are metadata.
+The graph is one wave step: `audio` (1, hop_length) in, `enhanced` (1, hop_length) out, beside them
+every tensor of the state, `state.<path>` in and `next.<path>` out in the same order. The path names
+the layer in the module tree. Sample rate, hop, latency, name, version and licence are metadata.
 
-A graph may take several hops of the network at once: its own hop is then as many times longer, and delay lines and
-small operators cost less per second of audio. For recordings the longer hop costs nothing.
+A graph may take several hops of the network at once: its own hop is then as many times longer, and
+delay lines and small operators cost less per second of audio. For recordings the longer hop costs
+nothing.
 """
 
 from pathlib import Path
@@ -24,11 +25,13 @@ TOLERANCE = 1e-5
 
 
 class WaveStep(nn.Module):
-    """Call a streaming network with flat inputs and outputs: audio and states in, enhanced audio and states out."""
+    """Call a streaming network with flat inputs and outputs: audio and states in, enhanced audio
+    and states out."""
 
     def __init__(self, network: nn.Module, names: list[str]):
         super().__init__()
-        self.network, self.names = network, names
+        self.network = network
+        self.names = names
 
     def forward(self, audio: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         enhanced, after = self.network(
@@ -49,12 +52,13 @@ def export_stream(
     """Write the wave-step graph of `network` to `path`, replacing a file that is there.
 
     hops: hops of the network in one step of the graph.
-    Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX Runtime and torch
-    differ by more than TOLERANCE.
+    Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX
+    Runtime and torch differ by more than TOLERANCE.
     """
     if not network.streams:
         raise QseError(
-            f"{path}: not written, {type(network).__name__} needs whole recordings and cannot stream"
+            f"{path}: not written, {type(network).__name__} needs whole recordings and cannot "
+            "stream"
         )
     metadata = metadata_of(network, name, version, licence)
     metadata["hop_length"] = hops * network.config.hop_length
@@ -77,33 +81,45 @@ def _write(network: Network, path: Path, hops: int) -> None:
 
     lowered = lower(network)
     audio = torch.zeros(1, hops * network.config.hop_length)
-    state = {key: torch.zeros_like(leaf) for key, leaf in flatten_state(lowered(audio)[1]).items()}
+    state = flatten_state(lowered(audio)[1])
+    for key, leaf in state.items():
+        state[key] = torch.zeros_like(leaf)
+    input_names = ["audio"]
+    output_names = ["enhanced"]
+    for key in state:
+        input_names.append(f"state.{key}")
+        output_names.append(f"next.{key}")
     to_onnx(
         WaveStep(lowered, list(state)).eval(),
         (audio, *state.values()),
         path,
-        input_names=["audio", *(f"state.{key}" for key in state)],
-        output_names=["enhanced", *(f"next.{key}" for key in state)],
+        input_names=input_names,
+        output_names=output_names,
     )
     onnx.save(simplify(onnx.load(path)), path)
 
 
 @torch.no_grad()
 def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
-    """Return the largest difference of the outputs of the graph, hop by hop, and of the network; nan if not finite.
+    """Return the largest difference of the outputs of the graph, hop by hop, and of the network;
+    nan if not finite.
 
-    The input is noisy speech-like audio with a second of digital silence at the beginning and another in the middle.
+    The input is noisy speech-like audio with a second of digital silence at the beginning and
+    another in the middle.
     """
     from ..runtime.engine import Engine
 
-    engine, rate = Engine(path), network.config.sample_rate
+    engine = Engine(path)
+    rate = network.config.sample_rate
     noisy = speech_like(round(seconds * rate) // engine.hop_length * engine.hop_length, rate)
-    noisy[:rate] = noisy[len(noisy) // 2 : len(noisy) // 2 + rate] = 0
+    middle = len(noisy) // 2
+    noisy[:rate] = 0
+    noisy[middle : middle + rate] = 0
     expected = network.eval()(torch.from_numpy(noisy)[None])[0][0].numpy()
-    state, worst = engine.initial_state(), np.float32(0)
-    for hop, wanted in zip(
-        *(audio.reshape(-1, engine.hop_length) for audio in (noisy, expected)), strict=True
-    ):
+    state = engine.initial_state()
+    worst = np.float32(0)
+    hops = noisy.reshape(-1, engine.hop_length)
+    for hop, wanted in zip(hops, expected.reshape(-1, engine.hop_length), strict=True):
         enhanced, state = engine.step(hop, state)
         worst = np.maximum(worst, np.abs(enhanced - wanted).max())  # keeps nan
     return float(worst)

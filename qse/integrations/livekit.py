@@ -14,8 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ..extras import need
 from ..runtime.attenuation import noisy_share
-from ..runtime.model import Model
-from ..runtime.zoo import DEFAULT_MODEL
+from ..runtime.zoo import DEFAULT_MODEL, Model
 from .pcm import PcmStream
 from .shared_model import shared
 

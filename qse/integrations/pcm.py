@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from ..runtime.attenuation import mixed, noisy_share
-from ..runtime.model import Model
 from ..runtime.stream import Stream
-from ..runtime.zoo import DEFAULT_MODEL, resolve
+from ..runtime.zoo import DEFAULT_MODEL, Model, resolve, streaming
 from .shared_model import shared
 
 LOWEST_RATE, HIGHEST_RATE = 8000, 48000  # Hz
@@ -52,7 +51,7 @@ class PcmStream:
         self.strength = strength
 
         loaded = shared(model).result() if isinstance(model, str | Path) else model
-        engine = resolve(loaded, sample_rate).as_engine()
+        engine = streaming(resolve(loaded, sample_rate))
         self._streams = [Stream(engine, sample_rate) for _ in range(channels)]
         self.latency = self._streams[0].latency
         self._past = np.zeros((self.latency, channels), np.float32)  # noisy, not in the output yet

@@ -13,8 +13,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..extras import need
 from ..runtime.attenuation import noisy_share
-from ..runtime.model import Model
-from ..runtime.zoo import DEFAULT_MODEL
+from ..runtime.zoo import DEFAULT_MODEL, Model
 from .pcm import PcmStream
 from .shared_model import shared
 

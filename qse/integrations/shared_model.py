@@ -6,8 +6,7 @@ from pathlib import Path
 from threading import Lock
 
 from ..runtime.bands import FULL_BAND
-from ..runtime.model import Model
-from ..runtime.zoo import WIDE_BAND, find, load, resolve
+from ..runtime.zoo import WIDE_BAND, Model, find, load, resolve, streaming
 
 _lock = Lock()
 _known: dict[tuple[str, Path], "Future[Model]"] = {}
@@ -34,7 +33,7 @@ def shared(model: str | Path | Model) -> "Future[Model]":
 def _completed(model: Model) -> Model:
     """Load the graphs of both bands. Raises QseError for a model that cannot stream."""
     for sample_rate in (WIDE_BAND, FULL_BAND):
-        resolve(model, sample_rate).as_engine()
+        streaming(resolve(model, sample_rate))
     return model
 
 

@@ -4,13 +4,12 @@ kind: "input" or "output". PortAudio lists a device once for every host API (ALS
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from ..errors import UsageError
-from .protocols import DevicePort, SoundSystem
+from .protocols import Device, DevicePort, SoundSystem
 
 SERVER = (
     "plug one in, or where there is no hardware install a sound server: `apt install pulseaudio`"
@@ -36,30 +35,6 @@ class NoDevice(NoSound):
 
     def __init__(self, what: str):
         super().__init__(f"no {what} is visible on this machine: {SERVER}")
-
-
-@dataclass(frozen=True)
-class Device:
-    """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds.
-
-    `monitored`: the output whose sound an input records; empty for a microphone.
-    """
-
-    id: int
-    name: str
-    host: str
-    sample_rate: int
-    inputs: int
-    outputs: int
-    default_for: tuple[str, ...]
-    monitored: str = ""
-
-    def channels(self, kind: str) -> int:
-        """Return the number of channels of a kind."""
-        return self.inputs if kind == "input" else self.outputs
-
-    def __str__(self) -> str:
-        return f"{self.id} {self.name} ({self.host})"
 
 
 def block_of(size: int | Fraction | None, sample_rate: int) -> int:

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..audio.converter import Converter
 from ..audio.formats import Layout
-from .devices import Device, Unusable
+from .devices import Unusable
 from .downmix import Downmix
 from .ports import Port
-from .protocols import SoundSystem
+from .protocols import Device, SoundSystem
 from .ring_buffer import RingBuffer, WakeSignal
 
 

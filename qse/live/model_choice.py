@@ -1,7 +1,7 @@
 """Choose a model by the latency that a live session may have."""
 
-from ..errors import UsageError
-from ..runtime.zoo import DEFAULT_MODEL, RECORDING_MODEL, available, load
+from ..errors import QseError, UsageError
+from ..runtime.zoo import DEFAULT_MODEL, RECORDING_MODEL, available, load, streaming
 
 
 def model_within(seconds: float) -> str:
@@ -26,8 +26,8 @@ def model_within(seconds: float) -> str:
 
 def _latency(name: str) -> float:
     """Return the latency of a model in seconds; infinite for one that needs complete recordings."""
-    model = load(name)
-    if not model.streams:
+    try:
+        engine = streaming(load(name))
+    except QseError:
         return float("inf")
-    engine = model.as_engine()
     return engine.latency / engine.sample_rate

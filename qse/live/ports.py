@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .devices import Device, NoSound, Unusable, block_of, devices, find
-from .protocols import SoundSystem
+from .devices import NoSound, Unusable, block_of, devices, find
+from .protocols import Device, SoundSystem
 
 PATIENCE = 5.0
 FAR = 1.0  # seconds; a latency beyond it, as a driver reports it, is ignored

@@ -1,15 +1,37 @@
-"""Interfaces of what a live session reads from and plays on, and of the module that opens audio devices."""
+"""Interfaces of what a live session reads from and plays on, and of the module that opens devices."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..audio.formats import Layout
 
-if TYPE_CHECKING:
-    from .devices import Device
+
+@dataclass(frozen=True)
+class Device:
+    """One entry of the list; `inputs` and `outputs` count channels, `default_for` holds kinds.
+
+    `monitored`: the output whose sound an input records; empty for a microphone.
+    """
+
+    id: int
+    name: str
+    host: str
+    sample_rate: int
+    inputs: int
+    outputs: int
+    default_for: tuple[str, ...]
+    monitored: str = ""
+
+    def channels(self, kind: str) -> int:
+        """Return the number of channels of a kind."""
+        return self.inputs if kind == "input" else self.outputs
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.name} ({self.host})"
 
 
 class SoundSystem(Protocol):
@@ -44,7 +66,7 @@ class DevicePort(Protocol):
     """An audio device that can be opened again after it vanished. `lost`: whether it, once opened, no longer runs."""
 
     @property
-    def device(self) -> "Device": ...
+    def device(self) -> Device: ...
 
     @property
     def name(self) -> str: ...

@@ -8,7 +8,7 @@ from ..errors import QseError
 from ..runtime.engine import Engine
 from ..runtime.meter import Meter
 from ..runtime.stream import Stream
-from ..runtime.zoo import available, load
+from ..runtime.zoo import available, load, streaming
 
 TRIAL = 0.5  # seconds of sound; processing stops after twice that time
 ENOUGH = 0.7  # median RTF above which dropouts are expected
@@ -45,6 +45,6 @@ def advice(engine: Engine, threads: int = 1) -> str | None:
 
 def _speed_of(name: str, threads: int) -> float:
     try:
-        return speed(load(name, threads).as_engine())
+        return speed(streaming(load(name, threads)))
     except QseError:
         return np.inf

@@ -1,12 +1,14 @@
-"""Combine losses: differentiable distances between the enhanced and the clean waveform, and their weighted sum.
+"""Combine losses: differentiable distances between the enhanced and the clean waveform, and their
+weighted sum.
 
-B = batch, N = samples, F = bins, T = frames; x = clean waveform, S = its spec (Appendix D.2 of the quaternion
-shared-score paper writes x, S for the clean and a hat for the enhanced ones).
+B = batch, N = samples, F = bins, T = frames; x = clean waveform, S = its spec (Appendix D.2 of the
+quaternion shared-score paper writes x, S for the clean and a hat for the enhanced ones).
 
-Every loss is `loss(*, clean, enhanced) -> scalar tensor`: waveforms (B, N), floating point, full scale +-1, on any
-device; the mean over the batch of one value per item, so that an item counts the same in every batch. `noise_floor`
-also takes the noisy waveform. Values and gradients stay finite on digital silence in either signal: powers are raised
-to `POWER_FLOOR` before a root, a logarithm or a quotient. Shapes that differ, or that are not (B, N), raise ValueError.
+Every loss is `loss(*, clean, enhanced) -> scalar tensor`: waveforms (B, N), floating point, full
+scale +-1, on any device; the mean over the batch of one value per item, so that an item counts the
+same in every batch. `noise_floor` also takes the noisy waveform. Values and gradients stay finite
+on digital silence in either signal: powers are raised to `POWER_FLOOR` before a root, a logarithm
+or a quotient. Shapes that differ, or that are not (B, N), raise ValueError.
 """
 
 from dataclasses import dataclass
@@ -50,10 +52,11 @@ TERMS = (
 class LossConfig:
     """Weights of the terms of `composite` (0 leaves a term out) and the STFT of the spectral ones.
 
-    The default weights are those of Eq. 70. `si_sdr_unit`: how many dB count as 1 in si_sdr, snr, noise_floor and
-    high_band. `n_fft` and `hop_length` are those at 16 kHz; at other sample rates they have the same duration.
-    complex_l1_of: "waveform" compares STFTs of the waveforms; "mask" compares the spec that the mask of an offline
-    network returns (Eqs. 68-69) with the clean spec by the network's own STFT, as Eq. 72 does.
+    The default weights are those of Eq. 70. `si_sdr_unit`: how many dB count as 1 in si_sdr, snr,
+    noise_floor and high_band. `n_fft` and `hop_length` are those at 16 kHz; at other sample rates
+    they have the same duration. complex_l1_of: "waveform" compares STFTs of the waveforms; "mask"
+    compares the spec that the mask of an offline network returns (Eqs. 68-69) with the clean spec
+    by the network's own STFT, as Eq. 72 does.
     """
 
     mrstft: float = 3.5
@@ -74,7 +77,8 @@ class LossConfig:
 
     def __post_init__(self) -> None:
         for name in TERMS:
-            if not 0 <= (weight := getattr(self, name)) < inf:
+            weight = getattr(self, name)
+            if not 0 <= weight < inf:
                 raise ValueError(f"{name} {weight}: a weight is 0 or more, and finite")
         if not any(getattr(self, name) for name in TERMS):
             raise ValueError("all weights are 0: there is no loss to train with.")
@@ -99,20 +103,21 @@ def composite(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}.
 
-    A term of weight 0 is not computed; noise_floor needs `noisy`; complex_l1 of the mask needs `specs`, the clean and
-    the enhanced one, (B, 2, T, F). The paper's recipes count SI-SDR in dB, as Li et al. 2020 do; its gradient is then
-    as strong as that of all other terms together, or stronger. Computed in the precision of `clean`, also under
-    autocast. At a `sample_rate` other than 16 kHz, magnitudes are scaled to those at 16 kHz; at a multiple of it, pesq,
-    stoi and noise_floor compare the band below 8 kHz.
+    A term of weight 0 is not computed; noise_floor needs `noisy`; complex_l1 of the mask needs
+    `specs`, the clean and the enhanced one, (B, 2, T, F). The paper's recipes count SI-SDR in dB,
+    as Li et al. 2020 do; its gradient is then as strong as that of all other terms together, or
+    stronger. Computed in the precision of `clean`, also under autocast. At a `sample_rate` other
+    than 16 kHz, magnitudes are scaled to those at 16 kHz; at a multiple of it, pesq, stoi and
+    noise_floor compare the band below 8 kHz.
     """
-    ratio = (
-        sample_rate / WIDE_BAND
-    )  # a window of the same duration sums this many times as many samples
+    # a window of the same duration sums this many times as many samples
+    ratio = sample_rate / WIDE_BAND
     signals: dict[str, Any] = {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
     low = {name: _below_8_khz(x, sample_rate) for name, x in signals.items()}
     scaled = {name: x / ratio for name, x in signals.items()} if ratio != 1 else signals
     spectral: dict[str, Any] = {
-        key: round(ratio * getattr(config, key)) for key in ("n_fft", "hop_length")
+        "n_fft": round(ratio * config.n_fft),
+        "hop_length": round(ratio * config.hop_length),
     }
     terms = {
         "mrstft": lambda: multi_resolution_stft(**signals),
@@ -130,21 +135,22 @@ def composite(
         "over_attenuation": lambda: over_attenuation(**scaled, **spectral),
         "high_band": lambda: high_band_snr(**signals, sample_rate=sample_rate) / config.si_sdr_unit,
     }
+    total = clean.new_zeros(())
+    values = {}
     with torch.autocast(clean.device.type, enabled=False):
-        values = {
-            name: terms[name]()
-            for name in TERMS
-            if getattr(config, name) != 0 and (ratio > 1 or name != "high_band")
-        }
-        total = sum(
-            (getattr(config, name) * value for name, value in values.items()),
-            start=clean.new_zeros(()),
-        )
-    return total, {name: value.detach() for name, value in values.items()}
+        for name in TERMS:
+            weight = getattr(config, name)
+            if weight == 0 or (name == "high_band" and ratio <= 1):
+                continue
+            value = terms[name]()
+            total = total + weight * value
+            values[name] = value.detach()
+    return total, values
 
 
 def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
-    """Return how many samples a segment needs: whole frames of every term, and of stoi 0.4 s, its 30 frames."""
+    """Return how many samples a segment needs: whole frames of every term, and of stoi 0.4 s, its
+    30 frames."""
     ratio = sample_rate / WIDE_BAND
     own_stft = round(ratio * config.n_fft) // 2 + 1  # the ends are reflected by half a window
     at_16_khz = max(1, sample_rate // WIDE_BAND)
@@ -157,7 +163,8 @@ def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
         "stoi": round(0.4 * sample_rate),
         "noise_floor": at_16_khz * FRAME_LENGTH,
     }
-    return max(least.get(name, at_16_khz) for name in TERMS if getattr(config, name))
+    used = [name for name in TERMS if getattr(config, name)]
+    return max(least.get(name, at_16_khz) for name in used)
 
 
 def _complex_l1(

@@ -15,11 +15,13 @@ GIVEN = ("clean", "enhanced", "noisy", "sample_rate")
 
 
 class CompositeLoss:
-    """The weighted sum of the terms of a `LossConfig` and of one's own: calling it returns (total, its terms).
+    """The weighted sum of the terms of a `LossConfig` and of one's own: calling it returns
+    (total, its terms).
 
-    own: {name: (weight, term)}. A term is a function with keyword arguments, those that it needs of `clean`,
-    `enhanced` and `noisy` (B, N), full scale +-1, and `sample_rate` (Hz); it returns a scalar tensor, the mean over the
-    batch. Raises ValueError for a name that a `LossConfig` has, a weight that is not above 0, and other arguments.
+    own: {name: (weight, term)}. A term is a function with keyword arguments, those that it needs of
+    `clean`, `enhanced` and `noisy` (B, N), full scale +-1, and `sample_rate` (Hz); it returns a
+    scalar tensor, the mean over the batch. Raises ValueError for a name that a `LossConfig` has, a
+    weight that is not above 0, and other arguments.
     """
 
     def __init__(
@@ -40,7 +42,8 @@ class CompositeLoss:
         return self.config is not None and self.config.needs_specs
 
     def least_samples(self, sample_rate: int) -> int:
-        """Return the samples that a segment needs for the terms of the config; those of one's own are not known."""
+        """Return the samples that a segment needs for the terms of the config; those of one's own
+        are not known."""
         return least_samples(self.config, sample_rate) if self.config else 1
 
     def __call__(
@@ -52,7 +55,8 @@ class CompositeLoss:
         sample_rate: int = WIDE_BAND,
         specs: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return the sum and its terms before weighting, {name: detached scalar}; see `composite`."""
+        """Return the sum and its terms before weighting, {name: detached scalar};
+        see `composite`."""
         signals: dict[str, Any] = {"clean": clean, "enhanced": enhanced, "noisy": noisy}
         total = clean.new_zeros(())
         terms: dict[str, Tensor] = {}
@@ -77,15 +81,19 @@ def as_loss(loss: "LossConfig | CompositeLoss | LossTerm") -> CompositeLoss:
 
 
 def _checked(name: str, weight: float, term: LossTerm) -> list[str]:
-    """Return the names of the arguments of a term. Raises ValueError for a term that cannot be called."""
+    """Return the names of the arguments of a term.
+
+    Raises ValueError for a term that cannot be called.
+    """
     if hasattr(LossConfig, name):
         raise ValueError(f"loss term {name!r}: a term of LossConfig has this name; choose another")
     if not weight > 0:
         raise ValueError(f"loss term {name!r}: its weight is {weight}, and must be above 0")
     arguments = list(signature(term).parameters)
-    required = [
-        key for key, value in signature(term).parameters.items() if value.default is value.empty
-    ]
+    required = []
+    for key, value in signature(term).parameters.items():
+        if value.default is value.empty:
+            required.append(key)
     unknown = set(required) - set(GIVEN)
     if unknown:
         raise ValueError(f"loss term {name!r} needs {min(unknown)!r}: there are {', '.join(GIVEN)}")

@@ -1,14 +1,16 @@
-"""Compute the PESQ loss: a differentiable form of the perceptual model of ITU-T P.862 / P.862.2 (wide band).
+"""Compute the PESQ loss: a differentiable form of the perceptual model of ITU-T P.862 / P.862.2
+(wide band).
 
-B = batch, N = samples at 16 kHz, T = frames of 32 ms, Z = 49 bands of equal width in Bark; P = power per band, where
-1 is the hearing level of 0 dB; D = disturbance. Kim et al. 2019 (End-to-end multi-task denoising for joint SDR and
-PESQ optimization) and Martin-Donas et al. 2018 (PMSQE) proposed such losses. Against the recommendation: no time
-alignment and no bad-interval search (clean and enhanced are aligned sample by sample in training), filters act on
-the power spectrum, and bands and hearing threshold come from formulas rather than from its tables.
+B = batch, N = samples at 16 kHz, T = frames of 32 ms, Z = 49 bands of equal width in Bark; P =
+power per band, where 1 is the hearing level of 0 dB; D = disturbance. Kim et al. 2019 (End-to-end
+multi-task denoising for joint SDR and PESQ optimization) and Martin-Donas et al. 2018 (PMSQE)
+proposed such losses. Against the recommendation: no time alignment and no bad-interval search
+(clean and enhanced are aligned sample by sample in training), filters act on the power spectrum,
+and bands and hearing threshold come from formulas rather than from its tables.
 """
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,34 +21,38 @@ from torch.nn.functional import pad
 
 from .stft import QUIETEST, check_waveforms, power_spectrum
 
-SAMPLE_RATE, N_FFT, HOP_LENGTH, BANDS = 16000, 512, 256, 49
+SAMPLE_RATE = 16000
+N_FFT = 512
+HOP_LENGTH = 256
+BANDS = 49
 BAND_WIDTH = 7 * math.asinh(SAMPLE_RATE / 2 / 650) / BANDS  # Bark
-ALIGNED_POWER = (
-    1e7 / 2.0**30
-)  # mean square between 325 and 3250 Hz after level alignment; full scale +-1
-TONE_40_DB = (
-    0.5 * (29.54 / 2.0**15) ** 2
-)  # mean square of the 1 kHz tone that is to be perceived at 40 dB, P = 1e4
+# mean square between 325 and 3250 Hz after level alignment; full scale +-1
+ALIGNED_POWER = 1e7 / 2.0**30
+# mean square of the 1 kHz tone that is to be perceived at 40 dB, P = 1e4
+TONE_40_DB = 0.5 * (29.54 / 2.0**15) ** 2
 SONE = 0.1866  # makes that tone 1 sone loud, about (P.862's constant)
-BAND_POWER_BIAS, FRAME_POWER_BIAS = (
-    1e3,
-    5e3,
-)  # keep quotients of powers near 1 where nothing is audible
+# keep quotients of powers near 1 where nothing is audible
+BAND_POWER_BIAS = 1e3
+FRAME_POWER_BIAS = 5e3
 SILENT_FRAME = 1e7  # audible power of a clean frame below which it is left out of the equalisation
 
 
 def pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """Return 4.5, the best raw PESQ score, minus the score: at least 0, at most 5.9, mean over the batch.
+    """Return 4.5, the best raw PESQ score, minus the score: at least 0, at most 5.9, mean over the
+    batch.
 
-    Waveforms (B, N) at 16 kHz, N > 256. Raw score = 4.5 - 0.1 D - 0.0309 D_asymmetric; the loss does
-    not map it to a listening score, for that curve is flattest where speech is worst. An item whose clean
-    signal is silent counts as 0: level alignment would make its residue equally loud at any level.
+    Waveforms (B, N) at 16 kHz, N > 256. Raw score = 4.5 - 0.1 D - 0.0309 D_asymmetric; the loss
+    does
+    not map it to a listening score, for that curve is flattest where speech is worst. An item whose
+    clean signal is silent counts as 0: level alignment would make its residue equally loud at any
+    level.
     """
     return (_distance(clean, enhanced) * (clean.square().mean(1) > QUIETEST)).mean()
 
 
 def predicted_pesq(*, clean: Tensor, enhanced: Tensor) -> Tensor:
-    """Return an estimate of WB-PESQ (B,), 1.01 to 4.64, of (B, N) and (B, N), by the mapping of P.862.2."""
+    """Return an estimate of WB-PESQ (B,), 1.01 to 4.64, of (B, N) and (B, N), by the mapping of
+    P.862.2."""
     raw = 4.5 - _distance(clean, enhanced)
     return 0.999 + 4.0 / (1.0 + torch.exp(-1.3669 * raw + 3.8224))
 
@@ -58,13 +64,13 @@ def _distance(clean: Tensor, enhanced: Tensor) -> Tensor:
     reference, degraded = _equalised(
         _band_powers(clean, ear), _band_powers(enhanced, ear), ear.threshold
     )
-    loudness, guess = _loudness(reference, ear), _loudness(degraded, ear)
+    loudness = _loudness(reference, ear)
+    guess = _loudness(degraded, ear)
     dead_zone = 0.25 * torch.minimum(loudness, guess)
     difference = guess - loudness
     disturbance = difference.sign() * (difference.abs() - dead_zone).clamp_min(0)  # (B, T, Z)
-    added = ((degraded + 50) / (reference + 50)).pow(
-        1.2
-    )  # what is added disturbs more than what is missing
+    # what is added disturbs more than what is missing
+    added = ((degraded + 50) / (reference + 50)).pow(1.2)
     added = torch.where(added < 3, torch.zeros_like(added), added.clamp_max(12))
     effort = ((_audible(reference, ear.threshold) + 1e5) / 1e7).pow(0.04)  # (B, T)
     symmetric = vector_norm(disturbance, dim=2) * BAND_WIDTH**1.5 * BANDS**0.5 / effort
@@ -89,13 +95,13 @@ def _band_powers(x: Tensor, ear: _Ear) -> Tensor:
 
 
 def _equalised(reference: Tensor, degraded: Tensor, threshold: Tensor) -> tuple[Tensor, Tensor]:
-    """Compensate a constant frequency response, by applying it to the clean signal too, and a slowly varying gain."""
+    """Compensate a constant frequency response, by applying it to the clean signal too, and a
+    slowly varying gain."""
     speech = _audible(reference, 100 * threshold) >= SILENT_FRAME  # (B, T)
 
     def average(power: Tensor) -> Tensor:
-        return (power * (power > 100 * threshold) * speech[:, :, None]).mean(
-            1, keepdim=True
-        )  # (B, 1, Z)
+        # (B, 1, Z)
+        return (power * (power > 100 * threshold) * speech[:, :, None]).mean(1, keepdim=True)
 
     colour = (average(degraded) + BAND_POWER_BIAS) / (average(reference) + BAND_POWER_BIAS)
     reference = reference * colour.clamp(0.01, 100)
@@ -118,7 +124,8 @@ def _loudness(power: Tensor, ear: _Ear) -> Tensor:
 
 
 def _over_time(disturbance: Tensor) -> Tensor:
-    """Average (B, T) to (B,): L6 mean over parts of about 320 ms, for the worst moments, then L2 mean over parts."""
+    """Average (B, T) to (B,): L6 mean over parts of about 320 ms, for the worst moments, then L2
+    mean over parts."""
     frames = disturbance.shape[1]
     clipped = pad(disturbance.clamp_max(45), (0, max(20 - frames, -frames % 10)))
     parts = vector_norm(clipped.unfold(1, 20, 10), ord=6, dim=2) / 20 ** (1 / 6)  # (B, parts)
@@ -133,39 +140,35 @@ def _bark(frequency: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _ear(dtype: torch.dtype, device: torch.device) -> _Ear:
     with torch.inference_mode(False):  # kept for later calls, which may need gradients
-        return _Ear(
-            *(
-                torch.as_tensor(table, dtype=dtype, device=device)
-                for table in (*_filters(), *_hearing())
-            )
-        )
+        as_tensor = partial(torch.as_tensor, dtype=dtype, device=device)
+        return _Ear(*map(as_tensor, (*_filters(), *_hearing())))
 
 
 def _filters() -> tuple[np.ndarray, np.ndarray]:
-    """Return `telephone` and `bands` of _Ear; the latter holds the wide-band input filter of P.862.2.
+    """Return `telephone` and `bands` of _Ear; the latter holds the wide-band input filter of
+    P.862.2.
 
-    A bin is a strip of its width in Hz, shared among the bands by how much of it they cover in Bark.
+    A bin is a strip of its width in Hz, shared among the bands by how much of it they cover in
+    Bark.
     """
     step = SAMPLE_RATE / N_FFT
     frequency = np.arange(N_FFT // 2 + 1) * step
-    mean_square = np.full(
-        len(frequency), 2.0 / (0.375 * N_FFT**2)
-    )  # Parseval, one-sided, Hann window
+    # Parseval, one-sided, Hann window
+    mean_square = np.full(len(frequency), 2.0 / (0.375 * N_FFT**2))
     telephone = mean_square * ((frequency >= 325) & (frequency <= 3250))
-    low, high = (
-        _bark(np.clip(frequency + shift, 0, SAMPLE_RATE / 2)) for shift in (-step / 2, step / 2)
-    )
+    low = _bark(np.clip(frequency - step / 2, 0, SAMPLE_RATE / 2))
+    high = _bark(np.clip(frequency + step / 2, 0, SAMPLE_RATE / 2))
     edges = np.arange(BANDS + 1) * BAND_WIDTH
     shared = np.minimum(high[:, None], edges[1:]) - np.maximum(low[:, None], edges[:-1])
     shared = shared.clip(0) / (high - low)[:, None]
-    input_filter = (
-        10**0.9 * frequency**4 / (frequency**4 + 200.0**4)
-    )  # second-order high-pass, +9 dB
+    # second-order high-pass, +9 dB
+    input_filter = 10**0.9 * frequency**4 / (frequency**4 + 200.0**4)
     return telephone, (mean_square * input_filter / TONE_40_DB * 1e4)[:, None] * shared
 
 
 def _hearing() -> tuple[np.ndarray, np.ndarray]:
-    """Return `threshold` by Terhardt's formula and `exponent`, larger below 4 Bark, at the middle of each band."""
+    """Return `threshold` by Terhardt's formula and `exponent`, larger below 4 Bark, at the middle
+    of each band."""
     centre = (np.arange(BANDS) + 0.5) * BAND_WIDTH
     kilohertz = 0.65 * np.sinh(centre / 7)
     decibels = (

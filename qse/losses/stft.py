@@ -1,7 +1,7 @@
 """Compute spectra for the losses.
 
-B = batch, N = samples, F = bins, T = frames. Frames are centred on every hop_length-th sample, ends are reflected,
-windows are periodic Hann: the bins equal those of `torch.stft` with its defaults.
+B = batch, N = samples, F = bins, T = frames. Frames are centred on every hop_length-th sample, ends
+are reflected, windows are periodic Hann: the bins equal those of `torch.stft` with its defaults.
 """
 
 from typing import Any
@@ -21,7 +21,8 @@ def check_waveforms(clean: Tensor, enhanced: Tensor) -> None:
     """Raise ValueError unless both are (B, N), of one shape."""
     if clean.ndim != 2 or clean.shape != enhanced.shape:
         raise ValueError(
-            f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and {(*enhanced.shape,)}"
+            f"clean and enhanced must both be (B, N), not {(*clean.shape,)} and "
+            f"{(*enhanced.shape,)}"
         )
 
 
@@ -32,15 +33,18 @@ def stft(x: Tensor, n_fft: int, hop_length: int) -> Tensor:
 
 
 def floored(power: Tensor) -> Tensor:
-    """Raise powers to at least POWER_FLOOR, for a root or a logarithm; the gradient below it is zero."""
+    """Raise powers to at least POWER_FLOOR, for a root or a logarithm; the gradient below it is
+    zero."""
     return power.clamp_min(POWER_FLOOR)
 
 
 def power_spectrum(x: Tensor, n_fft: int, hop_length: int, win_length: int | None = None) -> Tensor:
-    """Return |S|^2 of (B, N) as (B, T, F), with a window of `win_length` <= n_fft samples; needs N > win_length / 2.
+    """Return |S|^2 of (B, N) as (B, T, F), with a window of `win_length` <= n_fft samples; needs N
+    > win_length / 2.
 
-    Twice as fast as squaring `torch.stft`: phase does not matter, so frames have win_length samples and no zeros around
-    them, and the gradient is one real inverse FFT. It can be differentiated once.
+    Twice as fast as squaring `torch.stft`: phase does not matter, so frames have win_length samples
+    and no zeros around them, and the gradient is one real inverse FFT. It can be differentiated
+    once.
     """
     win_length = win_length or n_fft
     window = torch.hann_window(win_length, dtype=x.dtype, device=x.device)
@@ -56,13 +60,15 @@ class _SquaredModulus(torch.autograd.Function):
     def forward(ctx: Any, frames: Tensor, n: int) -> Tensor:
         spec = torch.fft.rfft(frames, n)
         ctx.save_for_backward(spec)
-        ctx.length, ctx.n = frames.shape[-1], n
+        ctx.length = frames.shape[-1]
+        ctx.n = n
         return spec.real.square() + spec.imag.square()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return d/dx_m sum_k g_k |S_k|^2 = sum_k 2 g_k Re(S_k e^(2 pi i k m / n)); irfft doubles all bins but two."""
+        """Return d/dx_m sum_k g_k |S_k|^2 = sum_k 2 g_k Re(S_k e^(2 pi i k m / n)); irfft doubles
+        all bins but two."""
         (spec,) = ctx.saved_tensors
         spec = spec * gradient
         spec[..., 0] *= 2

@@ -31,9 +31,8 @@ __all__ = [
     "network_name",
 ]
 
-Architecture = tuple[
-    type, Callable[[Any], Network]
-]  # the config, and the network that is built from it
+# the config, and the network that is built from it
+Architecture = tuple[type, Callable[[Any], Network]]
 
 NETWORKS: dict[str, Architecture] = {
     "streaming": (StreamingConfig, StreamingEnhancer),
@@ -48,9 +47,11 @@ NETWORKS: dict[str, Architecture] = {
 
 
 def build_network(model: Mapping[str, Any]) -> Network:
-    """Build the network of a `[model]` table: `network` names the architecture, the other keys are its config.
+    """Build the network of a `[model]` table: `network` names the architecture, the other keys are
+    its config.
 
-    A name is one of NETWORKS, or "package.module:Class" of a `Network` that declares its `config_type`.
+    A name is one of NETWORKS, or "package.module:Class" of a `Network` that declares its
+    `config_type`.
     Raises QseError for an unknown network or key, and for sizes that do not fit together.
     """
     if not isinstance(model, Mapping):
@@ -75,7 +76,10 @@ def network_name(network: Network) -> str:
 
 
 def _architecture(name: Any) -> Architecture:
-    """Return config and network of a name. Raises QseError for one that is unknown, or no network."""
+    """Return config and network of a name.
+
+    Raises QseError for one that is unknown, or no network.
+    """
     try:
         found = find_named(name, NETWORKS, "network")
     except ValueError as error:

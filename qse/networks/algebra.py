@@ -1,8 +1,9 @@
-"""Convert a network to another algebra: every quaternion weight is replaced by a real matrix of the same size.
+"""Convert a network to another algebra: every quaternion weight is replaced by a real matrix of the
+same size.
 
-"quaternion" changes nothing, "real" uses a free matrix (four times the weights), "phm" a sum of n Kronecker products
-with a learned rule (nn/research/hypercomplex.py). Norms, biases and products of features do not change. Quaternion
-weights are those that layers declare (nn/declared.py).
+"quaternion" changes nothing, "real" uses a free matrix (four times the weights), "phm" a sum of n
+Kronecker products with a learned rule (nn/research/hypercomplex.py). Norms, biases and products of
+features do not change. Quaternion weights are those that layers declare (nn/declared.py).
 """
 
 from torch import Tensor, nn
@@ -14,7 +15,10 @@ ALGEBRAS = ("quaternion", "real", "phm")
 
 
 def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
-    """Give `network` new weights of `algebra`, in place. ValueError for an unknown one, or if n does not divide."""
+    """Give `network` new weights of `algebra`, in place.
+
+    ValueError for an unknown one, or if n does not divide.
+    """
     if algebra not in ALGEBRAS:
         raise ValueError(f"algebra {algebra!r}: choose one of {', '.join(ALGEBRAS)}")
     if algebra == "quaternion":
@@ -28,7 +32,8 @@ def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
 
 
 def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Return the declared quaternion weights, (4, out, in, *kernel), and gates, (gates, 4, out, in), each one once."""
+    """Return the declared quaternion weights, (4, out, in, *kernel), and gates,
+    (gates, 4, out, in), each one once."""
     weights: dict[nn.Parameter, None] = {}
     gates: dict[nn.Parameter, None] = {}
     for weight in declared_weights(network):
@@ -39,6 +44,7 @@ def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.
 
 
 def _random(weight: Tensor, n: int) -> HypercomplexWeight:
-    """Return a real or PHM weight in the place of a quaternion one, (gates, 4, out, in, *kernel)."""
+    """Return a real or PHM weight in the place of a quaternion one,
+    (gates, 4, out, in, *kernel)."""
     gates, _, out, into, *kernel = weight.shape
     return HypercomplexWeight(n, 4 * out, 4 * into, tuple(kernel), gates)

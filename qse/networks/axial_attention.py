@@ -1,5 +1,5 @@
-"""The paper's bottleneck: blocks of attention along time, [B F, T, C], and along frequency, [B T, F, C], in turn
-(main paper, section 4.2.2 and Appendix D.1, Figure 6b).
+"""The paper's bottleneck: blocks of attention along time, [B F, T, C], and along frequency, [B T,
+F, C], in turn (main paper, section 4.2.2 and Appendix D.1, Figure 6b).
 
 Tokens are (B, T, F, 4, C). A block is post-norm: x = norm(x + layer(x)).
 """
@@ -23,20 +23,24 @@ ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {
     "hamilton": HamiltonAttention,
     "convolution": ConvolutionAttention,
 }
-TIME, FREQUENCY = 1, 2  # axes of (B, T, F, ...)
+# axes of (B, T, F, ...)
+TIME = 1
+FREQUENCY = 2
 TILE = 4096  # tokens that a block computes at once outside training
 
 
-class Along(nn.Module):
-    """Apply a block (N, L, ...) -> (N, L, ...) along an axis of (B, T, F, ...); N counts batch and the other axis.
+class AlongAxis(nn.Module):
+    """Apply a block (N, L, ...) -> (N, L, ...) along an axis of (B, T, F, ...); N counts batch and
+    the other axis.
 
-    Sequences are independent, so in eval mode a few are computed at a time: the intermediate results of a block then
-    stay in the processor's cache and take little memory.
+    Sequences are independent, so in eval mode a few are computed at a time: the intermediate
+    results of a block then stay in the processor's cache and take little memory.
     """
 
     def __init__(self, axis: int, block: nn.Module):
         super().__init__()
-        self.axis, self.block = axis, block
+        self.axis = axis
+        self.block = block
 
     def forward(self, x: Tensor) -> Tensor:
         x = x.transpose(self.axis, 2)  # B, other, L, ...
@@ -62,8 +66,8 @@ class FeedForward(nn.Sequential):
 
 
 class ConvModule(nn.Module):
-    """The Conformer's convolution (Gulati et al. 2020, section 2.2): (N, L, 4, C) -> the same; its kernel mixes all
-    channels."""
+    """The Conformer's convolution (Gulati et al. 2020, section 2.2): (N, L, 4, C) -> the same; its
+    kernel mixes all channels."""
 
     def __init__(self, channels: int, kernel: int, dropout: float):
         super().__init__()
@@ -75,14 +79,14 @@ class ConvModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = F.glu(self.widen(x), dim=-1)  # the second half of the 2 C channels gates the first
-        y = to_tokens(self.local(to_features(y[None])))[
-            0
-        ]  # the sequences as the rows of one picture
+        # the sequences as the rows of one picture
+        y = to_tokens(self.local(to_features(y[None])))[0]
         return self.dropout(self.out(self.act(y)))
 
 
 class TransformerBlock(nn.Module):
-    """Apply attention and a feed-forward layer (Vaswani et al. 2017): (N, L, 4, C) -> (N, L, 4, C)."""
+    """Apply attention and a feed-forward layer (Vaswani et al. 2017): (N, L, 4, C) ->
+    (N, L, 4, C)."""
 
     def __init__(self, channels: int, attention: nn.Module, dropout: float):
         super().__init__()
@@ -96,8 +100,8 @@ class TransformerBlock(nn.Module):
 
 
 class ConformerBlock(nn.Module):
-    """(N, L, 4, C) -> the same: half a feed-forward layer, attention, convolution, half a feed-forward layer (Gulati
-    et al. 2020)."""
+    """(N, L, 4, C) -> the same: half a feed-forward layer, attention, convolution, half a
+    feed-forward layer (Gulati et al. 2020)."""
 
     def __init__(self, channels: int, attention: nn.Module, kernel: int, dropout: float):
         super().__init__()

@@ -1,10 +1,12 @@
-"""Mix features across bands and time: attention across the bands of a frame, a GRU or another time mixer along time.
+"""Mix features across bands and time: attention across the bands of a frame, a GRU or another time
+mixer along time.
 
 Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 4, C).
 """
 
 import copy
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import torch
@@ -26,10 +28,12 @@ LAST = ("attention.out.", "time_out.", "feed.2.")  # the last layer of each bran
 
 
 class DualPathBlock(Stateful):
-    """Apply attention over bands, a time mixer and a feed-forward layer, each pre-norm, residual, and prunable.
+    """Apply attention over bands, a time mixer and a feed-forward layer, each pre-norm, residual,
+    and prunable.
 
-    (B, T, F, 4, C) -> (B, T, F, 4, C), as many frames late as the time mixer looks ahead. State: the time mixer's, for
-    the GRU (B * F, 4, C); {} without one; of one that looks ahead {"time": its state, "delay": (B, frames, F, 4, C)}.
+    (B, T, F, 4, C) -> (B, T, F, 4, C), as many frames late as the time mixer looks ahead. State:
+    the time mixer's, for the GRU (B * F, 4, C); {} without one; of one that looks ahead {"time":
+    its state, "delay": (B, frames, F, 4, C)}.
     """
 
     def __init__(
@@ -94,24 +98,23 @@ class DualPathBlock(Stateful):
 
     def pruned_parts(self) -> list[str]:
         """Return the names of all parts that are pruned."""
-        return [
-            part for parts in BRANCHES.values() for part in parts if getattr(self, part) is None
-        ]
+        parts = chain.from_iterable(BRANCHES.values())
+        return [part for part in parts if getattr(self, part) is None]
 
     def make_identity_(self) -> None:
-        """Make the block an identity, from which it can be trained: zero the last weights of its branches."""
+        """Make the block an identity, from which it can be trained: zero the last weights of its
+        branches."""
         for name, parameter in self.named_parameters():
-            if name.startswith(LAST) and not name.endswith(
-                "rule"
-            ):  # of an algebra that learns its multiplication
+            # of an algebra that learns its multiplication
+            if name.startswith(LAST) and not name.endswith("rule"):
                 nn.init.zeros_(parameter)
 
 
 class Bottleneck(Stateful):
     """Apply layers in turn: (B, 4, C, T, F) -> (B, 4, C, T, F), `look_ahead` frames late.
 
-    blocks: dual-path blocks, `block0` and so on, and `LookAhead` layers in front of some, as `ahead2` of `block2`.
-    State: `{layer: its state}`.
+    blocks: dual-path blocks, `block0` and so on, and `LookAhead` layers in front of some, as
+    `ahead2` of `block2`. State: `{layer: its state}`.
     """
 
     blocks: Any
@@ -128,19 +131,23 @@ class Bottleneck(Stateful):
             self.blocks[f"block{n}"] = block
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
-        state, after = state or {}, {}
+        state = state or {}
+        after = {}
         x = to_tokens(x).contiguous()  # B, T, F, 4, C
         for name, block in self.blocks.items():
             x, after[name] = block(x, state.get(name))
         return to_features(x), after
 
     def at(self, look_ahead: Mapping[int, int]) -> "Bottleneck":
-        """Return the same layers, shared, with other look-aheads in frames by block; 0 leaves a layer out."""
+        """Return the same layers, shared, with other look-aheads in frames by block; 0 leaves a
+        layer out."""
         blocks = nn.ModuleDict()
         for name, layer in self.blocks.items():
             if not name.startswith("ahead"):
                 blocks[name] = layer
-            elif frames := look_ahead[int(name.removeprefix("ahead"))]:
+                continue
+            frames = look_ahead[int(name.removeprefix("ahead"))]
+            if frames:
                 blocks[name] = layer.at(frames)
         bottleneck = copy.copy(self)
         bottleneck._modules = {"blocks": blocks}

@@ -1,7 +1,9 @@
-"""Build the paper's real-valued Conformer, the baseline of its quaternion networks (main paper, Tables 2, 3, 12).
+"""Build the paper's real-valued Conformer, the baseline of its quaternion networks
+(main paper, Tables 2, 3, 12).
 
-The same architecture in real numbers: (|X|, Re X, Im X) are three channels, features (B, C, T, F), tokens (B, T, F, C),
-four dense layers in encoder and decoder, and the Conformer's own depthwise convolution (Gulati et al. 2020).
+The same architecture in real numbers: (|X|, Re X, Im X) are three channels, features (B, C, T, F),
+tokens (B, T, F, C), four dense layers in encoder and decoder, and the Conformer's own depthwise
+convolution (Gulati et al. 2020).
 """
 
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from torch.nn import functional as F
 
 from ..nn.attention import attend
 from ..nn.polar import PolarMask
-from .axial_attention import FREQUENCY, TIME, Along
+from .axial_attention import FREQUENCY, TIME, AlongAxis
 from .offline import Offline, OfflineConfig, real_output
 
 
@@ -41,13 +43,10 @@ class RealCore(nn.Module):
         self.encoder = nn.Sequential(
             _unit(3, c, 3), Dense(c, config.encoder, config.dropout, stride=2)
         )
-        self.blocks = nn.Sequential(
-            *(
-                Along(axis, Block(config))
-                for _ in range(config.layers)
-                for axis in (TIME, FREQUENCY)
-            )
-        )
+        self.blocks = nn.Sequential()
+        for _ in range(config.layers):
+            self.blocks.append(AlongAxis(TIME, Block(config)))
+            self.blocks.append(AlongAxis(FREQUENCY, Block(config)))
         self.fuse = _unit(2 * c, c, 1)
         self.dense = Dense(c, config.decoder, config.dropout)
         self.up = nn.Conv2d(c, 2 * c, (1, 3), padding=(0, 1))
@@ -64,7 +63,8 @@ class RealCore(nn.Module):
 
 
 class Dense(nn.Module):
-    """Apply dilated layers, each to the input and all outputs before it: (B, C, T, F) -> (B, C, T, F').
+    """Apply dilated layers, each to the input and all outputs before it: (B, C, T, F) ->
+    (B, C, T, F').
 
     `stride` is that of the last layer along frequency, whose output is the result.
     """
@@ -72,10 +72,11 @@ class Dense(nn.Module):
     def __init__(self, channels: int, dilations: tuple[int, ...], dropout: float, stride: int = 1):
         super().__init__()
         strides = [1] * (len(dilations) - 1) + [stride]
-        self.layers = nn.ModuleList(
-            GatedLayer(channels * (n + 1), channels, dilation, dropout, strides[n])
-            for n, dilation in enumerate(dilations)
-        )
+        self.layers = nn.ModuleList()
+        for n, dilation in enumerate(dilations):
+            self.layers.append(
+                GatedLayer(channels * (n + 1), channels, dilation, dropout, strides[n])
+            )
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers[:-1]:
@@ -84,7 +85,8 @@ class Dense(nn.Module):
 
 
 class GatedLayer(nn.Module):
-    """Apply a 1 x 1 unit to four times the growth, then multiply value and gate of a dilated 3 x 3 convolution."""
+    """Apply a 1 x 1 unit to four times the growth, then multiply value and gate of a dilated 3 x 3
+    convolution."""
 
     def __init__(self, in_channels: int, growth: int, dilation: int, dropout: float, stride: int):
         super().__init__()
@@ -107,21 +109,23 @@ class Attention(nn.Module):
     def __init__(self, channels: int, heads: int):
         super().__init__()
         self.heads = heads
-        self.project, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+        self.project = nn.Linear(channels, 3 * channels)
+        self.out = nn.Linear(channels, channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        q, k, v = (
-            self.project(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        )  # each N, H, L, d
+        # each N, H, L, d
+        q, k, v = self.project(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         return self.out(attend(q, k, v).transpose(1, 2).flatten(-2))
 
 
 class ConvModule(nn.Module):
-    """(N, L, C) -> the same: pointwise convolution and GLU, depthwise convolution, batch norm, Swish, pointwise."""
+    """(N, L, C) -> the same: pointwise convolution and GLU, depthwise convolution, batch norm,
+    Swish, pointwise."""
 
     def __init__(self, channels: int, kernel: int, dropout: float):
         super().__init__()
-        self.widen, self.out = nn.Linear(channels, 2 * channels), nn.Linear(channels, channels)
+        self.widen = nn.Linear(channels, 2 * channels)
+        self.out = nn.Linear(channels, channels)
         depthwise = nn.Conv2d(
             channels, channels, (1, kernel), padding=(0, kernel // 2), groups=channels, bias=False
         )
@@ -129,9 +133,8 @@ class ConvModule(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = F.glu(self.widen(x)).permute(2, 0, 1)[
-            None
-        ]  # 1, C, N, L: the sequences as the rows of one picture
+        # 1, C, N, L: the sequences as the rows of one picture
+        y = F.glu(self.widen(x)).permute(2, 0, 1)[None]
         return self.dropout(self.out(F.silu(self.local(y)[0].permute(1, 2, 0))))
 
 
@@ -141,7 +144,8 @@ class Block(nn.Module):
     def __init__(self, config: ConformerConfig):
         super().__init__()
         c = config.channels
-        self.feed1, self.feed2 = _feed(c, config.dropout), _feed(c, config.dropout)
+        self.feed1 = _feed(c, config.dropout)
+        self.feed2 = _feed(c, config.dropout)
         self.attention = nn.Sequential(Attention(c, config.heads), nn.Dropout(config.dropout))
         self.conv = ConvModule(c, config.kernel, config.dropout)
         self.norms = nn.ModuleList(nn.LayerNorm(c) for _ in range(4))

@@ -1,7 +1,8 @@
-"""Compute the dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c), causal in time.
+"""Compute the dilated dense block of encoder and decoder (main paper, Appendix D.1, Figure 6c),
+causal in time.
 
-Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its kernel reaches back
-`dilation` frames. It has no gates.
+Features are (B, 4, C, T, F). Every layer sees the block's input and all layers before it; its
+kernel reaches back `dilation` frames. It has no gates.
 """
 
 from typing import Any
@@ -57,22 +58,25 @@ class CausalUnit(Stateful):
 
 
 class DenseBlock(Stateful):
-    """Add the output of dense layers to (B, 4, C, T, F). State: `{layer: last frames of its input}`."""
+    """Add the output of dense layers to (B, 4, C, T, F).
+
+    State: `{layer: last frames of its input}`.
+    """
 
     layers: Any
 
     def __init__(self, channels: int, growth: int, dilations: tuple[int, ...]):
         super().__init__()
-        self.layers = nn.ModuleDict(
-            {
-                f"layer{n}": CausalUnit(channels + n * growth, growth, (2, 3), dilation=dilation)
-                for n, dilation in enumerate(dilations)
-            }
-        )
+        self.layers = nn.ModuleDict()
+        for n, dilation in enumerate(dilations):
+            joined = channels + n * growth
+            self.layers[f"layer{n}"] = CausalUnit(joined, growth, (2, 3), dilation=dilation)
         self.out = ConvUnit(channels + len(dilations) * growth, channels, (1, 1))
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
-        state, after, seen = state or {}, {}, x
+        state = state or {}
+        after = {}
+        seen = x
         for name, layer in self.layers.items():
             y, after[name] = layer(seen, state.get(name))
             seen = join([seen, y], -3)

@@ -1,7 +1,8 @@
-"""Compute the dilated dense block of the paper's encoder and decoder, not causal (main paper, Appendix D.1, Figure 6c).
+"""Compute the dilated dense block of the paper's encoder and decoder, not causal
+(main paper, Appendix D.1, Figure 6c).
 
-Features are (B, 4, C, T, F), channels counted in quaternions and innermost in memory (nn/layout.py); every operation
-here keeps that order. Dilation is along time, as in WaveNet.
+Features are (B, 4, C, T, F), channels counted in quaternions and innermost in memory
+(nn/layout.py); every operation here keeps that order. Dilation is along time, as in WaveNet.
 """
 
 from collections.abc import Callable
@@ -23,8 +24,8 @@ TILE = 32768  # bins of the frames that a layer computes at once outside trainin
 def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training: bool) -> Tensor:
     """Compute layer(x), where a frame of the result depends on `reach` frames of x on either side.
 
-    Outside training x is computed in tiles of frames with `reach` frames on both sides, so that the widest features
-    stay in the processor's cache. The result is the same.
+    Outside training x is computed in tiles of frames with `reach` frames on both sides, so that the
+    widest features stay in the processor's cache. The result is the same.
     """
     frames = x.shape[-2]
     tile = max(TILE // x.shape[-1], 8 * reach)
@@ -39,7 +40,8 @@ def in_tiles(layer: Callable[[Tensor], Tensor], x: Tensor, reach: int, training:
 
 
 class NormedConv(nn.Module):
-    """Apply a convolution and batch norm: (B, 4, C, T, F) -> (B, 4, C', T, F'), F' = F / stride, T unchanged.
+    """Apply a convolution and batch norm: (B, 4, C, T, F) -> (B, 4, C', T, F'), F' = F / stride, T
+    unchanged.
 
     In eval mode the norm is folded into the kernel.
     """
@@ -60,7 +62,8 @@ class NormedConv(nn.Module):
             quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel))
         )
         self.batch_norm = nn.BatchNorm2d(4 * out_channels)
-        self.stride, self.dilation = (1, stride), (dilation, 1)
+        self.stride = (1, stride)
+        self.dilation = (dilation, 1)
         self.padding = (dilation * (kernel[0] // 2), kernel[1] // 2)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -75,9 +78,8 @@ class NormedConv(nn.Module):
         if weight.shape[2:] == (1, 1):  # a matrix product needs no copies as a convolution does
             y = F.linear(to_tokens(x).flatten(-2), weight[..., 0, 0], bias)
             return y.permute(0, 3, 1, 2)
-        weight = weight.contiguous(
-            memory_format=torch.channels_last
-        )  # decides the layout of the result
+        # decides the layout of the result
+        weight = weight.contiguous(memory_format=torch.channels_last)
         return conv2d(x.flatten(1, 2), weight, bias, self.stride, self.padding, self.dilation)
 
 
@@ -89,10 +91,12 @@ class Unit(nn.Sequential):
 
 
 class GatedLayer(nn.Module):
-    """1x1 convolution - batch norm - leaky ReLU to four times the growth; then a dilated 3x3 convolution - batch norm -
-    PReLU - dropout, times the sigmoid of a second one (WaveNet). Both are one convolution, with half its channels each.
+    """1x1 convolution - batch norm - leaky ReLU to four times the growth; then a dilated 3x3
+    convolution - batch norm - PReLU - dropout, times the sigmoid of a second one (WaveNet). Both
+    are one convolution, with half its channels each.
 
-    The leaky ReLU is a PReLU with a fixed slope, because it can work in place on the widest features.
+    The leaky ReLU is a PReLU with a fixed slope, because it can work in place on the widest
+    features.
     """
 
     def __init__(
@@ -116,7 +120,8 @@ class GatedLayer(nn.Module):
 
 
 class DilatedDense(nn.Module):
-    """Apply layers, each to the input and all outputs before it: (B, 4, C, T, F) -> (B, 4, growth, T, F').
+    """Apply layers, each to the input and all outputs before it: (B, 4, C, T, F) ->
+    (B, 4, growth, T, F').
 
     `stride` is that of the last layer along frequency, whose output is the result.
     """
@@ -131,10 +136,11 @@ class DilatedDense(nn.Module):
     ):
         super().__init__()
         strides = [1] * (len(dilations) - 1) + [stride]
-        self.layers = nn.ModuleList(
-            GatedLayer(channels + n * growth, growth, dilation, dropout, strides[n])
-            for n, dilation in enumerate(dilations)
-        )
+        self.layers = nn.ModuleList()
+        for n, dilation in enumerate(dilations):
+            self.layers.append(
+                GatedLayer(channels + n * growth, growth, dilation, dropout, strides[n])
+            )
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers[:-1]:

@@ -1,9 +1,12 @@
-"""Build the paper's quaternion networks, which process whole recordings (main paper, section 4.2, Appendix D.1).
+"""Build the paper's quaternion networks, which process whole recordings
+(main paper, section 4.2, Appendix D.1).
 
-    audio -> STFT -> (0, |X|, Re X, Im X) -> encoder -> bottleneck -> decoder -> gain and angle -> inverse STFT -> audio
+    audio -> STFT -> (0, |X|, Re X, Im X) -> encoder -> bottleneck -> decoder -> gain and angle
+    -> inverse STFT -> audio
 
-An offline network is a plain module from waveform to waveform; inside it, `core` maps spec to spec, (B, 2, T, F).
-Choices that the paper leaves open are listed in docs/papers/shared-score-attention.md.
+An offline network is a plain module from waveform to waveform; inside it, `core` maps spec to spec,
+(B, 2, T, F). Choices that the paper leaves open are listed in
+docs/papers/shared-score-attention.md.
 """
 
 from dataclasses import dataclass
@@ -17,14 +20,16 @@ from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import channels_innermost, join, to_features, to_tokens
 from ..nn.polar import PolarMask
-from .axial_attention import ATTENTION, FREQUENCY, TIME, Along, ConformerBlock, TransformerBlock
+from ..references import find_named
+from .axial_attention import ATTENTION, FREQUENCY, TIME, AlongAxis, ConformerBlock, TransformerBlock
 from .dilated_densenet import DilatedDense, Unit
 from .network import Network
 
 
 @dataclass(frozen=True)
 class OfflineConfig:
-    """Sizes of all offline networks: the paper's Table 12 and the STFT of its VoiceBank+DEMAND runs."""
+    """Sizes of all offline networks: the paper's Table 12 and the STFT of its VoiceBank+DEMAND
+    runs."""
 
     sample_rate: int = 16000
     n_fft: int = 400
@@ -37,11 +42,10 @@ class OfflineConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        sizes = [
-            key
-            for key, value in vars(self).items()
-            if type(value) in (int, tuple) and key != "layers"
-        ]
+        sizes = []
+        for key, value in vars(self).items():
+            if type(value) in (int, tuple) and key != "layers":
+                sizes.append(key)
         require_positive(self, *sizes)
         if self.layers < 0:
             raise ValueError(f"layers {self.layers}: 0 or more")
@@ -61,19 +65,21 @@ class OfflineConfig:
 
 @dataclass(frozen=True)
 class QuaternionConformerConfig(OfflineConfig):
-    """Sizes of qconformer. `channels`: growth rate and d_model in quaternions; 16 are 64 real channels."""
+    """Sizes of qconformer.
+
+    `channels`: growth rate and d_model in quaternions; 16 are 64 real channels.
+    """
 
     channels: int = 16
     block: str = "conformer"  # or transformer, or none
-    attention: str = "shared"  # or hamilton, or convolution
+    attention: str = "shared"  # or hamilton, convolution, or package.module:Class
     qk_norm: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.block not in ("conformer", "transformer", "none"):
             raise ValueError(f"block {self.block!r}: choose conformer, transformer or none")
-        if self.attention not in ATTENTION:
-            raise ValueError(f"attention {self.attention!r}: choose one of {', '.join(ATTENTION)}")
+        find_named(self.attention, ATTENTION, "attention")
 
 
 @dataclass(frozen=True)
@@ -114,13 +120,15 @@ class QuaternionDenseConfig(QuaternionConformerConfig):
 
 
 class Offline(Network):
-    """Enhance whole signals: (B, N) samples -> (B, N), aligned; `core` maps spec to spec, (B, 2, T, F)."""
+    """Enhance whole signals: (B, N) samples -> (B, N), aligned; `core` maps spec to spec,
+    (B, 2, T, F)."""
 
     has_spec = True
 
     def __init__(self, config: OfflineConfig, core: nn.Module):
         super().__init__()
-        self.config, self.core = config, core
+        self.config = config
+        self.core = core
         self.analysis = CentredSTFT(config.n_fft, config.hop_length)
         self.synthesis = CentredISTFT(config.n_fft, config.hop_length)
 
@@ -128,7 +136,8 @@ class Offline(Network):
         return self.with_spec(audio)[0]
 
     def with_spec(self, audio: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the enhanced samples and the spec that they are synthesised from, the mask's output."""
+        """Return the enhanced samples and the spec that they are synthesised from, the mask's
+        output."""
         spec = self.core(self.analysis(audio))
         return self.synthesis(spec, audio.shape[1]), spec
 
@@ -154,9 +163,9 @@ class QuaternionCore(nn.Module):
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
         self.features = QuaternionFeatures(power=1.0)
-        self.encoder = Encoder(config)
-        self.bottleneck = None if config.block == "none" else Bottleneck(config)
-        self.decoder = Decoder(config)
+        self.encoder = OfflineEncoder(config)
+        self.bottleneck = None if config.block == "none" else OfflineBottleneck(config)
+        self.decoder = OfflineDecoder(config)
         self.mask = PolarMask()
 
     def forward(self, spec: Tensor) -> Tensor:
@@ -167,7 +176,7 @@ class QuaternionCore(nn.Module):
         return self.mask(spec, self.decoder(x)[..., : spec.shape[3]])
 
 
-class Encoder(nn.Sequential):
+class OfflineEncoder(nn.Sequential):
     """Encode features and halve the bins: (B, 4, 1, T, F) -> (B, 4, C, T, (F + 1) / 2), F odd."""
 
     def __init__(self, config: QuaternionConformerConfig):
@@ -178,25 +187,23 @@ class Encoder(nn.Sequential):
         )
 
 
-class Bottleneck(nn.Module):
-    """Attend along time and frequency, and fuse the output with the input: (B, 4, C, T, F) -> (B, 4, C, T, F)."""
+class OfflineBottleneck(nn.Module):
+    """Attend along time and frequency, and fuse the output with the input: (B, 4, C, T, F) ->
+    (B, 4, C, T, F)."""
 
     def __init__(self, config: QuaternionConformerConfig):
         super().__init__()
-        self.blocks = nn.Sequential(
-            *(
-                Along(axis, _block(config))
-                for _ in range(config.layers)
-                for axis in (TIME, FREQUENCY)
-            )
-        )
+        self.blocks = nn.Sequential()
+        for _ in range(config.layers):
+            self.blocks.append(AlongAxis(TIME, _block(config)))
+            self.blocks.append(AlongAxis(FREQUENCY, _block(config)))
         self.fuse = Unit(2 * config.channels, config.channels, (1, 1))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.fuse(join([to_features(self.blocks(to_tokens(x))), x], -3))
 
 
-class Decoder(nn.Module):
+class OfflineDecoder(nn.Module):
     """Decode features to the real numbers of the mask: (B, 4, C, T, F) -> (B, 2, T, 2 F)."""
 
     def __init__(self, config: QuaternionConformerConfig):
@@ -211,7 +218,8 @@ class Decoder(nn.Module):
 
 
 def real_output(channels: int) -> nn.Sequential:
-    """Return two real convolutions (B, channels, T, F) -> (B, 2, T, F), initialised near the identity mask."""
+    """Return two real convolutions (B, channels, T, F) -> (B, 2, T, F), initialised near the
+    identity mask."""
     last = nn.Conv2d(channels, 2, 1)
     nn.init.normal_(last.weight, std=0.01)
     nn.init.zeros_(last.get_parameter("bias"))
@@ -219,7 +227,8 @@ def real_output(channels: int) -> nn.Sequential:
 
 
 def _block(config: QuaternionConformerConfig) -> nn.Module:
-    attention = ATTENTION[config.attention](config.channels, config.heads, config.qk_norm)
+    kind = find_named(config.attention, ATTENTION, "attention")
+    attention = kind(config.channels, config.heads, config.qk_norm)
     if config.block == "transformer":
         return TransformerBlock(config.channels, attention, config.dropout)
     return ConformerBlock(config.channels, attention, config.kernel, config.dropout)

@@ -13,8 +13,9 @@ from . import build_network
 
 
 @dataclass(frozen=True)
-class Row:
-    """A model of the paper: its name in the tables, which tables, and its parameters there in millions."""
+class PaperModel:
+    """A model of the paper: its name in the tables, which tables, and its parameters there in
+    millions."""
 
     name: str
     paper: str
@@ -22,25 +23,28 @@ class Row:
     tables: str
 
 
-ROWS = (
-    Row("qconformer", "QConformer (Ours)", 0.80, "2, 3"),
-    Row("qconformer-hamilton", "QConformer (Tay et al.)", 0.80, "2, 3"),
-    Row("qtransformer", "QTransformer (Ours)", 0.62, "2, 3"),
-    Row("qtransformer-hamilton", "QTransformer (Tay et al.)", 0.62, "2, 3"),
-    Row("qdensenet", "QDenseNet", 0.74, "2"),
-    Row("qtn", "QTN (Yang et al.)", 0.63, "2"),
-    Row("conformer", "Real-valued Conformer", 3.19, "2, 3"),
+PAPER_MODELS = (
+    PaperModel("qconformer", "QConformer (Ours)", 0.80, "2, 3"),
+    PaperModel("qconformer-hamilton", "QConformer (Tay et al.)", 0.80, "2, 3"),
+    PaperModel("qtransformer", "QTransformer (Ours)", 0.62, "2, 3"),
+    PaperModel("qtransformer-hamilton", "QTransformer (Tay et al.)", 0.62, "2, 3"),
+    PaperModel("qdensenet", "QDenseNet", 0.74, "2"),
+    PaperModel("qtn", "QTN (Yang et al.)", 0.63, "2"),
+    PaperModel("conformer", "Real-valued Conformer", 3.19, "2, 3"),
 )
 
 
-def measure(name: str) -> tuple[int, int]:
-    """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without running it.
+def count_cost(name: str) -> tuple[int, int]:
+    """Return (parameters, multiply-accumulates for one second of audio) of a model by name, without
+    running it.
 
-    Hamilton attention is counted by its equations, without the zeros that the fused form adds to the values.
+    Hamilton attention is counted by its equations, without the zeros that the fused form adds to
+    the values.
     """
     with torch.device("meta"):
         network = build_network({"network": name})
-    config, core = network.config, written_out_(network.get_submodule("core"))
+    config = network.config
+    core = written_out_(network.get_submodule("core"))
     spec = torch.empty(
         1, 2, 1 + config.sample_rate // config.hop_length, config.n_fft // 2 + 1, device="meta"
     )
@@ -49,9 +53,11 @@ def measure(name: str) -> tuple[int, int]:
 
 @torch.no_grad()
 def macs(function: Callable[..., Tensor], *inputs: Tensor) -> int:
-    """Count multiply-accumulates of function(*inputs) in its convolutions and matrix products, as executed.
+    """Count multiply-accumulates of function(*inputs) in its convolutions and matrix products, as
+    executed.
 
-    A quaternion layer counts as the real product that it expands to, plus the expansion of its weights.
+    A quaternion layer counts as the real product that it expands to, plus the expansion of its
+    weights.
     """
     counter = FlopCounterMode(display=False)
     with sdpa_kernel(SDPBackend.MATH), counter:

@@ -1,9 +1,11 @@
 """Build the streaming networks: waveform in, waveform out, hop by hop or all at once.
 
-    audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask -> Synthesis -> audio
+    audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask
+    -> Synthesis -> audio
 
-The encoder's first layer splits the spectrum into bands, each of `ranges` with its own kernel: narrow bands at low
-frequencies, wide ones above. The decoder's last layer merges the bands to single bins.
+The encoder's first layer splits the spectrum into bands, each of `ranges` with its own kernel:
+narrow bands at low frequencies, wide ones above. The decoder's last layer merges the bands to
+single bins.
 """
 
 import copy
@@ -41,7 +43,8 @@ class Fuse(ConvUnit):
 
 
 class Encoder(Stateful):
-    """Encode (B, 4, 1, T, F) to features of bands, bands / 2 and bands / 4; the first two are the decoder's skips."""
+    """Encode (B, 4, 1, T, F) to features of bands, bands / 2 and bands / 4; the first two are the
+    decoder's skips."""
 
     def __init__(self, config: StreamingConfig):
         super().__init__()
@@ -67,8 +70,10 @@ class Decoder(Stateful):
     def __init__(self, config: StreamingConfig):
         super().__init__()
         c0, c1, c2 = config.channels
-        self.up2, self.fuse1 = FrequencyUpsample(c2, c1), Fuse(c1)
-        self.up1, self.fuse0 = FrequencyUpsample(c1, c0), Fuse(c0)
+        self.up2 = FrequencyUpsample(c2, c1)
+        self.fuse1 = Fuse(c1)
+        self.up1 = FrequencyUpsample(c1, c0)
+        self.fuse0 = Fuse(c0)
         self.dense = DenseBlock(c0, config.growth, config.dilations[::-1])
         self.join = BandMerge(c0, c0 // 2, config.ranges)
         self.head = RealHead(c0 // 2, 3, (1, 3))
@@ -88,7 +93,8 @@ class Decoder(Stateful):
 class StreamingEnhancer(StreamingNetwork):
     """Enhance (B, T * hop_length) samples -> (B, T * hop_length) samples, `latency` samples later.
 
-    One set of weights serves every sample rate with the same bin spacing in Hz and hop in seconds: see `at`.
+    One set of weights serves every sample rate with the same bin spacing in Hz and hop in seconds:
+    see `at`.
     """
 
     config_type = StreamingConfig
@@ -116,10 +122,12 @@ class StreamingEnhancer(StreamingNetwork):
         self.delays = nn.ModuleDict({name: Delay(ahead) for name in waiting})
 
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingEnhancer":
-        """Return this network at a lower sample rate, or with less look-ahead: the same weights, shared.
+        """Return this network at a lower sample rate, or with less look-ahead: the same weights,
+        shared.
 
-        Bands above half the sample rate are left out, and so are taps beyond the look-ahead; look_ahead: frames, None:
-        those of this network. The state of one does not fit another. Raises ValueError as `StreamingConfig.at` does.
+        Bands above half the sample rate are left out, and so are taps beyond the look-ahead;
+        look_ahead: frames, None: those of this network. The state of one does not fit another.
+        Raises ValueError as `StreamingConfig.at` does.
         """
         config = self.config.at(sample_rate, look_ahead)
         if config == self.config:
@@ -135,7 +143,8 @@ class StreamingEnhancer(StreamingNetwork):
         return network
 
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
-        state, after = state or {}, {}
+        state = state or {}
+        after = {}
         spec, after["analysis"] = self.analysis(audio, state.get("analysis"))  # B, 2, T, F + 1
         x = self.features(spec)  # B, 4, 1, T, F
         (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
@@ -148,7 +157,8 @@ class StreamingEnhancer(StreamingNetwork):
         return enhanced, after
 
     def _delayed(self, signals: dict[str, Tensor], state: dict | None) -> tuple[list[Tensor], dict]:
-        delayed, after = [], {}
+        delayed = []
+        after = {}
         for name, signal in signals.items():
             signal, after[name] = self.delays[name](signal, (state or {}).get(name))
             delayed.append(signal)
@@ -156,7 +166,8 @@ class StreamingEnhancer(StreamingNetwork):
 
 
 def _with_parts(module: Any, **parts: nn.Module) -> Any:
-    """Return a copy of `module` that shares all weights and has `parts` in the place of its own children."""
+    """Return a copy of `module` that shares all weights and has `parts` in the place of its own
+    children."""
     module = copy.copy(module)
     module._modules = {**module._modules, **parts}
     return module

@@ -1,6 +1,7 @@
 """Configure a streaming network: the `[model]` table of a recipe (streaming.py builds it)."""
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 from ..config import require_positive
 from ..nn.band_split import ranges_below
@@ -11,18 +12,18 @@ from .time_mixers import find_band_attention, find_time_mixer
 
 @dataclass(frozen=True)
 class StreamingConfig:
-    """Sizes of a `StreamingEnhancer`. Channels are counted in quaternions; a quaternion is four real channels."""
+    """Sizes of a `StreamingEnhancer`.
+
+    Channels are counted in quaternions; a quaternion is four real channels.
+    """
 
     sample_rate: int = 16000
     n_fft: int = 512
     hop_length: int = 160
-    overlap: int = (
-        0  # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
-    )
-    ranges: tuple[tuple[int, int], ...] = (
-        (96, 2),
-        (160, 5),
-    )  # (bins, bins per band), from low to high
+    # of synthesis windows, in samples, added to the hop in the latency; 0: a whole hop
+    overlap: int = 0
+    # (bins, bins per band), from low to high
+    ranges: tuple[tuple[int, int], ...] = ((96, 2), (160, 5))
     power: float = 0.3
     channels: tuple[int, int, int] = (8, 12, 16)
     growth: int = 4
@@ -31,17 +32,14 @@ class StreamingConfig:
     heads: int = 4
     attention: str = "shared"  # across bands; or hamilton, or none
     qk_norm: bool = False
-    time_mixer: tuple[str, ...] = (
-        "gru",
-    )  # of all blocks, or of each: in TIME_MIXERS, or package.module:Class
-    pruned: tuple[
-        str, ...
-    ] = ()  # branches to leave out: "block1.attention", "block2.time", "block2.feed"
+    # of all blocks, or of each: in TIME_MIXERS, or package.module:Class
+    time_mixer: tuple[str, ...] = ("gru",)
+    # branches to leave out: "block1.attention", "block2.time", "block2.feed"
+    pruned: tuple[str, ...] = ()
     window: int = 100  # frames that attention over time, or the token, looks back over
     look_ahead: int = 0  # frames
-    look_ahead_blocks: tuple[int, ...] = (
-        2,
-    )  # in front of which layers look ahead, each an equal part of the frames
+    # in front of which layers look ahead, each an equal part of the frames
+    look_ahead_blocks: tuple[int, ...] = (2,)
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
 
@@ -70,11 +68,13 @@ class StreamingConfig:
             raise ValueError(f"n_fft {self.n_fft}: an even number")
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:
             raise ValueError(
-                f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, got {self.ranges}"
+                f"ranges must cover the {self.n_fft // 2} bins of n_fft {self.n_fft}, "
+                f"got {self.ranges}"
             )
         if any(bins % (4 * width) for bins, width in self.ranges):
             raise ValueError(
-                f"the bins of a range must be a multiple of 4 times its bins per band, got {self.ranges}"
+                "the bins of a range must be a multiple of 4 times its bins per band, "
+                f"got {self.ranges}"
             )
         if len(self.time_mixer) not in (1, self.blocks):
             raise ValueError(f"time_mixer {list(self.time_mixer)}: a list of one, or one per block")
@@ -85,30 +85,36 @@ class StreamingConfig:
             raise ValueError(f"look_ahead {self.look_ahead}: 0 frames or more")
         if self.look_ahead and not set(range(self.blocks)) >= set(self.look_ahead_blocks):
             raise ValueError(
-                f"look_ahead_blocks {list(self.look_ahead_blocks)}: there are blocks 0 to {self.blocks - 1}"
+                f"look_ahead_blocks {list(self.look_ahead_blocks)}: "
+                f"there are blocks 0 to {self.blocks - 1}"
             )
         parts = self.look_ahead_of_blocks().values()
         if any(frames not in (0, max(tap_positions(frames))) for frames in parts):
             raise ValueError(
-                f"look_ahead {self.look_ahead}: {len(parts)} layers would look {', '.join(map(str, parts))} frames "
+                f"look_ahead {self.look_ahead}: {len(parts)} layers would look "
+                f"{', '.join(map(str, parts))} frames "
                 "ahead; choose powers of two"
             )
-        branches = [f"block{n}.{branch}" for n in range(self.blocks) for branch in BRANCHES]
-        if unknown := set(self.pruned) - set(branches):
+        branches = [f"block{n}.{branch}" for n, branch in product(range(self.blocks), BRANCHES)]
+        unknown = set(self.pruned) - set(branches)
+        if unknown:
             raise ValueError(f"pruned {min(unknown)!r}: choose from {', '.join(branches)}")
 
     def look_ahead_of_blocks(self) -> dict[int, int]:
-        """Return the look-ahead in frames of the layer before each of `look_ahead_blocks`; later ones have more."""
+        """Return the look-ahead in frames of the layer before each of `look_ahead_blocks`; later
+        ones have more."""
         layers = len(self.look_ahead_blocks)
         return {
             block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)
         }
 
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingConfig":
-        """Return the same windows in seconds at a lower sample rate, without the bands above half of it.
+        """Return the same windows in seconds at a lower sample rate, without the bands above half
+        of it.
 
         look_ahead: frames, at most those of this configuration; None: as many.
-        Raises ValueError for a higher rate or look-ahead, and where windows or bands are no whole numbers.
+        Raises ValueError for a higher rate or look-ahead, and where windows or bands are no whole
+        numbers.
         """
         if look_ahead is None:
             look_ahead = self.look_ahead
@@ -116,15 +122,14 @@ class StreamingConfig:
             raise ValueError(
                 f"look_ahead {look_ahead}: the network looks at most {self.look_ahead} frames ahead"
             )
-        sizes = {
-            name: getattr(self, name) * sample_rate for name in ("n_fft", "hop_length", "overlap")
-        }
-        if sample_rate > self.sample_rate or any(
-            size % self.sample_rate for size in sizes.values()
-        ):
+        sizes = {}
+        whole = sample_rate <= self.sample_rate
+        for name in ("n_fft", "hop_length", "overlap"):
+            sizes[name], rest = divmod(getattr(self, name) * sample_rate, self.sample_rate)
+            whole &= rest == 0
+        if not whole:
             raise ValueError(
                 f"sample_rate {sample_rate}: not a rate of a network for {self.sample_rate} Hz"
             )
-        sizes = {name: size // self.sample_rate for name, size in sizes.items()}
         ranges = ranges_below(self.ranges, sizes["n_fft"] // 2)
         return replace(self, sample_rate=sample_rate, look_ahead=look_ahead, ranges=ranges, **sizes)

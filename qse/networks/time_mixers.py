@@ -1,7 +1,9 @@
-"""Find time mixers and band attention of the streaming bottleneck by their names in a configuration.
+"""Find time mixers and band attention of the streaming bottleneck by their names in a
+configuration.
 
-Names are those of the tables below, or "package.module:Class" for a class of one's own: a `TimeMixer`, or for
-attention an nn.Module that is built from (channels, heads, qk_norm) and maps (B * T, bands, 4, C) to the same shape.
+Names are those of the tables below, or "package.module:Class" for a class of one's own: a
+`TimeMixer`, or for attention an nn.Module that is built from (channels, heads, qk_norm) and maps
+(B * T, bands, 4, C) to the same shape.
 """
 
 from collections.abc import Callable
@@ -33,7 +35,8 @@ TIME_MIXERS: dict[str, type[TimeMixer]] = {
 
 
 class NoAttention(nn.Module):
-    """Apply the output layer of an attention alone, to every band separately: (N, L, 4, C) -> (N, L, 4, C)."""
+    """Apply the output layer of an attention alone, to every band separately: (N, L, 4, C) ->
+    (N, L, 4, C)."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool):
         super().__init__()
@@ -51,7 +54,10 @@ BAND_ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {  # of chann
 
 
 def find_time_mixer(name: str) -> type[TimeMixer]:
-    """Return the class of a time mixer. ValueError for an unknown name, or a class that is no TimeMixer."""
+    """Return the class of a time mixer.
+
+    ValueError for an unknown name, or a class that is no TimeMixer.
+    """
     found = find_named(name, TIME_MIXERS, "time_mixer")
     if not (isinstance(found, type) and issubclass(found, TimeMixer)):
         raise ValueError(f"time_mixer {name!r}: derive it from qse.nn.TimeMixer")

@@ -1,4 +1,5 @@
-"""Read trained weights: the files of a model or a run, their tensors, and the network that they fit."""
+"""Read trained weights: the files of a model or a run, their tensors, and the network that they
+fit."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,10 +15,14 @@ from ..model_folder import weights_of
 from . import Network, build_network
 
 
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read tensors and header of a checkpoint. Raises QseError naming the file when it is missing or damaged."""
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read tensors and header of a checkpoint.
+
+    Raises QseError naming the file when it is missing or damaged.
+    """
     with _opened(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+        names = file.keys()
+        return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
 
 
 def load_header(path: Path) -> dict[str, str]:
@@ -52,18 +57,22 @@ def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
 
 
 def model_table(path: Path) -> dict[str, Any]:
-    """Read the `[model]` table of a configuration file. Raises QseError for a missing file, or one that is not TOML."""
+    """Read the `[model]` table of a configuration file.
+
+    Raises QseError for a missing file, or one that is not TOML.
+    """
     return configuration.read(path).get("model", {})
 
 
 def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
-    """Build the network of a configuration, load averaged or plain weights, and return it with their header."""
+    """Build the network of a configuration, load averaged or plain weights, and return it with
+    their header."""
     table = model_table(config)
     try:
         network = build_network(table)
     except QseError as error:
         raise QseError(f"{config}: {error}") from error
-    tensors, header = load(weights)
+    tensors, header = load_tensors(weights)
     try:
         network.load_state_dict(averaged(tensors))
     except RuntimeError as error:
@@ -74,7 +83,8 @@ def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
 
 
 def weights_step(folder: Path) -> str:
-    """Return the step of the weights of a run or a model: "400 of 1000" if training went on after the best validation.
+    """Return the step of the weights of a run or a model: "400 of 1000" if training went on after
+    the best validation.
 
     This shows outdated weights of a run that was resumed without validation.
     """

@@ -1,8 +1,9 @@
 """Compute shared-score quaternion attention (main paper, section 3.3).
 
-Tokens are (N, L, 4, C): N independent sequences of L tokens. A head holds whole quaternions: d = C / heads of them.
-One real score per pair of tokens, Re(q (x) k*) / sqrt(4 d), serves all four components (Eqs. 9-13). Because that real
-part is the dot product in R^(4d) (Eqs. 5-7, 10), a head is one call of scaled dot-product attention.
+Tokens are (N, L, 4, C): N independent sequences of L tokens. A head holds whole quaternions: d = C
+/ heads of them. One real score per pair of tokens, Re(q (x) k*) / sqrt(4 d), serves all four
+components (Eqs. 9-13). Because that real part is the dot product in R^(4d) (Eqs. 5-7, 10), a head
+is one call of scaled dot-product attention.
 """
 
 from typing import Self
@@ -24,13 +25,15 @@ FRAMES_AT_ONCE = (
 
 
 class Projections(nn.Module):
-    """Compute queries, keys and values of all heads in one projection (Eq. 8), Q and K normalised (Eqs. 17-18)."""
+    """Compute queries, keys and values of all heads in one projection (Eq. 8), Q and K normalised
+    (Eqs. 17-18)."""
 
     def __init__(self, channels: int, heads: int, qk_norm: bool):
         super().__init__()
         if channels % heads:
             raise ValueError(f"{heads} heads do not divide {channels} quaternion channels")
-        self.heads, self.qk_norm = heads, qk_norm
+        self.heads = heads
+        self.qk_norm = qk_norm
         self.linear = QuaternionLinear(channels, 3 * channels)
         self.norm_q = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
         self.norm_k = QuaternionRMSNorm(channels // heads) if qk_norm else nn.Identity()
@@ -41,10 +44,10 @@ class Projections(nn.Module):
         return self.norm_q(q).flatten(-2), self.norm_k(k).flatten(-2), v.flatten(-2)
 
     def score_weights(self) -> dict[str, int]:
-        """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
-        return (
-            {"norm_q.gain": 1} if self.qk_norm else {"linear.weight": 3, "linear.bias": 3}
-        )  # Q, then K and V
+        """Return the weights that scores are proportional to, and of how many equal parts the first
+        one is meant."""
+        # Q, then K and V
+        return {"norm_q.gain": 1} if self.qk_norm else {"linear.weight": 3, "linear.bias": 3}
 
 
 def merge_heads(x: Tensor) -> Tensor:
@@ -55,10 +58,12 @@ def merge_heads(x: Tensor) -> Tensor:
 def attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None
 ) -> Tensor:
-    """Compute scaled dot-product attention, scale 1 / sqrt(width) if None; avoid torch's form where it is slow.
+    """Compute scaled dot-product attention, scale 1 / sqrt(width) if None; avoid torch's form where
+    it is slow.
 
-    On a CPU bfloat16 is computed in float32, because the gradient in bfloat16 takes twenty times as long. In training,
-    few tokens (the bands of a frame) are computed by plain products, which take half as long.
+    On a CPU bfloat16 is computed in float32, because the gradient in bfloat16 takes twenty times as
+    long. In training, few tokens (the bands of a frame) are computed by plain products, which take
+    half as long.
     """
     if v.device.type == "cpu" and v.dtype == torch.bfloat16:  # a norm may have promoted q and k
         with torch.autocast("cpu", enabled=False):
@@ -85,10 +90,12 @@ class SharedScoreAttention(nn.Module):
 
 
 class CausalSharedScoreAttention(TimeMixer):
-    """Attend from a frame to itself and the `window` - 1 frames before it: (N, T, 4, C) -> (N, T, 4, C).
+    """Attend from a frame to itself and the `window` - 1 frames before it: (N, T, 4, C) ->
+    (N, T, 4, C).
 
-    Positions are relative: a learned bias per head and distance. State: `keys` and `values` (N, H, window - 1, 4d) of
-    the last frames, and `valid` (N, window - 1), 1 for a frame of the input, 0 before the beginning.
+    Positions are relative: a learned bias per head and distance. State: `keys` and `values` (N, H,
+    window - 1, 4d) of the last frames, and `valid` (N, window - 1), 1 for a frame of the input, 0
+    before the beginning.
     """
 
     not_widened = ("bias",)  # a longer window is not more channels
@@ -107,7 +114,8 @@ class CausalSharedScoreAttention(TimeMixer):
     def forward(
         self, x: Tensor, past: dict[str, Tensor] | None = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        outputs, past = [], past or {}
+        outputs = []
+        past = past or {}
         for frames in x.split(FRAMES_AT_ONCE, dim=1):
             y, past = self._frames(frames, past)
             outputs.append(y)
@@ -118,10 +126,9 @@ class CausalSharedScoreAttention(TimeMixer):
         valid = x.new_ones(x.shape[:2])
         if not past:
             past = self._empty(k, valid)
-        k, v = (
-            torch.cat([past["keys"], k], 2),
-            torch.cat([past["values"], v], 2),
-        )  # N, H, window - 1 + T, 4d
+        # N, H, window - 1 + T, 4d
+        k = torch.cat([past["keys"], k], 2)
+        v = torch.cat([past["values"], v], 2)
         valid = torch.cat([past["valid"], valid], 1)
         y = self._attend(q, k, v, self._mask(x.shape[1], valid))
         kept = slice(x.shape[1], None)
@@ -143,11 +150,11 @@ class CausalSharedScoreAttention(TimeMixer):
         }
 
     def _mask(self, frames: int, valid: Tensor) -> Tensor:
-        """Return (N, H, T, window - 1 + T): the bias of the distance; -1e4 outside the window or before the start."""
+        """Return (N, H, T, window - 1 + T): the bias of the distance; -1e4 outside the window or
+        before the start."""
         now = torch.arange(frames, device=valid.device)[:, None] + self.window - 1
-        distance = now - torch.arange(
-            frames + self.window - 1, device=valid.device
-        )  # T, window - 1 + T
+        # T, window - 1 + T
+        distance = now - torch.arange(frames + self.window - 1, device=valid.device)
         inside = (distance >= 0) & (distance < self.window)
         bias = self.bias[:, distance.clamp(0, self.window - 1)]  # H, T, window - 1 + T
         seen = inside * valid[:, None, None, :]

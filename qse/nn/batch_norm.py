@@ -1,7 +1,8 @@
-"""Normalise quaternion features over the batch, and fold batch norms into the convolution before them.
+"""Normalise quaternion features over the batch, and fold batch norms into the convolution before
+them.
 
-In eval mode a batch norm is a fixed scale and shift per channel, so it can be folded into the weights:
-`networks.dilated_densenet` does so in every eval forward, `export.real_layers` once.
+In eval mode a batch norm is a fixed scale and shift per channel, so it can be folded into the
+weights: `networks.dilated_densenet` does so in every eval forward, `export.real_layers` once.
 """
 
 import torch
@@ -11,7 +12,8 @@ from .declared import FEATURES
 
 
 class QuaternionBatchNorm2d(nn.BatchNorm2d):
-    """Normalise each component of each channel of (B, 4, C, T, F); in eval mode by running statistics."""
+    """Normalise each component of each channel of (B, 4, C, T, F); in eval mode by running
+    statistics."""
 
     quaternion_axis = FEATURES
 
@@ -25,7 +27,8 @@ class QuaternionBatchNorm2d(nn.BatchNorm2d):
 def fold_batch_norm(
     weight: Tensor, bias: Tensor | None, norm: nn.BatchNorm2d
 ) -> tuple[Tensor, Tensor]:
-    """Return the real kernel (out, in, kt, kf) and bias (out,) of a convolution followed by `norm` in eval mode."""
+    """Return the real kernel (out, in, kt, kf) and bias (out,) of a convolution followed by `norm`
+    in eval mode."""
     scale = norm.weight * torch.rsqrt(norm.get_buffer("running_var") + norm.eps)
     mean = norm.get_buffer("running_mean")
     return weight * scale[:, None, None, None], norm.bias + scale * (

@@ -1,7 +1,9 @@
-"""Convolve quaternion features (main paper, Appendix A.2, Eqs. 29-32), and up-sample them along frequency.
+"""Convolve quaternion features (main paper, Appendix A.2, Eqs. 29-32), and up-sample them along
+frequency.
 
-Features are (B, 4, C, T, F): batch, component, channels in quaternions, frames, bins. Kernels are (time, frequency).
-Causal layers hold their last frames as state: a kernel of kt frames, dilated by d, needs (kt - 1) d frames.
+Features are (B, 4, C, T, F): batch, component, channels in quaternions, frames, bins. Kernels are
+(time, frequency). Causal layers hold their last frames as state: a kernel of kt frames, dilated by
+d, needs (kt - 1) d frames.
 """
 
 import torch
@@ -16,7 +18,8 @@ from .state import Stateful
 
 
 class QuaternionConv2d(nn.Module):
-    """Convolve (B, 4, C, T, F) -> (B, 4, C', T', F'), zero-padded by `padding` (time, frequency); no state."""
+    """Convolve (B, 4, C, T, F) -> (B, 4, C', T', F'), zero-padded by `padding` (time, frequency);
+    no state."""
 
     quaternion_weights = ("weight",)
     quaternion_axis = FEATURES
@@ -37,7 +40,9 @@ class QuaternionConv2d(nn.Module):
             quaternion_init_(torch.empty(4, out_channels, in_channels, *kernel))
         )
         self.bias = nn.Parameter(torch.zeros(4, out_channels)) if bias else None
-        self.stride, self.padding, self.dilation = stride, padding, dilation
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
 
     def forward(self, x: Tensor) -> Tensor:
         bias = None if self.bias is None else self.bias.flatten()
@@ -63,7 +68,8 @@ class CausalConv2d(Stateful):
         bias: bool = True,
     ):
         super().__init__()
-        self.kernel, self.history = kernel, (kernel[0] - 1) * dilation
+        self.kernel = kernel
+        self.history = (kernel[0] - 1) * dilation
         self.conv = QuaternionConv2d(
             in_channels,
             out_channels,
@@ -82,7 +88,8 @@ class CausalConv2d(Stateful):
 
 
 class FrequencyUpsample(nn.Module):
-    """Up-sample along frequency by sub-pixel convolution: (B, 4, C, T, F) -> (B, 4, C', T, factor * F)."""
+    """Up-sample along frequency by sub-pixel convolution: (B, 4, C, T, F) ->
+    (B, 4, C', T, factor * F)."""
 
     def __init__(self, in_channels: int, out_channels: int, factor: int = 2, kernel: int = 3):
         super().__init__()
@@ -98,11 +105,14 @@ class FrequencyUpsample(nn.Module):
         return y.movedim(-4, -1).flatten(-2)
 
     def _by_bands(self, x: Tensor) -> Tensor:
-        """Compute the same with `factor` outside of components, so that the result needs no copy."""
-        weight, bias = (
-            part.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)
-            for part in (real_matrix(self.conv.weight), self.conv.get_parameter("bias").flatten())
-        )
+        """Compute the same with `factor` outside of components,
+        so that the result needs no copy."""
+        weight = self._factor_first(real_matrix(self.conv.weight))
+        bias = self._factor_first(self.conv.get_parameter("bias").flatten())
         y = conv2d(x.flatten(1, 2), weight, bias, padding=self.conv.padding)
         y = y.permute(0, 2, 3, 1).unflatten(-1, (self.factor, 4, -1))  # B, T, F, factor, 4, C'
         return to_features(y.flatten(2, 3))
+
+    def _factor_first(self, x: Tensor) -> Tensor:
+        """Reorder output channels from (4, factor, C') to (factor, 4, C')."""
+        return x.unflatten(0, (4, self.factor, -1)).transpose(0, 1).flatten(0, 2)

@@ -1,7 +1,8 @@
-"""Compute attention on convolutions (QTN, Yang et al. 2023, as the main paper describes it in sections 2 and 4.4).
+"""Compute attention on convolutions (QTN, Yang et al. 2023, as the main paper describes it in
+sections 2 and 4.4).
 
-A quaternion convolution along the sequence computes queries, keys and values, in place of the quaternion linear layers
-of the paper's own attention. The score is the real dot product.
+A quaternion convolution along the sequence computes queries, keys and values, in place of the
+quaternion linear layers of the paper's own attention. The score is the real dot product.
 """
 
 from torch import Tensor, nn
@@ -14,7 +15,8 @@ from .norm import QuaternionRMSNorm
 
 
 class ConvolutionAttention(nn.Module):
-    """Attend by real dot products of Q, K and V from a convolution over `kernel` tokens: (N, L, 4, C) -> same."""
+    """Attend by real dot products of Q, K and V from a convolution over `kernel` tokens:
+    (N, L, 4, C) -> same."""
 
     quaternion_axis = TOKENS
 
@@ -22,7 +24,8 @@ class ConvolutionAttention(nn.Module):
         super().__init__()
         if channels % heads:
             raise ValueError(f"{heads} heads do not divide {channels} quaternion channels")
-        self.heads, self.qk_norm = heads, qk_norm
+        self.heads = heads
+        self.qk_norm = qk_norm
         self.project = QuaternionConv2d(
             channels, 3 * channels, (kernel, 1), padding=(kernel // 2, 0)
         )
@@ -32,14 +35,14 @@ class ConvolutionAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         qkv = self.project(x.permute(0, 2, 3, 1)[..., None])[..., 0]  # N, 4, 3 C, L
-        q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(
-            2, 0, 3, 5, 1, 4
-        )  # each N, H, L, 4, d
-        q, k = self.norm_q(q), self.norm_k(k)
+        # each N, H, L, 4, d
+        q, k, v = qkv.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 5, 1, 4)
+        q = self.norm_q(q)
+        k = self.norm_k(k)
         return self.out(merge_heads(attend(q.flatten(-2), k.flatten(-2), v.flatten(-2))))
 
     def score_weights(self) -> dict[str, int]:
-        """Return the weights that scores are proportional to, and of how many equal parts the first one is meant."""
-        return (
-            {"norm_q.gain": 1} if self.qk_norm else {"project.weight": 3, "project.bias": 3}
-        )  # Q, then K and V
+        """Return the weights that scores are proportional to, and of how many equal parts the first
+        one is meant."""
+        # Q, then K and V
+        return {"norm_q.gain": 1} if self.qk_norm else {"project.weight": 3, "project.bias": 3}

@@ -1,7 +1,7 @@
 """Convolve with a faster weight gradient on a CPU.
 
-For channels innermost in memory, torch's weight gradient takes 1.5 to 5 times as long as a forward pass. Here it is one
-matrix product over all positions of the kernel.
+For channels innermost in memory, torch's weight gradient takes 1.5 to 5 times as long as a forward
+pass. Here it is one matrix product over all positions of the kernel.
 """
 
 from typing import Any
@@ -23,7 +23,8 @@ def conv2d(
     padding: Pair = (0, 0),
     dilation: Pair = (1, 1),
 ) -> Tensor:
-    """Compute conv2d, (B, C, T, F) and (C', C, kt, kf) -> (B, C', T', F'); `_trains_here` says with which gradient."""
+    """Compute conv2d, (B, C, T, F) and (C', C, kt, kf) -> (B, C', T', F'); `_trains_here` says with
+    which gradient."""
     if not _trains_here(x, weight):
         return F.conv2d(x, weight, bias, stride, padding, dilation)
     if (weight.shape[2:], stride, padding) == ((1, 1), (1, 1), (0, 0)):
@@ -32,7 +33,8 @@ def conv2d(
 
 
 def _trains_here(x: Tensor, weight: Tensor) -> bool:
-    """Return whether the gradient of this file is used: on a CPU, without autocast, for more than FEW channels."""
+    """Return whether the gradient of this file is used: on a CPU, without autocast, for more than
+    FEW channels."""
     return (
         torch.is_grad_enabled()
         and weight.requires_grad
@@ -64,11 +66,8 @@ class _Conv2d(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        only_x = [
-            ctx.needs_input_grad[0],
-            False,
-            False,
-        ]  # the bias gradient would need the weight gradient
+        # the bias gradient would need the weight gradient
+        only_x = [ctx.needs_input_grad[0], False, False]
         by_x, *_ = torch.ops.aten.convolution_backward(
             gradient, x, weight, None, *ctx.geometry, False, (0, 0), 1, only_x
         )
@@ -79,12 +78,12 @@ class _Conv2d(torch.autograd.Function):
 def _by_weight(
     gradient: Tensor, x: Tensor, shape: torch.Size, stride: Pair, padding: Pair, dilation: Pair
 ) -> Tensor:
-    """Return the weight gradient; the side with fewer channels (with a stride always x) is unfolded."""
+    """Return the weight gradient; the side with fewer channels (with a stride always x) is
+    unfolded."""
     outputs, inputs, *kernel = shape
     if outputs < inputs and stride == (1, 1):
-        time, frequency = (
-            d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)
-        )
+        time = dilation[0] * (kernel[0] - 1) - padding[0]
+        frequency = dilation[1] * (kernel[1] - 1) - padding[1]
         shifted = _shifted(gradient, x.shape[2:], kernel, stride, (time, frequency), dilation)
         product = shifted.T @ x.permute(0, 2, 3, 1).flatten(0, 2)
         return product.view(*kernel, outputs, inputs).flip(0, 1).permute(2, 3, 0, 1)
@@ -96,8 +95,10 @@ def _by_weight(
 def _shifted(
     x: Tensor, size: torch.Size, kernel: list[int], stride: Pair, padding: Pair, dilation: Pair
 ) -> Tensor:
-    """Unfold the input of each kernel position: (B, C, T, F) -> (B * size[0] * size[1], kt * kf * C)."""
-    (time, frequency), (batch, channels) = padding, x.shape[:2]
+    """Unfold the input of each kernel position: (B, C, T, F) ->
+    (B * size[0] * size[1], kt * kf * C)."""
+    (time, frequency) = padding
+    (batch, channels) = x.shape[:2]
     x = F.pad(x.permute(0, 2, 3, 1), (0, 0, frequency, frequency, time, time))
     b, t, f, c = x.stride()
     steps = (b, stride[0] * t, stride[1] * f, dilation[0] * t, dilation[1] * f, c)

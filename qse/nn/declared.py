@@ -2,17 +2,20 @@
 
 A layer names its quaternion weights in class attributes, which subclasses inherit:
 
-    quaternion_weights = ("weight",)      (4, out, in, *kernel), used as real_matrix(self.weight)
-    quaternion_gates = ("weight_input",)  (gates, 4, out, in), used as gate_matrix(self.weight_input)
+    quaternion_weights = ("weight",)      (4, out, in, *kernel),
+                                          used as real_matrix(self.weight)
+    quaternion_gates = ("weight_input",)  (gates, 4, out, in),
+                                          used as gate_matrix(self.weight_input)
 
 Other algebras, widening, optimisers and export read these attributes. Export also reads
 
-    quaternion_axis = -2                  the axis of the components in the layer's input and output:
+    quaternion_axis = -2                  the axis of the components in its input and output:
                                           TOKENS (..., 4, C) or FEATURES (B, 4, C, T, F)
 
-A layer that declares its axis may compute anything on quaternions: the exported graph converts its input and output.
-A layer without an axis is a composite: its `forward` also works where the components are channels, as indexing from
-the end, element-wise functions and calls of other layers do.
+A layer that declares its axis may compute anything on quaternions: the exported graph converts its
+input and output. A layer without an axis is a composite: its `forward` also works where the
+components are channels, as indexing from the end, element-wise functions and calls of other layers
+do.
 """
 
 from collections.abc import Iterator
@@ -23,12 +26,14 @@ from torch import Tensor, nn
 from ..errors import QseError
 from .quaternion import gate_matrix, real_matrix
 
-TOKENS, FEATURES = -2, 1
+TOKENS = -2
+FEATURES = 1
 
 
 @dataclass(frozen=True)
 class DeclaredWeight:
-    """A quaternion weight: the path of its layer in the network, the layer, the name of the weight in it.
+    """A quaternion weight: the path of its layer in the network, the layer, the name of the weight
+    in it.
 
     gated: it is of shape (gates, 4, out, in), not (4, out, in, *kernel).
     """
@@ -54,7 +59,8 @@ class DeclaredWeight:
         return 3 if self.gated else 2
 
     def matrix(self) -> Tensor:
-        """Return the real matrix of the weight, (out, in, *kernel), or that of all gates, (gates * out, in)."""
+        """Return the real matrix of the weight, (out, in, *kernel), or that of all gates,
+        (gates * out, in)."""
         return gate_matrix(self.value) if self.gated else real_matrix(self.value)
 
 
@@ -68,7 +74,8 @@ def declared_weights(network: nn.Module) -> Iterator[DeclaredWeight]:
 
 
 def weights_of_layer(layer: nn.Module, path: str = "") -> list[DeclaredWeight]:
-    """Return the quaternion weights that a layer declares itself; raises as `declared_weights` does."""
+    """Return the quaternion weights that a layer declares itself; raises as `declared_weights`
+    does."""
     plain = [(name, False) for name in getattr(layer, "quaternion_weights", ())]
     gates = [(name, True) for name in getattr(layer, "quaternion_gates", ())]
     weights = [DeclaredWeight(path, layer, name, gated) for name, gated in plain + gates]
@@ -94,5 +101,6 @@ def _check(weight: DeclaredWeight) -> None:
         found = f"has shape {tuple(value.shape)}" if isinstance(value, Tensor) else "is missing"
         where = layer_name(weight.layer, weight.path)
         raise QseError(
-            f"{where}: its quaternion weight {weight.name!r} {found}, expected {expected}; correct the layer"
+            f"{where}: its quaternion weight {weight.name!r} {found}, expected {expected}; "
+            "correct the layer"
         )

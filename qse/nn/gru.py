@@ -1,8 +1,9 @@
 """Compute a GRU recurrence with its own gradient, for training on a CPU.
 
-Autograd records every operation on every frame of torch.gru, and adds up the gradient of the weights frame by frame.
-Here `STRETCH` frames at a time stay in the processor's cache, and each stretch adds one product to the gradient of
-each matrix. This takes 0.8 of torch's time with 64 units and 0.6 with 32; results are equal up to rounding.
+Autograd records every operation on every frame of torch.gru, and adds up the gradient of the
+weights frame by frame. Here `STRETCH` frames at a time stay in the processor's cache, and each
+stretch adds one product to the gradient of each matrix. This takes 0.8 of torch's time with 64
+units and 0.6 with 32; results are equal up to rounding.
 
 N sequences, T frames, I inputs, H units; gates in the order r, z, n.
 """
@@ -18,7 +19,8 @@ STRETCH = 16  # frames
 
 @torch.compiler.disable  # a compiler would unroll the frames
 def gru(x: Tensor, hidden: Tensor, weights: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-    """Compute torch.gru: x (N, T, I), hidden (N, H) -> (N, T, H), the hidden units after every frame.
+    """Compute torch.gru: x (N, T, I), hidden (N, H) -> (N, T, H), the hidden units after every
+    frame.
 
     weights: of the input (3 H, I), of the hidden units (3 H, H), and the biases (3 H,) of both.
     """
@@ -36,12 +38,14 @@ class _GRU(torch.autograd.Function):
         b_input: Tensor,
         b_hidden: Tensor,
     ) -> Tensor:
-        (count, frames, _), units = x.shape, hidden.shape[1]
+        (count, frames, _) = x.shape
+        units = hidden.shape[1]
         after = x.new_empty(frames, count, units)
         gates = x.new_empty(frames, count, 4, units)  # r, z, n, and the hidden part of n
         from_input, from_hidden = x.new_empty(2, STRETCH, count, 3 * units)
         states = x.new_empty(STRETCH, count, units)
-        into, again = w_input.t().contiguous(), w_hidden.t().contiguous()
+        into = w_input.t().contiguous()
+        again = w_hidden.t().contiguous()
         steps = [
             (
                 last,
@@ -75,9 +79,11 @@ class _GRU(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         x, hidden, w_input, w_hidden, gates, after = ctx.saved_tensors
-        (count, frames, inputs), units = x.shape, hidden.shape[1]
+        (count, frames, inputs) = x.shape
+        units = hidden.shape[1]
         of_x = x.new_empty(frames, count, inputs)
-        of_w_input, of_w_hidden = torch.zeros_like(w_input), torch.zeros_like(w_hidden)
+        of_w_input = torch.zeros_like(w_input)
+        of_w_hidden = torch.zeros_like(w_hidden)
         of_b_input, of_b_hidden = x.new_zeros(2, 3 * units)
         of_hidden = torch.zeros_like(hidden)
         slopes, of_gates = x.new_empty(2, STRETCH, count, 3, units)
@@ -95,7 +101,8 @@ class _GRU(torch.autograd.Function):
                 if start == 0
                 else after[start - 1 : start + n - 1]
             )
-            arriving[:n], keep[:n] = gradient[:, now].transpose(0, 1), z
+            arriving[:n] = gradient[:, now].transpose(0, 1)
+            keep[:n] = z
             of_new = (1 - z) * (1 - new * new)  # derivative by the argument of tanh
             torch.mul(of_new * last_new, r * (1 - r), out=slopes[:n, :, 0])
             torch.mul(before - new, z * (1 - z), out=slopes[:n, :, 1])

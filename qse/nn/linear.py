@@ -1,4 +1,7 @@
-"""Compute the quaternion linear layer (main paper, Appendix A.1, Eqs. 21-28). Tokens are (..., 4, channels)."""
+"""Compute the quaternion linear layer (main paper, Appendix A.1, Eqs. 21-28).
+
+Tokens are (..., 4, channels).
+"""
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +13,8 @@ from .quaternion import real_matrix
 
 
 class QuaternionLinear(nn.Module):
-    """Compute y = x (x) W + b: (..., 4, in_channels) -> (..., 4, out_channels); channels are counted in quaternions."""
+    """Compute y = x (x) W + b: (..., 4, in_channels) -> (..., 4, out_channels); channels are
+    counted in quaternions."""
 
     quaternion_weights = ("weight",)
     quaternion_axis = TOKENS

@@ -1,7 +1,7 @@
 """Read frames ahead of the one that is put out: a delay line, and taps on the frames that it holds.
 
-A network that looks R frames ahead reads the frame t + R while it puts out the frame t. What runs beside the layer
-that looks ahead (skip connections, the spectrum) waits in a `Delay` of R frames.
+A network that looks R frames ahead reads the frame t + R while it puts out the frame t. What runs
+beside the layer that looks ahead (skip connections, the spectrum) waits in a `Delay` of R frames.
 """
 
 import copy
@@ -39,10 +39,12 @@ class Delay(Stateful):
 
 
 class LookAhead(Stateful):
-    """Add to every token what it computes from tokens of the same band, up to `frames` frames later.
+    """Add to every token what it computes from tokens of the same band, up to `frames` frames
+    later.
 
     (B, T, F, 4, C) -> (B, T, F, 4, C), `frames` frames late:
-    y[t] = x[t] + out(silu(sum over k of taps[k](norm(x[t + k])))), k = 0, 1, 2, 4, 8, ... up to `frames`.
+    y[t] = x[t] + out(silu(sum over k of taps[k](norm(x[t + k])))), k = 0, 1, 2, 4, 8, ... up to
+    `frames`.
     A new layer adds nothing. State: the last `frames` tokens of every band, (B, frames, F, 4, C).
     """
 
@@ -53,12 +55,9 @@ class LookAhead(Stateful):
         super().__init__()
         self.look_ahead = frames
         self.norm = QuaternionLayerNorm(channels)
-        self.taps = nn.ModuleDict(
-            {
-                str(ahead): QuaternionLinear(channels, 2 * channels, bias=ahead == 0)
-                for ahead in tap_positions(frames)
-            }
-        )
+        self.taps = nn.ModuleDict()
+        for ahead in tap_positions(frames):
+            self.taps[str(ahead)] = QuaternionLinear(channels, 2 * channels, bias=ahead == 0)
         self.act = nn.SiLU()
         self.out = QuaternionLinear(2 * channels, channels)
         self.make_identity_()

@@ -1,6 +1,7 @@
 """Normalise quaternions without statistics over time, as streaming needs.
 
-`QuaternionRMSNorm` is Eqs. 17-18 of the main paper; `QuaternionLayerNorm` treats one token at a time.
+`QuaternionRMSNorm` is Eqs. 17-18 of the main paper; `QuaternionLayerNorm` treats one token at a
+time.
 """
 
 import torch
@@ -11,7 +12,8 @@ from .declared import TOKENS
 
 
 class QuaternionRMSNorm(nn.Module):
-    """Divide every quaternion of (..., 4, C) by its RMS over components and scale it by a real gain per channel.
+    """Divide every quaternion of (..., 4, C) by its RMS over components and scale it by a real gain
+    per channel.
 
     Orientation is kept, the modulus becomes 2 |gain| (main paper, Eqs. 17-18).
     """
@@ -29,9 +31,11 @@ class QuaternionRMSNorm(nn.Module):
 
 
 class QuaternionLayerNorm(nn.Module):
-    """Subtract from (..., 4, C) the mean quaternion over channels, and divide by half the RMS modulus of the result.
+    """Subtract from (..., 4, C) the mean quaternion over channels, and divide by half the RMS
+    modulus of the result.
 
-    Gain is one real number per channel, bias one quaternion; one scale serves all components, so orientation is kept.
+    Gain is one real number per channel, bias one quaternion; one scale serves all components, so
+    orientation is kept.
     """
 
     quaternion_axis = TOKENS
@@ -43,8 +47,7 @@ class QuaternionLayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        x = (x - x.mean(-1, keepdim=True)).flatten(
-            -2
-        )  # ..., 4 C, of mean zero, so layer_norm divides by the RMS
+        # ..., 4 C, of mean zero, so layer_norm divides by the RMS
+        x = (x - x.mean(-1, keepdim=True)).flatten(-2)
         y = F.layer_norm(x, x.shape[-1:], self.gain.repeat(4), self.bias.flatten(), self.eps)
         return y.unflatten(-1, (4, -1))

@@ -1,15 +1,17 @@
 """Compute with quaternions on a tensor axis of their own.
 
-q = q0 + q1 i + q2 j + q3 k is four real numbers along one tensor axis of size 4, in the order r, i, j, k. Weights are
-(4, out, in, *kernel): component, output and input channels counted in quaternions.
+q = q0 + q1 i + q2 j + q3 k is four real numbers along one tensor axis of size 4, in the order r, i,
+j, k. Weights are (4, out, in, *kernel): component, output and input channels counted in
+quaternions.
 
-Layers compute y = x (x) w, as the main paper does: "Quaternion Self-Attention with Shared Scores", Eqs. 4, 21 and 28.
-(Other papers write w (x) x: the same family of maps, up to conjugation.) `hamilton_matrix` is the only function
-that expands a quaternion weight to its real matrix. A layer's weight may be a module of another algebra instead
-(research/hypercomplex.py); `real_matrix` calls it.
+Layers compute y = x (x) w, as the main paper does: "Quaternion Self-Attention with Shared Scores",
+Eqs. 4, 21 and 28. (Other papers write w (x) x: the same family of maps, up to conjugation.)
+`hamilton_matrix` is the only function that expands a quaternion weight to its real matrix. A
+layer's weight may be a module of another algebra instead (research/hypercomplex.py); `real_matrix`
+calls it.
 
-`conjugate` and `modulus` are not used by layers; they are building blocks of the paper's equations (Eq. 3), for
-experiments and tests.
+`conjugate` and `modulus` are not used by layers; they are building blocks of the paper's equations
+(Eq. 3), for experiments and tests.
 """
 
 from functools import lru_cache
@@ -50,26 +52,29 @@ def modulus(q: Tensor, dim: int = -1) -> Tensor:
 
 
 def hamilton_matrix(weight: Tensor) -> Tensor:
-    """Expand a weight to the real matrix of x -> x (x) w (Eq. 28): (4, out, in, *kernel) -> (4 out, 4 in, *kernel).
+    """Expand a weight to the real matrix of x -> x (x) w (Eq. 28): (4, out, in, *kernel) ->
+    (4 out, 4 in, *kernel).
 
-    Rows and columns run over components first, channels second, as `flatten` of a (4, channels) pair of axes does.
+    Rows and columns run over components first, channels second, as `flatten` of a (4, channels)
+    pair of axes does.
     """
     _, out, into, *kernel = weight.shape
-    basis = (
-        _basis if torch.compiler.is_compiling() else _cached_basis
-    )  # a tracer's tensors must not be cached
+    # a tracer's tensors must not be cached
+    basis = _basis if torch.compiler.is_compiling() else _cached_basis
     blocks = basis(weight.device, weight.dtype) @ weight.reshape(4, -1)  # 16, out*in*kernel
     blocks = blocks.view(4, 4, out, into, -1).transpose(1, 2)  # 4, out, 4, in, kernel
     return blocks.reshape(4 * out, 4 * into, *kernel)
 
 
 def real_matrix(weight: Tensor | nn.Module) -> Tensor:
-    """Return the real matrix (out, in, *kernel) of a layer's weight: a quaternion one, or a module that returns it."""
+    """Return the real matrix (out, in, *kernel) of a layer's weight: a quaternion one, or a module
+    that returns it."""
     return weight() if isinstance(weight, nn.Module) else hamilton_matrix(weight)
 
 
 def gate_matrix(weight: Tensor | nn.Module) -> Tensor:
-    """Expand (gates, 4, out, in) to (gates * 4 out, 4 in); a module of another algebra returns its own matrix."""
+    """Expand (gates, 4, out, in) to (gates * 4 out, 4 in); a module of another algebra returns its
+    own matrix."""
     if isinstance(weight, nn.Module):
         return weight()
     gates, _, out, _ = weight.shape

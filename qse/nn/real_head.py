@@ -4,9 +4,11 @@ from torch import Tensor, nn
 
 
 class RealHead(nn.Conv2d):
-    """Convolve quaternion features to real ones: (B, 4, C, T, F) -> (B, outputs, T, F), zero-padded along frequency.
+    """Convolve quaternion features to real ones: (B, 4, C, T, F) -> (B, outputs, T, F), zero-padded
+    along frequency.
 
-    kernel: (1, odd): a head has no memory along time. The four components of a channel are four real channels.
+    kernel: (1, odd): a head has no memory along time. The four components of a channel are four
+    real channels.
     """
 
     def __init__(self, channels: int, outputs: int, kernel: tuple[int, int] = (1, 1)):

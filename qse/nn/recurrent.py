@@ -1,7 +1,8 @@
 """Compute quaternion recurrences over time.
 
-x (N, T, 4, C): N independent sequences of T frames. The GRU's gates act on each real component, its matrices are
-quaternion (by analogy with the RNN of Parcollet et al., "Quaternion Recurrent Neural Networks", section 2.3).
+x (N, T, 4, C): N independent sequences of T frames. The GRU's gates act on each real component, its
+matrices are quaternion (by analogy with the RNN of Parcollet et al., "Quaternion Recurrent Neural
+Networks", section 2.3).
 """
 
 from typing import Self
@@ -16,7 +17,8 @@ from .time_mixer import TimeMixer
 
 
 class QuaternionGRU(TimeMixer):
-    """Apply a GRU along time: (N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions (N, 4, H).
+    """Apply a GRU along time: (N, T, 4, C) -> (N, T, 4, H); state: the last hidden quaternions
+    (N, 4, H).
 
     r = sigma(x (x) W_r + h (x) U_r + b_r),  z = sigma(x (x) W_z + h (x) U_z + b_z),
     n = tanh(x (x) W_n + b_n + r * (h (x) U_n + c_n)),  h' = (1 - z) * n + z * h.
@@ -41,10 +43,10 @@ class QuaternionGRU(TimeMixer):
         if hidden is None:
             hidden = x.new_zeros(x.shape[0], *self.bias_hidden.shape[1:])
         kind = self.bias_hidden.dtype
-        x, hidden = x.flatten(-2).to(kind), hidden.flatten(-2).to(kind)
-        with torch.autocast(
-            x.device.type, enabled=False
-        ):  # rounding accumulates; float32 is no slower
+        x = x.flatten(-2).to(kind)
+        hidden = hidden.flatten(-2).to(kind)
+        # rounding accumulates; float32 is no slower
+        with torch.autocast(x.device.type, enabled=False):
             matrices = gate_matrix(self.weight_input), gate_matrix(self.weight_hidden)
             weights = *matrices, self.bias_input.flatten(), self.bias_hidden.flatten()
             if self.training and x.device.type == "cpu":

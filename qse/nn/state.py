@@ -1,11 +1,13 @@
 """Define streaming layers and handle their states.
 
-A layer with state along time is `Stateful`: `forward(x, state=None) -> (y, state)`. For every split of x along time
+A layer with state along time is `Stateful`: `forward(x, state=None) -> (y, state)`. For every split
+of x along time
 
     f(x ++ x', s) == (y ++ y', s'')   where   (y, s') = f(x, s)   and   (y', s'') = f(x', s'),
 
-and the all-zero state is the beginning: `f(x) == f(x, zeros)`. State is a value: a tensor, or a dict that mirrors the
-module tree. Nothing is written to `self`. A layer without state is a plain `nn.Module`, `x -> y`.
+and the all-zero state is the beginning: `f(x) == f(x, zeros)`. State is a value: a tensor, or a
+dict that mirrors the module tree. Nothing is written to `self`. A layer without state is a plain
+`nn.Module`, `x -> y`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,10 +19,12 @@ State = Tensor | dict[str, "State"]
 
 
 class Stateful(nn.Module):
-    """A layer with state along time: `forward(x, state=None) -> (y, state)`. The initial state is all zeros.
+    """A layer with state along time: `forward(x, state=None) -> (y, state)`. The initial state is
+    all zeros.
 
-    A layer that delays its input sets `look_ahead` (frames) or `latency` (samples, of a layer that puts out samples).
-    Those of a composite are the sums of its layers', which are in series; where they are not, it sets its own.
+    A layer that delays its input sets `look_ahead` (frames) or `latency` (samples, of a layer that
+    puts out samples). Those of a composite are the sums of its layers', which are in series; where
+    they are not, it sets its own.
     """
 
     _look_ahead: int | None = None
@@ -28,7 +32,8 @@ class Stateful(nn.Module):
 
     @property
     def look_ahead(self) -> int:
-        """Return the frames by which the output lags the input, because the layer reads as many frames ahead."""
+        """Return the frames by which the output lags the input, because the layer reads as many
+        frames ahead."""
         if self._look_ahead is not None:
             return self._look_ahead
         return sum(layer.look_ahead for layer in stateful_layers(self))
@@ -59,11 +64,13 @@ def stateful_layers(module: nn.Module) -> Iterator[Stateful]:
 
 
 def delay(x: Tensor, past: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """Delay x along `dim` by as many steps as `past` has; return the delayed x and the past of the next call.
+    """Delay x along `dim` by as many steps as `past` has; return the delayed x and the past of the
+    next call.
 
     Equal to splitting `past ++ x` after as many steps as x has, without concatenating them first.
     """
-    steps, kept = x.shape[dim], past.shape[dim]
+    steps = x.shape[dim]
+    kept = past.shape[dim]
     out = min(steps, kept)  # steps that leave the past
     due, waiting = _cut(past, out, dim)
     now, later = _cut(x, steps - out, dim)
@@ -83,7 +90,8 @@ def _join(parts: tuple[Tensor, ...], dim: int) -> Tensor:
 
 
 def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:
-    """Return a state tree as one flat dict; the key of a leaf is the path of its layer, joined by dots."""
+    """Return a state tree as one flat dict; the key of a leaf is the path of its layer, joined by
+    dots."""
     if not isinstance(state, Mapping):
         return {path: state}
     flat = {}

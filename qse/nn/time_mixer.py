@@ -1,4 +1,5 @@
-"""Define the base class of time mixers: layers along time in the dual-path blocks of a streaming network."""
+"""Define the base class of time mixers: layers along time in the dual-path blocks of a streaming
+network."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -12,9 +13,10 @@ from .state import Stateful
 class TimeMixer(Stateful, ABC):
     """Mix frames along time: `forward(x, state=None) -> (y, state)`, (N, T, 4, C) -> (N, T, 4, C).
 
-    N = batch * bands, the bands of a frame adjacent. A subclass trains, streams and exports without being entered
-    anywhere: a configuration names it as "package.module:Class" in `time_mixer`. It declares its quaternion weights as
-    nn/declared.py says. `look_ahead`: frames by which its output lags its input; the block delays what runs beside it.
+    N = batch * bands, the bands of a frame adjacent. A subclass trains, streams and exports without
+    being entered anywhere: a configuration names it as "package.module:Class" in `time_mixer`. It
+    declares its quaternion weights as nn/declared.py says. `look_ahead`: frames by which its output
+    lags its input; the block delays what runs beside it.
     """
 
     quaternion_axis = TOKENS
@@ -23,7 +25,8 @@ class TimeMixer(Stateful, ABC):
     def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
         """Return the mixer of a block. Override it where more than `channels` is needed.
 
-        bands: bands of a frame; channels: in quaternions; heads: of attention; window: frames to look back over.
+        bands: bands of a frame; channels: in quaternions; heads: of attention; window: frames to
+        look back over.
         """
         kind: Any = cls
         return kind(channels)

@@ -1,6 +1,7 @@
 """Limit the attenuation of the noise to a number of dB (option --strength).
 
-With a limit of D dB the output is (1 - g) * enhanced + g * noisy, where g = 10^(-D / 20) is the noisy share.
+With a limit of D dB the output is (1 - g) * enhanced + g * noisy, where g = 10^(-D / 20) is the
+noisy share.
 """
 
 from numbers import Real
@@ -9,7 +10,8 @@ import numpy as np
 
 
 def noisy_share(strength: float | None) -> float:
-    """Return the share g of the noisy signal in the output for a limit of `strength` dB; None (no limit) gives 0.
+    """Return the share g of the noisy signal in the output for a limit of `strength` dB; None
+    (no limit) gives 0.
 
     Raises TypeError if `strength` is no number, ValueError if it is below 0.
     """

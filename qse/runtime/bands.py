@@ -5,15 +5,15 @@ from threading import Lock
 from typing import Literal
 
 from ..errors import QseError
-from .model import Model
-from .zoo import WIDE_BAND, find, load
+from .zoo import WIDE_BAND, Model, find, load
 
 Band = Literal["wide", "full"]
 FULL_BAND = 48000  # Hz
 
 
 class BandModels:
-    """The graphs of one model, each loaded when it is first needed; `at` may be called from any number of threads."""
+    """The graphs of one model, each loaded when it is first needed; `at` may be called from any
+    number of threads."""
 
     def __init__(
         self,
@@ -22,13 +22,16 @@ class BandModels:
         threads: int = 1,
         flush_to_zero: bool = False,
     ):
-        """`model`, `threads` and `flush_to_zero` as in `load`. `band`: the graph for all audio; None: by sample rate.
+        """`model`, `threads` and `flush_to_zero` as in `load`. `band`: the graph for all audio;
+        None: by sample rate.
 
-        The graph for WIDE_BAND, or the one of `band`, is loaded at once. Raises QseError as `load` does, and where
-        "full" is asked of a model that has no full-band graph.
+        The graph for WIDE_BAND, or the one of `band`, is loaded at once. Raises QseError as `load`
+        does, and where "full" is asked of a model that has no full-band graph.
         """
-        self._model, self._band = model, band
-        self._options = {"threads": threads, "flush_to_zero": flush_to_zero}
+        self._model = model
+        self._band = band
+        self._threads = threads
+        self._flush = flush_to_zero
         self._loaded: dict[Path, Model] = {}
         self._lock = Lock()
         first = self.at(WIDE_BAND)
@@ -51,5 +54,5 @@ class BandModels:
         path = find(self._model, rate)
         with self._lock:
             if path not in self._loaded:
-                self._loaded[path] = load(self._model, sample_rate=rate, **self._options)  # type: ignore[arg-type]
+                self._loaded[path] = load(self._model, self._threads, self._flush, rate)
             return self._loaded[path]

@@ -13,10 +13,10 @@ from typing import TypeVar
 from ..audio.ffmpeg import duration
 from ..audio.reader import AudioReader, open_audio
 from ..errors import QseError
-from .batch_plan import Job
+from .batch_plan import FileJob
 from .denoise import enhance
 from .file_output import FileOptions, write_file
-from .model import Model
+from .zoo import Model
 
 Item = TypeVar("Item")
 
@@ -27,8 +27,9 @@ class Cancelled(QseError):
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far as they go;
-    `channel_threads`: channels of a file that are enhanced at the same time; the others as in FileOptions."""
+    """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far
+    as they go; `channel_threads`: channels of a file that are enhanced at the same time; the others
+    as in FileOptions."""
 
     strength: float | None = None
     overwrite: bool = False
@@ -49,14 +50,16 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a job: `seconds` of sound that were written, and what was damaged in the source; or an error.
+    """The result of a job: `seconds` of sound that were written, and what was damaged in the
+    source; or an error.
 
-    `sample_rate` and `channels` are those of the file, or of its first track, `bandwidth` is the highest frequency of
-    the model, in Hz. `tracks`: sound tracks that were enhanced; `warnings`: sentences about what differs from the
-    source; `lost`: names of its metadata that the result does not hold.
+    `sample_rate` and `channels` are those of the file, or of its first track, `bandwidth` is the
+    highest frequency of the model, in Hz. `tracks`: sound tracks that were enhanced; `warnings`:
+    sentences about what differs from the source; `lost`: names of its metadata that the result does
+    not hold.
     """
 
-    job: Job
+    job: FileJob
     seconds: float = 0.0
     sample_rate: int = 0
     channels: int = 0
@@ -69,7 +72,8 @@ class Outcome:
 
 
 def sound_seconds(path: Path) -> float:
-    """Return the duration of a file in seconds according to its header; 0 if the header does not give it."""
+    """Return the duration of a file in seconds according to its header; 0 if the header does not
+    give it."""
     try:
         with open_audio(path) as source:
             known = source.samples is not None
@@ -79,13 +83,14 @@ def sound_seconds(path: Path) -> float:
 
 
 def enhance_file(
-    job: Job,
+    job: FileJob,
     model_at: Callable[[float], Model],
     options: Options,
     progress: Callable[[float], object] = lambda seconds: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """Enhance one file. Raises QseError if reading, model or writing fails, Cancelled once `cancelled` returns true.
+    """Enhance one file. Raises QseError if reading, model or writing fails, Cancelled once
+    `cancelled` returns true.
 
     `model_at` is called with the sample rate of the file, in Hz, and returns the model for it.
     `progress` is called with the seconds of sound of each block that was read.
@@ -96,9 +101,8 @@ def enhance_file(
         def enhanced(reader: AudioReader) -> Iterator:
             rate = reader.layout.sample_rate
             used = model if reader is source else model_at(rate)
-            threads = (
-                options.channel_threads if used.streams else 1
-            )  # an offline model takes gigabytes for a channel
+            # an offline model takes gigabytes for a channel
+            threads = options.channel_threads if used.streams else 1
             noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
             return _until(cancelled, enhance(noisy, rate, used, options.strength, threads))
 
@@ -119,20 +123,21 @@ def enhance_file(
 
 
 def run(
-    jobs: list[Job],
+    jobs: list[FileJob],
     model_at: Callable[[float], Model],
     options: Options = DEFAULTS,
     threads: int = 1,
     progress: Callable[[float], object] = lambda seconds: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
-    """Run the jobs, `threads` at a time, and yield their outcomes in order; `model_at` as in `enhance_file`.
+    """Run the jobs, `threads` at a time, and yield their outcomes in order; `model_at` as in
+    `enhance_file`.
 
     Threads that have no file of their own process the channels of the files.
 
-    When `cancelled` returns true, the caller stops iterating, or is interrupted, the unfinished files are abandoned and
-    their temporary files removed. This returns only when no thread runs the model any more: if the interpreter ended
-    before, it would abort the process.
+    When `cancelled` returns true, the caller stops iterating, or is interrupted, the unfinished
+    files are abandoned and their temporary files removed. This returns only when no thread runs the
+    model any more: if the interpreter ended before, it would abort the process.
     """
     stop = Event()
     spare_threads = threads // max(1, len(jobs))
@@ -141,15 +146,14 @@ def run(
     def given_up() -> bool:
         return stop.is_set() or cancelled()
 
-    def do(job: Job) -> Outcome:
+    def do(job: FileJob) -> Outcome:
         try:
             if given_up():
                 raise Cancelled(f"{job} was not started")
             return enhance_file(job, model_at, options, progress, given_up)
         except QseError as error:
-            return Outcome(
-                job, error=error.with_traceback(None)
-            )  # a traceback would keep the file open until the end
+            # a traceback would keep the file open until the end
+            return Outcome(job, error=error.with_traceback(None))
         except OSError as error:
             return Outcome(job, error=QseError(f"{job}: {error}"))
         except Exception as error:
@@ -171,17 +175,15 @@ def run(
 
 
 def _join(pool: ThreadPoolExecutor) -> None:
-    """Wait for all threads of the pool, also when signals come; then raise the exception of the signal."""
+    """Wait for all threads of the pool, also when signals come; then raise the exception of the
+    signal."""
     interruption: BaseException | None = None
     while True:
         try:
             pool.shutdown(wait=True, cancel_futures=True)
             break
-        except (
-            KeyboardInterrupt,
-            SystemExit,
-        ) as error:  # a further signal: the threads still run the model
-            interruption = error
+        except (KeyboardInterrupt, SystemExit) as error:
+            interruption = error  # a further signal: the threads still run the model
     if interruption:
         raise interruption
 
@@ -193,7 +195,10 @@ def _counted(blocks: Iterable, sample_rate: int, progress: Callable[[float], obj
 
 
 def _until(cancelled: Callable[[], bool], items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items. Raises Cancelled if `cancelled` returns true before one of them or after the last."""
+    """Yield the items.
+
+    Raises Cancelled if `cancelled` returns true before one of them or after the last.
+    """
     for item in items:
         if cancelled():
             raise Cancelled("interrupted")

@@ -15,7 +15,7 @@ SUFFIX = "-enhanced"
 
 
 @dataclass(frozen=True)
-class Job:
+class FileJob:
     """One file to enhance; `name` is what messages call it, its path if None."""
 
     source: Path
@@ -27,7 +27,8 @@ class Job:
 
     @property
     def is_media(self) -> bool:
-        """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not write."""
+        """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not
+        write."""
         return suffix_of(self.target) in MEDIA
 
 
@@ -39,17 +40,20 @@ class _Input:
     root: Path
 
 
-def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[QseError]]:
-    """Return jobs for `inputs` (files, folders with all below them, glob patterns), and the errors of the others.
+def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], list[QseError]]:
+    """Return jobs for `inputs` (files, folders with all below them, glob patterns), and the errors
+    of the others.
 
-    Without `output`, the target of a file is `<stem>-enhanced<suffix>` beside it. With one input file, `output` may
-    name a file; otherwise it is a folder, in which the tree below an input folder is repeated. A sound file that only
-    ffmpeg reads becomes a .wav file where ffmpeg does not write its format, a video stays one.
+    Without `output`, the target of a file is `<stem>-enhanced<suffix>` beside it. With one input
+    file, `output` may name a file; otherwise it is a folder, in which the tree below an input
+    folder is repeated. A sound file that only ffmpeg reads becomes a .wav file where ffmpeg does
+    not write its format, a video stays one.
 
-    Results of an earlier run among the inputs are skipped, and so is everything in an output folder below an input
-    folder, unless it is named itself. Raises UsageError if `output` is a file and there are several inputs, or if an
-    input or `output` is empty, as an unset variable of a shell is: it would mean the current folder. Two files that
-    differ in their suffix alone, and would become one .wav file, both keep theirs: memo.amr becomes memo.amr.wav.
+    Results of an earlier run among the inputs are skipped, and so is everything in an output folder
+    below an input folder, unless it is named itself. Raises UsageError if `output` is a file and
+    there are several inputs, or if an input or `output` is empty, as an unset variable of a shell
+    is: it would mean the current folder. Two files that differ in their suffix alone, and would
+    become one .wav file, both keep theirs: memo.amr becomes memo.amr.wav.
     """
     if "" in (*inputs, output):
         raise UsageError(
@@ -64,41 +68,47 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[Job], list[
     entries = [entry for entry in found.values() if abspath(entry.path) not in earlier]
     targets = [_target(entry, output, folder) for entry in entries]
     taken = Counter(map(realpath, targets))
-    jobs: dict[str, Job] = {}
+    jobs: dict[str, FileJob] = {}
     for entry, target in zip(entries, targets, strict=True):
         if taken[realpath(target)] > 1:
             target = _with_both_suffixes(target, entry.path)
-        first = jobs.setdefault(realpath(target), Job(entry.path, target))
+        first = jobs.setdefault(realpath(target), FileJob(entry.path, target))
         if first.source != entry.path:
             clash = f"{entry.path} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
     if not jobs and not errors:
-        errors.append(
-            QseError(
-                f"{', '.join(inputs)}: nothing to do, all files there are results of an earlier run"
-            )
-        )
+        named = ", ".join(inputs)
+        reason = "nothing to do, all files there are results of an earlier run"
+        errors.append(QseError(f"{named}: {reason}"))
     return list(jobs.values()), errors
 
 
+def with_existing_output(jobs: list[FileJob], skip: bool) -> list[FileJob]:
+    """Return the jobs not to run, because their output exists.
+
+    Without `skip`, a single one is not among them: it fails with an error of its own.
+    """
+    existing = [job for job in jobs if job.target.is_file()]
+    return existing if skip or len(existing) > 1 else []
+
+
 def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
-    """Return the files that `inputs` mean by their real paths, each once, and errors for the inputs that mean none."""
+    """Return the files that `inputs` mean by their real paths, each once, and errors for the inputs
+    that mean none."""
     found: dict[str, _Input] = {}
     errors: list[QseError] = []
     for text in inputs:
         try:
             for entry in _matches(text, errors.append):
                 real = realpath(entry.path)
-                if (
-                    real not in found or found[real].path.is_symlink()
-                ):  # a file goes before a link to it
+                # a file goes before a link to it
+                if real not in found or found[real].path.is_symlink():
                     found[real] = entry
         except QseError as error:
             errors.append(error)
         except OSError as error:
-            if (
-                isinstance(error, FileNotFoundError) and not error.filename
-            ):  # the working directory is gone
+            # the working directory is gone
+            if isinstance(error, FileNotFoundError) and not error.filename:
                 raise
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     return found, errors
@@ -109,22 +119,20 @@ def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
     if path.exists() or not any(sign in text for sign in "*?["):
         found = _below(path, refuse)
         if not found:
-            raise QseError(
-                f"{text} holds no audio file (known by their suffix: {', '.join((*FORMATS, *FOREIGN))})"
-            )
+            suffixes = ", ".join((*FORMATS, *FOREIGN))
+            raise QseError(f"{text} holds no audio file (known by their suffix: {suffixes})")
         return found
-    found = [
-        entry
-        for match in sorted(glob(text, recursive=True))
-        for entry in _below(Path(match), refuse)
-    ]
+    found = []
+    for match in sorted(glob(text, recursive=True)):
+        found += _below(Path(match), refuse)
     if not found:
         raise QseError(f"{text}: no file matches this pattern")
     return found
 
 
 def _below(path: Path, refuse: Callable[[QseError], object]) -> list[_Input]:
-    """Return the audio and video files in a folder and below it; for a file the file itself, whatever its suffix."""
+    """Return the audio and video files in a folder and below it; for a file the file itself,
+    whatever its suffix."""
     if path.is_dir():
         return [_Input(file, path) for file in audio_below(path, refuse, (*FORMATS, *FOREIGN))]
     return [_Input(path, path.parent)]
@@ -145,19 +153,21 @@ def _output_folder(output: str, single: bool) -> Path | None:
 
 def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list[str]) -> set[str]:
     """Return the absolute paths of those inputs that an earlier run has written."""
-    paths = [entry.path for entry in found.values()]
-    earlier = {abspath(_enhanced(path)) for path in paths}
-    earlier |= {abspath(_with_both_suffixes(_enhanced(path), path)) for path in paths}
+    earlier = set()
+    for entry in found.values():
+        enhanced = _enhanced(entry.path)
+        earlier.add(abspath(enhanced))
+        earlier.add(abspath(_with_both_suffixes(enhanced, entry.path)))
     if folder is None:
         return earlier
+
     place = Path(realpath(folder))
-    if any(
-        Path(realpath(root)) in place.parents for root in {entry.root for entry in found.values()}
-    ):
-        earlier |= {
-            abspath(entry.path) for real, entry in found.items() if place in Path(real).parents
-        }
-    return earlier - {abspath(text) for text in inputs}  # a result that is named itself is an input
+    roots = {entry.root for entry in found.values()}
+    if any(Path(realpath(root)) in place.parents for root in roots):
+        for real, entry in found.items():
+            if place in Path(real).parents:
+                earlier.add(abspath(entry.path))
+    return earlier.difference(map(abspath, inputs))  # a result that is named itself is an input
 
 
 def _target(entry: _Input, output: str | None, folder: Path | None) -> Path:
@@ -178,6 +188,7 @@ def _with_both_suffixes(target: Path, source: Path) -> Path:
 
 
 def _readable(target: Path) -> Path:
-    """Return `target`, with the suffix .wav in place of one for sound that can be read and not written."""
+    """Return `target`, with the suffix .wav in place of one for sound that can be read and not
+    written."""
     suffix = suffix_of(target)
     return target.with_suffix(".wav") if suffix in FOREIGN and suffix not in MEDIA else target

@@ -11,14 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ..audio.reader import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
+from ..audio.checks import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
 from ..audio.resample import Resampler, spare
 from .attenuation import mixed, noisy_share
-from .model import Channel, Model
-from .stream import float_array
-from .zoo import RECORDING_MODEL, resolve
+from .engine import Engine
+from .offline import Segments
+from .stream import Stream, float_array
+from .zoo import RECORDING_MODEL, Model, resolve
 
 CHANNELS = 64  # most channels of an array: more are samples, in the wrong axis
+
+Channel = Stream | Segments  # one channel on its way through a model
 
 
 def denoise(
@@ -27,7 +30,8 @@ def denoise(
     model: str | Path | Model = RECORDING_MODEL,
     strength: float | None = None,
 ) -> np.ndarray:
-    """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape and dtype.
+    """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape
+    and dtype.
 
     `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, which each
     call loads, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal
@@ -40,13 +44,15 @@ def denoise(
     is used as it is, and the audio is converted to its sample rate and back. Frequencies above half
     the model's sample rate are removed, as noise is.
 
-    Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for another shape, no
-    channels or more than 64, a sample rate or strength out of range, samples that are not finite or above 1000.
+    Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for
+    another shape, no channels or more than 64, a sample rate or strength out of range, samples that
+    are not finite or above 1000.
     """
     if not isinstance(sample_rate, Real):
         kind = type(sample_rate).__name__
         raise TypeError(
-            f"sample_rate must be a number in Hz, not {kind}; the call is denoise(audio, sample_rate)"
+            f"sample_rate must be a number in Hz, not {kind}; the call is denoise(audio, "
+            "sample_rate)"
         )
     if not LOWEST_RATE <= sample_rate < inf:
         raise ValueError(f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}")
@@ -64,13 +70,15 @@ def enhance(
     strength: float | None = None,
     threads: int = 1,
 ) -> Iterator[np.ndarray]:
-    """Enhance blocks (samples, channels) of one signal; together the output is as long as the input and aligned to it.
+    """Enhance blocks (samples, channels) of one signal; together the output is as long as the input
+    and aligned to it.
 
-    Each channel is a stream of its own; `threads` of them are enhanced at the same time. Memory does not grow with the
-    signal. With a `strength`, the noisy share is taken at `sample_rate`, so it holds the frequencies above the band of
-    the model too.
+    Each channel is a stream of its own; `threads` of them are enhanced at the same time. Memory
+    does not grow with the signal. With a `strength`, the noisy share is taken at `sample_rate`, so
+    it holds the frequencies above the band of the model too.
     """
-    share, path = noisy_share(strength), None
+    share = noisy_share(strength)
+    path = None
     with ThreadPoolExecutor(threads) as pool:  # it starts a thread only when there is work for it
         for block in blocks:
             if path is None:
@@ -78,15 +86,22 @@ def enhance(
                     model, sample_rate, block.shape[1], pool if threads > 1 else None
                 )
                 noisy = block[:0]  # the samples whose enhanced ones are not out yet
-            enhanced, noisy = path.process(block), np.concatenate([noisy, block])
+            enhanced = path.process(block)
+            noisy = np.concatenate([noisy, block])
             yield mixed(enhanced, noisy[: len(enhanced)], share)
             noisy = noisy[len(enhanced) :]
         if path:
             yield mixed(path.finish()[: len(noisy)], noisy, share)
 
 
+def open_channel(model: Model) -> Channel:
+    """Return a fresh channel, for one signal at the sample rate of `model`."""
+    return Stream(model) if isinstance(model, Engine) else model.open_channel()
+
+
 class _SignalPath:
-    """Resample to the model's sample rate, enhance each channel, resample back, cut off the latency."""
+    """Resample to the model's sample rate, enhance each channel, resample back, cut off the
+    latency."""
 
     def __init__(
         self, model: Model, sample_rate: float, channels: int, pool: ThreadPoolExecutor | None
@@ -95,12 +110,13 @@ class _SignalPath:
         self._map = pool.map if pool and channels > 1 else map
         self._inward = Resampler(sample_rate, model.sample_rate, channels)
         self._outward = Resampler(model.sample_rate, sample_rate, channels)
-        self._channels = [model.open_channel() for _ in range(channels)]
+        self._channels = [open_channel(model) for _ in range(channels)]
         self._uncut = self._channels[0].latency  # samples still to be cut off
         self._spare = spare(model.sample_rate, sample_rate)
 
     def process(self, block: np.ndarray) -> np.ndarray:
-        """Take (samples, channels); return the enhanced samples that are ready, (0 or more, channels)."""
+        """Take (samples, channels); return the enhanced samples that are ready,
+        (0 or more, channels)."""
         return self._outward.process(self._enhanced(self._inward.process(block)))
 
     def finish(self) -> np.ndarray:
@@ -138,12 +154,16 @@ def _checked(audio: np.ndarray) -> np.ndarray:
         )
     if audio.ndim == 2 and not 0 < audio.shape[1] <= CHANNELS:
         raise ValueError(
-            f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, samples)?"
+            f"audio of shape {audio.shape} has {audio.shape[1]} channels: is it (channels, "
+            "samples)?"
         )
-    if count := bad_samples(audio):
+    count = bad_samples(audio)
+    if count:
         raise ValueError(f"audio holds samples that are NaN or infinite, {count} in all")
-    if (loudest := np.abs(audio).max(initial=0)) > LOUDEST:
+    loudest = np.abs(audio).max(initial=0)
+    if loudest > LOUDEST:
         raise ValueError(
-            f"audio has samples of {loudest:.0f}, where full scale is 1: divide PCM by its full scale"
+            f"audio has samples of {loudest:.0f}, where full scale is 1: "
+            "divide PCM by its full scale"
         )
     return audio

@@ -5,8 +5,7 @@ from pathlib import Path
 from ..errors import QseError
 from .batch import Options, run
 from .batch_plan import plan
-from .model import Model
-from .zoo import RECORDING_MODEL, resolve
+from .zoo import RECORDING_MODEL, Model, resolve
 
 
 def denoise_file(

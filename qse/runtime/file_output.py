@@ -23,7 +23,7 @@ from ..audio.probe import probe
 from ..audio.reader import AudioReader, open_audio
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
-from .batch_plan import Job
+from .batch_plan import FileJob
 
 Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
 LONGEST_NAMES = 500  # characters of names in a message
@@ -31,8 +31,9 @@ LONGEST_NAMES = 500  # characters of names in a message
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are written. `bit_rate`: of lossy files, in kbit/s, that of the source if None; `keep_times`: whether
-    they get the times of their source; `track`: the only sound track to enhance, from 1, all if None."""
+    """How files are written. `bit_rate`: of lossy files, in kbit/s, that of the source if None;
+    `keep_times`: whether they get the times of their source; `track`: the only sound track to
+    enhance, from 1, all if None."""
 
     overwrite: bool = False
     salvage: bool = False
@@ -43,9 +44,11 @@ class FileOptions:
 
 @dataclass
 class Written:
-    """What was written: samples per channel of the first track, sound tracks that were enhanced, and what to say.
+    """What was written: samples per channel of the first track, sound tracks that were enhanced,
+    and what to say.
 
-    `warnings`: sentences; `lost`: names of metadata that the file does not hold, among them those that no longer hold.
+    `warnings`: sentences; `lost`: names of metadata that the file does not hold, among them those
+    that no longer hold.
     """
 
     samples: int = 0
@@ -55,8 +58,13 @@ class Written:
     damage: list[str] = field(default_factory=list)
 
 
-def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
-    """Write the enhanced version of an open file. Raises QseError if that fails; then nothing is left on the disk."""
+def write_file(
+    job: FileJob, source: AudioReader, enhance: Enhance, options: FileOptions
+) -> Written:
+    """Write the enhanced version of an open file.
+
+    Raises QseError if that fails; then nothing is left on the disk.
+    """
     tracks = len(source.media.tracks) if source.media else 1
     if not job.is_media or (suffix_of(job.target) in VIDEO and source.media is None):
         if tracks > 1 and options.track is None:
@@ -78,8 +86,11 @@ def write_file(job: Job, source: AudioReader, enhance: Enhance, options: FileOpt
     return written
 
 
-def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
-    written, clipping = Written(), ClipMeter()
+def _write_audio(
+    job: FileJob, source: AudioReader, enhance: Enhance, options: FileOptions
+) -> Written:
+    written = Written()
+    clipping = ClipMeter()
     layout = _layout(job, source, options)
     if (source.samples or 0) > layout.longest:
         raise QseError(
@@ -103,7 +114,7 @@ def _write_audio(job: Job, source: AudioReader, enhance: Enhance, options: FileO
     return written
 
 
-def _layout(job: Job, source: AudioReader, options: FileOptions) -> Layout:
+def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
     """Return the layout of the target, with the bit rate of the source where both are lossy."""
     layout = source.layout.to(job.target)
     seconds = source.samples / layout.sample_rate if source.samples else None
@@ -119,7 +130,7 @@ def _layout(job: Job, source: AudioReader, options: FileOptions) -> Layout:
     )
 
 
-def _source_rate(job: Job, source: AudioReader, seconds: float | None) -> BitRate | None:
+def _source_rate(job: FileJob, source: AudioReader, seconds: float | None) -> BitRate | None:
     if source.media is None:
         return rate_of(job.source, source.layout.subtype, seconds)
     track = source.media.tracks[0] if source.media.tracks else None
@@ -127,7 +138,9 @@ def _source_rate(job: Job, source: AudioReader, seconds: float | None) -> BitRat
     return BitRate(track.bit_rate / 1000) if track and lossy else None
 
 
-def _write_media(job: Job, first: AudioReader, enhance: Enhance, options: FileOptions) -> Written:
+def _write_media(
+    job: FileJob, first: AudioReader, enhance: Enhance, options: FileOptions
+) -> Written:
     program(str(job.target))
     media = first.media or probe(job.source)
     if media is None or not media.tracks:
@@ -172,7 +185,7 @@ def _write_sound(path: Path, reader: AudioReader, blocks: Iterable[np.ndarray]) 
     return samples
 
 
-def _say(written: Written, job: Job, copied: Copied) -> None:
+def _say(written: Written, job: FileJob, copied: Copied) -> None:
     """Name what is lost, in one line, and what no longer holds, in another."""
     if copied.lost:
         written.warnings.append(
@@ -180,23 +193,26 @@ def _say(written: Written, job: Job, copied: Copied) -> None:
         )
     if copied.dropped:
         reason = "it no longer holds after enhancement"
-        written.warnings.append(f"{job.target} is without what {job} says of its loudness, because {reason}: "
-                                f"{_names(copied.dropped)}")  # fmt: skip
+        written.warnings.append(
+            f"{job.target} is without what {job} says of its loudness, because {reason}:"
+            f" {_names(copied.dropped)}"
+        )
     written.lost += [*copied.lost, *copied.dropped]
 
 
 def _names(names: list[str]) -> str:
     """Return names in one line of limited length: a damaged file may have any."""
-    text = ", ".join(
-        "".join(sign if sign.isprintable() else "?" for sign in name)
-        for name in dict.fromkeys(names)
-    )
-    return (
-        text if len(text) <= LONGEST_NAMES else f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
-    )
+    text = ", ".join(map(_printable, dict.fromkeys(names)))
+    if len(text) <= LONGEST_NAMES:
+        return text
+    return f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
 
 
-def _say_clipping(written: Written, job: Job, clipping: ClipMeter) -> None:
+def _printable(name: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in name)
+
+
+def _say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
     said = clipping.said()
     if said:
         written.warnings.append(

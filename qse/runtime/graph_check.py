@@ -1,9 +1,10 @@
 """Check an ONNX graph of unknown origin before ONNX Runtime loads it, without the package onnx.
 
-Refused are files above LARGEST bytes, graphs of more than NODES operators, inputs and outputs of more than STATE
-numbers in all, operators outside the ONNX standard, control flow (loops would take any time), functions, sparse
-tensors, and tensors in other files. The operators left neither run code nor open files. What they compute may still be
-large, so `memory_limit` bounds the memory of the tensors.
+Refused are files above LARGEST bytes, graphs of more than NODES operators, inputs and outputs of
+more than STATE numbers in all, operators outside the ONNX standard, control flow (loops would take
+any time), functions, sparse tensors, and tensors in other files. The operators left neither run
+code nor open files. What they compute may still be large, so `memory_limit` bounds the memory of
+the tensors.
 
 A file is read in the wire format of Protocol Buffers; the field numbers are those of onnx.proto.
 """
@@ -12,12 +13,24 @@ import os
 from collections.abc import Iterator
 from math import prod
 
-LARGEST, NODES, STATE = 1 << 29, 20_000, 1 << 26
+LARGEST = 1 << 29
+NODES = 20_000
+STATE = 1 << 26
 MOST_MEMORY = 4 << 30  # bytes
-FUNCTIONS, GRAPH, NODE, TENSOR, INPUTS, SPARSE = 25, 7, 1, 5, (11, 12), 15
-OPERATOR, ATTRIBUTE, DOMAIN = 4, 5, 7
-SUBGRAPHS, ATTRIBUTE_TENSORS, SPARSE_ATTRIBUTES = (6, 11), (5, 10), (22, 23)
-EXTERNAL, LOCATION = 13, 14
+FUNCTIONS = 25
+GRAPH = 7
+NODE = 1
+TENSOR = 5
+INPUTS = (11, 12)
+SPARSE = 15
+OPERATOR = 4
+ATTRIBUTE = 5
+DOMAIN = 7
+SUBGRAPHS = (6, 11)
+ATTRIBUTE_TENSORS = (5, 10)
+SPARSE_ATTRIBUTES = (22, 23)
+EXTERNAL = 13
+LOCATION = 14
 STANDARD = (b"", b"ai.onnx")
 CONTROL = (b"If", b"Loop", b"Scan", b"SequenceMap")
 
@@ -35,13 +48,15 @@ def check_graph(data: bytes) -> int:
     """
     if len(data) > LARGEST:
         raise Unfit(f"it is larger than {LARGEST >> 20} MiB")
-    nodes = numbers = 0
+    nodes = 0
+    numbers = 0
     for field, value in _fields(memoryview(data)):
         if field == FUNCTIONS:
             raise Unfit("it defines functions")
         if field == GRAPH:
             found = _check_parts(_message(value))
-            nodes, numbers = nodes + found[0], numbers + found[1]
+            nodes = nodes + found[0]
+            numbers = numbers + found[1]
     if nodes > NODES:
         raise Unfit(f"it has more than {NODES} operators")
     if numbers > STATE:
@@ -50,7 +65,8 @@ def check_graph(data: bytes) -> int:
 
 
 def memory_limit() -> int:
-    """Return the bytes that the tensors of graphs of unknown origin may take: half of the memory, 4 GiB at most."""
+    """Return the bytes that the tensors of graphs of unknown origin may take: half of the memory, 4
+    GiB at most."""
     try:
         return min(MOST_MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     except (AttributeError, ValueError, OSError):  # not on this system
@@ -58,8 +74,10 @@ def memory_limit() -> int:
 
 
 def _check_parts(graph: memoryview) -> tuple[int, int]:
-    """Check operators and tensors; return the number of operators, and of the numbers in inputs and outputs."""
-    nodes = numbers = 0
+    """Check operators and tensors; return the number of operators, and of the numbers in inputs and
+    outputs."""
+    nodes = 0
+    numbers = 0
     for field, value in _fields(graph):
         if field == NODE:
             nodes += 1
@@ -77,7 +95,8 @@ def _check_node(node: memoryview) -> None:
     for field, value in _fields(node):
         if field == DOMAIN and _message(value) not in STANDARD:
             raise Unfit(
-                f"it has an operator of the domain {_text(value)}, which is not of the ONNX standard"
+                f"it has an operator of the domain {_text(value)}, "
+                "which is not of the ONNX standard"
             )
         if field == OPERATOR and _message(value) in CONTROL:
             raise Unfit(f"it has the operator {_text(value)}, which controls the flow")
@@ -96,16 +115,23 @@ def _check_tensor(tensor: memoryview) -> None:
 
 
 def _size(value_info: memoryview) -> int:
-    """Return the numbers in an input or output: the product of its dimensions, those without a number left out."""
-    found = [value_info]
-    for step in (2, 1, 2, 1):  # ValueInfoProto.type.tensor_type.shape.dim
-        found = [
-            _message(value) for part in found for field, value in _fields(part) if field == step
-        ]
-    sizes = [
-        value for part in found for field, value in _fields(part) if field == 1
-    ]  # their dim_value
+    """Return the numbers in an input or output: the product of its dimensions, those without a
+    number left out."""
+    messages = [value_info]
+    for number in (2, 1, 2, 1):  # ValueInfoProto.type.tensor_type.shape.dim
+        messages = [_message(value) for value in _of_number(messages, number)]
+    sizes = _of_number(messages, 1)  # dim.dim_value
     return prod(value for value in sizes if isinstance(value, int))
+
+
+def _of_number(messages: list[memoryview], number: int) -> list[Value]:
+    """Return the fields of this number in all messages."""
+    found = []
+    for message in messages:
+        for field, value in _fields(message):
+            if field == number:
+                found.append(value)
+    return found
 
 
 def _text(value: Value) -> str:
@@ -121,7 +147,8 @@ def _message(value: Value) -> memoryview:
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Value]]:
     """Yield number and value of each field of a message. Raises IndexError where it is damaged."""
-    at, end = 0, len(data)
+    at = 0
+    end = len(data)
     while at < end:
         key, at = _varint(data, at)
         wire = key & 7
@@ -138,11 +165,13 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Value]]:
 
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
     """Return the number that begins at `at`, and where it ends."""
-    value = shift = 0
+    value = 0
+    shift = 0
     while True:
         byte = data[at]
         value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
+        at = at + 1
+        shift = shift + 7
         if byte < 0x80:
             return value, at
         if shift > 63:

@@ -10,33 +10,37 @@ from pathlib import Path
 
 import numpy as np
 
-from ..audio.reader import LOWEST_RATE
+from ..audio.checks import LOWEST_RATE
 from .attenuation import mixed, noisy_share
 from .engine import Engine
-from .model import Model
 from .rate_conversion import RateConversion
-from .zoo import resolve
+from .zoo import Model, resolve, streaming
 
 
 class HopStream:
-    """Feed samples to an engine and yield one enhanced hop for every hop_length samples. One thread at a time.
+    """Feed samples to an engine and yield one enhanced hop for every hop_length samples. One thread
+    at a time.
 
-    `latency`: samples by which the output lags the input. `resets`: count of hops in which the model's output was not
-    finite; such a hop is silent, and the model restarts from its initial state. `noisy_share`: share of the noisy
-    signal in the output, 0 to 1; may be set at any time. `unmixed`: the last hop of the model's output, without that
-    share.
+    `latency`: samples by which the output lags the input. `resets`: count of hops in which the
+    model's output was not finite; such a hop is silent, and the model restarts from its initial
+    state. `noisy_share`: share of the noisy signal in the output, 0 to 1; may be set at any time.
+    `unmixed`: the last hop of the model's output, without that share.
     """
 
     def __init__(self, engine: Engine, noisy_share: float = 0.0, glide: float = 1.0):
-        """`glide`: the most by which the share in use moves towards `noisy_share` from one hop to the next."""
+        """`glide`: the most by which the share in use moves towards `noisy_share` from one hop to
+        the next."""
         hop = engine.hop_length
-        self.latency, self.resets = engine.latency, 0
-        self.noisy_share = self._share = noisy_share
-        self._glide, self._session = glide, engine.session()
-        self._hop, self._filled = np.zeros(hop, np.float32), 0
-        self._past = np.zeros(
-            engine.latency + hop, np.float32
-        )  # the last noisy samples, oldest first
+        self.latency = engine.latency
+        self.resets = 0
+        self.noisy_share = noisy_share
+        self._share = noisy_share  # in use, on its way to `noisy_share`
+        self._glide = glide
+        self._session = engine.session()
+        self._hop = np.zeros(hop, np.float32)
+        self._filled = 0
+        # the last noisy samples, oldest first
+        self._past = np.zeros(engine.latency + hop, np.float32)
         self.unmixed = np.zeros(hop, np.float32)
 
     @property
@@ -45,15 +49,18 @@ class HopStream:
         return len(self._hop) - self._filled
 
     def hops(self, block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Take `block` (samples,); for each hop that it completes yield the output and the noisy signal aligned to it.
+        """Take `block` (samples,); for each hop that it completes yield the output and the noisy
+        signal aligned to it.
 
-        Both are (hop_length,) float32, in buffers that the next hop overwrites. Samples that are not finite count as 0.
+        Both are (hop_length,) float32, in buffers that the next hop overwrites. Samples that are
+        not finite count as 0.
         """
         start = 0
         while start < len(block):
             part = block[start : start + self.missing]
             self._hop[self._filled : self._filled + len(part)] = part
-            start, self._filled = start + len(part), self._filled + len(part)
+            start = start + len(part)
+            self._filled = self._filled + len(part)
             if not self.missing:
                 self._filled = 0
                 yield self._step(self._hop)
@@ -67,7 +74,8 @@ class HopStream:
             self.resets += 1
             enhanced = np.zeros_like(enhanced)
         self.unmixed = enhanced
-        past, size = self._past, len(hop)
+        past = self._past
+        size = len(hop)
         past[:-size] = past[size:]
         past[-size:] = hop
         self._share += min(self._glide, max(-self._glide, self.noisy_share - self._share))
@@ -79,8 +87,9 @@ class Stream:
 
     Attributes: `sample_rate` of the blocks in Hz; `latency` in samples at that rate; `engine`.
 
-    Use a stream in one thread at a time: it is not locked. Any number of streams may share an engine, each in a thread
-    of its own. A hop in which the model's output is not finite is silent, and the model restarts.
+    Use a stream in one thread at a time: it is not locked. Any number of streams may share an
+    engine, each in a thread of its own. A hop in which the model's output is not finite is silent,
+    and the model restarts.
     """
 
     def __init__(
@@ -102,11 +111,11 @@ class Stream:
         any length are taken and `blocksize` does not change the latency.
         strength: attenuation limit in dB from 0 (output = delayed input) up; None: no limit. The
         noisy share has the full band of the blocks.
-        Raises TypeError or ValueError for an argument of another type or range, QseError for a model that cannot
-        stream.
+        Raises TypeError or ValueError for an argument of another type or range, QseError for a
+        model that cannot stream.
         """
         _check(sample_rate, blocksize)
-        self.engine = resolve(model, sample_rate).as_engine()
+        self.engine = streaming(resolve(model, sample_rate))
         hop = self.engine.hop_length
         self.sample_rate = sample_rate or self.engine.sample_rate
         converted = self.sample_rate != self.engine.sample_rate
@@ -127,7 +136,8 @@ class Stream:
 
     @property
     def strength(self) -> float | None:
-        """Attenuation limit in dB; may be changed between two blocks (0: bypass, None: no limit)."""
+        """Attenuation limit in dB; may be changed between two blocks
+        (0: bypass, None: no limit)."""
         return self._strength
 
     @strength.setter
@@ -144,8 +154,8 @@ class Stream:
     def process(self, block: np.ndarray) -> np.ndarray:
         """Enhance `block` (samples,), floats in [-1, 1] at `sample_rate`: return as many, float32.
 
-        Samples that are not finite count as 0. Raises ValueError for another shape or a length that `blocksize` rules
-        out, TypeError for samples that are not floats.
+        Samples that are not finite count as 0. Raises ValueError for another shape or a length that
+        `blocksize` rules out, TypeError for samples that are not floats.
         """
         block = float_array("block", block)
         if block.ndim != 1 or len(block) % self._grain:
@@ -160,7 +170,8 @@ class Stream:
 
     def _enhanced(self, block: np.ndarray) -> np.ndarray:
         """Enhance (samples,) at the model's sample rate."""
-        enhanced, start = np.empty(len(block), np.float32), 0
+        enhanced = np.empty(len(block), np.float32)
+        start = 0
         while start < len(block):
             stop = min(len(block), start + self._hops.missing)
             for hop, _ in self._hops.hops(block[start:stop]):
@@ -171,7 +182,10 @@ class Stream:
         return enhanced
 
     def finish(self) -> np.ndarray:
-        """Flush with zeros: return the last (latency,) samples. Later calls continue after that silence."""
+        """Flush with zeros: return the last (latency,) samples.
+
+        Later calls continue after that silence.
+        """
         return self.process(np.zeros(self.latency + -self.latency % self._grain, np.float32))[
             : self.latency
         ]
@@ -187,8 +201,10 @@ class Stream:
             return f"a block has the shape (samples,), not {shape}: use one stream per channel"
         hop = self.engine.hop_length
         return (
-            f"a block of {shape[0]} samples does not fit: with blocksize={self._blocksize} and the model's hop of {hop}"
-            f" samples, every block must be a multiple of {self._grain} (their greatest common divisor);"
+            f"a block of {shape[0]} samples does not fit: with blocksize={self._blocksize} and the "
+            f"model's hop of {hop}"
+            f" samples, every block must be a multiple of {self._grain} (their greatest common "
+            "divisor);"
             " leave blocksize out for blocks of any length"
         )
 

@@ -44,17 +44,20 @@ def race(
     warmup: int = 3,
     least: int = 3,
 ) -> dict[Key, Times]:
-    """Run `calls` in turn, `group` in a row, for `seconds` per call and at least `least` groups; return their times.
+    """Run `calls` in turn, `group` in a row, for `seconds` per call and at least `least` groups;
+    return their times.
 
     First each call runs `warmup` groups, or half a second, without being measured.
     """
     for call in calls.values():
-        began, runs = time.perf_counter(), 0
+        began = time.perf_counter()
+        runs = 0
         while runs < warmup * group and time.perf_counter() - began < 0.5:
             call()
             runs += 1
     times: dict[Key, list[float]] = {name: [] for name in calls}
-    end, turns = time.perf_counter() + seconds * len(calls), 0
+    end = time.perf_counter() + seconds * len(calls)
+    turns = 0
     while turns < least or time.perf_counter() < end:
         for name, call in calls.items():
             for _ in range(group):
@@ -66,9 +69,11 @@ def race(
 
 
 def stepper(engine: Engine) -> Callable[[], np.ndarray]:
-    """Return a call that enhances the next hop of noise at -20 dBFS, from two seconds that are repeated."""
+    """Return a call that enhances the next hop of noise at -20 dBFS, from two seconds that are
+    repeated."""
     rng = np.random.default_rng(0)
     hops = 2 * engine.sample_rate // engine.hop_length
     audio = 0.1 * rng.standard_normal((hops, engine.hop_length)).astype(np.float32)
-    session, endless = engine.session(), cycle(audio)
+    session = engine.session()
+    endless = cycle(audio)
     return lambda: session.step(next(endless))

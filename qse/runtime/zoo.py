@@ -1,9 +1,10 @@
 """Find and load trained models by name or path, and check their checksums.
 
-A model is a folder `NAME/model.onnx`, with `model-48k.onnx` beside it for audio above 16 kHz, if there is such a graph.
-Folders are searched in this order: those in `QSE_MODELS` (separated as in PATH), then the installed package
-`qse_models`. A model's folder may hold `SHA256SUMS`, with lines "<sha256>  <file name>" as `sha256sum` writes them; a
-graph that does not agree, or is not listed, is refused before it is loaded.
+A model is a folder `NAME/model.onnx`, with `model-48k.onnx` beside it for audio above 16 kHz, if
+there is such a graph. Folders are searched in this order: those in `QSE_MODELS` (separated as in
+PATH), then the installed package `qse_models`. A model's folder may hold `SHA256SUMS`, with lines
+"<sha256>  <file name>" as `sha256sum` writes them; a graph that does not agree, or is not listed,
+is refused before it is loaded.
 """
 
 import hashlib
@@ -11,18 +12,22 @@ import os
 from contextlib import suppress
 from numbers import Integral, Real
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import qse_models
 
 from ..errors import QseError
 from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH
 from .engine import Engine, NotStreaming
-from .model import Model
 from .offline import OfflineModel
 
 DEFAULT_MODEL = "live-base"  # for streams
 RECORDING_MODEL = "studio-base"  # for whole signals, which may look ahead
 WIDE_BAND = 16000  # Hz: audio at a higher sample rate is for the full-band graph
+
+Model = Engine | OfflineModel
+
+_sisters: WeakKeyDictionary[Model, Model] = WeakKeyDictionary()  # see resolve
 
 
 def available() -> list[str]:
@@ -36,18 +41,20 @@ def load(
     flush_to_zero: bool = False,
     sample_rate: float | None = None,
 ) -> Model:
-    """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx file.
+    """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx
+    file.
 
-    Return an Engine, or an OfflineModel for a graph that needs complete recordings: `denoise` takes either, Stream only
-    an Engine. `threads` and `flush_to_zero` are those of Engine. `sample_rate`: that of the audio, in Hz. Above 16 kHz
-    the model's full-band graph, for 48 kHz, is loaded if there is one; the attribute `sample_rate` of the result tells.
-    Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum; TypeError or
-    ValueError for `threads` or a `sample_rate` of another type or range.
+    Return an Engine, or an OfflineModel for a graph that needs complete recordings: `denoise` takes
+    either, Stream only an Engine. `threads` and `flush_to_zero` are those of Engine. `sample_rate`:
+    that of the audio, in Hz. Above 16 kHz the model's full-band graph, for 48 kHz, is loaded if
+    there is one; the attribute `sample_rate` of the result tells.
+
+    Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum;
+    TypeError or ValueError for `threads` or a `sample_rate` of another type or range.
     """
     if not isinstance(threads, Integral) or not isinstance(sample_rate, Real | None):
-        raise TypeError(
-            f"threads must be an int and sample_rate a number in Hz, not {threads!r} and {sample_rate!r}"
-        )
+        given = f"{threads!r} and {sample_rate!r}"
+        raise TypeError(f"threads must be an int and sample_rate a number in Hz, not {given}")
     if threads < 1 or not (sample_rate is None or sample_rate > 0):
         raise ValueError(
             f"threads and sample_rate must be above 0, not {threads} and {sample_rate}"
@@ -69,10 +76,9 @@ def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Mode
     """
     if isinstance(model, str | Path):
         return load(model, sample_rate=sample_rate)
-    if not hasattr(model, "open_channel"):
-        raise TypeError(
-            f"model must be a name, a path or what qse.load returns, not {type(model).__name__}"
-        )
+    if not isinstance(model, Engine) and not hasattr(model, "open_channel"):
+        kind = type(model).__name__
+        raise TypeError(f"model must be a name, a path or what qse.load returns, not {kind}")
     folder = getattr(model, "folder", None)  # a model of one's own need not have one
     if sample_rate is None or folder is None:
         return model
@@ -80,9 +86,18 @@ def resolve(model: str | Path | Model, sample_rate: float | None = None) -> Mode
     wanted = _graph(folder, sample_rate)
     if wanted.name == model.path.name or not wanted.is_file():
         return model
-    if model.sister is None:
-        model.sister = _open(wanted, **model.options)
-    return model.sister
+    if model not in _sisters:
+        _sisters[model] = _open(wanted, **model.options)
+    return _sisters[model]
+
+
+def streaming(model: Model) -> Engine:
+    """Return `model` itself. Raises QseError for one that needs complete recordings."""
+    if not isinstance(model, Engine):
+        raise QseError(
+            f"{model.name} needs whole recordings and cannot stream; choose another model"
+        )
+    return model
 
 
 def _open(path: Path, threads: int = 1, flush_to_zero: bool = False) -> Model:
@@ -98,7 +113,8 @@ def find(model: str | Path, sample_rate: float | None = None) -> Path:
 
     A name is looked up before a path.
     """
-    models, path = _models(), Path(model)
+    models = _models()
+    path = Path(model)
     if str(model) in models:
         return _graph(models[str(model)].parent, sample_rate)
     with suppress(OSError):  # a name that is too long for a path
@@ -107,31 +123,32 @@ def find(model: str | Path, sample_rate: float | None = None) -> Path:
         if (path / GRAPH).is_file():
             return _graph(path, sample_rate)
     names = ", ".join(sorted(models)) or "none"
-    raise QseError(
-        f"no model called {model}: the installed ones are {names}; the path of an .onnx file works too"
-    )
+    cure = "the path of an .onnx file works too"
+    raise QseError(f"no model called {model}: the installed ones are {names}; {cure}")
 
 
 def seal(folder: str | Path) -> None:
     """Write `SHA256SUMS` for the graphs in a model's folder."""
-    graphs = [path for name in (GRAPH, FULL_BAND_GRAPH) if (path := Path(folder) / name).is_file()]
-    lines = [f"{_sha256(path)}  {path.name}\n" for path in graphs]
+    lines = []
+    for name in (GRAPH, FULL_BAND_GRAPH):
+        path = Path(folder) / name
+        if path.is_file():
+            lines.append(f"{_sha256(path)}  {name}\n")
     (Path(folder) / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def _graph(folder: Path, sample_rate: float | None) -> Path:
     full_band = folder / FULL_BAND_GRAPH
-    return full_band if (sample_rate or 0) > WIDE_BAND and full_band.is_file() else folder / GRAPH
+    if sample_rate is not None and sample_rate > WIDE_BAND and full_band.is_file():
+        return full_band
+    return folder / GRAPH
 
 
 def _models() -> dict[str, Path]:
-    folders = [
-        Path(folder) for folder in os.environ.get("QSE_MODELS", "").split(os.pathsep) if folder
-    ]
-    folders += [Path(place) for place in qse_models.__path__]
+    own = os.environ.get("QSE_MODELS", "").split(os.pathsep)
     found: dict[str, Path] = {}
-    for folder in folders:
-        for graph in folder.glob(f"*/{GRAPH}"):
+    for folder in (*filter(None, own), *qse_models.__path__):
+        for graph in Path(folder).glob(f"*/{GRAPH}"):
             found.setdefault(graph.parent.name, graph)
     return found
 
@@ -141,21 +158,27 @@ def _verify(path: Path) -> None:
     if not sums.is_file():
         return
     try:
-        lines = [
-            line.split() for line in sums.read_text(encoding="utf-8", errors="replace").splitlines()
-        ]
-        wanted = {line[0].lower() for line in lines if line[1:] in ([path.name], [f"*{path.name}"])}
+        wanted = _listed(sums, path.name)
         damaged = wanted != {_sha256(path)}
     except OSError as error:
         raise QseError(f"{error.filename} cannot be read: {error.strerror}") from error
     if not wanted:
-        raise QseError(
-            f"{path} is not listed in {CHECKSUMS} beside it: install qse again, or delete {CHECKSUMS}"
-        )
+        cure = f"install qse again, or delete {CHECKSUMS}"
+        raise QseError(f"{path} is not listed in {CHECKSUMS} beside it: {cure}")
     if damaged:
-        raise QseError(
-            f"{path} is damaged (its checksum is not the one in {CHECKSUMS}): install qse again or copy it again"
-        )
+        reason = f"its checksum is not the one in {CHECKSUMS}"
+        raise QseError(f"{path} is damaged ({reason}): install qse again or copy it again")
+
+
+def _listed(sums: Path, name: str) -> set[str]:
+    """Return the checksums of the file `name` in a file as `sha256sum` writes it."""
+    text = sums.read_text(encoding="utf-8", errors="replace")
+    found = set()
+    for line in text.splitlines():
+        checksum, *rest = line.split() or [""]
+        if rest in ([name], [f"*{name}"]):  # the star marks a file read as binary
+            found.add(checksum.lower())
+    return found
 
 
 def _sha256(path: Path) -> str:

@@ -1,4 +1,5 @@
-"""Training: from a configuration, or from objects of one's own, to a folder of checkpoints and curves.
+"""Training: from a configuration, or from objects of one's own, to a folder of checkpoints and
+curves.
 
 train               train a network; Job: its folders; RunConfig, TrainConfig: its settings
 Trainer             one step after another, without files

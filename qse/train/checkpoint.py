@@ -1,7 +1,9 @@
-"""Write checkpoints: one safetensors file, renamed into place when complete, so that a crash leaves no partial file.
+"""Write checkpoints: one safetensors file, renamed into place when complete, so that a crash leaves
+no partial file.
 
-Names: `model.*` weights and buffers, `average.*` their moving average, `optimizer.<name>.<parameter>` the state of its
-optimiser, `carried.<rank>.<path>` the states of streams in each process. The header holds numbers as text.
+Names: `model.*` weights and buffers, `average.*` their moving average,
+`optimizer.<name>.<parameter>` the state of its optimiser, `carried.<rank>.<path>` the states of
+streams in each process. The header holds numbers as text.
 """
 
 import json
@@ -32,26 +34,33 @@ NUMBERS: dict[str, Parser] = {
 
 
 def parse_sums(text: str) -> dict[str, float]:
-    """Read the sums of the loss terms since the last row of the curves. Raises ValueError unless they are a table."""
+    """Read the sums of the loss terms since the last row of the curves.
+
+    Raises ValueError unless they are a table.
+    """
     sums = json.loads(text)
     if not isinstance(sums, dict):
         raise ValueError(f"a table is needed, not {text}")
     return {name: float(value) for name, value in sums.items()}
 
 
+# not in headers of early runs
 LATER: dict[str, Parser] = {
     "best": float,
     "validated": int,
     "sums": parse_sums,
-}  # not in headers of early runs
+}
 
 
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read tensors and header of a run's checkpoint. Raises QseError naming the file when it is missing or damaged."""
-    tensors, header = weights.load(path)
-    for key, parse in (
-        NUMBERS | {key: parse for key, parse in LATER.items() if key in header}
-    ).items():
+def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read tensors and header of a run's checkpoint.
+
+    Raises QseError naming the file when it is missing or damaged.
+    """
+    tensors, header = weights.load_tensors(path)
+    for key, parse in (NUMBERS | LATER).items():
+        if key in LATER and key not in header:
+            continue
         try:
             parse(header[key])
         except (KeyError, TypeError, ValueError) as error:
@@ -62,19 +71,22 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     updated = {name.partition(".")[2] for name in weights.pick(tensors, "optimizer")}
     if names != weights.pick(tensors, "average").keys() or updated - names:
         raise QseError(
-            f"{path}: is damaged, its weights have other names than their average or optimizer; {CURE}"
+            f"{path}: is damaged, its weights have other names than their average or optimizer; "
+            f"{CURE}"
         )
     return tensors, header
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
-    """Write `path` atomically. Raises QseError when that fails; an earlier file of that name is then unchanged."""
+    """Write `path` atomically.
+
+    Raises QseError when that fails; an earlier file of that name is then unchanged.
+    """
     try:
         values = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         with atomic_path(path) as partial:
-            partial.write_bytes(
-                serialized(values, dict(header))
-            )  # save_file would let only its owner read it
+            # save_file would let only its owner read it
+            partial.write_bytes(serialized(values, dict(header)))
     except (OSError, SafetensorError) as error:
         raise QseError(
             f"{path}: cannot write the checkpoint ({error}); free some space or name another folder"
@@ -86,12 +98,13 @@ def optimizer_tensors(
 ) -> dict[str, Tensor]:
     """Return the states of the optimisers, by parameter name, without prefix."""
     names = {id(parameter): name for name, parameter in network.named_parameters()}
-    return {
-        f"{key}.{names[id(parameter)]}": torch.as_tensor(value)
-        for optimizer in optimizers
-        for parameter, state in optimizer.state.items()
-        for key, value in state.items()
-    }
+    tensors = {}
+    for optimizer in optimizers:
+        for parameter, state in optimizer.state.items():
+            name = names[id(parameter)]
+            for key, value in state.items():
+                tensors[f"{key}.{name}"] = torch.as_tensor(value)
+    return tensors
 
 
 def restore_optimizers(
@@ -102,12 +115,10 @@ def restore_optimizers(
     States of another kind of optimiser are left out: a run may change its optimiser.
     """
     parameters = dict(network.named_parameters())
-    owners = {
-        p: optimizer
-        for optimizer in optimizers
-        for group in optimizer.param_groups
-        for p in group["params"]
-    }
+    owners: dict[Tensor, torch.optim.Optimizer] = {}
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            owners.update(dict.fromkeys(group["params"], optimizer))
     for path, value in tensors.items():
         key, name = path.split(".", 1)
         parameter = parameters[name]

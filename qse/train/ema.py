@@ -10,30 +10,39 @@ N = TypeVar("N", bound=nn.Module)
 
 
 class WeightEMA(Generic[N]):
-    """Hold the exponential moving average of weights and floating-point buffers; other buffers are copied.
+    """Hold the exponential moving average of weights and floating-point buffers; other buffers are
+    copied.
 
-    After n updates the decay is at most (1 + n) / (10 + n), so that the share of the first weights falls soon; with a
-    constant decay of 0.999 it would still be a tenth after 2300 steps. network: a copy of the network that holds the
-    averages.
+    After n updates the decay is at most (1 + n) / (10 + n), so that the share of the first weights
+    falls soon; with a constant decay of 0.999 it would still be a tenth after 2300 steps. network:
+    a copy of the network that holds the averages.
     """
 
     def __init__(self, network: N, decay: float):
         self.network = copy.deepcopy(network)
         self.decay = decay
         self.updates = 0
-        pairs = list(zip(_tensors(self.network), _tensors(network), strict=True))
-        self._averaged = [pair for pair in pairs if pair[0].is_floating_point()]
-        self._copied = [pair for pair in pairs if not pair[0].is_floating_point()]
+        self._averages: list[Tensor] = []  # floating-point tensors, in the order of `_values`
+        self._values: list[Tensor] = []
+        self._copies: list[Tensor] = []  # others, in the order of `_originals`
+        self._originals: list[Tensor] = []
+        for average, value in zip(_tensors(self.network), _tensors(network), strict=True):
+            if average.is_floating_point():
+                self._averages.append(average)
+                self._values.append(value)
+            else:
+                self._copies.append(average)
+                self._originals.append(value)
 
     @torch.no_grad()
     def update(self) -> None:
         """Include the present weights; the first update copies them."""
-        averages, values = _unzipped(self._averaged)
+        weight = max(1 - self.decay, 9 / (10 + self.updates))
         if not self.updates:
-            copy_(averages, values)
-        elif averages:
-            torch._foreach_lerp_(averages, values, max(1 - self.decay, 9 / (10 + self.updates)))
-        copy_(*_unzipped(self._copied))
+            copy_(self._averages, self._values)
+        elif self._averages:
+            torch._foreach_lerp_(self._averages, self._values, weight)
+        copy_(self._copies, self._originals)
         self.updates += 1
 
 
@@ -46,7 +55,3 @@ def copy_(targets: list[Tensor], sources: list[Tensor]) -> None:
 
 def _tensors(network: nn.Module) -> list[Tensor]:
     return [*network.parameters(), *network.buffers()]
-
-
-def _unzipped(pairs: list[tuple[Tensor, Tensor]]) -> tuple[list[Tensor], list[Tensor]]:
-    return [target for target, _ in pairs], [source for _, source in pairs]

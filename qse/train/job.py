@@ -8,11 +8,12 @@ from pathlib import Path
 class Job:
     """Input and output paths of a training run, and its time limit.
 
-    speech and noise: folders of recordings; or data: the folder of the recipe's corpus. valid: folder of pairs;
-    None: those of the corpus, if any. unknown: a second folder of pairs, of sources that are not trained on. hours:
-    time limit. device: "cpu" or "cuda". resume: continue the run in `out`. cache: folder for decoded copies of the
-    recordings, which are not read into memory then. start: model (name or folder) or folder of a run whose weights
-    are the first ones; None: random weights.
+    speech and noise: folders of recordings; or data: the folder of the recipe's corpus. valid:
+    folder of pairs; None: those of the corpus, if any. unknown: a second folder of pairs, of
+    sources that are not trained on. hours: time limit. device: "cpu" or "cuda". resume: continue
+    the run in `out`. cache: folder for decoded copies of the recordings, which are not read into
+    memory then. start: model (name or folder) or folder of a run whose weights are the first ones;
+    None: random weights.
     """
 
     speech: Path | None = None
@@ -34,7 +35,8 @@ class Job:
         return self.out / "checkpoint.safetensors"
 
     def options(self) -> str:
-        """Return the options of `qse train` that change the result, apart from configuration and first weights."""
+        """Return the options of `qse train` that change the result, apart from configuration and
+        first weights."""
         options = "--data DATA" if self.data else "--speech SPEECH --noise NOISE"
         options += (" --valid VALID" if self.valid else "") + (
             " --unknown UNKNOWN" if self.unknown else ""

@@ -1,4 +1,5 @@
-"""Train step after step, with logs, checkpoints and validation in between, until the end or a request to stop."""
+"""Train step after step, with logs, checkpoints and validation in between, until the end or a
+request to stop."""
 
 from torch import Tensor
 
@@ -7,22 +8,21 @@ from .job import Job
 from .stopping import StopRequest
 from .trainer import Trainer
 from .training_log import TrainingLog
-from .validator import Validator
+from .validation import Validator
 
 
 class TrainingLoop:
-    """The loop of one process; all processes make the same decisions, and the first one writes the files."""
+    """The loop of one process; all processes make the same decisions, and the first one writes the
+    files."""
 
     def __init__(
         self, trainer: Trainer, validator: Validator, log: TrainingLog, stop: StopRequest, job: Job
     ):
-        self.trainer, self.validator, self.log, self.stop, self.job = (
-            trainer,
-            validator,
-            log,
-            stop,
-            job,
-        )
+        self.trainer = trainer
+        self.validator = validator
+        self.log = log
+        self.stop = stop
+        self.job = job
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continue from a checkpoint."""
@@ -39,7 +39,8 @@ class TrainingLoop:
             self.log.close()
 
     def _steps(self) -> None:
-        plan, trainer = self.trainer.config, self.trainer
+        plan = self.trainer.config
+        trainer = self.trainer
         stopped = not self._validate_if_due()  # of a run that was stopped during a validation
         while trainer.done < plan.steps and not stopped:
             skipped = trainer.skipped
@@ -55,11 +56,13 @@ class TrainingLoop:
             self._validate()
 
     def _validate_if_due(self) -> bool:
-        """Return False if a signal interrupted the validation, which is then due when the run resumes."""
+        """Return False if a signal interrupted the validation, which is then due when the run
+        resumes."""
         return not self.validator.due(self.trainer.done) or self._validate()
 
     def _validate(self) -> bool:
-        """Score, save the best weights, log and draw; return False if a signal came before the scores were complete."""
+        """Score, save the best weights, log and draw; return False if a signal came before the
+        scores were complete."""
         scores = self.validator.validate(self.trainer, lambda: self.stop.signalled)
         if not scores:
             self._save("checkpoint.safetensors")

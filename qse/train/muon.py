@@ -1,8 +1,9 @@
 """Optimise quaternion weights with Muon: a step is the momentum with equalised singular values.
 
-Jordan et al. 2024 ("Muon: An optimizer for hidden layers in neural networks"), with steps of the size of Adam's (Liu et
-al. 2025, "Muon is scalable for LLM training", section 2.2). It works on the real matrices of the weights (main paper,
-Eq. 28): sums, products and transposes keep that pattern, so that the step is a quaternion weight again.
+Jordan et al. 2024 ("Muon: An optimizer for hidden layers in neural networks"), with steps of the
+size of Adam's (Liu et al. 2025, "Muon is scalable for LLM training", section 2.2). It works on the
+real matrices of the weights (main paper, Eq. 28): sums, products and transposes keep that pattern,
+so that the step is a quaternion weight again.
 """
 
 from collections import defaultdict
@@ -14,16 +15,14 @@ from torch import Tensor, nn
 from ..nn.quaternion import gate_matrix
 
 ROUNDS = 5
-COEFFICIENTS = (
-    3.4445,
-    -4.7750,
-    2.0315,
-)  # of x, x^3, x^5: five rounds map singular values above 0.01 norm to about 1
+# of x, x^3, x^5: five rounds map singular values above 0.01 norm to about 1
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 SIZE = 0.2  # RMS of a step at learning rate 1
 
 
 class QuaternionMuon(torch.optim.Optimizer):
-    """Apply Muon to weights (4, out, in, *kernel), each as one matrix, and (gates, 4, out, in), each gate as one.
+    """Apply Muon to weights (4, out, in, *kernel), each as one matrix, and (gates, 4, out, in),
+    each gate as one.
 
     Decoupled weight decay, Nesterov momentum. State: `momentum`, of the shape of the weight.
     """
@@ -43,9 +42,8 @@ class QuaternionMuon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            shapes = defaultdict(
-                list
-            )  # weights of one shape are one batch, for few kernel launches
+            # weights of one shape are one batch, for few kernel launches
+            shapes = defaultdict(list)
             for weight in group["params"]:
                 if weight.grad is not None:
                     shapes[weight.shape].append(weight)
@@ -68,9 +66,11 @@ class QuaternionMuon(torch.optim.Optimizer):
 
 
 def equalised(weight: Tensor) -> Tensor:
-    """Equalise the singular values of each of n weights, by Newton-Schulz iterations; the RMS is then near `SIZE`.
+    """Equalise the singular values of each of n weights, by Newton-Schulz iterations; the RMS is
+    then near `SIZE`.
 
-    (n, 4, out, in, *kernel) -> (n, 4, out, inputs of all positions): kernels count as further inputs. Zeros stay zeros.
+    (n, 4, out, in, *kernel) -> (n, 4, out, inputs of all positions): kernels count as further
+    inputs. Zeros stay zeros.
     """
     weight = weight.flatten(3)
     n, _, out, into = weight.shape
@@ -82,7 +82,6 @@ def equalised(weight: Tensor) -> Tensor:
         square = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
     x = x.mT if out > into else x
-    first = x.unflatten(1, (4, out))[
-        ..., :into
-    ]  # the column of blocks that holds w0, w1, w2, w3 as they are
+    # the column of blocks that holds w0, w1, w2, w3 as they are
+    first = x.unflatten(1, (4, out))[..., :into]
     return SIZE * max(real.shape[1:]) ** 0.5 * first

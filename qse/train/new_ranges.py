@@ -1,7 +1,8 @@
-"""Fit trained weights to a network with more or fewer ranges of the spectrum on top, as from 16 to 48 kHz or back.
+"""Fit trained weights to a network with more or fewer ranges of the spectrum on top, as from 16 to
+48 kHz or back.
 
-A new range starts from the highest one that was trained: its kernels are stretched to the wider bands, and the
-new bands have the embedding of the last one.
+A new range starts from the highest one that was trained: its kernels are stretched to the wider
+bands, and the new bands have the embedding of the last one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,11 @@ from ..nn.band_split import BandMerge, BandSplit, Ranges
 
 
 def fit_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return `weights` for the ranges and bands of `network`: without those that it lacks, and with those that it adds.
+    """Return `weights` for the ranges and bands of `network`: without those that it lacks, and with
+    those that it adds.
 
-    The ranges that both have must be equal, which names and shapes do not show. Other weights stay as they are.
+    The ranges that both have must be equal, which names and shapes do not show. Other weights stay
+    as they are.
     """
     found = dict(weights)
     for path, module in network.named_modules():
@@ -30,21 +33,19 @@ def fit_ranges(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, T
             )
     if found.keys() != weights.keys():  # other ranges, so other bands
         for path, module in network.named_modules():
-            if (
-                isinstance(module, DualPathBlock)
-                and (band := found.get(f"{path}.band")) is not None
-            ):
-                found[f"{path}.band"] = band[
-                    torch.arange(len(module.band)).clamp_max(len(band) - 1)
-                ]
+            name = f"{path}.band"
+            if isinstance(module, DualPathBlock) and name in found:
+                band = found[name]
+                found[name] = band[torch.arange(len(module.band)).clamp_max(len(band) - 1)]
     return found
 
 
 def train_highest_range_only_(network: nn.Module) -> None:
-    """Fix all weights but those of the highest range of bands, and the statistics of all batch norms.
+    """Fix all weights but those of the highest range of bands, and the statistics of all batch
+    norms.
 
-    Below that range the network computes the same before and after training, at the sample rate where it ends. Raises
-    ValueError for a network without several ranges.
+    Below that range the network computes the same before and after training, at the sample rate
+    where it ends. Raises ValueError for a network without several ranges.
     """
     splits = [module for module in network.modules() if isinstance(module, BandSplit)]
     if not splits or len(splits[0].ranges) < 2:
@@ -52,9 +53,8 @@ def train_highest_range_only_(network: nn.Module) -> None:
             "highest_range_only needs a streaming network with several ranges of bands"
         )
     highest = len(splits[0].ranges) - 1
-    kept = (
-        sum(bins // width for bins, width in splits[0].ranges[:highest]) // 4
-    )  # bands of the bottleneck
+    # bands of the bottleneck
+    kept = sum(bins // width for bins, width in splits[0].ranges[:highest]) // 4
     for name, parameter in network.named_parameters():
         if name.endswith(".band"):
             parameter.register_hook(
@@ -72,7 +72,8 @@ def _fit(
     ranges: Ranges,
     stretched: Callable[[Tensor, int, int], Tensor],
 ) -> None:
-    """Remove the weights `prefix`N of ranges N beyond `ranges`; make missing `names` from those of the range below."""
+    """Remove the weights `prefix`N of ranges N beyond `ranges`; make missing `names` from those of
+    the range below."""
     for key in [key for key in weights if key.startswith(prefix)]:
         if int(key.removeprefix(prefix).partition(".")[0]) >= len(ranges):
             del weights[key]
@@ -85,12 +86,14 @@ def _fit(
 
 
 def _stretched_split(weight: Tensor, old: int, new: int) -> Tensor:
-    """Stretch the kernel (4, C, 1, 1, bins) of a band of `old` bins to one of `new` bins; its sum stays the same."""
+    """Stretch the kernel (4, C, 1, 1, bins) of a band of `old` bins to one of `new` bins; its sum
+    stays the same."""
     bins = weight.shape[-1] + new - old
     wide = F.interpolate(weight.flatten(0, 3)[None], bins, mode="linear")[0]
     return wide.view(*weight.shape[:-1], bins) * (weight.shape[-1] / bins)
 
 
 def _stretched_merge(weight: Tensor, old: int, new: int) -> Tensor:
-    """Repeat the filters (4, old * C', ...) of a band of `old` bins over the bins of one of `new`."""
+    """Repeat the filters (4, old * C', ...) of a band of `old` bins over the bins of one
+    of `new`."""
     return weight.unflatten(1, (old, -1))[:, torch.arange(new) * old // new].flatten(1, 2)

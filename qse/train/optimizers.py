@@ -1,4 +1,5 @@
-"""Assign weights to optimisers: quaternion weights to Muon, where a recipe says so, everything else to AdamW."""
+"""Assign weights to optimisers: quaternion weights to Muon, where a recipe says so, everything else
+to AdamW."""
 
 from typing import Any
 
@@ -18,24 +19,24 @@ def optimizers(
 ) -> list[Optimizer]:
     """Return one or two optimisers, AdamW first; every parameter of `network` is in one of them.
 
-    Gains and biases do not decay: a branch whose gain reached zero would stay there. Raises QseError where there is
-    nothing for Muon to train.
+    Gains and biases do not decay: a branch whose gain reached zero would stay there. Raises
+    QseError where there is nothing for Muon to train.
     """
     made = []
     if name == "muon":
         weights, gates = quaternion_weights(network)
         if not weights and not gates:
             raise QseError(
-                "train.optimizer muon: the model has no quaternion weights; choose adamw and a lower rate"
+                "train.optimizer muon: the model has no quaternion weights; "
+                "choose adamw and a lower rate"
             )
         made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
-    taken = {
-        parameter
-        for optimizer in made
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-    }
-    weights, others = list[nn.Parameter](), list[nn.Parameter]()
+    taken = set()
+    for optimizer in made:
+        for group in optimizer.param_groups:
+            taken.update(group["params"])
+    weights = list[nn.Parameter]()
+    others = list[nn.Parameter]()
     for path, parameter in network.named_parameters():
         if parameter not in taken:
             decays = "weight" in path.split(".")[-1] and parameter.ndim > 1

@@ -1,4 +1,5 @@
-"""Hold what a caller brings to a training run as objects, in the place of what the configuration names."""
+"""Hold what a caller brings to a training run as objects, in the place of what the configuration
+names."""
 
 from dataclasses import dataclass
 

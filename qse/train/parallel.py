@@ -1,7 +1,7 @@
 """Train one network in several processes: equal parameters, different batches, averaged gradients.
 
-On a CPU one process per core with one thread each is fastest, for the network's operations are too small to share. The
-gradient is small as well: it is one flat vector in one all-reduce.
+On a CPU one process per core with one thread each is fastest, for the network's operations are too
+small to share. The gradient is small as well: it is one flat vector in one all-reduce.
 """
 
 import os
@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ from ..stop_signals import handled_by
 
 
 def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
-    """Call work(rank, processes, *arguments) in each of `processes` processes; in this one where there is only one.
+    """Call work(rank, processes, *arguments) in each of `processes` processes; in this one where
+    there is only one.
 
     Raises the QseError of a process; any other exception comes with the traceback of its process.
     """
@@ -38,9 +40,8 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
         for number in received:  # while the processes were started
             _pass_on(number, children)
         try:
-            while not spawned.join(
-                grace_period=10
-            ):  # the others end by themselves, or are terminated
+            # the others end by themselves, or are terminated
+            while not spawned.join(grace_period=10):
                 pass
         except (ProcessRaisedException, ProcessExitedException) as error:
             reason = Path(folder) / "reason"
@@ -57,11 +58,13 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
 
 @contextmanager
 def _signals_passed_on() -> Iterator[tuple[list[BaseProcess], list[int]]]:
-    """Pass requests to stop on to the processes that train: they finish their step and write a checkpoint.
+    """Pass requests to stop on to the processes that train: they finish their step and write a
+    checkpoint.
 
     Yields a list to put these processes in, and the list of the signals that came.
     """
-    children, received = list[BaseProcess](), list[int]()
+    children = list[BaseProcess]()
+    received = list[int]()
 
     def handle(number: int, _: Any) -> None:
         received.append(number)
@@ -109,9 +112,8 @@ def average_(tensors: Iterable[Tensor]) -> None:
     flat = torch.cat([tensor.flatten() for tensor in tensors])
     dist.all_reduce(flat)
     flat /= count()
-    for tensor, mean in zip(
-        tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True
-    ):
+    means = flat.split([tensor.numel() for tensor in tensors])
+    for tensor, mean in zip(tensors, means, strict=True):
         tensor.copy_(mean.view_as(tensor))
 
 
@@ -121,4 +123,4 @@ def gather(items: list) -> list:
         return items
     parts: list[Any] = [None] * count()
     dist.all_gather_object(parts, items)
-    return [item for part in parts for item in part]
+    return list(chain.from_iterable(parts))

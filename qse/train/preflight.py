@@ -23,23 +23,23 @@ from .train_config import TrainConfig
 from .validation import find_pairs
 from .warm_start import start_from
 
-RUN_FILES = (
-    "checkpoint.safetensors",
-    "best.safetensors",
-    "train.csv",
-    "valid.csv",
-)  # of a run, complete or not
+# of a run, complete or not
+RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")
 
 
 class Start(NamedTuple):
-    """The network that a run trains, and the header of the file that its weights come from; {} if they are new."""
+    """The network that a run trains, and the header of the file that its weights come from; {} if
+    they are new."""
 
     network: Network
     header: dict[str, str]
 
 
 def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
-    """Build the network of a run. Raises QseError or UsageError for anything that would fail later."""
+    """Build the network of a run.
+
+    Raises QseError or UsageError for anything that would fail later.
+    """
     _check_folder(job)
     _check_device(job)
     if own.source is None:
@@ -72,7 +72,8 @@ def _check_folder(job: Job) -> None:
 def _check_sources(config: RunConfig, job: Job) -> None:
     if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
         raise UsageError(
-            "say what to train on: --speech DIR and --noise DIR, or --data DIR with a corpus's recipe"
+            "say what to train on: --speech DIR and --noise DIR, "
+            "or --data DIR with a corpus's recipe"
         )
     if job.cache and job.data:
         raise UsageError(
@@ -81,7 +82,8 @@ def _check_sources(config: RunConfig, job: Job) -> None:
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(
-            f"--data needs a recipe with a dataset ({known}), this one has {config.dataset or 'none'}"
+            f"--data needs a recipe with a dataset ({known}), "
+            f"this one has {config.dataset or 'none'}"
         )
 
 
@@ -90,16 +92,19 @@ def _check_device(job: Job) -> None:
         raise UsageError(f"--device {job.device}: choose cpu or cuda")
     if job.device == "cuda" and job.processes > 1:
         raise UsageError(
-            f"--processes {job.processes}: they would share one GPU; leave it out with --device cuda"
+            f"--processes {job.processes}: they would share one GPU; "
+            "leave it out with --device cuda"
         )
     if job.device == "cuda" and not torch.cuda.is_available():
         raise UsageError(
-            "--device cuda: PyTorch finds no GPU here; install its CUDA build, or leave --device out"
+            "--device cuda: PyTorch finds no GPU here; install its CUDA build, "
+            "or leave --device out"
         )
 
 
 def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
-    """Build the network, by the seed of the run, with the weights to start from; check that a checkpoint fits."""
+    """Build the network, by the seed of the run, with the weights to start from; check that a
+    checkpoint fits."""
     torch.manual_seed(config.train.seed)
     try:
         network = network or build_network(config.model)
@@ -108,7 +113,7 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
             f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)
         ) from error
     if job.resume:
-        tensors, _ = checkpoint.load(job.checkpoint)
+        tensors, _ = checkpoint.load_checkpoint(job.checkpoint)
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
         except RuntimeError as error:
@@ -123,21 +128,25 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
     """Raise QseError where corpus, model, mixing, and losses have different sample rates."""
     if job.data and rate != SAMPLE_RATE:
         raise QseError(
-            f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: make them equal"
+            f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: "
+            "make them equal"
         )
     if rate != config.mix.sample_rate:
         raise QseError(
-            f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: make them equal"
+            f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: "
+            "make them equal"
         )
     if rate % SAMPLE_RATE and (config.loss.pesq or config.loss.stoi):
         cure = "set their weights to 0"
         raise QseError(
-            f"the losses pesq and stoi need a multiple of {SAMPLE_RATE} Hz, the model works at {rate}: {cure}"
+            f"the losses pesq and stoi need a multiple of {SAMPLE_RATE} Hz, "
+            f"the model works at {rate}: {cure}"
         )
 
 
 def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> None:
-    """Raise QseError where the network does not fit the losses, or segments are too short for whole frames of them."""
+    """Raise QseError where the network does not fit the losses, or segments are too short for whole
+    frames of them."""
     if loss.needs_specs and not network.has_spec:
         raise QseError(
             "loss.complex_l1_of is mask, which needs an offline network: set it to waveform"
@@ -149,7 +158,8 @@ def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> N
     if config.mix.segment < least:
         shown = ceil(1000 * least) / 1000
         raise QseError(
-            f"mix.segment is {config.mix.segment:g} s, and the losses need {shown:g} s: make it longer"
+            f"mix.segment is {config.mix.segment:g} s, and the losses need {shown:g} s: "
+            "make it longer"
         )
 
 
@@ -162,13 +172,15 @@ def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: Train
     """Raise QseError for a batch of one's own source that network or loss cannot work with."""
     if not isinstance(batch, Batch):
         raise QseError(
-            f"the source returns {type(batch).__name__}: return qse.data.Batch(noisy, clean, sample_rate)"
+            f"the source returns {type(batch).__name__}: return qse.data.Batch(noisy, clean, "
+            "sample_rate)"
         )
     noisy, clean, rate = batch
     if noisy.ndim != 2 or noisy.shape != clean.shape or not noisy.is_floating_point():
         shapes = f"{tuple(noisy.shape)} and {tuple(clean.shape)}"
         raise QseError(
-            f"the source returns noisy and clean of {shapes}: both must be float tensors (size, samples)"
+            f"the source returns noisy and clean of {shapes}: both must be float tensors (size, "
+            "samples)"
         )
     try:
         network = network.at(rate)
@@ -178,7 +190,8 @@ def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: Train
     if noisy.shape[1] < least:
         found = noisy.shape[1]
         raise QseError(
-            f"the source returns segments of {found} samples, and the losses need {least}: make them longer"
+            f"the source returns segments of {found} samples, and the losses need {least}: "
+            "make them longer"
         )
 
 

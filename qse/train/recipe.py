@@ -20,7 +20,8 @@ from .train_config import TrainConfig
 class RunConfig:
     """The tables of a recipe; `model` names a network and holds the keys of its config.
 
-    dataset: the official corpus in the run's `data` folder, a key of sources.CORPORA; "": folders of speech and noise.
+    dataset: the official corpus in the run's `data` folder, a key of sources.CORPORA; "": folders
+    of speech and noise.
     """
 
     model: dict[str, Any] = field(default_factory=dict)
@@ -31,10 +32,14 @@ class RunConfig:
 
 
 def find_recipe(recipe: str) -> Path:
-    """Return the path of a recipe: of an installed one by its name, or a path. Raises QseError if there is none."""
-    known = {
-        path.stem: path for place in qse_recipes.__path__ for path in Path(place).glob("*.toml")
-    }
+    """Return the path of a recipe: of an installed one by its name, or a path.
+
+    Raises QseError if there is none.
+    """
+    known = {}
+    for place in qse_recipes.__path__:
+        for path in Path(place).glob("*.toml"):
+            known[path.stem] = path
     if recipe in known or Path(recipe).is_file():
         return known.get(recipe, Path(recipe))
     names = ", ".join(sorted(known))
@@ -42,7 +47,8 @@ def find_recipe(recipe: str) -> Path:
 
 
 def write_config(path: Path, config: RunConfig, network: Network) -> None:
-    """Write the complete configuration, defaults included, as TOML; `network` is the one that it describes.
+    """Write the complete configuration, defaults included, as TOML; `network` is the one that it
+    describes.
 
     Raises QseError where it cannot be written.
     """
@@ -60,18 +66,25 @@ def write_config(path: Path, config: RunConfig, network: Network) -> None:
 
 
 def model_table(network: Network) -> dict[str, Any]:
-    """Return the `[model]` table that describes a network. Raises QseError where its config is no dataclass."""
+    """Return the `[model]` table that describes a network.
+
+    Raises QseError where its config is no dataclass.
+    """
     config = network.config
     if not is_dataclass(config) or isinstance(config, type):
         kind = type(network).__name__
         raise QseError(
-            f"network {kind}: its config must be a frozen dataclass, so that the run can be read again"
+            f"network {kind}: its config must be a frozen dataclass, "
+            "so that the run can be read again"
         )
     return {"network": network_name(network), **asdict(config)}
 
 
 def read_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
-    """Read a recipe and apply `changes` ("table.key=value"). Raises QseError for keys and values that do not fit."""
+    """Read a recipe and apply `changes` ("table.key=value").
+
+    Raises QseError for keys and values that do not fit.
+    """
     values = configuration.overridden(configuration.read(path), list(changes))
     model = values.pop("model", {})
     config = configuration.build(

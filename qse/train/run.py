@@ -28,29 +28,29 @@ from .recipe import RunConfig, model_table, write_config
 from .stateful_training import training_loss
 from .stopping import StopRequest
 from .trainer import Trainer
-from .training_log import Report, TrainingLog
-from .validation import Utterance, find_pairs, read_pairs
-from .validator import Validator
+from .training_log import StepReport, TrainingLog
+from .validation import Utterance, Validator, find_pairs, read_pairs
 
 
 def train(
     config: RunConfig,
     job: Job,
-    report: Report | None = None,
+    report: StepReport | None = None,
     progress: Stages | None = None,
     *,
     network: Network | None = None,
     loss: LossConfig | CompositeLoss | LossTerm | None = None,
     source: BatchSource | None = None,
 ) -> Network:
-    """Train until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the last step.
+    """Train until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the
+    last step.
 
-    Return the network with the averaged weights of the best validation, or of the last step without one, in eval mode.
-    report: called by the first process with a row after every step. progress: called while copies of a corpus are made,
-    with (what is copied, files done, all of them).
-    network, loss, source: objects in the place of what `config` and `job` name. The network is trained in place. A loss
-    is a `LossConfig`, a `CompositeLoss`, or a function of clean= and enhanced=, (B, N), that returns a scalar.
-    Raises QseError for what `prepare` refuses.
+    Return the network with the averaged weights of the best validation, or of the last step without
+    one, in eval mode. report: called by the first process with a row after every step. progress:
+    called while copies of a corpus are made, with (what is copied, files done, all of them).
+    network, loss, source: objects in the place of what `config` and `job` name. The network is
+    trained in place. A loss is a `LossConfig`, a `CompositeLoss`, or a function of clean= and
+    enhanced=, (B, N), that returns a scalar. Raises QseError for what `prepare` refuses.
     """
     own = Own(network, loss, source)
     start = prepare(config, job, own)
@@ -76,12 +76,13 @@ def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> No
 
 
 def _trained(network: Network, job: Job) -> Network:
-    """Return a copy of a network with the averaged weights of a run, or as it is where the run took no step."""
+    """Return a copy of a network with the averaged weights of a run, or as it is where the run took
+    no step."""
     trained = copy.deepcopy(network).cpu().requires_grad_(True)
     path = weights_of(job.out)
     if not path.is_file():
         return trained.eval()
-    tensors, _ = weights.load(path)
+    tensors, _ = weights.load_tensors(path)
     trained.load_state_dict(weights.averaged(tensors))
     return trained.eval()
 
@@ -93,19 +94,17 @@ def _work(
     job: Job,
     start: Start,
     own: Own,
-    report: Report | None,
+    report: StepReport | None,
 ) -> None:
     """Train in one of the processes."""
     if job.device == "cpu":
         torch.set_num_threads(1)
     else:
-        torch.backends.cudnn.allow_tf32 = (
-            False  # STFT and GRU need full precision; TF32 has 10 bits of mantissa
-        )
+        # STFT and GRU need full precision; TF32 has 10 bits of mantissa
+        torch.backends.cudnn.allow_tf32 = False
     device = torch.device(job.device)
-    network = (
-        copy.deepcopy(start.network) if processes > 1 else start.network
-    )  # processes share what they are sent
+    # processes share what they are sent
+    network = copy.deepcopy(start.network) if processes > 1 else start.network
     source = own.source or _source(config, job, device)
     plan = config.train.counted(source.segments, processes)
 
@@ -120,13 +119,13 @@ def _work(
         trainer.begin(Path(job.start).resolve().name, start.header)
     loop = _loop(trainer, replace(config, train=plan), job, report)
     if job.resume:
-        loop.restore(*checkpoint.load(job.checkpoint))
+        loop.restore(*checkpoint.load_checkpoint(job.checkpoint))
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
     loop.run()
 
 
-def _loop(trainer: Trainer, config: RunConfig, job: Job, report: Report | None) -> TrainingLoop:
+def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:
     log = TrainingLog(job.out, trainer, WIDE_BAND, report)
     rate = trainer.network.config.sample_rate
     unknown = _read_pairs(job.unknown, rate)
@@ -135,7 +134,8 @@ def _loop(trainer: Trainer, config: RunConfig, job: Job, report: Report | None) 
 
 
 def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
-    mix, seed = config.mix, config.train.seed
+    mix = config.mix
+    seed = config.train.seed
     if job.data:
         return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
     assert job.speech and job.noise

@@ -1,4 +1,5 @@
-"""Compute the loss of a step in which some items continue from the state at the end of the step before."""
+"""Compute the loss of a step in which some items continue from the state at the end of the step
+before."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,12 +25,14 @@ def training_loss(
 ) -> Loss:
     """Return the loss of the enhanced against the clean signal, as the trainer calls it.
 
-    carry_state_probability: that an item starts from the state at the end of the step before rather than from zero. A
-    stream in use runs for long, and speakers and noises change in it. Of a network that carries its state the loss
-    compares whole hops without the last `latency` samples, which come out with the next hops. States of a step whose
-    loss is not finite are carried as zero.
+    carry_state_probability: that an item starts from the state at the end of the step before rather
+    than from zero. A stream in use runs for long, and speakers and noises change in it. Of a
+    network that carries its state the loss compares whole hops without the last `latency` samples,
+    which come out with the next hops. States of a step whose loss is not finite are carried as
+    zero.
     look_ahead: of a network that trains with several, in frames; one is drawn for every step.
-    The network works at the sample rate of the batch. Each rate and look-ahead carries states of its own.
+    The network works at the sample rate of the batch. Each rate and look-ahead carries states of
+    its own.
     """
     objective = as_loss(config)
 
@@ -41,11 +44,10 @@ def training_loss(
             enhanced, specs = _enhanced(network, noisy, clean if objective.needs_specs else None)
             return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
         kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
-        begin = {
-            name.removeprefix(prefix): _masked(state, kept)
-            for name, state in carried.items()
-            if name.startswith(prefix)
-        }
+        begin = {}
+        for name, state in carried.items():
+            if name.startswith(prefix):
+                begin[name.removeprefix(prefix)] = _masked(state, kept)
         samples = compared_samples(network, noisy.shape[1], carry_state_probability)
         enhanced, state = network(
             noisy[:, : samples + network.latency], unflatten_state(begin) or None
@@ -54,17 +56,17 @@ def training_loss(
         clean = clean[:, :samples]
         total, terms = compare(clean=clean, enhanced=enhanced, noisy=noisy[:, :samples])
         finite = total.isfinite()  # stays on the device: nothing waits for it
-        after = {
-            prefix + name: torch.where(finite, s.detach(), 0.0)
-            for name, s in flatten_state(state).items()
-        }
+        after = {}
+        for name, leaf in flatten_state(state).items():
+            after[prefix + name] = torch.where(finite, leaf.detach(), 0.0)
         return total, terms, {**carried, **after}
 
     return loss
 
 
 def _drawn(network: Any, rate: int, look_ahead: Sequence[int]) -> tuple[Network, str]:
-    """Return the network at a rate, with one of the look-aheads, and the prefix of the states that it carries."""
+    """Return the network at a rate, with one of the look-aheads, and the prefix of the states that
+    it carries."""
     prefix = f"{rate}/" if network.config.sample_rate > WIDE_BAND else ""
     if not look_ahead:
         return network.at(rate), prefix
@@ -73,14 +75,16 @@ def _drawn(network: Any, rate: int, look_ahead: Sequence[int]) -> tuple[Network,
 
 
 def compared_samples(network: Network, samples: int, carry_state_probability: float) -> int:
-    """Return how many of the samples of a segment `training_loss` compares; 0 of a segment that is too short."""
+    """Return how many of the samples of a segment `training_loss` compares; 0 of a segment that is
+    too short."""
     if not carry_state_probability or not network.streams:
         return samples
     return max(0, samples - samples % network.config.hop_length - network.latency)
 
 
 def least_segment(network: Network, least: int, carry_state_probability: float) -> int:
-    """Return the samples of the shortest segment of which `training_loss` compares `least` samples."""
+    """Return the samples of the shortest segment of which `training_loss` compares `least`
+    samples."""
     if not carry_state_probability or not network.streams:
         return least
     hop = network.config.hop_length
@@ -98,6 +102,7 @@ def _enhanced(
 
 
 def _masked(state: Tensor, kept: Tensor) -> Tensor:
-    """Return a layer's state (items, ...) or (items * bands, ...), zero but for the items that are `kept` (items,)."""
+    """Return a layer's state (items, ...) or (items * bands, ...), zero but for the items that are
+    `kept` (items,)."""
     rows = kept.repeat_interleave(len(state) // len(kept))
     return state * rows.view(-1, *[1] * (state.ndim - 1))

@@ -11,14 +11,16 @@ from .parallel import average_
 
 
 class StopRequest:
-    """A request to stop this process: a signal within `signals()`, or `hours` since the object was made."""
+    """A request to stop this process: a signal within `signals()`, or `hours` since the object was
+    made."""
 
     def __init__(self, hours: float | None = None):
         self.deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours
         self.signalled = False
 
     def signals(self) -> AbstractContextManager[None]:
-        """Treat signals as requests to stop; restore their former handlers at the end of the context."""
+        """Treat signals as requests to stop; restore their former handlers at the end of the
+        context."""
         return handled_by(self._signal)
 
     def due(self) -> bool:

@@ -23,16 +23,13 @@ class TrainConfig:
     clip_norm: float = 1.0  # largest norm of the gradient
     ema_decay: float = 0.999  # of the exponential moving average of the weights
     precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
-    carry_state_probability: float = (
-        0.0  # that an item starts from the state at the end of the step before
-    )
+    # that an item starts from the state at the end of the step before
+    carry_state_probability: float = 0.0
     wide_band_share: float = 0.5  # of the steps of a network above 16 kHz that train it at 16 kHz
-    look_ahead: tuple[
-        int, ...
-    ] = ()  # frames, one of them drawn for every step; (): those of the model
-    highest_range_only: bool = (
-        False  # train the bands of the highest range alone; weight_decay must be 0
-    )
+    # frames, one of them drawn for every step; (): those of the model
+    look_ahead: tuple[int, ...] = ()
+    # train the bands of the highest range alone; weight_decay must be 0
+    highest_range_only: bool = False
     compile: bool = False
     checkpoint_every: int = 250  # steps
     valid_every: int = 1000  # steps
@@ -66,7 +63,8 @@ class TrainConfig:
                 raise ValueError(f"{name} {getattr(self, name)}: must be at least {bound}")
 
     def counted(self, segments: int, processes: int) -> "TrainConfig":
-        """Return the same with `steps` filled in: where it is 0, `epochs` times the whole batches of `segments`."""
+        """Return the same with `steps` filled in: where it is 0, `epochs` times the whole batches
+        of `segments`."""
         steps = self.steps or self.epochs * max(1, segments // (self.batch * processes))
         return replace(self, steps=steps)
 

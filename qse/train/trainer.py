@@ -1,9 +1,9 @@
-"""Train a network step by step. The trainer depends on the interfaces of a network, a loss and a source of batches
-alone; optimizers.py assigns weights to optimisers.
+"""Train a network step by step. The trainer depends on the interfaces of a network, a loss and a
+source of batches alone; optimizers.py assigns weights to optimisers.
 
-A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from (seed, rank, step),
-and the states that streams carry from step to step are part of the checkpoint. A resumed run continues to the same
-numbers as an uninterrupted one.
+A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from
+(seed, rank, step), and the states that streams carry from step to step are part of the checkpoint.
+A resumed run continues to the same numbers as an uninterrupted one.
 """
 
 import math
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ..data.multi_rate import WIDE_BAND
+from ..data.sampling import step_seed
 from ..data.source import Batch
 from ..networks import Network, weights
 from . import checkpoint
@@ -24,19 +25,20 @@ from .parallel import average_, count, gather
 from .train_config import TrainConfig
 
 Terms = dict[str, Tensor]
-Carried = dict[
-    str, Tensor
-]  # states at the end of a step, by their path in the network; items first
+# states at the end of a step, by their path in the network; items first
+Carried = dict[str, Tensor]
 Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
 """(network, batch, carried) -> (loss, its terms, carried to the next step)."""
 
 
 class Trainer:
-    """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are for checkpoints.
+    """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are
+    for checkpoints.
 
-    batches: the batch of a step. done: steps so far; skipped: those of them without an update, because a
-    gradient was not finite. seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both
-    over all resumes. origin: name of the model whose weights were the first ones, if any.
+    batches: the batch of a step. done: steps so far; skipped: those of them without an update,
+    because a gradient was not finite. seconds: time spent on steps; heard: audio in all processes,
+    in samples at 16 kHz, both over all resumes. origin: name of the model whose weights were the
+    first ones, if any.
     """
 
     def __init__(
@@ -48,13 +50,11 @@ class Trainer:
         device: torch.device,
         rank: int = 0,
     ):
-        self.config, self.loss, self.batches, self.device, self.rank = (
-            config,
-            loss,
-            batches,
-            device,
-            rank,
-        )
+        self.config = config
+        self.loss = loss
+        self.batches = batches
+        self.device = device
+        self.rank = rank
         self.network = network.to(device).train()
         self.ema = WeightEMA(self.network, config.ema_decay)
         if config.compile:
@@ -63,19 +63,23 @@ class Trainer:
             self.network, config.optimizer, config.betas, config.weight_decay
         )
         self.carried: Carried = {}
-        self.done = self.skipped = self.heard = 0
+        self.done = 0
+        self.skipped = 0
+        self.heard = 0
         self.seconds = 0.0
         self.origin = ""
         kept = self.network.state_dict()
-        self._statistics = [
-            b for name, b in self.network.named_buffers() if name in kept and b.is_floating_point()
-        ]
+        self._statistics: list[Tensor] = []  # of batch norms
+        for name, buffer in self.network.named_buffers():
+            if name in kept and buffer.is_floating_point():
+                self._statistics.append(buffer)
         self._statistics_before = [statistic.clone() for statistic in self._statistics]
 
     def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
-        """Train on the next batch; return its loss and terms, and whether any process asked to `stop`."""
+        """Train on the next batch; return its loss and terms, and whether any process asked to
+        `stop`."""
         began = time.perf_counter()
-        torch.manual_seed(hash((self.config.seed, self.rank, self.done)))
+        torch.manual_seed(step_seed(self.config.seed, self.rank, self.done))
         copy_(self._statistics_before, self._statistics)
         batch = self.batches(self.done)
         self.heard += round(batch.seconds * WIDE_BAND) * count()
@@ -103,10 +107,15 @@ class Trainer:
         return self._gradients()
 
     def _gradients(self) -> list[Tensor]:
-        return [p.grad for p in self.network.parameters() if p.grad is not None]
+        gradients = []
+        for parameter in self.network.parameters():
+            if parameter.grad is not None:
+                gradients.append(parameter.grad)
+        return gradients
 
     def _update(self, finite: bool) -> None:
-        """Take one step of the optimisers; a gradient that is not finite leaves weights and statistics as they were."""
+        """Take one step of the optimisers; a gradient that is not finite leaves weights and
+        statistics as they were."""
         if not finite:  # in every process, for they share the gradient
             self.skipped += 1
             copy_(self._statistics, self._statistics_before)
@@ -118,7 +127,10 @@ class Trainer:
         self.ema.update()
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return everything that a checkpoint holds. All processes must call it: each has carried states of its own."""
+        """Return everything that a checkpoint holds.
+
+        All processes must call it: each has carried states of its own.
+        """
         parts = {
             "model": self.network.state_dict(),
             "average": self.ema.network.state_dict(),
@@ -126,12 +138,13 @@ class Trainer:
         }
         if self.config.carry_state_probability:
             carried = {name: state.cpu() for name, state in self.carried.items()}
-            parts |= {f"carried.{rank}": states for rank, states in enumerate(gather([carried]))}
-        return {
-            f"{part}.{name}": value
-            for part, values in parts.items()
-            for name, value in values.items()
-        }
+            for rank, states in enumerate(gather([carried])):
+                parts[f"carried.{rank}"] = states
+        tensors = {}
+        for part, values in parts.items():
+            for name, value in values.items():
+                tensors[f"{part}.{name}"] = value
+        return tensors
 
     def header(self) -> dict[str, str]:
         """Return the numbers of a checkpoint, as text; `steps` are those of the whole run."""
@@ -147,36 +160,42 @@ class Trainer:
         }
 
     def begin(self, origin: str, header: dict[str, str]) -> None:
-        """Count the training of the weights that the network started from: `header` of the file of model `origin`."""
-        self.origin, self.heard, self.seconds = (
-            origin,
-            int(header.get("heard", 0)),
-            float(header.get("seconds", 0.0)),
-        )
+        """Count the training of the weights that the network started from: `header` of the file of
+        model `origin`."""
+        self.origin = origin
+        self.heard = int(header.get("heard", 0))
+        self.seconds = float(header.get("seconds", 0.0))
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
-        """Continue where the checkpoint was written. Warns where it lacks the carried states of this process."""
+        """Continue where the checkpoint was written.
+
+        Warns where it lacks the carried states of this process.
+        """
         self.network.load_state_dict(weights.pick(tensors, "model"))
         self.ema.network.load_state_dict(weights.pick(tensors, "average"))
         checkpoint.restore_optimizers(
             self.network, self.optimizers, weights.pick(tensors, "optimizer")
         )
         self.ema.updates = int(header["averaged"])
-        self.done, self.skipped, self.heard = (
-            int(header[key]) for key in ("step", "skipped", "heard")
-        )
-        self.seconds, self.origin = float(header["seconds"]), header.get("origin", "")
+        self.done = int(header["step"])
+        self.skipped = int(header["skipped"])
+        self.heard = int(header["heard"])
+        self.seconds = float(header["seconds"])
+        self.origin = header.get("origin", "")
         if self.config.carry_state_probability:
             self._restore_carried(weights.pick(tensors, f"carried.{self.rank}"), header)
 
     def _restore_carried(self, carried: Carried, header: dict[str, str]) -> None:
         fits = header.get("batch") == str(self.config.batch)
         if not (carried and fits) and self.done and self.rank == 0:
-            text = "the checkpoint has no carried states of this batch size: the streams of the next step start at zero"
+            text = (
+                "the checkpoint has no carried states of this batch size:"
+                " the streams of the next step start at zero"
+            )
             warnings.warn(text, stacklevel=3)
-        self.carried = (
-            {name: state.to(self.device) for name, state in carried.items()} if fits else {}
-        )
+        if not fits:
+            carried = {}
+        self.carried = {name: state.to(self.device) for name, state in carried.items()}
 
 
 def _read(values: dict[str, Tensor]) -> dict[str, float]:

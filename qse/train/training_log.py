@@ -1,17 +1,20 @@
-"""Report the progress of a run: to a caller after every step, and as means in train.csv."""
+"""Log a run: to a caller after every step, in train.csv and valid.csv, and as curves.png."""
 
+import csv
 import json
 import math
 from pathlib import Path
 from typing import Protocol
 
+from ..audio.atomic_write import atomic_path
+from ..errors import QseError
 from .checkpoint import parse_sums
-from .metrics_log import MetricsLog
 from .train_config import TrainConfig
 from .trainer import Trainer
+from .validation import UNKNOWN
 
 
-class Report(Protocol):
+class StepReport(Protocol):
     """Receive the progress of a run in its first process: a row after every step, and the end."""
 
     def __call__(self, row: dict[str, float], plan: TrainConfig) -> None: ...
@@ -20,15 +23,18 @@ class Report(Protocol):
 
 
 class TrainingLog:
-    """Sum the loss and its terms since the last line of train.csv; only the first process writes and reports.
+    """Sum the loss and its terms since the last line of train.csv; only the first process writes
+    and reports.
 
-    Keys of `sums`: the terms, `steps` (how many are in the sums), `skipped` (steps without an update).
+    Keys of `sums`: the terms, `steps` (how many are in the sums), `skipped`
+    (steps without an update).
     """
 
     def __init__(
-        self, folder: Path, trainer: Trainer, sample_rate: int, report: Report | None = None
+        self, folder: Path, trainer: Trainer, sample_rate: int, report: StepReport | None = None
     ):
-        self.trainer, self.sample_rate = trainer, sample_rate
+        self.trainer = trainer
+        self.sample_rate = sample_rate
         self.report = report if trainer.rank == 0 else None
         self.metrics = MetricsLog(folder) if trainer.rank == 0 else None
         self.sums: dict[str, float] = {}
@@ -46,11 +52,14 @@ class TrainingLog:
             self.report({**terms, **row}, self.trainer.config)
 
     def write(self) -> None:
-        """Write the means since the last line to train.csv, and how many steps were skipped, if any."""
-        steps, skipped = self.sums.pop("steps", 0), self.sums.pop("skipped", 0)
+        """Write the means since the last line to train.csv, and how many steps were skipped, if
+        any."""
+        steps = self.sums.pop("steps", 0)
+        skipped = self.sums.pop("skipped", 0)
         means = {"loss": math.nan, **{name: value / steps for name, value in self.sums.items()}}
         means |= {"skipped": skipped} if skipped else {}
-        done, self.sums = self.trainer.done, {}
+        done = self.trainer.done
+        self.sums = {}
         hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
         if self.metrics:
             self.metrics.add(
@@ -87,3 +96,81 @@ class TrainingLog:
     def _audio(self) -> float:
         """Return the seconds of audio that all processes have trained on."""
         return self.trainer.heard / self.sample_rate
+
+
+class MetricsLog:
+    """Add rows to CSV files in `folder`, each rewritten atomically, and draw them."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def add(self, table: str, row: dict[str, float]) -> None:
+        """Add a row to `table`.csv. A column that is new is nan in the earlier rows."""
+        self._write(table, [*self._rows(table), row])
+
+    def rewind(self, step: int) -> None:
+        """Remove the rows after `step`: a run that resumes from there writes them again."""
+        for table in ("train", "valid"):
+            self._write(table, [row for row in self._rows(table) if row["step"] <= step])
+
+    def draw(self) -> None:
+        """Draw curves.png: the loss and each validation metric over the steps, known and unknown
+        sources together."""
+        from matplotlib.figure import Figure
+
+        train = self._rows("train")
+        valid = self._rows("valid")
+        scores = [name for name in valid[-1] if name not in ("step", "audio_hours")]
+        curves = {"loss": [("loss", train)]}
+        for name in scores:
+            curves.setdefault(name.removeprefix(UNKNOWN), []).append((name, valid))
+        figure = Figure(figsize=(3.2 * len(curves), 3), layout="constrained")
+        for axes, (title, lines) in zip(
+            figure.subplots(1, len(curves)), curves.items(), strict=True
+        ):
+            for name, rows in lines:
+                label = "unknown sources" if name.startswith(UNKNOWN) else "known sources"
+                steps = [row["step"] for row in rows]
+                axes.plot(steps, [row[name] for row in rows], label=label)
+            axes.set(title=title, xlabel="step")
+            axes.grid(alpha=0.3)
+            if len(lines) > 1:
+                axes.legend()
+        figure.savefig(self.folder / "curves.png", dpi=110)
+
+    def _write(self, table: str, rows: list[dict[str, float]]) -> None:
+        path = self.folder / f"{table}.csv"
+        if not rows:
+            path.unlink(missing_ok=True)
+            return
+        columns: dict[str, None] = {}
+        for row in rows:
+            columns |= dict.fromkeys(row)
+        with atomic_path(path) as partial, partial.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(columns), restval="nan")
+            writer.writeheader()
+            for row in rows:
+                writer.writerow({name: _text(value) for name, value in row.items()})
+
+    def _rows(self, table: str) -> list[dict[str, float]]:
+        path = self.folder / f"{table}.csv"
+        if not path.exists():
+            return []
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                rows = []
+                for row in csv.DictReader(file, strict=True):
+                    rows.append({key: float(value) for key, value in row.items()})
+        except (ValueError, TypeError, csv.Error) as error:
+            raise QseError(
+                f"{path} is damaged ({error}): correct it, or delete it and lose this curve"
+            ) from error
+        if not all("step" in row for row in rows):
+            raise QseError(
+                f"{path} is damaged (no column step): correct it, or delete it and lose this curve"
+            )
+        return rows
+
+
+def _text(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:.6g}"

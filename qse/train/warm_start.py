@@ -1,7 +1,9 @@
-"""Start a run from the weights of another model: deeper, wider, with pruned branches, or for another sample rate."""
+"""Start a run from the weights of another model: deeper, wider, with pruned branches, or for
+another sample rate."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -17,44 +19,51 @@ from .widen import widen
 def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     """Load the weights of a model or a run into `network`, and return the header of their file.
 
-    `folder` is that of either, or the name of an installed model, which has precedence over a folder of that name.
+    `folder` is that of either, or the name of an installed model, which has precedence over a
+    folder of that name.
 
-    That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands on top
-    (`new_ranges`): until training changes it, `network` computes what that model does at the same sample rate, or
-    nearly that, except for its pruned branches. Raises QseError where there are no weights, or weights that do not fit.
+    That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands
+    on top (`new_ranges`): until training changes it, `network` computes what that model does at the
+    same sample rate, or nearly that, except for its pruned branches. Raises QseError where there
+    are no weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
         raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
-    tensors, header = trained_weights.load(path)
+    tensors, header = trained_weights.load_tensors(path)
     _check_ranges(network, path)
     try:
         grow(network, trained_weights.averaged(tensors))
     except RuntimeError as error:
         raise QseError(
-            f"{path}: these weights do not fit; only blocks and channels may be fewer, and upper ranges others"
+            f"{path}: these weights do not fit; only blocks and channels may be fewer, "
+            "and upper ranges others"
         ) from error
     return header
 
 
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
-    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if they do not fit.
+    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if
+    they do not fit.
 
-    A layer that may be new has `make_identity_()`, one of which branches may be left out `pruned_parts()`, their names.
+    A layer that may be new has `make_identity_()`, one of which branches may be left out
+    `pruned_parts()`, their names.
     """
-    parts = {f"{name}.": part for name, part in network.named_modules() if name}
-    grown = {name: part for name, part in parts.items() if hasattr(part, "make_identity_")}
-    new = {
-        name: part
-        for name, part in grown.items()
-        if not any(key.startswith(name) for key in weights)
-    }
-    prunable = {
-        name: part.pruned_parts() for name, part in parts.items() if hasattr(part, "pruned_parts")
-    }
-    left_out = tuple(name + branch for name, branches in prunable.items() for branch in branches)
-    weights = {name: weight for name, weight in weights.items() if not name.startswith(left_out)}
-    found = network.load_state_dict(fit_ranges(network, widen(network, weights)), strict=False)
+    new: dict[str, Any] = {}  # layers without weights, by the beginning of their names
+    left_out: list[str] = []  # beginnings of the names of branches that `network` has not
+    for name, part in network.named_modules():
+        prefix = f"{name}."
+        trained = any(key.startswith(prefix) for key in weights)
+        if hasattr(part, "make_identity_") and not trained:
+            new[prefix] = part
+        if hasattr(part, "pruned_parts"):
+            left_out += [prefix + branch for branch in part.pruned_parts()]
+
+    kept = {}
+    for name, weight in weights.items():
+        if not name.startswith(tuple(left_out)):
+            kept[name] = weight
+    found = network.load_state_dict(fit_ranges(network, widen(network, kept)), strict=False)
     lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
@@ -63,16 +72,16 @@ def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
 
 
 def _check_ranges(network: Network, weights: Path) -> None:
-    """Raise QseError where the network of `weights`, by the configuration beside them, has other ranges of bands.
+    """Raise QseError where the network of `weights`, by the configuration beside them, has other
+    ranges of bands.
 
     The one with more ranges may have any on top.
     """
-    own, config = (
-        [list(pair) for pair in getattr(network.config, "ranges", ())],
-        weights.with_name(CONFIG),
-    )
+    own = list(map(list, getattr(network.config, "ranges", ())))
+    config = weights.with_name(CONFIG)
     trained = trained_weights.model_table(config).get("ranges", []) if config.is_file() else []
-    if any(mine != theirs for mine, theirs in zip(own, trained, strict=False)):
+    common = min(len(own), len(trained))
+    if own[:common] != trained[:common]:
         ranges = f"they are for the ranges of bands {trained}, and this network has {own}"
         raise QseError(
             f"{weights}: these weights do not fit: {ranges}; only ranges on top may be others"

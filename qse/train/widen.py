@@ -1,8 +1,8 @@
 """Widen trained weights: a network with more channels computes at first what the narrow one does.
 
-Some channels, or all, are copied, and the weights of the next layer are divided among the copies at random, so that
-these learn different things (Chen, Goodfellow & Shlens 2016, "Net2Net: Accelerating Learning via Knowledge
-Transfer").
+Some channels, or all, are copied, and the weights of the next layer are divided among the copies at
+random, so that these learn different things (Chen, Goodfellow & Shlens 2016, "Net2Net: Accelerating
+Learning via Knowledge Transfer").
 """
 
 import math
@@ -17,19 +17,23 @@ from ..nn.research.hypercomplex import HypercomplexWeight
 
 
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return `narrow`, the weights of `network` with fewer channels and as many heads, widened to `network`.
+    """Return `narrow`, the weights of `network` with fewer channels and as many heads, widened to
+    `network`.
 
-    With a multiple of the channels it computes the same; with others nearly the same, for the mean and the RMS of a
-    layer norm include the copies. A weight that would have to shrink is unchanged, and so are all in a network of
-    another algebra, or of real layers.
+    With a multiple of the channels it computes the same; with others nearly the same, for the mean
+    and the RMS of a layer norm include the copies. A weight that would have to shrink is unchanged,
+    and so are all in a network of another algebra, or of real layers.
     """
-    wide, sizes = {}, {name: tensor.shape for name, tensor in network.state_dict().items()}
+    wide = {}
+    sizes = {name: tensor.shape for name, tensor in network.state_dict().items()}
     for path, module in network.named_modules():
         if isinstance(module, HypercomplexWeight | nn.Linear):
             return dict(narrow)
         for name in getattr(module, "not_widened", ()):
             del sizes[f"{path}.{name}" if path else name]
-    inputs, queries, random = _inputs(network), _queries(network), torch.Generator().manual_seed(0)
+    inputs = _inputs(network)
+    queries = _queries(network)
+    random = torch.Generator().manual_seed(0)
     dense = _dense(network, narrow)
     for name, weight in narrow.items():
         read = inputs.get(name)
@@ -55,20 +59,23 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
 
 
 def _origin(sizes: Sequence[int], olds: Sequence[int]) -> Tensor:
-    """Return which old channel each new channel copies, for parts of `sizes` channels that had `olds`, in order.
+    """Return which old channel each new channel copies, for parts of `sizes` channels that had
+    `olds`, in order.
 
-    Parts that grow by the same factor, such as heads, are one part: a copy then lies in the part of its channel.
+    Parts that grow by the same factor, such as heads, are one part: a copy then lies in the part of
+    its channel.
     """
-    starts = [sum(olds[:part]) for part in range(len(olds))]
-    parts = [
-        torch.arange(size) * old // size + at
-        for size, old, at in zip(sizes, olds, starts, strict=True)
-    ]
+    parts = []
+    start = 0
+    for size, old in zip(sizes, olds, strict=True):
+        parts.append(torch.arange(size) * old // size + start)
+        start += old
     return torch.cat(parts)
 
 
 def _shares(weight: Tensor, dim: int, origin: Tensor, random: torch.Generator) -> Tensor:
-    """Return random numbers in the shape of `weight`; those of all copies of a channel sum to one."""
+    """Return random numbers in the shape of `weight`;
+    those of all copies of a channel sum to one."""
     share = torch.rand(weight.shape, generator=random)
     return share / torch.zeros_like(share).index_add(dim, origin, share).index_select(dim, origin)
 
@@ -83,24 +90,29 @@ def _inputs(network: nn.Module) -> dict[str, int]:
 
 
 def _dense(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the origins of the inputs of dense blocks: their input and their layers may grow differently."""
+    """Return the origins of the inputs of dense blocks: their input and their layers may grow
+    differently."""
     found = {}
     for path, block in network.named_modules():
         first = f"{path}.layers.layer0.conv.conv.weight"
         if isinstance(block, DenseBlock) and first in narrow:
             _, growth, channels, *_ = block.layers["layer0"].conv.conv.weight.shape
             _, old_growth, old, *_ = narrow[first].shape
-            for n, layer in enumerate([*(f"layers.{layer}.conv" for layer in block.layers), "out"]):
-                name, olds = f"{path}.{layer}.conv.weight", [old, *[old_growth] * n]
+            layers = [f"layers.{layer}.conv" for layer in block.layers]
+            for n, layer in enumerate([*layers, "out"]):
+                name = f"{path}.{layer}.conv.weight"
+                olds = [old, *[old_growth] * n]
                 if name in narrow and narrow[name].shape[2] == sum(olds):  # as many layers
                     found[name] = _origin([channels, *[growth] * n], olds)
     return found
 
 
 def _queries(network: nn.Module) -> dict[str, int]:
-    """Return the weights that the scores of attention are proportional to, by the `score_weights` of layers."""
+    """Return the weights that the scores of attention are proportional to, by the `score_weights`
+    of layers."""
     found: dict[str, int] = {}
     for path, module in network.named_modules():
         if hasattr(module, "score_weights"):
-            found |= {f"{path}.{name}": parts for name, parts in module.score_weights().items()}
+            for name, parts in module.score_weights().items():
+                found[f"{path}.{name}"] = parts
     return found

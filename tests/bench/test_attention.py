@@ -11,14 +11,15 @@ from qse import bench
 from qse.bench import attention, forms
 from qse.nn.quaternion import hamilton_product
 
-HEADS, TOKENS, D = 2, 5, 3
+HEADS = 2
+TOKENS = 5
+D = 3
 
 
 def hamilton(q, k, v):
     """Eqs. 14-16 from the Hamilton product itself, (1, H, T, 4, d)."""
-    score = (
-        hamilton_product(q[:, :, :, None], k[:, :, None], dim=-2).sum(-1) / D**0.5
-    )  # 1, H, T, T, 4
+    # 1, H, T, T, 4
+    score = hamilton_product(q[:, :, :, None], k[:, :, None], dim=-2).sum(-1) / D**0.5
     return torch.einsum("nhstc,nhtcd->nhscd", score.softmax(3), v)
 
 

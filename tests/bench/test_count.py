@@ -11,7 +11,8 @@ from qse.bench import count
 
 
 def test_cost_counts_macs_by_hand(tmp_path):
-    """Conv 3 -> 5, kernel 2 x 3, 4 x 7 outputs; Gemm 6 x 8 by 8 x 9; MatMul 2 x (3 x 4 by 4 x 5); per second."""
+    """Conv 3 -> 5, kernel 2 x 3, 4 x 7 outputs; Gemm 6 x 8 by 8 x 9; MatMul 2 x (3 x 4 by 4 x 5);
+    per second."""
 
     def value(name, *shape):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
@@ -30,6 +31,6 @@ def test_cost_counts_macs_by_hand(tmp_path):
     onnx.save(model, tmp_path / "model.onnx")
     per_hop = 5 * 4 * 7 * 3 * 2 * 3 + 6 * 8 * 9 + 2 * 3 * 4 * 5
     found = count.cost(tmp_path / "model.onnx")
-    assert found == count.Cost(
+    assert found == count.GraphCost(
         3, 100 * per_hop, 4 * (6 + 7), (tmp_path / "model.onnx").stat().st_size
     )

@@ -12,7 +12,8 @@ from qse.nn.quaternion import hamilton_product
 
 @pytest.mark.parametrize("form", layers.FORMS)
 def test_layer_forms_equal_the_hamilton_product(form):
-    x, weight = torch.randn(6, 4, 3, dtype=torch.float64), torch.randn(4, 2, 3, dtype=torch.float64)
+    x = torch.randn(6, 4, 3, dtype=torch.float64)
+    weight = torch.randn(4, 2, 3, dtype=torch.float64)
     expected = hamilton_product(x[:, :, None], weight[None], dim=1).sum(-1)  # 6, 4, out
     torch.testing.assert_close(
         layers.FORMS[form](F.linear, x, weight), expected, rtol=0, atol=1e-12

@@ -14,7 +14,8 @@ from qse.runtime.engine import Engine
 
 
 def test_network_of_a_recipe_is_reproducible(recipe):
-    first, second = network(str(recipe)), network(str(recipe))
+    first = network(str(recipe))
+    second = network(str(recipe))
     assert all(
         torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)
     )

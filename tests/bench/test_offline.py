@@ -11,15 +11,14 @@ from qse.nn.hamilton import component_attention, folded_attention, written_out_
 
 
 def test_written_out_attention_equals_the_folded_one():
-    n_fft, hop = 32, 16
+    n_fft = 32
+    hop = 16
     folded = build_network(
         {"network": "qtransformer-hamilton", "n_fft": n_fft, "hop_length": hop}
     ).eval()
-    literal, x = written_out_(copy.deepcopy(folded)), torch.randn(1, 200)
-    kinds = [
-        {part.attend for part in network.modules() if hasattr(part, "attend")}
-        for network in (folded, literal)
-    ]
-    assert kinds == [{folded_attention}, {component_attention}]
+    literal = written_out_(copy.deepcopy(folded))
+    x = torch.randn(1, 200)
+    for network, attend in ((folded, folded_attention), (literal, component_attention)):
+        assert {part.attend for part in network.modules() if hasattr(part, "attend")} == {attend}
     with torch.inference_mode():
         torch.testing.assert_close(literal(x), folded(x), rtol=0, atol=1e-5)

@@ -43,7 +43,9 @@ def test_print_table_transposes_on_narrow_terminals(capsys, monkeypatch):
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     columns = Column("name", "model"), *[Column("p50", "µs", ".1f", 1e6)] * 3
-    head, x, y = ["model", "µs", "µs", "µs"], ["x", *["250.0"] * 3], ["y", *["1000.0"] * 3]
+    head = ["model", "µs", "µs", "µs"]
+    x = ["x", *["250.0"] * 3]
+    y = ["y", *["1000.0"] * 3]
     assert printed(40) == [head, x, y]
     assert printed(30) == [list(line) for line in zip(head, x, y, strict=True)]
     assert printed(20) == [head, x, y]  # nothing is cut off if neither fits

@@ -54,10 +54,8 @@ def test_bench_graphs_leaves_out_offline_models(command, monkeypatch, tmp_path):
         for name in ("audio", "enhanced")
     )
     copy = helper.make_node("Identity", ["audio"], ["enhanced"])
-    graph, opset = (
-        helper.make_graph([copy], "offline", [audio], [enhanced]),
-        helper.make_opsetid("", 17),
-    )
+    graph = helper.make_graph([copy], "offline", [audio], [enhanced])
+    opset = helper.make_opsetid("", 17)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=9)
     numbers = {"sample_rate": "16000", "hop_length": "100"}
     helper.set_model_props(model, {"name": "offline", "version": "1", **numbers})

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ def corpus(models, tmp_path, monkeypatch):
 
 
 def make_corpus(folder, count, seconds):
-    rng, lines = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    lines = []
     for n in range(count):
         path = folder / "ab"[n % 2] / f"{n}.wav"
         path.parent.mkdir(exist_ok=True)
@@ -48,7 +50,8 @@ def read_lines(path):
 
 @pytest.fixture
 def clean(command):
-    """Call qse clean in.jsonl -o out --manifest out.jsonl with more options: (exit status, stderr)."""
+    """Call qse clean in.jsonl -o out --manifest out.jsonl with more options:
+    (exit status, stderr)."""
 
     def call(*options, manifest="in.jsonl", model=MODEL):
         paths = [manifest, "-o", "out", "--manifest", "out.jsonl", "--model", model]
@@ -104,11 +107,27 @@ def test_clean_retries_failed_recordings(corpus, clean):
     (failed,) = [
         line for line in read_lines(corpus / "out.jsonl") if line["qse"]["state"] == "failed"
     ]
-    assert failed["audio_filepath"] == "a/0.wav" and "not an audio file" in failed["qse"]["error"]
+    assert failed["audio_filepath"] == str(corpus / "a/0.wav")  # also from another folder
+    assert failed["qse"]["source"] == "a/0.wav" and "not an audio file" in failed["qse"]["error"]
     (corpus / "a/0.wav").write_bytes(sound)
     assert clean()[0] == 0
     lines = read_lines(corpus / "out.jsonl")
     assert len(lines) == 10 and all(line["qse"]["state"] == "done" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "added, words",
+    [
+        ({"qse": {"speaker": 7}}, "which qse clean would replace"),
+        ({"audio_filepath": "no.wav", "shard_id": 0}, "inside a tar file; extract"),
+    ],
+)
+def test_clean_refuses_entries_that_it_would_spoil(corpus, clean, added, words):
+    lines = read_lines(corpus / "in.jsonl")
+    lines[3] |= added
+    write_lines(corpus / "in.jsonl", lines)
+    status, err = clean()
+    assert status == 2 and words in err and not (corpus / "out").exists()
 
 
 @pytest.mark.parametrize("change", [["--strength", "6"], ["--format", "flac"]])
@@ -155,7 +174,7 @@ def test_clean_shards_divide_the_manifest(corpus, clean):
         assert clean("--shard", f"{number}/3")[0] == 0
     found = [read_lines(corpus / f"out.{number}-of-3.jsonl") for number in (1, 2, 3)]
     assert [len(lines) for lines in found] == [4, 3, 3]
-    assert len({line["qse"]["source"] for lines in found for line in lines}) == 10
+    assert len({line["qse"]["source"] for line in chain.from_iterable(found)}) == 10
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b", "-1/2"])
@@ -282,7 +301,7 @@ def test_clean_resumes_after_signal_in_two_shards(models, tmp_path, number):
     if number != signal.SIGKILL:
         assert not list(tmp_path.glob("out/**/.*.part"))
     assert [process.wait(120) for process in start()] == [0, 0]
-    lines = [line for path in manifests for line in read_lines(path)]
+    lines = list(chain.from_iterable(map(read_lines, manifests)))
     assert len(lines) == len({line["qse"]["source"] for line in lines}) == count
     reference = [*line[:3], "denoise", "a", "-o", "reference", "--model", MODEL, "-q"]
     subprocess.run(reference, cwd=tmp_path, check=True)

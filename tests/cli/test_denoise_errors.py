@@ -100,7 +100,8 @@ def test_denoise_error_messages(here, command):
 def test_denoise_leaves_nothing_when_a_write_fails(here, command, monkeypatch):
     make(here / "a.wav", 200000)
     make(here / "b.wav", 1000)
-    write, blocks = soundfile.SoundFile.write, []
+    write = soundfile.SoundFile.write
+    blocks = []
 
     def full(file, block):
         blocks.append(len(block))

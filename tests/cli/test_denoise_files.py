@@ -24,9 +24,8 @@ def test_denoise_writes_beside_the_file(here, command):
     make(here / "a.wav")
     status, out, err = command("denoise", "a.wav")
     assert (status, out, tree(here)) == (0, "", ["a-enhanced.wav", "a.wav"])
-    np.testing.assert_array_equal(
-        samples("a-enhanced.wav"), samples("a.wav")
-    )  # the model is a pure delay
+    # the model is a pure delay
+    np.testing.assert_array_equal(samples("a-enhanced.wav"), samples("a.wav"))
     lines = err.splitlines()
     assert lines[0] == "a.wav -> a-enhanced.wav" and lines[1].startswith(
         "1 file, 0.2 s of audio in "
@@ -107,9 +106,8 @@ def test_denoise_patterns_and_many_files(here, command):
     assert tree(here / "two") == ["a3.wav"]
     (here / "papers").mkdir()
     (here / "papers/notes.txt").write_text("no sound")
-    assert (
-        command("denoise", "[abp]*", "-o", "three")[0] == 0
-    )  # a pattern passes over a folder without audio
+    # a pattern passes over a folder without audio
+    assert command("denoise", "[abp]*", "-o", "three")[0] == 0
     assert tree(here / "three") == ["a1.wav", "a2.wav", "b.wav"]
 
 
@@ -146,9 +144,8 @@ def test_denoise_names_an_impossible_output(here, command):
     (here / "loop.wav").symlink_to("loop.wav")
     status, _, err = command("denoise", "a.wav", "-o", "b" * 300 + ".wav")
     assert status == 1 and err.startswith("qse: bbb") and "name too long; name another place" in err
-    assert (
-        command("denoise", "a.wav", "-o", "loop.wav")[0] == 0
-    )  # it led nowhere, and is now a file
+    # it led nowhere, and is now a file
+    assert command("denoise", "a.wav", "-o", "loop.wav")[0] == 0
     os.mkfifo("pipe.wav")
     assert command("denoise", "a.wav", "-o", "pipe.wav")[2].startswith(
         "qse: pipe.wav is not a regular file"

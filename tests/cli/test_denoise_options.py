@@ -72,8 +72,17 @@ def test_denoise_json_is_one_object_per_file(here, command):
         "output": None,
         "error": err.splitlines()[0][5:],
     }
-    assert first == {"status": "written", "input": "a.wav", "output": "out/a.wav", "seconds": 0.5,
-                     "sample_rate": 16000, "channels": 2, "tracks": 1, "warning": None, "lost": []}  # fmt: skip
+    assert first == {
+        "status": "written",
+        "input": "a.wav",
+        "output": "out/a.wav",
+        "seconds": 0.5,
+        "sample_rate": 16000,
+        "channels": 2,
+        "tracks": 1,
+        "warning": None,
+        "lost": [],
+    }
     assert second["status"] == "failed" and "b.wav" in second["error"]
     status, out, _ = command("denoise", "a.wav", "-o", "out", "--json", "--skip-existing")
     assert status == 0 or json.loads(out)["status"] == "skipped"
@@ -98,8 +107,11 @@ def test_denoise_silences_the_mp3_decoder(here):
 def test_denoise_videos_and_phone_recordings(here, command):
     wav = make(here / "w/a.wav", 32000, 2)
     line = ["ffmpeg", "-v", "error", "-i", str(wav)]
-    subprocess.run([*line, "-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=10", "in/a.mp4"],
-                   check=True, cwd=(here / "in").mkdir() or here)  # fmt: skip
+    subprocess.run(
+        [*line, "-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=10", "in/a.mp4"],
+        check=True,
+        cwd=(here / "in").mkdir() or here,
+    )
     subprocess.run([*line, "-c:a", "aac", "in/memo.m4a"], check=True, cwd=here)
     status, _, err = command("denoise", "in", "-o", "out")
     assert status == 0 and tree(here / "out") == ["a.mp4", "memo.m4a"], err

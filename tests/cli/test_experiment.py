@@ -1,5 +1,8 @@
 """qse experiment: names, settings and folders that are refused before any work."""
 
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("torch")
@@ -9,8 +12,7 @@ pytest.importorskip("matplotlib")
 def test_experiment_names_the_experiments(command, tmp_path):
     status, _, error = command("experiment", "copytask", "--out", tmp_path)
     assert (
-        status == 2
-        and "copy-task, phm-rotation, phm-hamilton, reasoning, sentiment, pairs" in error
+        status == 2 and "copy-task, phm-rotation, phm-hamilton, reasoning, language-sizes" in error
     )
 
 
@@ -22,6 +24,14 @@ def test_experiment_prints_a_line(command, tmp_path):
 def test_experiment_asks_for_missing_text(command, tmp_path):
     status, _, error = command("experiment", "sentiment", "--out", tmp_path)
     assert status == 2 and "--set train=SST-2/train.tsv" in error
+
+
+def test_experiment_without_the_laboratory_is_one_sentence():
+    block = "import sys; sys.modules['qse_papers'] = None; sys.argv[1:] = ['experiment', 'digits']"
+    code = f"{block} + ['--out', 'x']; from qse_cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and 'pip install "qse-speech[' in done.stderr
 
 
 @pytest.mark.parametrize("change, sentence", [

@@ -1,4 +1,5 @@
-"""qse denoise in place: a failure at any moment leaves the original with all its metadata, or the whole result."""
+"""qse denoise in place: a failure at any moment leaves the original with all its metadata, or the
+whole result."""
 
 import os
 import signal
@@ -26,7 +27,8 @@ def dying(real):
             os.kill(os.getpid(), signal.SIGKILL)
         return real(*arguments, **named)
     return call
-import qse.audio.atomic_write, qse.audio.chunk_copy, qse.audio.file_edit, qse.audio.writer, soundfile
+import qse.audio.atomic_write, qse.audio.chunk_copy, qse.audio.file_edit, qse.audio.writer
+import soundfile
 soundfile.SoundFile.write = dying(soundfile.SoundFile.write)
 soundfile.SoundFile.close = dying(soundfile.SoundFile.close)
 qse.audio.chunk_copy.replace_bytes = dying(qse.audio.chunk_copy.replace_bytes)
@@ -82,9 +84,8 @@ def test_killed_at_each_step(here):
         if not killed:
             break
     assert not killed and len(outcomes) > 6 and outcomes[-1] and not any(outcomes[:4])
-    assert sorted(path.name for path in here.iterdir()) == [
-        "a.wav"
-    ]  # the last run removed what the others left
+    # the last run removed what the others left
+    assert sorted(path.name for path in here.iterdir()) == ["a.wav"]
 
 
 def test_killed_at_random_times(here):

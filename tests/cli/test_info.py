@@ -1,4 +1,4 @@
-"""qse info: the tables of the paper's models and of the language models."""
+"""qse info: the tables of the paper's models."""
 
 import subprocess
 import sys
@@ -9,17 +9,7 @@ pytest.importorskip("torch")
 
 from small_networks import PARAMS
 
-from qse.experiments.networks.language import TABLE_4
-from qse.networks.paper_models import ROWS
-
-
-def test_info_language_lists_arms_and_paper(command):
-    status, out, _ = command("info", "language")
-    rows = [line.split() for line in out.splitlines()]
-    assert status == 0
-    assert [[row[0], *row[-2:]] for row in rows[1:7]] == [
-        [arm, f"{n:,}", f"{n:,}"] for arm, n in TABLE_4.items()
-    ]
+from qse.networks.paper_models import PAPER_MODELS
 
 
 def test_info_models_lists_every_model_within_five_percent(command):
@@ -32,7 +22,7 @@ def test_info_models_lists_every_model_within_five_percent(command):
     }
     assert listed.keys() == PARAMS.keys()
     assert listed == pytest.approx(PARAMS, rel=0.05)
-    assert {row.name: row.params for row in ROWS} == PARAMS
+    assert {row.name: row.params for row in PAPER_MODELS} == PARAMS
 
 
 def test_info_models_without_torch_is_one_sentence():

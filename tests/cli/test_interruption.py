@@ -55,7 +55,8 @@ def test_denoise_interrupted_leaves_nothing(here, name, status):
 
 
 def test_denoise_refuses_a_target_of_another_process(here):
-    """At once; and a process that is killed leaves no claim and nothing behind that the next one does not remove."""
+    """At once; and a process that is killed leaves no claim and nothing behind that the next one
+    does not remove."""
     make(here / "b.wav", 200_000)
     first = start(ENDLESS, "b.wav", "-o", "two.wav")
     assert first.stdout.readline() == "begun\n"
@@ -72,7 +73,8 @@ def test_denoise_refuses_a_target_of_another_process(here):
 
 
 def test_denoise_survives_many_signals(here):
-    """An interpreter that ends while threads are inside the model would abort; see qse.runtime.batch.run."""
+    """An interpreter that ends while threads are inside the model would abort; see
+    qse.runtime.batch.run."""
     make(here / "a.wav", 3_000_000)
     process = start(PLAIN, "a.wav")
     while not list(here.glob(".qse-*.part")):
@@ -82,10 +84,11 @@ def test_denoise_survives_many_signals(here):
         process.send_signal(signal.SIGINT)
         time.sleep(0.005)
     assert tree(here) == ["a.wav"]
+    # by the last one, when nothing is left to do
     assert process.returncode in (
         130,
         -signal.SIGINT,
-    )  # by the last one, when nothing is left to do
+    )
     assert "terminate" not in process.stderr.read()
 
 
@@ -101,7 +104,10 @@ except BaseException as error:
 print("imported")
 """
     (here / "slow.py").write_text(module)
-    code = "import time, qse_cli.main as cli; cli.app = lambda: (__import__('slow'), time.sleep(60)); cli.main()"
+    code = (
+        "import time, qse_cli.main as cli;"
+        " cli.app = lambda: (__import__('slow'), time.sleep(60)); cli.main()"
+    )
     signals = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     done = subprocess.run(
         [sys.executable, "-c", signals + code], capture_output=True, text=True, timeout=50
@@ -114,7 +120,8 @@ def test_main_signal_after_the_end_prints_nothing(here):
 import os, signal, threading, time, qse_cli.main as cli
 def late():
     threading.main_thread().join()
-    for _ in range(400):  # Python may not act on a signal that comes just before it waits for this thread
+    # Python may not act on a signal that comes just before it waits for this thread
+    for _ in range(400):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(0.1)
 cli.app = threading.Thread(target=late).start

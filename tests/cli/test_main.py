@@ -7,9 +7,9 @@ from importlib import import_module
 
 import pytest
 from qse_cli.main import COMMANDS
+from qse_papers import EXPERIMENTS
 
 import qse
-from qse.experiments import EXPERIMENTS
 
 
 def test_main_version(command):

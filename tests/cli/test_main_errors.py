@@ -1,4 +1,5 @@
-"""Test what main does with errors: a sentence for the user, a traceback for a mistake in the program."""
+"""Test what main does with errors: a sentence for the user, a traceback for a mistake in the
+program."""
 
 import errno
 import os

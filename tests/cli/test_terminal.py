@@ -14,8 +14,11 @@ from live_streams import noise
 
 
 def expect(terminal: int, text: bytes, key: bytes = b"", seconds: float = 50.0) -> None:
-    """Reads the screen until `text` is there; presses `key` again and again, as it may come before anyone listens."""
-    seen, end, pressed = b"", time.monotonic() + seconds, 0.0
+    """Reads the screen until `text` is there; presses `key` again and again, as it may come before
+    anyone listens."""
+    seen = b""
+    end = time.monotonic() + seconds
+    pressed = 0.0
     while text not in seen:
         assert time.monotonic() < end, f"{text} did not appear in {seen[-2000:]}"
         if key and time.monotonic() > pressed + 1.0:
@@ -80,7 +83,8 @@ def test_keys_and_ctrl_c_on_a_terminal(models, tmp_path):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGTSTP"), reason="needs job control")
 def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
-    """Stopped for a second at least and continued: a pause, no dropout, and the end of the session is as always."""
+    """Stopped for a second at least and continued: a pause, no dropout, and the end of the session
+    is as always."""
     soundfile.write(tmp_path / "long.wav", noise(16000 * 60), 16000)
     line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
     line += ["--from", "long.wav", "--to", "x.wav", "--buffer", "500"]
@@ -162,6 +166,5 @@ def test_keys_change_a_live_session(models, tmp_path):
     finally:
         process.kill()
     (recording,) = tmp_path.glob("qse-2*.wav")
-    assert (
-        soundfile.info(recording).channels == 2 and not soundfile.read(recording)[0].any()
-    )  # muted
+    # muted
+    assert soundfile.info(recording).channels == 2 and not soundfile.read(recording)[0].any()

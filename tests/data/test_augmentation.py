@@ -40,7 +40,8 @@ def test_reverse_plays_backwards():
 
 
 def test_splice_cross_fades_at_the_position():
-    first, second = torch.ones(3, 100), torch.full((3, 100), 3.0)
+    first = torch.ones(3, 100)
+    second = torch.full((3, 100), 3.0)
     spliced = splice(first, second, torch.tensor([0, 40, 95]), 10).numpy()
     for row, position in zip(spliced, (0, 40, 95), strict=True):
         np.testing.assert_allclose(

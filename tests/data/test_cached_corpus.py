@@ -13,13 +13,15 @@ from qse.export.streaming import speech_like
 
 
 def test_cached_corpus_equals_the_corpus_in_memory(tmp_path):
-    folder, store = tmp_path / "clean", tmp_path / "16kHz/clean"
+    folder = tmp_path / "clean"
+    store = tmp_path / "16kHz/clean"
     for seed, name in enumerate(("b/two.wav", "a/one.wav", "root.wav")):
         write(folder / name, speech_like(3000 + seed, 16000, seed))
     files = sorted(folder.rglob("*.wav"))
 
     def check():
-        found, expected = cached_corpus(files, folder, store), Corpus.read(folder)
+        found = cached_corpus(files, folder, store)
+        expected = Corpus.read(folder)
         assert torch.equal(found.audio, expected.audio) and found.names == expected.names == (
             "",
             "a",
@@ -44,16 +46,16 @@ def test_cached_corpus_equals_the_corpus_in_memory(tmp_path):
         cached_corpus(files, folder, store)
     written = store.with_suffix(".int16").stat().st_mtime_ns
     (folder / "b/two.wav").unlink()
-    found = cached_corpus(
-        [path for path in files if path.exists()], folder, store
-    )  # what could be read was kept
+    # what could be read was kept
+    found = cached_corpus([path for path in files if path.exists()], folder, store)
     assert torch.equal(found.audio, Corpus.read(folder).audio) and found.names == ("", "a")
     assert store.with_suffix(".int16").stat().st_mtime_ns == written
 
 
 @pytest.mark.parametrize("index", ["", "[]", "{", 100_000 * "[", '{"lengths": 1}'])
 def test_cached_corpus_is_written_again_if_its_index_is_damaged(tmp_path, index):
-    folder, store = tmp_path / "clean", tmp_path / "16kHz/clean"
+    folder = tmp_path / "clean"
+    store = tmp_path / "16kHz/clean"
     write(folder / "one.wav", speech_like(3000, 16000, 0))
     files = [folder / "one.wav"]
     expected = cached_corpus(files, folder, store)
@@ -62,7 +64,8 @@ def test_cached_corpus_is_written_again_if_its_index_is_damaged(tmp_path, index)
 
 
 def test_cached_corpus_is_written_again_if_its_samples_are_cut(tmp_path):
-    folder, store = tmp_path / "clean", tmp_path / "16kHz/clean"
+    folder = tmp_path / "clean"
+    store = tmp_path / "16kHz/clean"
     write(folder / "one.wav", speech_like(3000, 16000, 0))
     expected = cached_corpus([folder / "one.wav"], folder, store).audio.clone()
     samples = store.with_suffix(".int16")

@@ -33,9 +33,8 @@ def test_corpus_reads_a_folder(tmp_path):
     np.testing.assert_array_equal(files[0], sine(100, 0.1))
     np.testing.assert_array_equal(files[1], sine(500, 0.5))
     np.testing.assert_array_equal(files[3], sine(440, 0.2))
-    assert (
-        len(files[2]) == 2 * RATE
-    )  # 8 kHz became 16 kHz, so 1000 Hz of a half-speed file is 500 Hz
+    # 8 kHz became 16 kHz, so 1000 Hz of a half-speed file is 500 Hz
+    assert len(files[2]) == 2 * RATE
     assert np.argmax(np.abs(np.fft.rfft(files[2]))) == 1000
 
 

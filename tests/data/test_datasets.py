@@ -23,14 +23,12 @@ def test_pair_folders_matches_names_and_marks(tmp_path):
     pairs = datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
     assert [pair.name for pair in pairs] == ["a", "b/c", "d", "fileid_7"]
     assert pairs[2].noisy is None and pairs[3].clean.name == "clean_fileid_7.wav"
-    write(
-        tmp_path / "noisy/b/y_fileid_7.wav", np.zeros(10)
-    )  # a mark that tells no more who belongs to whom
+    # a mark that tells no more who belongs to whom
+    write(tmp_path / "noisy/b/y_fileid_7.wav", np.zeros(10))
     names = ["a", "b/c", "b/y_fileid_7", "x_snr5_fileid_7"]
     assert [pair.name for pair in datasets.pair_folders(tmp_path / "noisy")] == names
-    write(
-        tmp_path / "enhanced/x_snr5_fileid_7.wav", np.zeros(10)
-    )  # one of the two: found by its name or its mark
+    # one of the two: found by its name or its mark
+    write(tmp_path / "enhanced/x_snr5_fileid_7.wav", np.zeros(10))
     assert set(FolderSystem("other", tmp_path / "enhanced").outputs()) == {
         "x_snr5_fileid_7",
         "fileid_7",

@@ -30,15 +30,18 @@ def test_low_pass_attenuates_above_the_cutoff_only():
     audio = white(2)
     filtered = low_pass(audio, torch.tensor([3400.0, 6000.0]) / 8000)
     for row, cutoff in enumerate((3400, 6000)):
-        change = [band_power(filtered[row], *band) - band_power(audio[row], *band) for band in
-                  ((50, 0.85 * cutoff), (cutoff - 20, cutoff + 20), (1.2 * cutoff, 8000))]  # fmt: skip
+        change = [
+            band_power(filtered[row], *band) - band_power(audio[row], *band)
+            for band in ((50, 0.85 * cutoff), (cutoff - 20, cutoff + 20), (1.2 * cutoff, 8000))
+        ]
         assert change[0] == pytest.approx(0, abs=0.1)
         assert change[1] == pytest.approx(-3, abs=0.7)
         assert change[2] < -30
 
 
 def test_convolve_agrees_with_numpy():
-    audio, taps = white(2, 1000), white(2, 300, seed=1)
+    audio = white(2, 1000)
+    taps = white(2, 300, seed=1)
     expected = [
         np.convolve(a.double(), h.double())[:1000] for a, h in zip(audio, taps, strict=True)
     ]
@@ -46,7 +49,8 @@ def test_convolve_agrees_with_numpy():
 
 
 def test_reverberate_splits_early_and_late():
-    audio, response = white(1, 4000), white(1, 2000, seed=1)
+    audio = white(1, 4000)
+    response = white(1, 2000, seed=1)
     heard, target = reverberate(audio, response, 800)
     late = np.concatenate([np.zeros(800), response[0, 800:].double()])
     np.testing.assert_allclose(

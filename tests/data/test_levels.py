@@ -24,7 +24,8 @@ def test_active_level_ignores_pauses():
 
 
 def test_at_snr_reaches_the_snr():
-    speech, noise = white(4, seed=1), white(4, seed=2) * torch.tensor([[1.0], [0.1], [3.0], [0.01]])
+    speech = white(4, seed=1)
+    noise = white(4, seed=2) * torch.tensor([[1.0], [0.1], [3.0], [0.01]])
     wanted = torch.tensor([-5.0, 0.0, 7.5, 20.0])
     scaled = at_snr(noise, speech, wanted)
     reached = 10 * np.log10((speech**2).mean(1).numpy() / (scaled**2).mean(1).numpy())
@@ -32,18 +33,19 @@ def test_at_snr_reaches_the_snr():
 
 
 def test_at_snr_of_silence_is_finite():
-    silence, sound = torch.zeros(1, N), white(1)
+    silence = torch.zeros(1, N)
+    sound = white(1)
     ten = torch.tensor([10.0])
     assert not at_snr(silence, sound, ten).any()
     torch.testing.assert_close(at_snr(sound, silence, ten), sound)
     assert not at_snr(silence, silence, ten).any()
-    assert not at_snr(
-        sound * 1e-4, sound, ten
-    ).any()  # the rounding noise of a silent file stays unheard
+    # the rounding noise of a silent file stays unheard
+    assert not at_snr(sound * 1e-4, sound, ten).any()
 
 
 def test_at_peak_applies_one_gain():
-    noisy, clean = white(2, seed=1), white(2, seed=2)
+    noisy = white(2, seed=1)
+    clean = white(2, seed=2)
     louder, target = at_peak(noisy, clean, torch.tensor([-20.0, 0.0]))
     np.testing.assert_allclose(np.abs(louder.numpy()).max(1), [0.1, 1.0], rtol=1e-5)
     torch.testing.assert_close(louder / noisy, target / clean)

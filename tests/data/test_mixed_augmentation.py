@@ -20,8 +20,9 @@ def fitted(audio, samples):
     return torch.nn.functional.pad(audio, (0, samples - audio.shape[1]))
 
 
-# chance -> where the function that carries it out is called, its name, and what changes nothing in its place
-WITHOUT = {
+# chance -> where the function that carries it out is called, its name, and what changes nothing in
+# its place
+WITHOUT_EFFECT = {
     "coloured_chance": (noise_sources, "coloured", first),
     "speech_shaped_chance": (noise_sources, "speech_shaped", first),
     "hum_chance": (
@@ -51,16 +52,16 @@ WITHOUT = {
 }
 
 
-@pytest.mark.parametrize("chance", WITHOUT)
+@pytest.mark.parametrize("chance", WITHOUT_EFFECT)
 def test_mixer_applies_each_augmentation(monkeypatch, chance):
-    """The same dice, and the function in the middle of it does nothing: another batch."""
+    """The same random numbers, and the function in the middle of it does nothing: another batch."""
     config = only(
         **{chance: 1.0}, speed=(0.9, 0.95), noise_speed=(0.5, 0.8), coloured_slope=(-9.0, -6.0)
     )
     noisy, clean, _ = mixer(config).batch(3, 6)
     assert noisy.isfinite().all() and clean.isfinite().all()
     assert noisy.abs().amax() <= 1.001
-    monkeypatch.setattr(*WITHOUT[chance])
+    monkeypatch.setattr(*WITHOUT_EFFECT[chance])
     same_noisy, same_clean, _ = mixer(config).batch(3, 6)
     apart = (noisy - same_noisy).abs().amax(1) + (clean - same_clean).abs().amax(1)
     assert (apart > 1e-3).all() if chance != "clip_chance" else (apart > 1e-6).any()
@@ -69,7 +70,7 @@ def test_mixer_applies_each_augmentation(monkeypatch, chance):
 def test_all_chances_are_tested():
     """The others have tests of their own."""
     others = {"synthetic_only", "snr_low", "babble", "pause", "mute", "noise_only", "clean_only"}
-    assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT)
+    assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT_EFFECT)
 
 
 def test_mixer_draws_low_snrs_from_their_own_range():
@@ -86,9 +87,8 @@ def test_mixer_plays_noise_faster_and_slower():
     tones = Corpus.of([sine(1000, 4.0)], [""])
     config = only(noise_speed_chance=1.0, noise_speed=(0.5, 2.0), noise_count_weights=(1.0,))
     noisy, clean, _ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
-    peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(
-        1
-    )  # Hz, for a segment lasts a second
+    # Hz, for a segment lasts a second
+    peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(1)
     assert 500 <= peaks.min() < 700 and 1700 < peaks.max() <= 2000
     assert len(set(peaks)) <= 31  # in steps of 5 %
     voices = np.abs(np.fft.rfft(clean.double())).argmax(1)
@@ -119,7 +119,8 @@ def test_mixer_puts_noise_in_rooms():
     bursts = np.zeros(2 * RATE, "i2")
     bursts[RATE // 2 :: RATE] = 20000
     room = torch.zeros(1, 4000)
-    room[0, 0], room[0, 3000] = 1.0, 0.5
+    room[0, 0] = 1.0
+    room[0, 3000] = 0.5
     config = only(noise_room_chance=1.0, noise_count_weights=(1.0,))
     noisy, clean, _ = NoiseMixer(
         config, speech_corpus(), Corpus.of([bursts], [""]), rooms=room

@@ -25,7 +25,9 @@ class Constant:
     """Batches of one number and of a length of their own."""
 
     def __init__(self, value: float, samples: int, segments: int):
-        self.value, self.samples, self.segments = value, samples, segments
+        self.value = value
+        self.samples = samples
+        self.segments = segments
 
     def batch(self, step, size, rank=0):
         x = torch.full((size, self.samples), self.value)
@@ -49,7 +51,8 @@ def test_wide_band_keeps_low_pass_filters_below_8_khz():
 
 @pytest.fixture
 def audio(tmp_path):
-    """Speech and noise: recordings that reach 24 kHz, and others at 48 kHz whose content ends at 8 kHz."""
+    """Speech and noise: recordings that reach 24 kHz, and others at 48 kHz whose content ends at 8
+    kHz."""
     rng = np.random.default_rng(0)
     for kind in ("speech", "noise"):
         for group, level in (("full", 0.1), ("narrow", 0.01)):
@@ -106,7 +109,8 @@ def test_folders_with_a_cache_draw_the_same_batches(audio, tmp_path):
 
 
 def test_write_cache_makes_the_copies_alone(audio, tmp_path, monkeypatch):
-    """No mixer is built, which would simulate rooms; sources that follow do not write the copies again."""
+    """No mixer is built, which would simulate rooms; sources that follow do not write the copies
+    again."""
     cache = tmp_path / "cache"
     with monkeypatch.context() as patch:
         patch.setattr(sources, "NoiseMixer", None)

@@ -112,12 +112,14 @@ def test_mixer_babble_is_of_other_speakers():
 
 @pytest.mark.parametrize("early", [0.05, 0.2])
 def test_mixer_clean_keeps_early_reflections(early):
-    """Check that noisy - clean without noise (silent recordings) is what arrives after the early part."""
+    """Check that noisy - clean without noise (silent recordings) is what arrives after the early
+    part."""
     silence = Corpus.of([np.zeros(RATE, "i2")], [""])
     click = np.zeros(3 * RATE, "i2")
     click[::RATE] = 20000  # one click in every second
     config = only(room_chance=1.0, early_reflections=early, rt60=(0.3, 0.3))
-    late, reach = 0.0, round(early * RATE)
+    late = 0.0
+    reach = round(early * RATE)
     for step in range(4):
         noisy, clean, _ = NoiseMixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
         at = clean.abs().argmax(1)
@@ -133,7 +135,8 @@ def test_mixer_clean_keeps_early_reflections(early):
 
 
 def test_mixer_snr_in_a_room_counts_reverberation():
-    """The same speech in the same rooms, once beside silence: but for a factor, that is what is heard beside noise."""
+    """The same speech in the same rooms, once beside silence: but for a factor, that is what is
+    heard beside noise."""
     config = only(
         room_chance=1.0,
         early_reflections=0.01,
@@ -161,7 +164,8 @@ def test_mixer_pauses_delay_speech():
 
 
 def test_mixer_sustains_vowels_only():
-    """Utterances of 0.15 s of hiss and 0.6 s of a buzz at 200 Hz, each after a silence, at 1.25 times the pitch."""
+    """Utterances of 0.15 s of hiss and 0.6 s of a buzz at 200 Hz, each after a silence, at 1.25
+    times the pitch."""
     buzz = np.zeros(9600)
     buzz[:: RATE // 200] = 6000
     words = Corpus.of(

@@ -26,27 +26,25 @@ def folders(tmp_path):
     return "--speech", tmp_path / "speech", "--noise", tmp_path / "noise"
 
 
+def settings(changes):
+    """Return the options that change a configuration."""
+    words = []
+    for change in changes:
+        words += ["--set", change]
+    return words
+
+
 def test_mix_writes_pairs(folders, tmp_path, command):
-    chances = [word for chance in CHANCES for word in ("--set", f"mix.{chance}=0")]
-    asked = (
-        "--set",
-        "mix.snr=[7, 7]",
-        "--set",
-        "mix.level=[-20, -20]",
-        "--set",
-        "mix.source_spread=6",
-        *chances,
-    )
-    line = ("mix", *folders, "--count", 3, "--seconds", 1.5, *asked)
+    chances = [f"mix.{chance}=0" for chance in CHANCES]
+    asked = ("mix.snr=[7, 7]", "mix.level=[-20, -20]", "mix.source_spread=6", *chances)
+    line = ("mix", *folders, "--count", 3, "--seconds", 1.5, *settings(asked))
     status, _, err = command(*line, "--out", tmp_path / "set")
     assert status == 0 and f"3 pairs of 1.5 s written to {tmp_path / 'set'}" in err
     pairs = read_pairs(find_pairs(tmp_path / "set", RATE))
     assert [pair.name for pair in pairs] == ["0001", "0002", "0003"]
     assert {len(pair.noisy) for pair in pairs} == {RATE * 3 // 2}
-    noisy, clean = (
-        torch.from_numpy(np.stack(side))
-        for side in zip(*((p.noisy, p.clean) for p in pairs), strict=True)
-    )
+    noisy = torch.from_numpy(np.stack([pair.noisy for pair in pairs]))
+    clean = torch.from_numpy(np.stack([pair.clean for pair in pairs]))
     np.testing.assert_allclose(snr(noisy, clean), 7.0, atol=0.05)
     np.testing.assert_allclose(noisy.abs().amax(1), 0.1, atol=1e-4)
     assert command(*line, "--out", tmp_path / "again")[0] == 0
@@ -62,7 +60,8 @@ def test_mix_writes_pairs(folders, tmp_path, command):
 
 
 def test_write_pairs_uses_other_rooms_than_a_run(folders, tmp_path, monkeypatch):
-    made, mix = [], MixConfig(rooms=2)
+    made = []
+    mix = MixConfig(rooms=2)
     init = NoiseMixer.__init__
     monkeypatch.setattr(
         NoiseMixer,
@@ -85,13 +84,7 @@ def test_mix_pairs_are_noisy_and_not_clipped(folders, tmp_path, command):
         "mix.noise_only_chance=1",
         "mix.clean_only_chance=1",
     )
-    line = (
-        "mix",
-        *folders,
-        "--count",
-        6,
-        *(word for change in asked for word in ("--set", change)),
-    )
+    line = ("mix", *folders, "--count", 6, *settings(asked))
     assert command(*line, "--out", tmp_path / "set")[0] == 0
     for pair in read_pairs(find_pairs(tmp_path / "set", RATE)):
         assert max(np.abs(pair.clean).max(), np.abs(pair.noisy).max()) <= 1

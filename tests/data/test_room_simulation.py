@@ -25,8 +25,10 @@ def test_room_bank_decays_in_its_rt60(seconds):
 
 
 def test_room_response_reflects_at_the_nearest_wall():
-    size, rt60 = torch.tensor([6.0, 5.0, 3.0]), torch.tensor([0.5])
-    microphone, talker = torch.tensor([3.0, 2.0, 0.5]), torch.tensor([4.0, 2.0, 0.5])
+    size = torch.tensor([6.0, 5.0, 3.0])
+    rt60 = torch.tensor([0.5])
+    microphone = torch.tensor([3.0, 2.0, 0.5])
+    talker = torch.tensor([4.0, 2.0, 0.5])
     response = room_response(size, microphone, talker, rt60, torch.zeros(RATE), RATE)
     path = math.hypot(1.0, 1.0)  # by way of the floor, half a metre below both
     first = (path - 1.0) / 343 * RATE

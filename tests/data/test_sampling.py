@@ -13,15 +13,17 @@ from qse.data.sampling import BatchRng, CorpusSampler
 
 def test_groups_are_drawn_by_duration():
     corpus = Corpus.of([sine(500, 9.0), sine(500, 0.5), sine(500, 0.5)], ["long", "short", "short"])
-    dice = BatchRng(0, 0, 0, torch.device("cpu"))
+    rng = BatchRng(0, 0, 0, torch.device("cpu"))
     for balance, expected in ((0.0, 1 / 2), (0.5, 3 / 4), (1.0, 9 / 10)):
-        share = (CorpusSampler(corpus, balance).groups(dice, 4000) == 0).float().mean().item()
+        share = (CorpusSampler(corpus, balance).groups(rng, 4000) == 0).float().mean().item()
         assert share == pytest.approx(expected, abs=0.03)
 
 
 def test_looped_repeats_short_recordings_seamlessly_or_after_gaps():
-    """Half of the rows of a short recording have gaps of up to half a second; a long recording has none."""
-    rate, rows = 16000, 400
+    """Half of the rows of a short recording have gaps of up to half a second; a long recording has
+    none."""
+    rate = 16000
+    rows = 400
     short, long = (
         Corpus.of([np.full(length, 8000, np.int16)], [""]) for length in (rate // 4, 3 * rate)
     )

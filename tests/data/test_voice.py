@@ -16,11 +16,11 @@ from qse.data.voice import most_periodic, shift_formants, sustain, whisper
 
 def likeness(audio: np.ndarray, place: int, longest: int) -> tuple[int, float]:
     """The period behind a place and how alike its sound is then, by a correlation for each lag."""
-    sound, compared = audio[place : place + 4 * longest], 3 * longest
+    sound = audio[place : place + 4 * longest]
+    compared = 3 * longest
     here = sound[:compared]
-    lags = range(
-        longest // 8 - 1, longest + 1
-    )  # the first is too short, and only what the others are compared with
+    # the first is too short, and only what the others are compared with
+    lags = range(longest // 8 - 1, longest + 1)
     moved = np.stack([sound[lag : lag + compared] for lag in lags])
     power = np.maximum((moved**2).sum(1), 1e-3 * (here @ here))
     alike = moved @ here / np.sqrt(here @ here * power)
@@ -29,20 +29,19 @@ def likeness(audio: np.ndarray, place: int, longest: int) -> tuple[int, float]:
 
 
 def test_most_periodic_agrees_with_numpy():
-    longest, rng = 266, np.random.default_rng(0)
+    longest = 266
+    rng = np.random.default_rng(0)
     audio = np.stack([white(1, seed=row)[0].double().numpy() for row in range(7)])
     audio[0, RATE:] = pulses(110)[RATE:]
     audio[1, :RATE] = pulses(347.3)[:RATE]
-    audio[2, 9000:16000] = (
-        0.01 * pulses(200)[9000:16000]
-    )  # the most alike of all, but far below the rest
+    # the most alike of all, but far below the rest
+    audio[2, 9000:16000] = 0.01 * pulses(200)[9000:16000]
     audio[2, 20000:24000] += pulses(173)[20000:24000]
     audio[3, :] = pulses(140) + 0.02 * audio[3]
     audio[3, 9000:] = 0  # digital silence makes nothing more alike than alike
     audio[4] = np.convolve(audio[4], np.ones(400) / 20, "same")  # rumble: likeness that only falls
-    audio[6] = (
-        pulses(485) + 0.02 * audio[6]
-    )  # with the shortest period that is looked for, 33 samples
+    # with the shortest period that is looked for, 33 samples
+    audio[6] = pulses(485) + 0.02 * audio[6]
     places = np.stack([rng.permutation(N - 4 * longest)[:20] for _ in range(7)])
     places[3, :4] = 8100, 8200, 8300, 8400
     start, period, alike = most_periodic(torch.tensor(audio), torch.tensor(places), longest)
@@ -65,7 +64,10 @@ def test_most_periodic_agrees_with_numpy():
 
 
 def test_sustain_repeats_and_delays():
-    period, loop, start, rounds = 40, 160, 1003, 50
+    period = 40
+    loop = 160
+    start = 1003
+    rounds = 50
     audio = torch.zeros(1, N)
     audio[:, :4000] = tone(RATE / period)[:, :4000]
     audio[:, 4000:5000] = 0.3
@@ -106,14 +108,11 @@ def test_whisper_keeps_formants_without_pitch():
         and most_periodic(whispered, places, 266)[2] < 0.6
     )
     bands = [(low, low + 500) for low in range(1000, 7500, 500)]
-    before, after = (
-        np.array([band_power(audio[0], *band) for band in bands]) for audio in (voice, whispered)
-    )
+    before = np.array([band_power(voice[0], *band) for band in bands])
+    after = np.array([band_power(whispered[0], *band) for band in bands])
     assert np.abs(after - before - (after - before).mean()).max() < 4
-    loud, soft = (
-        whispered[0, : N // 2].square().mean(),
-        whispered[0, N // 2 + 512 :].square().mean(),
-    )
+    loud = whispered[0, : N // 2].square().mean()
+    soft = whispered[0, N // 2 + 512 :].square().mean()
     assert 10 * math.log10(loud / soft) == pytest.approx(20, abs=1)
     assert not whisper(torch.zeros(1, N), white(1)).any()
 

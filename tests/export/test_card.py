@@ -7,11 +7,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from qse.export.card import Card, CardOptions
-from qse.export.cost import Cost, HopCost
+from qse.export.cost import HopCost, ModelCost
 from qse.train.recipe import RunConfig
 
 HEADER = {"step": "400", "heard": str(16000 * 7200), "seconds": "5400"}
-COST = Cost(0.05, 12345, 2.5e9, HopCost(0.0002, 0.0004, 2048))
+COST = ModelCost(0.05, 12345, 2.5e9, HopCost(0.0002, 0.0004, 2048))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_card_of_a_streaming_model(card):
 
 
 def test_card_of_an_offline_model(card, offline_network):
-    text = replace(card, network=offline_network, costs={16000: Cost(0.5, 1, 1e9)}).text()
+    text = replace(card, network=offline_network, costs={16000: ModelCost(0.5, 1, 1e9)}).text()
     assert (
         "\n\nSpeech enhancement: " in text and "| algorithmic latency | whole recordings |" in text
     )

@@ -17,7 +17,8 @@ RNG = np.random.default_rng(0)
 
 
 def real_matrix(out: int, into: int, *kernel: int) -> np.ndarray:
-    """The matrix of a lowered layer: components side by side, rows scaled as by a folded batch norm."""
+    """The matrix of a lowered layer: components side by side, rows scaled as by a folded batch
+    norm."""
     weight = torch.from_numpy(RNG.standard_normal((4, out, into, *kernel)).astype(np.float32))
     matrix = interleave(interleave(hamilton_matrix(weight)), 1).numpy()
     factors = RNG.uniform(-2, 2, 4 * out).astype(np.float32)

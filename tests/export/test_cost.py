@@ -17,7 +17,10 @@ def test_macs_per_second_in_every_algebra(algebra):
 
 
 def test_macs_per_second_counts_an_lstm():
-    frames, bands, channels = 500, 4, 16  # of a second; channels are real ones
+    # of a second; channels are real ones
+    frames = 500
+    bands = 4
+    channels = 16
     gate = frames * bands * 2 * channels**2  # from the input and from the state
     more = macs_per_second(streaming(time_mixer=["lstm"])) - macs_per_second(
         streaming(time_mixer=["gru"])

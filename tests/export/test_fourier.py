@@ -43,11 +43,9 @@ def test_factors_are_small():
 
 @each_size
 def test_factored_transforms_equal_analysis_and_synthesis(n_fft, hop, overlap):
-    analysis, synthesis, x = (
-        Analysis(n_fft, hop, overlap),
-        Synthesis(n_fft, hop, overlap),
-        0.3 * torch.randn(2, 9 * hop),
-    )
+    analysis = Analysis(n_fft, hop, overlap)
+    synthesis = Synthesis(n_fft, hop, overlap)
+    x = 0.3 * torch.randn(2, 9 * hop)
     spec, past = analysis(x)
     for found, expected in zip(
         FactoredAnalysis(analysis)(x), (by_place(spec, n_fft), past), strict=True
@@ -66,10 +64,8 @@ def test_factored_transforms_equal_analysis_and_synthesis(n_fft, hop, overlap):
 
 @pytest.mark.parametrize("n_fft, hop, overlap", [(64, 16, 16), (64, 16, 5), (62, 31, 31)])
 def test_factored_transforms_stream(n_fft, hop, overlap):
-    analysis, synthesis = (
-        FactoredAnalysis(Analysis(n_fft, hop, overlap)),
-        FactoredSynthesis(Synthesis(n_fft, hop, overlap)),
-    )
+    analysis = FactoredAnalysis(Analysis(n_fft, hop, overlap))
+    synthesis = FactoredSynthesis(Synthesis(n_fft, hop, overlap))
     contract.verify_stream(analysis, torch.randn(2, 10 * hop), dim=1, unit=hop, out_dim=1)
     products = torch.randn(
         2, 10, *bins_by_place(n_fft).shape[:1], 2, 2, bins_by_place(n_fft).shape[1]

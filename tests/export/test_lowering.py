@@ -48,7 +48,8 @@ def quaternion_parts(network) -> list[str]:
 @torch.no_grad()
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_lower_computes_the_same(changes):
-    network, x = streaming(**changes), 0.3 * torch.randn(2, 640)
+    network = streaming(**changes)
+    x = 0.3 * torch.randn(2, 640)
     expected, _ = network(x)
     lowered = lower(network)
     assert not quaternion_parts(lowered)
@@ -61,8 +62,10 @@ def test_lower_computes_the_same(changes):
 @pytest.mark.parametrize("name", PARAMS)
 @pytest.mark.parametrize("samples", [7, 403])
 def test_lower_offline_computes_the_same(name, samples):
-    network, x = unsettle(offline(name)).eval(), 0.3 * torch.randn(2, samples)
-    lowered, expected = lower(network), network(x)
+    network = unsettle(offline(name)).eval()
+    x = 0.3 * torch.randn(2, samples)
+    lowered = lower(network)
+    expected = network(x)
     assert name == "conformer" or not quaternion_parts(lowered)
     torch.testing.assert_close(lowered(x), expected, rtol=0, atol=1e-5)
     assert (expected - x).abs().max() > 1e-2

@@ -1,4 +1,5 @@
-"""Every layer on its own has a real form that computes the same: whatever networks are assembled from them."""
+"""Every layer on its own has a real form that computes the same: whatever networks are assembled
+from them."""
 
 import copy
 
@@ -100,7 +101,8 @@ def test_registered_forms_hold_for_subclasses_that_change_nothing(monkeypatch):
         pass
 
     assert type(real_form(Same(3, 3))) is nn.Linear
-    layer, x = Own(3, 3), torch.randn(2, 4, 3)
+    layer = Own(3, 3)
+    x = torch.randn(2, 4, 3)
     torch.testing.assert_close(real_form(copy.deepcopy(layer))(reals(x)), reals(layer(x)))
     marked = nn.Identity()
     register(Own, lambda layer: marked)

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CONFIG, LOSS, PLAN, TINY, job, lines
+from small_training import CONFIG, LOSS, PLAN, TINY, job, lines
 
 import qse
 from qse.errors import QseError
@@ -28,7 +28,9 @@ from qse.train.stateful_training import training_loss
 @pytest.fixture(autouse=True)
 def short_measurement(monkeypatch):
     """Time a model for a twentieth of a second of audio instead of ten seconds."""
-    monkeypatch.setattr(release_module, "measure", partial(release_module.measure, seconds=0.05))
+    monkeypatch.setattr(
+        release_module, "measure_cost", partial(release_module.measure_cost, seconds=0.05)
+    )
 
 
 @pytest.fixture
@@ -68,7 +70,7 @@ def test_release_writes_the_best_average_and_its_card(finished_run, tmp_path):
     out, _ = finished_run
     card = released(out, tmp_path / "tiny")
     assert agrees(tmp_path / "tiny")
-    _, header = weights.load(out / "best.safetensors")
+    _, header = weights.load_tensors(out / "best.safetensors")
     best = next(row for row in lines(out / "valid.csv") if row["step"] == header["step"])
     assert (
         f"| training | {header['step']} steps, " in card
@@ -161,7 +163,8 @@ def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, wit
         return total * (np.nan if kind == "loss" else 1), terms, carried
 
     monkeypatch.setattr("qse.train.run.training_loss", lambda *_: loss)
-    some, none = tmp_path / "some", tmp_path / "none"
+    some = tmp_path / "some"
+    none = tmp_path / "none"
     plan = replace(CONFIG, train=replace(PLAN, steps=3))
     train(plan, job(training_audio, some, valid=None))
     (row,) = lines(some / "train.csv")
@@ -180,10 +183,10 @@ def test_release_averages_runs(finished_run, training_audio, tmp_path, without_e
         out, tmp_path / "mean", others=[tmp_path / "run"], valid=training_audio / "valid"
     )
     one, other = (
-        weights.pick(weights.load(path)[0], "average")["decoder.head.weight"]
+        weights.pick(weights.load_tensors(path)[0], "average")["decoder.head.weight"]
         for path in (out / "best.safetensors", tmp_path / "run/checkpoint.safetensors")
     )
-    mean, _ = weights.load(tmp_path / "mean/weights.safetensors")
+    mean, _ = weights.load_tensors(tmp_path / "mean/weights.safetensors")
     assert torch.allclose(mean["decoder.head.weight"], (one + other) / 2) and not torch.equal(
         one, other
     )
@@ -205,7 +208,7 @@ def test_release_of_less_look_ahead_leaves_out_taps_and_checkpoint(run_that_look
     card = released(run_that_looks_ahead, folder, look_ahead=0)
     assert agrees(folder)
     assert not (folder / "checkpoint.safetensors").exists()
-    tensors, _ = weights.load(folder / "weights.safetensors")
+    tensors, _ = weights.load_tensors(folder / "weights.safetensors")
     assert not any(".ahead" in name for name in tensors)
     assert "| algorithmic latency | 4 ms (hop 2 ms) |" in card
     with pytest.raises(QseError, match="looks at most 2 frames ahead"):

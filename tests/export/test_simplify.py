@@ -11,18 +11,20 @@ from qse.export.simplify import simplify
 
 
 def graph(nodes, inputs, outputs, **constants):
-    """A model of nodes ("Op", "inputs", "outputs", {attributes}); inputs and outputs by name and shape."""
+    """A model of nodes ("Op", "inputs", "outputs", {attributes}); inputs and outputs by name and
+    shape."""
     made = [
         helper.make_node(op, ins.split(), outs.split(), **attributes)
         for op, ins, outs, attributes in nodes
     ]
-    values = [
-        [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-            for name, shape in side.items()
+
+    def described(tensors):
+        floats = TensorProto.FLOAT
+        return [
+            helper.make_tensor_value_info(name, floats, shape) for name, shape in tensors.items()
         ]
-        for side in (inputs, outputs)
-    ]
+
+    values = (described(inputs), described(outputs))
     weights = [
         numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()
     ]
@@ -37,7 +39,8 @@ def graph(nodes, inputs, outputs, **constants):
 
 def compute(model):
     """Outputs by name, for the same random inputs every time."""
-    session, rng = ort.InferenceSession(model.SerializeToString()), np.random.default_rng(0)
+    session = ort.InferenceSession(model.SerializeToString())
+    rng = np.random.default_rng(0)
     feed = {
         node.name: rng.standard_normal(node.shape).astype(np.float32)
         for node in session.get_inputs()
@@ -50,7 +53,8 @@ def compute(model):
 def simplified(model) -> list[str]:
     """Simplifies, compares all outputs, and returns the operators that are left."""
     smaller = simplify(model)
-    expected, found = compute(model), compute(smaller)
+    expected = compute(model)
+    found = compute(smaller)
     assert list(expected) == list(found)
     for name, array in expected.items():
         assert found[name].shape == array.shape
@@ -70,7 +74,8 @@ def draw(*shape):
 
 
 def test_simplify_token_layer_to_plain_matrices():
-    """Linear on (1, 1, 6, 4) with a bias, a norm, an activation, and a residual that came another way."""
+    """Linear on (1, 1, 6, 4) with a bias, a norm, an activation, and a residual that came another
+    way."""
     nodes = [
         ("Reshape", "x wide", "a", {}),
         ("Transpose", "a", "b", {"perm": [0, 2, 1, 3]}),
@@ -168,7 +173,8 @@ def test_simplify_reshapes_once_per_shape():
 
 
 def test_simplify_keeps_output_names_and_shapes():
-    """A computed one, a view of a computed one, an input handed through, one of two equal ones; a node without use."""
+    """A computed one, a view of a computed one, an input handed through, one of two equal ones; a
+    node without use."""
     nodes = [
         ("Neg", "x", "a", {}),
         ("Reshape", "a wide", "b", {}),

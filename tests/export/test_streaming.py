@@ -23,7 +23,8 @@ ABOUT = {"name": "tiny", "version": "1.2", "licence": "CC0-1.0"}
 
 @pytest.fixture
 def quick(exported, monkeypatch):
-    """Replace the exporter by a copy of the graph that there is already, and shorten the comparison."""
+    """Replace the exporter by a copy of the graph that there is already, and shorten the
+    comparison."""
     monkeypatch.setattr(export, "disagreement", functools.partial(export.disagreement, seconds=2.5))
     monkeypatch.setattr(
         torch.onnx, "export", lambda model, arguments, path, **_: shutil.copyfile(exported, path)
@@ -55,7 +56,10 @@ def test_export_stream_state_names_and_shapes(exported, network):
     def shapes(values):
         types = [value.type.tensor_type for value in values]
         assert all(kind.elem_type == onnx.TensorProto.FLOAT for kind in types)
-        return [[size.dim_value for size in kind.shape.dim] for kind in types]
+        found = []
+        for kind in types:
+            found.append([size.dim_value for size in kind.shape.dim])
+        return found
 
     assert [node.name for node in graph.input] == ["audio", *(f"state.{key}" for key in state)]
     assert [node.name for node in graph.output] == ["enhanced", *(f"next.{key}" for key in state)]
@@ -74,13 +78,12 @@ def test_export_stream_state_names_mirror_the_module_tree(exported, network):
 
 @torch.no_grad()
 def test_export_stream_graph_equals_torch(exported, network):
-    engine, hops = (
-        Engine(exported),
-        0.3 * np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32),
-    )
+    engine = Engine(exported)
+    hops = 0.3 * np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32)
     expected, _ = network(torch.from_numpy(hops).view(1, -1))
     _, end = lower(network)(torch.from_numpy(hops).view(1, -1))
-    state, found = engine.initial_state(), []
+    state = engine.initial_state()
+    found = []
     for hop in hops:
         enhanced, state = engine.step(hop, state)
         found.append(enhanced)
@@ -91,8 +94,10 @@ def test_export_stream_graph_equals_torch(exported, network):
 
 
 def test_export_stream_graph_keeps_silence(exported):
-    engine, rng = Engine(exported), np.random.default_rng(0)
-    state, silence = engine.initial_state(), np.zeros(32, np.float32)
+    engine = Engine(exported)
+    rng = np.random.default_rng(0)
+    state = engine.initial_state()
+    silence = np.zeros(32, np.float32)
     for n in range(300):
         hop = 0.5 * rng.standard_normal(32).astype(np.float32) if 50 <= n < 100 else silence
         enhanced, state = engine.step(hop, state)

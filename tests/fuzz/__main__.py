@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Timer
 
 CASES = {  # in the tests
-    "audio": 600, "video": 8, "models": 200, "models-denoise": 40, "manifests": 80, "configurations": 150,
+    "audio": 150, "video": 8, "models": 200, "models-denoise": 40, "manifests": 80, "configurations": 150,
     "weights": 100, "runs": 4, "tables": 150,
 }  # fmt: skip
 TORCH = ("weights", "runs", "tables")  # need PyTorch

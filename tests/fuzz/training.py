@@ -60,8 +60,8 @@ class Runs(Target):
 
     def prepare(self, folder: Path) -> None:
         import numpy as np
+        import small_training
         import soundfile
-        import twins
 
         from qse.train.run import train
 
@@ -69,8 +69,8 @@ class Runs(Target):
         for name in ("speech/a/1.wav", "noise/b/1.wav"):
             (folder / name).parent.mkdir(parents=True)
             soundfile.write(folder / name, 0.1 * rng.standard_normal(20000), 16000)
-        self.job = twins.job(folder, folder / "run", valid=None)
-        train(twins.CONFIG, self.job)
+        self.job = small_training.job(folder, folder / "run", valid=None)
+        train(small_training.CONFIG, self.job)
 
     def run(self, folder: Path, rng: Random) -> None:
         from dataclasses import replace
@@ -110,9 +110,10 @@ class Tables(Target):
         pass
 
     def run(self, folder: Path, rng: Random) -> None:
+        from qse_papers.words import read_snli, read_sst2
+
         from qse.evaluate.report import read_groups
         from qse.evaluate.store import Store
-        from qse.experiments.words import read_snli, read_sst2
 
         name = rng.choice(sorted(self.TEXTS))
         for other, text in self.TEXTS.items():

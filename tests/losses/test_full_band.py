@@ -38,9 +38,8 @@ def test_to_wide_band_leaves_16_khz_alone():
 @pytest.mark.parametrize("error", [0.3, 0.01])
 def test_high_band_snr_is_the_snr_of_the_band(error):
     clean = tone(1000) + tone(12000)
-    enhanced = (
-        clean + tone(3000, level=0.5) + error * tone(15000)
-    )  # what lies below 8 kHz does not count
+    # what lies below 8 kHz does not count
+    enhanced = clean + tone(3000, level=0.5) + error * tone(15000)
     expected = 10 * np.log10(error**2 + 10**-3)
     assert high_band_snr(clean=clean, enhanced=enhanced, sample_rate=48000) == pytest.approx(
         expected, abs=0.01
@@ -71,10 +70,11 @@ def test_composite_at_48_khz_measures_speech_as_at_16_khz():
     _, found = composite(config, **full, sample_rate=48000)
     for name in ("pesq", "stoi", "snr"):
         assert found[name] == pytest.approx(expected[name].item(), rel=1e-3)
+    # a mean over bins, or with them, of which there are others
     for name in (
         "compressed",
         "over_attenuation",
-    ):  # a mean over bins, or with them, of which there are others
+    ):
         assert 0 < found[name] < 3 * expected[name]
 
 

@@ -59,7 +59,8 @@ def numpy_complex_l1(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
 
 def numpy_compressed(clean: torch.Tensor, enhanced: torch.Tensor) -> float:
     s, g = (numpy_stft(x, 512, 128, 512) for x in (clean, enhanced))
-    s_mag, g_mag = np.maximum(np.abs(s), 1e-4), np.maximum(np.abs(g), 1e-4)
+    s_mag = np.maximum(np.abs(s), 1e-4)
+    g_mag = np.maximum(np.abs(g), 1e-4)
     complex_error = np.mean(np.abs(s / s_mag**0.7 - g / g_mag**0.7) ** 2)
     return float(0.3 * complex_error + 0.7 * np.mean((s_mag**0.3 - g_mag**0.3) ** 2))
 
@@ -116,7 +117,8 @@ def test_losses_are_means_over_the_batch(name, pair):
 
 @each_loss
 def test_losses_have_the_gradient_of_differences(name, pair):
-    clean, enhanced = pair[0][:1], pair[1][:1].clone().requires_grad_()
+    clean = pair[0][:1]
+    enhanced = pair[1][:1].clone().requires_grad_()
     generator = torch.Generator().manual_seed(3)
     direction = torch.randn(enhanced.shape, generator=generator, dtype=torch.float64)
     (gradient,) = torch.autograd.grad(LOSSES[name](clean=clean, enhanced=enhanced), enhanced)
@@ -132,7 +134,8 @@ def test_losses_have_the_gradient_of_differences(name, pair):
 @each_loss
 @pytest.mark.parametrize("level", [0.0, 1e-30, 1e-20, 1e-8, 1.0])
 def test_losses_are_finite_on_silence(name, level, pair):
-    loud, silent = pair[0].float(), pair[1].float() * level
+    loud = pair[0].float()
+    silent = pair[1].float() * level
     half = loud * (torch.arange(loud.shape[1]) < loud.shape[1] // 2)
     for clean, start in [
         (loud, silent),

@@ -33,16 +33,16 @@ def test_predicted_pesq_rises_with_snr(slope):
 
 
 def test_predicted_pesq_correlates_with_the_package():
-    """Pearson's r above 0.99 and no error above 0.25 over voices, noise colours, SNRs, with and without a denoiser."""
+    """Pearson's r above 0.99 and no error above 0.25 over voices, noise colours, SNRs, with and
+    without a denoiser."""
     package = pytest.importorskip("pesq")
     scores = []
     for seed in range(6):
         clean = speech_like(seed, 3.0)
         for snr in (-2.5, 5, 12.5, 20, 30):
             enhanced = clean + coloured_noise(seed + 50, seed % 3, clean, snr)
-            if (
-                seed >= 4
-            ):  # a crude denoiser: musical noise and missing speech instead of added noise
+            # a crude denoiser: musical noise and missing speech instead of added noise
+            if seed >= 4:
                 spec = torch.stft(
                     torch.tensor(enhanced), 512, window=torch.hann_window(512), return_complex=True
                 )

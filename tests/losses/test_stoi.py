@@ -30,7 +30,8 @@ def test_predicted_stoi_correlates_with_the_package():
 
 
 def test_stoi_ignores_level_and_silent_frames(pair):
-    clean, enhanced = pair[0], pair[1]
+    clean = pair[0]
+    enhanced = pair[1]
     value = stoi(clean=clean, enhanced=enhanced).item()
     assert stoi(clean=0.5 * clean, enhanced=3 * enhanced).item() == pytest.approx(value, rel=1e-3)
     pause = torch.zeros(2, 8000, dtype=clean.dtype)

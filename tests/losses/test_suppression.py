@@ -13,7 +13,8 @@ from qse.losses.suppression import FRAME_LENGTH, noise_floor, over_attenuation
 
 @pytest.fixture
 def signals():
-    """(2, 12800) float64: speech in the first half; with noise everywhere; with that noise less 20 and 6 dB."""
+    """(2, 12800) float64: speech in the first half; with noise everywhere; with that noise less 20
+    and 6 dB."""
     speech = torch.tensor(np.stack([speech_like(seed, 0.8) for seed in (1, 2)]))
     clean = speech * (torch.arange(12800) < 6400)
     noise = 0.01 * torch.randn(2, 12800, dtype=torch.float64)
@@ -39,7 +40,8 @@ def test_noise_floor_is_the_residual_level_in_pauses(signals):
 
 
 def test_noise_floor_is_a_mean_over_noise_only_frames():
-    """Against NumPy, item by item: silent clean frames, noisy ones that are silent as well, noise only."""
+    """Against NumPy, item by item: silent clean frames, noisy ones that are silent as well, noise
+    only."""
     rng = np.random.default_rng(0)
     clean, noisy, enhanced = rng.standard_normal((3, 3, 10 * FRAME_LENGTH))
     clean[0, : 4 * FRAME_LENGTH] = 0

@@ -34,7 +34,8 @@ def test_snr_of_silence_is_the_enhanced_level():
 
 def test_si_sdr_of_an_orthogonal_error_is_its_ratio():
     time = torch.arange(1600, dtype=torch.float64) / 1600
-    clean, error = torch.sin(2 * torch.pi * 5 * time), 0.1 * torch.sin(2 * torch.pi * 8 * time)
+    clean = torch.sin(2 * torch.pi * 5 * time)
+    error = 0.1 * torch.sin(2 * torch.pi * 8 * time)
     assert si_sdr(clean=clean[None], enhanced=(clean + error)[None]).item() == pytest.approx(
         -20, abs=0.01
     )

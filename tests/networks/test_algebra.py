@@ -23,7 +23,8 @@ from qse.nn.research.cells import QuaternionLSTM
 def test_convert_real_with_the_quaternion_matrix(layer, shape, names):
     torch.manual_seed(0)
     x = torch.randn(shape)
-    before, matrices = layer(x), {}
+    before = layer(x)
+    matrices = {}
     for name in names:
         weight = getattr(layer, name).detach()
         matrices[name] = gate_matrix(weight) if len(names) == 2 else hamilton_matrix(weight)
@@ -34,7 +35,8 @@ def test_convert_real_with_the_quaternion_matrix(layer, shape, names):
         parameter.data.copy_(matrices[name].view(parameter.shape))
     after = layer(x)
     if isinstance(after, tuple):
-        before, after = before[0], after[0]
+        before = before[0]
+        after = after[0]
     torch.testing.assert_close(after, before)
 
 

@@ -9,8 +9,10 @@ from qse.networks.axial_attention import ConvModule
 
 
 def test_conv_module_gates_whole_quaternions():
-    """Closing the gate of one quaternion channel silences its four components before the convolution, no others."""
-    module, seen = ConvModule(4, 3, 0.0).eval(), []
+    """Closing the gate of one quaternion channel silences its four components before the
+    convolution, no others."""
+    module = ConvModule(4, 3, 0.0).eval()
+    seen = []
     module.local.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     with torch.no_grad():
         module.widen.bias[:, 4 + 1] = -1e4

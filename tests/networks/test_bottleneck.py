@@ -26,7 +26,8 @@ def test_dual_path_block_streams_with_every_time_mixer(name):
 
 
 def test_bottleneck_mixes_bands_by_position():
-    layer, x = as_trained(Bottleneck([DualPathBlock(5, 4, 2)])), torch.randn(1, 4, 4, 3, 5)
+    layer = as_trained(Bottleneck([DualPathBlock(5, 4, 2)]))
+    x = torch.randn(1, 4, 4, 3, 5)
     other = torch.cat([torch.randn(1, 4, 4, 3, 1), x[..., 1:]], 4)
     change = (layer(other)[0] - layer(x)[0]).abs().amax((0, 1, 2, 3))
     assert (change > 1e-4).all()

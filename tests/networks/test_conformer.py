@@ -12,15 +12,14 @@ CONFIG = ConformerConfig(channels=8, heads=2, kernel=5)
 
 
 def test_block_keeps_sequences_apart():
-    block, x = as_trained(Block(CONFIG)), torch.randn(3, 7, 8)
+    block = as_trained(Block(CONFIG))
+    x = torch.randn(3, 7, 8)
     torch.testing.assert_close(block(x)[1:2], block(x[1:2]), rtol=0, atol=1e-5)
 
 
 def test_conv_module_reaches_half_a_kernel():
-    module, x = (
-        as_trained(ConvModule(8, 5, 0.0)).double(),
-        torch.randn(1, 11, 8, dtype=torch.float64),
-    )
+    module = as_trained(ConvModule(8, 5, 0.0)).double()
+    x = torch.randn(1, 11, 8, dtype=torch.float64)
     other = x.clone()
     other[:, 5] += 1
     changed = (module(other) - module(x)).abs().amax((0, 2)) > 1e-9

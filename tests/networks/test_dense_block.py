@@ -17,7 +17,8 @@ def test_dense_block_streams():
 
 
 def test_dense_block_equals_its_definition():
-    block, x = as_trained(DenseBlock(2, 3, (1, 2))), torch.randn(2, 4, 2, 9, 6)
+    block = as_trained(DenseBlock(2, 3, (1, 2)))
+    x = torch.randn(2, 4, 2, 9, 6)
     seen = x
     for layer in block.layers.values():
         y = layer.norm(layer.conv(seen)[0])
@@ -27,10 +28,8 @@ def test_dense_block_equals_its_definition():
 
 
 def test_dense_block_receptive_field():
-    block, x = (
-        as_trained(DenseBlock(2, 3, (1, 2, 4))).double(),
-        torch.randn(1, 4, 2, 12, 6, dtype=torch.float64),
-    )
+    block = as_trained(DenseBlock(2, 3, (1, 2, 4))).double()
+    x = torch.randn(1, 4, 2, 12, 6, dtype=torch.float64)
     y, state = block(x)
     assert [leaf.shape[3] for leaf in flatten_state(state).values()] == [1, 2, 4]
     moved = []

@@ -13,11 +13,13 @@ from qse.nn.layout import to_features, to_tokens
 
 
 def convolved(conv: NormedConv, x: torch.Tensor, channels: slice) -> torch.Tensor:
-    """Compute some output channels of convolution and batch norm in eval mode, one after the other."""
+    """Compute some output channels of convolution and batch norm in eval mode,
+    one after the other."""
     plain = QuaternionConv2d(
         *conv.weight.shape[2:0:-1], conv.weight.shape[3:], padding=conv.padding, bias=False
     )
-    plain.weight, plain.dilation = conv.weight, conv.dilation
+    plain.weight = conv.weight
+    plain.dilation = conv.dilation
     norm = conv.batch_norm
     y = F.batch_norm(
         plain(x).flatten(1, 2), norm.running_mean, norm.running_var, norm.weight, norm.bias
@@ -26,15 +28,11 @@ def convolved(conv: NormedConv, x: torch.Tensor, channels: slice) -> torch.Tenso
 
 
 def test_gated_layer_is_figure_6c():
-    layer, x = (
-        unsettle(GatedLayer(3, 2, dilation=2, dropout=0.1)).eval(),
-        torch.randn(2, 4, 3, 9, 5),
-    )
+    layer = unsettle(GatedLayer(3, 2, dilation=2, dropout=0.1)).eval()
+    x = torch.randn(2, 4, 3, 9, 5)
     hidden = F.leaky_relu(convolved(layer.widen[0], x, slice(None)), 0.25)
-    value, gate = (
-        convolved(layer.both, hidden, slice(0, 2)),
-        convolved(layer.both, hidden, slice(2, 4)),
-    )
+    value = convolved(layer.both, hidden, slice(0, 2))
+    gate = convolved(layer.both, hidden, slice(2, 4))
     torch.testing.assert_close(
         layer(x), F.prelu(value, layer.act.weight) * torch.sigmoid(gate), rtol=1e-4, atol=1e-5
     )

@@ -62,7 +62,8 @@ def test_latency_is_the_sum_of_what_the_layers_look_ahead():
 
 @torch.no_grad()
 def test_without_its_taps_the_network_is_the_live_one():
-    network, live = trained(), StreamingEnhancer(LIVE).eval()
+    network = trained()
+    live = StreamingEnhancer(LIVE).eval()
     kept = {name: weight for name, weight in network.state_dict().items() if ".ahead" not in name}
     live.load_state_dict(kept)
     noisy = 0.1 * torch.randn(1, 40 * 24)
@@ -75,7 +76,8 @@ def test_a_new_network_puts_out_what_the_live_one_does():
     torch.manual_seed(0)
     network = StreamingEnhancer(AHEAD).eval()
     noisy = 0.1 * torch.randn(1, 200 * 24)
-    ahead, live = network.enhance(noisy), network.at(16000, 0).enhance(noisy)
+    ahead = network.enhance(noisy)
+    live = network.at(16000, 0).enhance(noisy)
     torch.testing.assert_close(ahead[:, -100 * 24 :], live[:, -100 * 24 :], atol=1e-5, rtol=0)
 
 
@@ -91,7 +93,8 @@ def test_a_path_that_does_not_wait_is_noticed(waiting):
     network = StreamingEnhancer(AHEAD).eval()
     network.delays[waiting] = NoDelay()
     noisy = 0.1 * torch.randn(1, 200 * 24)
-    ahead, live = network.enhance(noisy), network.at(16000, 0).enhance(noisy)
+    ahead = network.enhance(noisy)
+    live = network.at(16000, 0).enhance(noisy)
     difference = (ahead - live)[:, -100 * 24 :].abs().max()
     assert difference > 1e-4
 

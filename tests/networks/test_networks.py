@@ -71,13 +71,18 @@ def test_build_network_refuses(model, sentence):
         build_network(model)
 
 
-@pytest.mark.parametrize("changes, answer", [
-    ({"time_mixer": ["tcn"]}, "gru, rnn, lstm, attention"), ({"algebra": "octonion"}, "quaternion, real, phm"),
-    ({"time_mixer": ["gru", "token", "lru"], "blocks": 2}, "one per block"),
-    ({"time_mixer": ["gru", "tcn"], "blocks": 2}, "unknown time_mixer .tcn.; there are gru"),
-    ({"attention": "tay"}, "shared, hamilton, none"),
-    ({"algebra": "phm", "phm_n": 3}, "n = 3 does not divide"), ({"time_mixer": ["token"], "window": 0}, "window"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes, answer",
+    [
+        ({"time_mixer": ["tcn"]}, "gru, rnn, lstm, attention"),
+        ({"algebra": "octonion"}, "quaternion, real, phm"),
+        ({"time_mixer": ["gru", "token", "lru"], "blocks": 2}, "one per block"),
+        ({"time_mixer": ["gru", "tcn"], "blocks": 2}, "unknown time_mixer .tcn.; there are gru"),
+        ({"attention": "tay"}, "shared, hamilton, none"),
+        ({"algebra": "phm", "phm_n": 3}, "n = 3 does not divide"),
+        ({"time_mixer": ["token"], "window": 0}, "window"),
+    ],
+)
 def test_build_network_names_the_known_options(changes, answer):
     with pytest.raises(QseError, match=answer):
         build_network({"network": "streaming", **STREAMING, **changes})

@@ -30,10 +30,8 @@ def test_offline_config_refuses_an_odd_n_fft():
 
 @pytest.mark.parametrize("name", PARAMS)
 def test_offline_trains_every_parameter(name):
-    network, config = (
-        offline(name).train(),
-        LossConfig(mrstft=0.0, pesq=0.0, n_fft=32, hop_length=8),
-    )
+    network = offline(name).train()
+    config = LossConfig(mrstft=0.0, pesq=0.0, n_fft=32, hop_length=8)
     noisy = 0.1 * torch.randn(2, 400)
     noisy[1] = 0
     composite(config, clean=0.5 * noisy, enhanced=network(noisy))[0].backward()
@@ -44,7 +42,8 @@ def test_offline_trains_every_parameter(name):
 
 @pytest.mark.parametrize("name", ["qconformer", "qdensenet", "conformer"])
 def test_offline_in_tiles_equals_all_at_once(name, monkeypatch):
-    network, noisy = unsettle(offline(name)).eval(), 0.3 * torch.randn(1, 1203)
+    network = unsettle(offline(name)).eval()
+    noisy = 0.3 * torch.randn(1, 1203)
     expected = network(noisy)
     assert (expected - noisy).abs().max() > 1e-2
     monkeypatch.setattr(axial_attention, "TILE", 40)
@@ -53,7 +52,9 @@ def test_offline_in_tiles_equals_all_at_once(name, monkeypatch):
 
 
 def test_offline_compiles_what_training_calls(monkeypatch):
-    network, noisy, called = offline("qtransformer").eval(), 0.3 * torch.randn(1, 40), []
+    network = offline("qtransformer").eval()
+    noisy = 0.3 * torch.randn(1, 40)
+    called = []
     monkeypatch.setattr(
         torch, "compile", lambda inner, *_, **__: lambda *a, **k: called.append(1) or inner(*a, **k)
     )

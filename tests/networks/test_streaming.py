@@ -1,4 +1,5 @@
-"""The streaming enhancer: the streaming contract, alignment, identity at the start, silence, state."""
+"""The streaming enhancer: the streaming contract, alignment, identity at the start, silence,
+state."""
 
 import pytest
 
@@ -29,18 +30,26 @@ def test_streaming_enhancer_streams(changes):
     contract.verify_stream(network, 0.3 * torch.randn(2, 11 * hop), dim=1, unit=hop)
 
 
-@pytest.mark.parametrize("changes", [
-    {"time_mixer": ["token"]}, {"time_mixer": ["ssm"], "algebra": "phm", "phm_n": 2},
-    {"time_mixer": ["gru", "token"], "blocks": 2}, {"pruned": ["block0.feed", "block1.time"], "blocks": 2},
-    {"pruned": ["block0.feed", "block0.attention"]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"time_mixer": ["token"]},
+        {"time_mixer": ["ssm"], "algebra": "phm", "phm_n": 2},
+        {"time_mixer": ["gru", "token"], "blocks": 2},
+        {"pruned": ["block0.feed", "block1.time"], "blocks": 2},
+        {"pruned": ["block0.feed", "block0.attention"]},
+    ],
+)
 def test_streaming_enhancer_streams_with_options(changes):
     contract.verify_stream(streaming(**changes), torch.randn(1, 10 * 32), dim=1, unit=32)
 
 
 @torch.no_grad()
 def test_streaming_enhancer_streams_in_float32():
-    network, audio, state, parts = streaming(), 0.3 * torch.randn(1, 40 * 32), None, []
+    network = streaming()
+    audio = 0.3 * torch.randn(1, 40 * 32)
+    state = None
+    parts = []
     for hop in audio.split(32, 1):
         y, state = network(hop, state)
         parts.append(y)
@@ -49,7 +58,8 @@ def test_streaming_enhancer_streams_in_float32():
 
 @each_variant
 def test_streaming_enhancer_changes_its_input_moderately(changes):
-    network, audio = streaming(**changes), 0.3 * torch.randn(2, 1280)
+    network = streaming(**changes)
+    audio = 0.3 * torch.randn(2, 1280)
     y = network.enhance(audio)
     assert 0.005 < (y - audio).square().mean().sqrt() < 1
 
@@ -58,7 +68,8 @@ def test_streaming_enhancer_changes_its_input_moderately(changes):
 @pytest.mark.parametrize("samples", [1, 31, 32, 33, 500])
 @pytest.mark.parametrize("hop", [16, 32])
 def test_enhance_with_a_zero_head_returns_its_input(samples, hop):
-    network, audio = streaming(hop_length=hop), 0.3 * torch.randn(2, samples)
+    network = streaming(hop_length=hop)
+    audio = 0.3 * torch.randn(2, samples)
     network.decoder.head.weight.zero_(), network.decoder.head.bias.zero_()
     found = network.enhance(audio)
     assert network.latency == hop and found.shape == audio.shape
@@ -80,9 +91,15 @@ def test_streaming_state_is_one_tensor_per_layer():
     network = streaming()
     names = set(flatten_state(network(torch.zeros(3, 64))[1]))
     assert names == {
-        "analysis", "encoder.dense.layer0", "encoder.dense.layer1", "encoder.down2", "bottleneck.block0",
-        "decoder.dense.layer0", "decoder.dense.layer1", "synthesis",
-    }  # fmt: skip
+        "analysis",
+        "encoder.dense.layer0",
+        "encoder.dense.layer1",
+        "encoder.down2",
+        "bottleneck.block0",
+        "decoder.dense.layer0",
+        "decoder.dense.layer1",
+        "synthesis",
+    }
 
 
 def test_streaming_enhancer_trains_every_weight():

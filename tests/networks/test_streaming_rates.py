@@ -22,7 +22,8 @@ WIDE = StreamingConfig(
 
 
 def full_band() -> StreamingEnhancer:
-    """An untrained network for 48 kHz whose statistics and biases are not those of a fresh layer."""
+    """An untrained network for 48 kHz whose statistics and biases are not those of a fresh
+    layer."""
     torch.manual_seed(0)
     sizes = {"n_fft": 192, "hop_length": 72, "overlap": 48, "ranges": ((16, 2), (16, 4), (64, 4))}
     network = StreamingEnhancer(StreamingConfig(**{**vars(WIDE), "sample_rate": 48000, **sizes}))
@@ -32,16 +33,18 @@ def full_band() -> StreamingEnhancer:
 
 
 def cut_weights(weights: dict, wanted: dict) -> dict:
-    """The weights of a narrower network, picked by name and size: what it lacks lies at the end of an axis."""
-    return {
-        name: weights[name][tuple(slice(size) for size in value.shape)]
-        for name, value in wanted.items()
-    }
+    """The weights of a narrower network, picked by name and size: what it lacks lies at the end of
+    an axis."""
+    cut = {}
+    for name, value in wanted.items():
+        cut[name] = weights[name][tuple(map(slice, value.shape))]
+    return cut
 
 
 @torch.no_grad()
 def test_at_equals_a_network_of_that_rate_with_the_same_weights():
-    network, narrow = full_band(), StreamingEnhancer(WIDE).eval()
+    network = full_band()
+    narrow = StreamingEnhancer(WIDE).eval()
     narrow.load_state_dict(cut_weights(network.state_dict(), narrow.state_dict()))
     noisy = torch.randn(2, 20 * 24)
     assert torch.equal(network.at(16000)(noisy)[0], narrow(noisy)[0])

@@ -22,5 +22,6 @@ def test_band_attention_keeps_the_shape(name, qk_norm):
 
 
 def test_band_attention_none_treats_bands_separately():
-    layer, x = BAND_ATTENTION["none"](4, 2, False), torch.randn(1, 3, 4, 4)
+    layer = BAND_ATTENTION["none"](4, 2, False)
+    x = torch.randn(1, 3, 4, 4)
     torch.testing.assert_close(layer(x)[:, 1:2], layer(x[:, 1:2]))

@@ -9,13 +9,14 @@ import tomli_w
 from safetensors.torch import save_file
 
 from qse.errors import QseError
-from qse.networks.weights import averaged, load, load_header, load_network, pick
+from qse.networks.weights import averaged, load_header, load_network, load_tensors, pick
 
 
 @pytest.fixture
 def model(tmp_path):
     """The configuration and the weights of a small network, with a header."""
-    config, weights = tmp_path / "config.toml", tmp_path / "weights.safetensors"
+    config = tmp_path / "config.toml"
+    weights = tmp_path / "weights.safetensors"
     network = small_networks.streaming()
     config.write_text(
         tomli_w.dumps({"model": {"network": "streaming", **small_networks.STREAMING}})
@@ -41,7 +42,8 @@ def test_load_network_gives_weights_and_header(model):
     network, config, weights = model
     loaded, header = load_network(config, weights)
     assert (
-        header == load_header(weights) == load(weights)[1] == {"step": "7"} and not loaded.training
+        header == load_header(weights) == load_tensors(weights)[1] == {"step": "7"}
+        and not loaded.training
     )
     expected = network.state_dict()
     assert all(torch.equal(value, expected[name]) for name, value in loaded.state_dict().items())
@@ -60,7 +62,7 @@ def test_load_network_refuses_weights_of_another_model(model):
 
 def test_load_names_a_missing_file(tmp_path):
     with pytest.raises(QseError, match=r"missing.safetensors: cannot read the checkpoint"):
-        load(tmp_path / "missing.safetensors")
+        load_tensors(tmp_path / "missing.safetensors")
 
 
 def test_load_network_names_the_configuration_that_does_not_fit(model):

@@ -1,4 +1,5 @@
-"""Shared-score attention against its equations, in float64; the streaming contract; the count of products."""
+"""Shared-score attention against its equations, in float64; the streaming contract; the count of
+products."""
 
 import pytest
 
@@ -17,12 +18,12 @@ from qse.nn.research.hamilton_stream import CausalHamiltonAttention
 
 
 def queries_keys_values(layer, x, heads: int) -> list:
-    """Eq. 8 for each head: three tensors (N, H, L, d, 4), quaternions last; Q and K through Eqs. 17-18 if asked."""
+    """Eq. 8 for each head: three tensors (N, H, L, d, 4), quaternions last; Q and K through Eqs.
+    17-18 if asked."""
     width = x.shape[-1] // heads
     found = []
-    for part in range(
-        3
-    ):  # the rows of the projection: queries, keys, values, and heads within each
+    # the rows of the projection: queries, keys, values, and heads within each
+    for part in range(3):
         rows = slice(part * x.shape[-1], (part + 1) * x.shape[-1])
         y = sixteen_products(
             x.unbind(-2), layer.project.linear.weight[:, rows], lambda a, b: a @ b.T
@@ -44,7 +45,8 @@ def project_out(layer, heads_out) -> torch.Tensor:
 
 
 def scores(q, k) -> torch.Tensor:
-    """Eq. 9: Re(Q (x) K+) / sqrt(4 d), the Hamilton product of each query with each conjugate key, summed over d."""
+    """Eq. 9: Re(Q (x) K+) / sqrt(4 d), the Hamilton product of each query with each conjugate key,
+    summed over d."""
     pairs = hamilton_product(q[:, :, :, None], conjugate(k)[:, :, None])  # N, H, L, L, d, 4
     return pairs[..., 0].sum(-1) / (4 * q.shape[-2]) ** 0.5
 
@@ -54,9 +56,8 @@ def literal_attention(layer, x, heads: int) -> torch.Tensor:
     q, k, v = queries_keys_values(layer, x, heads)
     weights = scores(q, k).exp()
     weights = weights / weights.sum(-1, keepdim=True)  # Eq. 11
-    parts = [
-        torch.einsum("nhij,nhjd->nhid", weights, v[..., part]) for part in range(4)
-    ]  # Eqs. 12-13
+    # Eqs. 12-13
+    parts = [torch.einsum("nhij,nhjd->nhid", weights, v[..., part]) for part in range(4)]
     return project_out(layer, torch.stack(parts, -1))
 
 
@@ -65,10 +66,8 @@ def literal_attention(layer, x, heads: int) -> torch.Tensor:
 @pytest.mark.parametrize("heads", [1, 3])
 def test_shared_score_attention_is_equations_8_to_13(heads, qk_norm, few_tokens, monkeypatch):
     monkeypatch.setattr(attention, "FEW_TOKENS", few_tokens)
-    layer, x = (
-        as_trained(SharedScoreAttention(6, heads, qk_norm), 0.3).double(),
-        draw(2, 5, 4, 6).requires_grad_(),
-    )
+    layer = as_trained(SharedScoreAttention(6, heads, qk_norm), 0.3).double()
+    x = draw(2, 5, 4, 6).requires_grad_()
     eq.assert_same(
         lambda: layer(x), lambda: literal_attention(layer, x, heads), x, *layer.parameters()
     )
@@ -76,7 +75,8 @@ def test_shared_score_attention_is_equations_8_to_13(heads, qk_norm, few_tokens,
 
 def test_shared_score_attention_is_equivariant_to_rotation():
     """u (x) x in gives u (x) y out: heads hold whole quaternions."""
-    layer, x = as_trained(SharedScoreAttention(6, 3), 0.3).double(), draw(2, 5, 6, 4)
+    layer = as_trained(SharedScoreAttention(6, 3), 0.3).double()
+    x = draw(2, 5, 6, 4)
     layer.project.linear.bias.data.zero_(), layer.out.bias.data.zero_()
     u = draw(4)
     u = u / modulus(u)
@@ -93,18 +93,17 @@ def test_attention_refuses_heads_that_do_not_divide(make):
 
 
 def test_causal_attention_equals_a_loop_over_frames():
-    heads, window = 2, 4
-    layer, x = (
-        as_trained(CausalSharedScoreAttention(4, heads, window), 0.3).double(),
-        draw(3, 9, 4, 4),
-    )
+    heads = 2
+    window = 4
+    layer = as_trained(CausalSharedScoreAttention(4, heads, window), 0.3).double()
+    x = draw(3, 9, 4, 4)
     q, k, v = queries_keys_values(layer, x, heads)
-    all_scores, rows = scores(q, k), []
+    all_scores = scores(q, k)
+    rows = []
     for t in range(9):
         first = max(0, t - window + 1)
-        row = all_scores[:, :, t, first : t + 1] + layer.bias[:, : t + 1 - first].flip(
-            1
-        )  # by distance, now = 0
+        # by distance, now = 0
+        row = all_scores[:, :, t, first : t + 1] + layer.bias[:, : t + 1 - first].flip(1)
         weights = row.softmax(-1)
         rows.append((weights[..., None, None] * v[:, :, first : t + 1]).sum(2))
     expected = project_out(layer, torch.stack(rows, 2))
@@ -128,7 +127,8 @@ def test_causal_attention_streams(window):
 @pytest.mark.parametrize("layer", [CausalSharedScoreAttention, CausalHamiltonAttention])
 def test_causal_attention_processes_long_input_in_parts(layer, monkeypatch):
     torch.manual_seed(0)
-    layer, x = layer(4, 2, window=5).double(), draw(2, 23, 4, 4)
+    layer = layer(4, 2, window=5).double()
+    x = draw(2, 23, 4, 4)
     y, state = layer(x)
     monkeypatch.setattr(attention, "FRAMES_AT_ONCE", 4)
     z, after = layer(x)

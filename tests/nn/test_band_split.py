@@ -9,7 +9,8 @@ from qse.nn.band_split import BandMerge, BandSplit
 
 
 def test_band_split_of_one_range_is_a_strided_conv():
-    split, x = BandSplit(3, ((32, 4),)).eval(), torch.randn(2, 4, 1, 5, 32)
+    split = BandSplit(3, ((32, 4),)).eval()
+    x = torch.randn(2, 4, 1, 5, 32)
     wide = torch.nn.functional.pad(x, (2, 2))
     torch.testing.assert_close(split(x), split.act(split.norm(split.convs[0](wide))))
     assert split(x).shape == (2, 4, 3, 5, 8)
@@ -17,7 +18,8 @@ def test_band_split_of_one_range_is_a_strided_conv():
 
 def test_band_split_receptive_fields():
     ranges = ((16, 2), (16, 4))
-    split, x = BandSplit(3, ranges).eval(), torch.randn(1, 4, 1, 1, 32)
+    split = BandSplit(3, ranges).eval()
+    x = torch.randn(1, 4, 1, 1, 32)
     edges = [(2 * n, 2 * n + 2) for n in range(8)] + [(16 + 4 * n, 20 + 4 * n) for n in range(4)]
     y = split(x)
     for start, end in edges:
@@ -34,7 +36,8 @@ def test_band_split_receptive_fields():
 
 def test_band_merge_upsamples_every_range():
     ranges = ((16, 2), (16, 4))
-    join, x = BandMerge(3, 2, ranges).eval(), torch.randn(2, 4, 3, 5, 12)
+    join = BandMerge(3, 2, ranges).eval()
+    x = torch.randn(2, 4, 3, 5, 12)
     y = join(x)
     low, high = (
         join.act(up(part)) for up, part in zip(join.ups, (x[..., :8], x[..., 8:]), strict=True)

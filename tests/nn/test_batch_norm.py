@@ -11,12 +11,11 @@ from qse.nn.batch_norm import QuaternionBatchNorm2d, fold_batch_norm
 
 
 def test_batch_norm_is_per_component_and_channel():
-    layer, x = (
-        as_trained(QuaternionBatchNorm2d(3), 0.3).double(),
-        draw(2, 4, 3, 5, 6) * torch.arange(1, 5).view(4, 1, 1, 1) + 3,
-    )
+    layer = as_trained(QuaternionBatchNorm2d(3), 0.3).double()
+    x = draw(2, 4, 3, 5, 6) * torch.arange(1, 5).view(4, 1, 1, 1) + 3
     mean, var = (stat.clone().view(4, 3) for stat in (layer.running_mean, layer.running_var))
-    gain, bias = layer.weight.view(4, 3), layer.bias.view(4, 3)
+    gain = layer.weight.view(4, 3)
+    bias = layer.bias.view(4, 3)
     y = layer(x)
     for part in range(4):
         for c in range(3):
@@ -35,11 +34,10 @@ def test_batch_norm_is_per_component_and_channel():
 
 @pytest.mark.parametrize("with_bias", [False, True])
 def test_fold_batch_norm_equals_conv_then_norm(with_bias):
-    norm, weight, bias = (
-        as_trained(QuaternionBatchNorm2d(3), 0.3).double(),
-        draw(12, 8, 2, 3),
-        draw(12),
-    )
-    bias, x = bias if with_bias else None, draw(2, 8, 5, 6)
+    norm = as_trained(QuaternionBatchNorm2d(3), 0.3).double()
+    weight = draw(12, 8, 2, 3)
+    bias = draw(12)
+    bias = bias if with_bias else None
+    x = draw(2, 8, 5, 6)
     folded = F.conv2d(x, *fold_batch_norm(weight, bias, norm))
     close(folded, norm(F.conv2d(x, weight, bias).unflatten(1, (4, 3))).flatten(1, 2))

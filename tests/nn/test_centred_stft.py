@@ -7,12 +7,14 @@ torch = pytest.importorskip("torch")
 
 from qse.nn.centred_stft import CentredISTFT, CentredSTFT
 
-N_FFT, HOP = 64, 16
+N_FFT = 64
+HOP = 16
 
 
 @pytest.mark.parametrize("samples", [1, HOP - 1, HOP, 1003])
 def test_centred_stft_equals_torch(samples):
-    audio, window = 0.3 * torch.randn(2, samples), torch.hann_window(N_FFT)
+    audio = 0.3 * torch.randn(2, samples)
+    window = torch.hann_window(N_FFT)
     expected = torch.stft(
         audio, N_FFT, HOP, window=window, pad_mode="constant", return_complex=True
     )
@@ -35,7 +37,8 @@ def test_centred_istft_equals_torch():
 
 def test_centred_stft_ignores_autocast():
     audio = 0.3 * torch.randn(1, 320)
-    stft, inverse = CentredSTFT(N_FFT, HOP), CentredISTFT(N_FFT, HOP)
+    stft = CentredSTFT(N_FFT, HOP)
+    inverse = CentredISTFT(N_FFT, HOP)
     expected = inverse(stft(audio), 320)
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(inverse(stft(audio), 320), expected)

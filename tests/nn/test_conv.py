@@ -1,4 +1,5 @@
-"""Quaternion convolutions against their equations, in float64; up-sampling; the streaming contract."""
+"""Quaternion convolutions against their equations, in float64; up-sampling;
+the streaming contract."""
 
 import pytest
 
@@ -20,7 +21,8 @@ SIZES = [
 
 @pytest.mark.parametrize("sizes", SIZES, ids=["1x1", "2x3", "3x5"])
 def test_conv2d_is_equations_29_to_32(sizes):
-    layer, x = as_trained(QuaternionConv2d(3, 5, **sizes), 0.3).double(), draw(2, 4, 3, 9, 12)
+    layer = as_trained(QuaternionConv2d(3, 5, **sizes), 0.3).double()
+    x = draw(2, 4, 3, 9, 12)
     rest = {key: value for key, value in sizes.items() if key != "kernel"}
     expected = sixteen_products(
         x.unbind(1), layer.weight, lambda a, b: F.conv2d(a, b, **rest)
@@ -29,10 +31,8 @@ def test_conv2d_is_equations_29_to_32(sizes):
 
 
 def test_causal_conv2d_is_a_convolution_of_the_past():
-    layer, x = (
-        as_trained(CausalConv2d(2, 3, (3, 5), dilation=2, stride=2), 0.3).double(),
-        draw(2, 4, 2, 9, 12),
-    )
+    layer = as_trained(CausalConv2d(2, 3, (3, 5), dilation=2, stride=2), 0.3).double()
+    x = draw(2, 4, 2, 9, 12)
     y, past = layer(x)
     assert y.shape == (2, 4, 3, 9, 6) and torch.equal(past, x[:, :, :, -4:])
     padded = F.pad(x, (2, 2, 4, 0))  # bins on both sides, frames before
@@ -53,18 +53,18 @@ def test_causal_conv2d_streams(kernel, dilation, stride):
 
 
 def test_frequency_upsample_interleaves_channel_groups():
-    layer, x = as_trained(FrequencyUpsample(2, 3, factor=5), 0.3).double(), draw(2, 4, 2, 3, 7)
-    y, wide = layer(x), layer.conv(x)
+    layer = as_trained(FrequencyUpsample(2, 3, factor=5), 0.3).double()
+    x = draw(2, 4, 2, 3, 7)
+    y = layer(x)
+    wide = layer.conv(x)
     assert y.shape == (2, 4, 3, 3, 35)
     for phase in range(5):
         close(y[..., phase::5], wide[:, :, 3 * phase : 3 * phase + 3])
 
 
 def test_frequency_upsample_keeps_the_layout():
-    up, x = (
-        FrequencyUpsample(3, 2, factor=5).double(),
-        torch.randn(2, 4, 3, 4, 6, dtype=torch.float64),
-    )
+    up = FrequencyUpsample(3, 2, factor=5).double()
+    x = torch.randn(2, 4, 3, 4, 6, dtype=torch.float64)
     torch.nn.init.normal_(up.conv.bias)
     y = up(channels_innermost(x))
     assert is_channels_innermost(y)

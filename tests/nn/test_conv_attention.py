@@ -16,7 +16,8 @@ pytestmark = pytest.mark.usefixtures("float64")
 
 def test_convolution_attention_is_linear_layers_on_taps():
     """Kernel 3 = linear layers on the token before, the token itself and the token after it."""
-    layer, x = eq.random_layer(ConvolutionAttention), torch.randn(N, L, 4, C, requires_grad=True)
+    layer = eq.random_layer(ConvolutionAttention)
+    x = torch.randn(N, L, 4, C, requires_grad=True)
 
     def expected():
         padded = F.pad(x.transpose(-1, -2), (0, 0, 0, 0, 1, 1))  # N, L + 2, C, 4
@@ -32,9 +33,11 @@ def test_convolution_attention_is_linear_layers_on_taps():
 
 
 def test_convolution_attention_is_equivariant_to_rotation():
-    """Rotating all input quaternions by one unit quaternion rotates the output: heads hold whole quaternions."""
+    """Rotating all input quaternions by one unit quaternion rotates the output: heads hold whole
+    quaternions."""
     torch.manual_seed(0)
-    attention, x = ConvolutionAttention(8, 4), torch.randn(2, 5, 4, 8)
+    attention = ConvolutionAttention(8, 4)
+    x = torch.randn(2, 5, 4, 8)
     turn = F.normalize(torch.randn(4), dim=0)[:, None]
     turned = hamilton_product(turn, x, dim=-2)
     torch.testing.assert_close(

@@ -28,7 +28,8 @@ CASES = [  # channels in, out, kernel, stride, padding, dilation
 
 class Counted:
     def __init__(self, function):
-        self.function, self.calls = function, 0
+        self.function = function
+        self.calls = 0
 
     def __call__(self, *arguments):
         self.calls += 1
@@ -66,9 +67,8 @@ def test_conv2d_trains_the_dense_block(monkeypatch):
     monkeypatch.setattr(conv_gradient, "_by_weight", by_weight := Counted(conv_gradient._by_weight))
     block = DilatedDense(4, 4, dilations=(1, 2, 4), dropout=0.0, stride=2)
     block(to_features(torch.randn(1, 12, 9, 4, 4))).sum().backward()
-    assert (
-        by_weight.calls == 3
-    )  # the 3 x 3 convolution of each layer; torch's takes eight times as long
+    # the 3 x 3 convolution of each layer; torch's takes eight times as long
+    assert by_weight.calls == 3
 
 
 def test_conv2d_leaves_other_cases_to_torch(monkeypatch):

@@ -11,12 +11,10 @@ from qse.nn.gru import gru
 
 @pytest.mark.parametrize("frames", [1, 16, 37])
 def test_gru_equals_torch_with_gradients(frames):
-    x, hidden, seen_by_output, seen_by_last = (
-        draw(3, frames, 5),
-        draw(3, 4),
-        draw(3, frames, 4),
-        draw(3, 4),
-    )
+    x = draw(3, frames, 5)
+    hidden = draw(3, 4)
+    seen_by_output = draw(3, frames, 4)
+    seen_by_last = draw(3, 4)
     weights = [draw(12, 5), draw(12, 4), draw(12), draw(12)]
     arguments = [x, hidden, *weights]
     for argument in arguments:

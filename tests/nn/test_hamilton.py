@@ -1,9 +1,11 @@
 """Hamilton-product attention against its equations; Theorem C.1 and Corollary C.2 on its scores.
 
-The theorem: the four Hamilton scores and the shared score are bilinear forms of the input, and their coefficient
-matrices lie in one subspace. Its tests use real matrices, one per component, as the proof does. X, Q, K: lists of four
-(T, d) matrices; a letter a, b, c, m, n is a component.
+The theorem: the four Hamilton scores and the shared score are bilinear forms of the input, and
+their coefficient matrices lie in one subspace. Its tests use real matrices, one per component, as
+the proof does. X, Q, K: lists of four (T, d) matrices; a letter a, b, c, m, n is a component.
 """
+
+from itertools import product
 
 import pytest
 
@@ -26,7 +28,10 @@ from qse.nn.linear import QuaternionLinear
 
 pytestmark = pytest.mark.usefixtures("float64")
 
-T, IN, OUT = 6, 5, 3  # tokens, channels in, channels of queries and keys
+# tokens, channels in, channels of queries and keys
+T = 6
+IN = 5
+OUT = 3
 
 
 CASES = {
@@ -39,12 +44,14 @@ CASES = {
 @pytest.mark.parametrize(("kind", "attend"), CASES.values(), ids=CASES)
 def test_hamilton_attention_is_equations_14_to_16(kind, attend, few_tokens, monkeypatch):
     monkeypatch.setattr(attention, "FEW_TOKENS", few_tokens)
-    layer, x = eq.random_layer(kind), torch.randn(N, L, 4, C, requires_grad=True)
+    layer = eq.random_layer(kind)
+    x = torch.randn(N, L, 4, C, requires_grad=True)
     eq.assert_same(lambda: layer(x), lambda: eq.by_hand(layer, x, attend), x, *layer.parameters())
 
 
 def test_hamilton_attention_differs_from_shared_score():
-    layer, x = eq.random_layer(HamiltonAttention), torch.randn(N, L, 4, C)
+    layer = eq.random_layer(HamiltonAttention)
+    x = torch.randn(N, L, 4, C)
     assert (layer(x) - eq.by_hand(layer, x, eq.shared)).abs().max() > 1e-2
 
 
@@ -75,7 +82,8 @@ TERMS = (
 
 
 def coefficients(layer):
-    """Phi(W) of Eq. 52, row by row: Phi[m][b] is the (in, d) matrix with Q_m = sum over b of X_b Phi[m][b]."""
+    """Phi(W) of Eq. 52, row by row: Phi[m][b] is the (in, d) matrix with Q_m = sum over b of X_b
+    Phi[m][b]."""
     w0, w1, w2, w3 = (part.T for part in layer.weight.detach())
     return ((w0, -w1, -w2, -w3), (w1, w0, w3, -w2), (w2, -w3, w0, w1), (w3, w2, -w1, w0))
 
@@ -92,28 +100,40 @@ def scene():
 
 def rebuilt(x, matrices):
     """Eqs. 46 and 61: the sum over b, c of X_b M^(bc) X_c^T."""
-    return sum(x[b] @ matrices[b][c] @ x[c].T for b in range(4) for c in range(4))
+    return sum(x[b] @ matrices[b][c] @ x[c].T for b, c in product(range(4), range(4)))
 
 
 def lam(phi, psi, a):
     """Eq. 59."""
-    return [
-        [sum(sign * phi[m][b] @ psi[n][c].T for m, n, sign in TERMS[a]) for c in range(4)]
-        for b in range(4)
-    ]
+
+    def entry(b, c):
+        return sum(sign * phi[m][b] @ psi[n][c].T for m, n, sign in TERMS[a])
+
+    return table(entry)
 
 
 def mu(phi, psi):
     """Eq. 64."""
-    return [[sum(phi[a][b] @ psi[a][c].T for a in range(4)) for c in range(4)] for b in range(4)]
+
+    def entry(b, c):
+        return sum(phi[a][b] @ psi[a][c].T for a in range(4))
+
+    return table(entry)
+
+
+def table(entry):
+    """Return 4 rows of 4 entries."""
+    rows = []
+    for b in range(4):
+        rows.append([entry(b, c) for c in range(4)])
+    return rows
 
 
 @pytest.mark.parametrize("a", range(4))
 def test_component_scores_theorem_c1(scene, a):
     x, q, k, phi, psi = scene
-    direct = (
-        component_scores(q[None, None], k[None, None])[0, 0, a] * OUT**0.5
-    )  # the theorem leaves the scale out
+    # the theorem leaves the scale out
+    direct = component_scores(q[None, None], k[None, None])[0, 0, a] * OUT**0.5
     torch.testing.assert_close(rebuilt(x, lam(phi, psi, a)), direct, rtol=1e-12, atol=1e-12)
 
 
@@ -124,19 +144,16 @@ def test_shared_score_corollary_c2(scene):
 
 
 def test_score_coefficients_lie_in_one_subspace(scene):
-    """No Lambda and no M leaves the span of the products Phi Psi^T (Eq. 60), which is smaller than all matrices."""
+    """No Lambda and no M leaves the span of the products Phi Psi^T (Eq. 60), which is smaller than
+    all matrices."""
     *_, phi, psi = scene
-    rows = [
-        phi[m][b] @ psi[n][c].T
-        for m in range(4)
-        for b in range(4)
-        for n in range(4)
-        for c in range(4)
-    ]
+    rows = [phi[m][b] @ psi[n][c].T for m, b, n, c in product(range(4), repeat=4)]
     span = torch.stack([row.flatten() for row in rows])
     rank = torch.linalg.matrix_rank(span)
-    matrices = [matrix for a in range(4) for row in lam(phi, psi, a) for matrix in row]
-    matrices += [matrix for row in mu(phi, psi) for matrix in row]
+    matrices = []
+    for coefficients_of in (*(lam(phi, psi, a) for a in range(4)), mu(phi, psi)):
+        for row in coefficients_of:
+            matrices += row
     both = torch.cat([span, torch.stack([matrix.flatten() for matrix in matrices])])
     assert torch.linalg.matrix_rank(both) == rank
     assert rank <= 16  # products of four matrices with four matrices, signs aside

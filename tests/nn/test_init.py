@@ -1,4 +1,7 @@
-"""Initial weights against the moments and distributions that Parcollet et al. derive (Eqs. 18-24)."""
+"""Initial weights against the moments and distributions that Parcollet et al.
+
+derive (Eqs. 18-24).
+"""
 
 import math
 
@@ -13,12 +16,14 @@ from qse.nn.linear import QuaternionLinear
 from qse.nn.quaternion import hamilton_matrix, modulus
 from qse.nn.recurrent import QuaternionGRU
 
-OUT, INTO = 160, 320
+OUT = 160
+INTO = 320
 each_criterion = pytest.mark.parametrize("criterion", ["glorot", "he"])
 
 
 def weights(criterion="glorot", shape=(OUT, INTO)) -> torch.Tensor:
-    """Return (4, n), float64: about 50 000 quaternions, so that a mean of squares is known to half a per cent."""
+    """Return (4, n), float64: about 50 000 quaternions, so that a mean of squares is known to half
+    a per cent."""
     torch.manual_seed(0)
     return quaternion_init_(torch.empty(4, *shape, dtype=torch.float64), criterion).flatten(1)
 
@@ -44,20 +49,19 @@ def test_quaternion_init_counts_kernel_positions():
     assert found / (4 * sigma(60 * 18, 40 * 18) ** 2) == pytest.approx(1, abs=0.02)
 
 
-def test_quaternion_init_modulus_is_chi_distributed():  # Eqs. 34-35, by the Kolmogorov-Smirnov distance
+# Eqs. 34-35, by the Kolmogorov-Smirnov distance
+def test_quaternion_init_modulus_is_chi_distributed():
     x = modulus(weights(), 0).sort().values / sigma(INTO, OUT)
     expected = 1 - (1 + x**2 / 2) * torch.exp(-(x**2) / 2)
     found = torch.arange(1, len(x) + 1) / len(x)
-    assert (found - expected).abs().max() < 1.63 / math.sqrt(
-        len(x)
-    )  # exceeded by one seed of a hundred
+    # exceeded by one seed of a hundred
+    assert (found - expected).abs().max() < 1.63 / math.sqrt(len(x))
 
 
 def test_quaternion_init_angle_is_uniform():
     w = weights()
-    theta = (
-        torch.atan2(torch.linalg.vector_norm(w[1:], dim=0), w[0]).sort().values
-    )  # folded to [0, pi]
+    # folded to [0, pi]
+    theta = torch.atan2(torch.linalg.vector_norm(w[1:], dim=0), w[0]).sort().values
     found = torch.arange(1, len(theta) + 1) / len(theta)
     assert (found - theta / math.pi).abs().max() < 1.63 / math.sqrt(len(theta))
 

@@ -38,7 +38,8 @@ def test_join_copies_words_bit_exactly(dtype, widths):
     parts[0].data[0, 0, 0, 0] = torch.tensor(
         [float("nan"), float("inf"), -0.0, 1e-30, 1, 2], dtype=dtype
     )
-    joined, expected = join(parts, -3), torch.cat(parts, 2)
+    joined = join(parts, -3)
+    expected = torch.cat(parts, 2)
     assert is_channels_innermost(joined)
     torch.testing.assert_close(joined, expected, rtol=0, atol=0, equal_nan=True)
     pull = torch.randn(2, 4, 6, 5, sum(widths), dtype=dtype).permute(0, 1, 4, 3, 2)
@@ -75,7 +76,8 @@ def test_moved_equals_permute_with_gradients(dtype, last, offset):
         .view(2, 3, 5, last)
         .requires_grad_()
     )
-    found, expected = moved(x, (2, 0, 1, 3)), x.permute(2, 0, 1, 3)
+    found = moved(x, (2, 0, 1, 3))
+    expected = x.permute(2, 0, 1, 3)
     assert found.is_contiguous() and torch.equal(found, expected)
     pull = torch.randn(2, 3, 5, last, dtype=dtype).permute(2, 0, 1, 3)
     assert torch.equal(*(torch.autograd.grad(y, x, pull)[0] for y in (found, expected)))
@@ -84,19 +86,22 @@ def test_moved_equals_permute_with_gradients(dtype, last, offset):
 
 
 def test_join_along_channels():
-    x, y = torch.randn(2, 4, 3, 5, 6), channels_innermost(torch.randn(2, 4, 2, 5, 6))
+    x = torch.randn(2, 4, 3, 5, 6)
+    y = channels_innermost(torch.randn(2, 4, 2, 5, 6))
     torch.testing.assert_close(join([x, y], -3), torch.cat([x, y], dim=2), rtol=0, atol=0)
 
 
 def test_join_keeps_the_layout_of_the_last_part():
-    first, last = torch.randn(2, 4, 3, 1, 6), torch.randn(2, 4, 3, 5, 6)
+    first = torch.randn(2, 4, 3, 1, 6)
+    last = torch.randn(2, 4, 3, 5, 6)
     assert join([first, last], -2).is_contiguous()
     joined = join([first, channels_innermost(last)], -2)
     assert is_channels_innermost(joined) and torch.equal(joined, torch.cat([first, last], 3))
 
 
 def test_layout_functions_on_real_features():
-    """Check that layouts without a quaternion axis permute the same axes, and that join is torch.cat."""
+    """Check that layouts without a quaternion axis permute the same axes, and that join is
+    torch.cat."""
     x = torch.randn(2, 12, 5, 6)
     assert torch.equal(to_tokens(x), x.permute(0, 2, 3, 1)) and torch.equal(
         to_features(to_tokens(x)), x

@@ -45,7 +45,8 @@ def test_taps_are_read_at_powers_of_two():
 
 @torch.no_grad()
 def test_look_ahead_is_its_formula():
-    layer, x = trained(4), torch.randn(1, 12, 2, 4, 3, dtype=torch.float64)
+    layer = trained(4)
+    x = torch.randn(1, 12, 2, 4, 3, dtype=torch.float64)
     y, _ = layer(x)
     moment = 5
     hidden = sum(layer.taps[str(ahead)](layer.norm(x[:, moment + ahead])) for ahead in (0, 1, 2, 4))
@@ -62,7 +63,8 @@ def test_a_new_layer_only_delays():
 
 @torch.no_grad()
 def test_less_look_ahead_leaves_out_the_farther_taps():
-    layer, x = trained(8), torch.randn(1, 12, 2, 4, 3, dtype=torch.float64)
+    layer = trained(8)
+    x = torch.randn(1, 12, 2, 4, 3, dtype=torch.float64)
     less = layer.at(3)
     for ahead in ("4", "8"):
         layer.taps[ahead].weight.zero_()

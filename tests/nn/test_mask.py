@@ -9,7 +9,8 @@ from qse.nn.mask import MagnitudePhaseMask
 
 
 def test_mask_scales_magnitude_and_rotates_phase():  # Eqs. 68-69
-    spec, o = torch.randn(2, 2, 5, 7), torch.randn(2, 3, 5, 7)
+    spec = torch.randn(2, 2, 5, 7)
+    o = torch.randn(2, 3, 5, 7)
     x = torch.complex(spec[:, 0], spec[:, 1])
     magnitude = 2 / (1 + (-o[:, 0]).exp()) * x.abs()
     phase = x.angle() + torch.atan2(o[:, 2], 1 + o[:, 1])
@@ -27,7 +28,8 @@ def test_mask_of_zeros_is_the_identity():
 
 
 def test_mask_gives_nyquist_the_last_gain():
-    spec, o = torch.randn(2, 2, 5, 7), torch.randn(2, 3, 5, 6)
+    spec = torch.randn(2, 2, 5, 7)
+    o = torch.randn(2, 3, 5, 6)
     padded = torch.cat([o, o[..., -1:]], 3)
     torch.testing.assert_close(MagnitudePhaseMask()(spec, o), MagnitudePhaseMask()(spec, padded))
 

@@ -11,7 +11,8 @@ from qse.nn.quaternion import hamilton_product, modulus
 
 
 def test_rms_norm_is_equations_17_and_18():
-    layer, x = as_trained(QuaternionRMSNorm(3), 0.3).double(), draw(5, 4, 3)
+    layer = as_trained(QuaternionRMSNorm(3), 0.3).double()
+    x = draw(5, 4, 3)
     y = layer(x)
     for n in range(5):
         for c in range(3):
@@ -21,14 +22,16 @@ def test_rms_norm_is_equations_17_and_18():
 
 
 def test_rms_norm_keeps_the_direction():
-    layer, x = as_trained(QuaternionRMSNorm(3), 0.3).double(), 10 + draw(5, 4, 3)
+    layer = as_trained(QuaternionRMSNorm(3), 0.3).double()
+    x = 10 + draw(5, 4, 3)
     y = layer(x)
     close(modulus(y, -2), (2 * layer.gain.abs()).expand(5, 3), 1e-6)
     close(y / modulus(y, -2)[:, None], x / modulus(x, -2)[:, None] * layer.gain.sign(), 1e-12)
 
 
 def test_layer_norm_equals_its_definition():
-    layer, x = as_trained(QuaternionLayerNorm(6), 0.3).double(), draw(5, 4, 6)
+    layer = as_trained(QuaternionLayerNorm(6), 0.3).double()
+    x = draw(5, 4, 6)
     y = layer(x)
     for n in range(5):
         rest = x[n] - x[n].sum(1, keepdim=True) / 6
@@ -38,8 +41,10 @@ def test_layer_norm_equals_its_definition():
 
 @pytest.mark.parametrize("norm", [QuaternionLayerNorm, QuaternionRMSNorm])
 def test_norm_commutes_with_rotations(norm):
-    """A unit quaternion from the left and one from the right: together any rotation of the four components."""
-    layer, x = as_trained(norm(6), 0.3).double(), draw(5, 6, 4)
+    """A unit quaternion from the left and one from the right: together any rotation of the four
+    components."""
+    layer = as_trained(norm(6), 0.3).double()
+    x = draw(5, 6, 4)
     if norm is QuaternionLayerNorm:
         layer.bias.data.zero_()
     p, q = (u / modulus(u) for u in draw(2, 4))

@@ -9,7 +9,8 @@ from qse.nn.polar import PolarMask
 
 
 def test_polar_mask_is_equations_68_and_69():
-    spec, o = torch.randn(2, 2, 5, 7), 4 * torch.randn(2, 2, 5, 7)
+    spec = torch.randn(2, 2, 5, 7)
+    o = 4 * torch.randn(2, 2, 5, 7)
     noisy = torch.complex(spec[:, 0], spec[:, 1])
     expected = torch.polar(2 * torch.sigmoid(o[:, 0]) * noisy.abs(), noisy.angle() + o[:, 1])
     torch.testing.assert_close(

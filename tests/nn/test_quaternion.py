@@ -1,4 +1,5 @@
-"""Quaternion algebra against its axioms and against 2 x 2 complex matrices, which multiply likewise; Eq. 28."""
+"""Quaternion algebra against its axioms and against 2 x 2 complex matrices, which multiply
+likewise; Eq. 28."""
 
 import pytest
 
@@ -17,8 +18,10 @@ TABLE = {  # row times column
 
 
 def as_matrix(q: torch.Tensor) -> torch.Tensor:
-    """(..., 4) -> (..., 2, 2) complex: a + bi + cj + dk as [[a + bi, c + di], [-c + di, a - bi]]."""
-    z, w = torch.complex(q[..., 0], q[..., 1]), torch.complex(q[..., 2], q[..., 3])
+    """(..., 4) -> (..., 2, 2) complex: a + bi + cj + dk as [[a + bi, c + di], [-c + di,
+    a - bi]]."""
+    z = torch.complex(q[..., 0], q[..., 1])
+    w = torch.complex(q[..., 2], q[..., 3])
     return torch.stack([torch.stack([z, w], -1), torch.stack([-w.conj(), z.conj()], -1)], -2)
 
 
@@ -33,7 +36,8 @@ def test_hamilton_product_ijk_is_minus_one():
 
 
 def test_hamilton_product_matches_complex_matrices():
-    p, q = draw(50, 4, seed=1), draw(50, 4, seed=2)
+    p = draw(50, 4, seed=1)
+    q = draw(50, 4, seed=2)
     close(as_matrix(hamilton_product(p, q)), as_matrix(p) @ as_matrix(q))
 
 
@@ -64,10 +68,11 @@ def inner_product(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
 
 
 def test_inner_product_is_proposition_b1():
-    q, k, other = draw(3, 5, 4), draw(3, 5, 4), draw(3, 5, 4)
-    close(
-        inner_product(q, k), (q * k).sum((-1, -2))
-    )  # Eq. 38: that of 4 d real numbers, hence bilinear
+    q = draw(3, 5, 4)
+    k = draw(3, 5, 4)
+    other = draw(3, 5, 4)
+    # Eq. 38: that of 4 d real numbers, hence bilinear
+    close(inner_product(q, k), (q * k).sum((-1, -2)))
     close(inner_product(q, k), inner_product(k, q))
     close(
         inner_product(2 * q - 3 * other, k), 2 * inner_product(q, k) - 3 * inner_product(other, k)
@@ -81,7 +86,8 @@ def test_real_part_without_the_conjugate_is_negative():  # appendix B.2
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
 def test_algebra_on_any_component_axis(dim):
-    p, q = draw(3, 5, 4, seed=1), draw(3, 5, 4, seed=2)
+    p = draw(3, 5, 4, seed=1)
+    q = draw(3, 5, 4, seed=2)
     elsewhere = [x.movedim(-1, dim) for x in (p, q)]
     close(hamilton_product(*elsewhere, dim).movedim(dim, -1), hamilton_product(p, q))
     close(conjugate(elsewhere[0], dim).movedim(dim, -1), conjugate(p))
@@ -89,7 +95,8 @@ def test_algebra_on_any_component_axis(dim):
 
 
 def test_hamilton_product_broadcasts():
-    p, q = draw(6, 1, 4, seed=1), draw(5, 4, seed=2)
+    p = draw(6, 1, 4, seed=1)
+    q = draw(5, 4, seed=2)
     close(hamilton_product(p, q), hamilton_product(p.expand(6, 5, 4), q.expand(6, 5, 4)))
 
 
@@ -100,11 +107,13 @@ def test_hamilton_matrix_is_equation_28():
 
 
 def test_hamilton_matrix_is_right_multiplication():
-    out, into = 3, 5
-    w, x = draw(4, out, into, seed=1), draw(4, into, seed=2)
-    expected = [
-        sum(as_matrix(x[:, c]) @ as_matrix(w[:, o, c]) for c in range(into)) for o in range(out)
-    ]
+    out = 3
+    into = 5
+    w = draw(4, out, into, seed=1)
+    x = draw(4, into, seed=2)
+    expected = []
+    for o in range(out):
+        expected.append(sum(as_matrix(x[:, c]) @ as_matrix(w[:, o, c]) for c in range(into)))
     y = (hamilton_matrix(w) @ x.flatten()).view(4, out)
     close(as_matrix(y.T), torch.stack(expected))
 
@@ -135,12 +144,13 @@ def test_hamilton_matrix_gradient_after_inference_mode():
         hamilton_matrix(torch.ones(4, 1, 1, dtype=odd))
     weight = torch.ones(4, 1, 1, dtype=odd, requires_grad=True)
     hamilton_matrix(weight).sum().backward()
+    # each column of signs in Eq. 28 summed up
     assert weight.grad.flatten().tolist() == [
         4,
         0,
         0,
         0,
-    ]  # each column of signs in Eq. 28 summed up
+    ]
 
 
 def test_hamilton_matrix_after_tracing():

@@ -12,14 +12,17 @@ from qse.nn.recurrent import QuaternionGRU
 
 @pytest.mark.parametrize("training", [False, True])
 def test_quaternion_gru_is_its_equations(training):
-    layer, x = as_trained(QuaternionGRU(3, 5), 0.3).double().train(training), draw(2, 7, 4, 3)
+    layer = as_trained(QuaternionGRU(3, 5), 0.3).double().train(training)
+    x = draw(2, 7, 4, 3)
     y, last = layer(x)
 
     def times(tokens, w):
         return sixteen_products(tokens.unbind(-2), w, lambda a, b: a @ b.T).movedim(0, -2)
 
-    (w_r, w_z, w_n), (u_r, u_z, u_n) = layer.weight_input, layer.weight_hidden
-    (b_r, b_z, b_n), (c_r, c_z, c_n) = layer.bias_input, layer.bias_hidden
+    (w_r, w_z, w_n) = layer.weight_input
+    (u_r, u_z, u_n) = layer.weight_hidden
+    (b_r, b_z, b_n) = layer.bias_input
+    (c_r, c_z, c_n) = layer.bias_hidden
     h = torch.zeros(2, 4, 5, dtype=torch.float64)
     for t in range(7):
         now = x[:, t]

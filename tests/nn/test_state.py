@@ -1,4 +1,5 @@
-"""State trees, the delay line, and the streaming contract, which an honest layer passes and every cheat fails."""
+"""State trees, the delay line, and the streaming contract, which an honest layer passes and every
+cheat fails."""
 
 import pytest
 
@@ -10,7 +11,10 @@ from qse.nn.state import Stateful, delay, flatten_state, unflatten_state
 
 
 class Difference(Stateful):
-    """Compute x[t] - x[t - 1], for (B, C, T); state: the last frame. The honest layer that the cheats are made from."""
+    """Compute x[t] - x[t - 1], for (B, C, T); state: the last frame.
+
+    The honest layer that the cheats are made from.
+    """
 
     def forward(self, x, past=None):
         past = x.new_zeros(*x.shape[:2], 1) if past is None else past
@@ -19,7 +23,8 @@ class Difference(Stateful):
 
 
 class HiddenMemory(Difference):
-    """Stores its past in an attribute, and resets it on a zero state: only a second stream reveals it."""
+    """Stores its past in an attribute, and resets it on a zero state: only a second stream reveals
+    it."""
 
     def forward(self, x, past=None):
         fresh = past is None or not past.any()
@@ -123,7 +128,9 @@ def test_contract_hidden_state_needs_a_second_stream(x):
 
 
 def test_flatten_state_and_back():
-    a, b, c = torch.zeros(1), torch.ones(2), torch.ones(3)
+    a = torch.zeros(1)
+    b = torch.ones(2)
+    c = torch.ones(3)
     tree = {"encoder": {"dense": {"layer0": a, "layer1": b}}, "tail": c}
     flat = flatten_state(tree)
     assert list(flat) == ["encoder.dense.layer0", "encoder.dense.layer1", "tail"]
@@ -135,7 +142,8 @@ def test_flatten_state_and_back():
 @pytest.mark.parametrize("kept", [1, 2, 5])
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 8])
 def test_delay_equals_splitting_the_line(steps, kept):
-    x, past = torch.randn(2, steps, 3), torch.randn(2, kept, 3)
+    x = torch.randn(2, steps, 3)
+    past = torch.randn(2, kept, 3)
     line = torch.cat([past, x], 1)
     due, waiting = delay(x, past, 1)
     assert torch.equal(due, line[:, :steps]) and torch.equal(waiting, line[:, steps:])

@@ -1,4 +1,5 @@
-"""Streaming analysis against torch.stft, synthesis against reconstruction; the streaming contract."""
+"""Streaming analysis against torch.stft, synthesis against reconstruction;
+the streaming contract."""
 
 import math
 
@@ -73,9 +74,8 @@ def test_analysis_equals_torch_stft(n_fft, hop, overlap):
     found, past = Analysis(n_fft, hop, overlap)(audio)
     before = torch.cat([torch.zeros(2, n_fft - hop), audio], 1).double()
     window = window_pair(n_fft, hop, overlap)[0]
-    expected = torch.stft(
-        before, n_fft, hop, window=window, center=False, return_complex=True
-    ).mT  # B, T, F
+    # B, T, F
+    expected = torch.stft(before, n_fft, hop, window=window, center=False, return_complex=True).mT
     torch.testing.assert_close(found[:, 0], expected.real.float(), rtol=0, atol=2e-5)
     torch.testing.assert_close(found[:, 1], expected.imag.float(), rtol=0, atol=2e-5)
     assert torch.equal(past, audio[:, hop - n_fft :])
@@ -105,9 +105,8 @@ def test_synthesis_of_a_frame_is_the_inverse_fft(n_fft, hop, overlap):
         torch.fft.irfft(torch.complex(*spec[0, :, 0]), n_fft)[-hop - overlap :]
         * window_pair(n_fft, hop, overlap)[1]
     )
-    torch.testing.assert_close(
-        torch.cat([found[0], tail[0]]), frame, rtol=0, atol=1e-6
-    )  # the basis is float32
+    # the basis is float32
+    torch.testing.assert_close(torch.cat([found[0], tail[0]]), frame, rtol=0, atol=1e-6)
 
 
 @each_size
@@ -131,7 +130,8 @@ def test_analysis_and_synthesis_have_no_weights():
 
 def test_analysis_and_synthesis_ignore_autocast():
     audio = noise(1, 320)
-    analysis, synthesis = Analysis(64, 32), Synthesis(64, 32)
+    analysis = Analysis(64, 32)
+    synthesis = Synthesis(64, 32)
     spec, _ = analysis(audio)
     expected, _ = synthesis(spec)
     with torch.autocast("cpu", torch.bfloat16):

@@ -9,13 +9,14 @@ import qse
 from qse.errors import QseError
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import run
-from qse.runtime.batch_plan import Job
+from qse.runtime.batch_plan import FileJob
 from qse.runtime.zoo import find, load, seal
 
 
 @pytest.fixture(autouse=True)
 def models(tmp_path, monkeypatch):
-    """`both` has a graph for 16 kHz and one for 48 kHz, `narrow` the first alone; all delay their input."""
+    """`both` has a graph for 16 kHz and one for 48 kHz, `narrow` the first alone; all delay their
+    input."""
     for name in ("both", "narrow"):
         graphs.delay(tmp_path / "models" / name / "model.onnx")
     full = tmp_path / "models/both/model-48k.onnx"
@@ -57,9 +58,8 @@ def test_load_refuses_a_damaged_full_band_graph(models):
 def test_denoise_keeps_the_band_of_its_input():
     tone = 0.5 * np.sin(2 * np.pi * 12000 / 48000 * np.arange(48000)).astype(np.float32)
     assert np.abs(qse.denoise(tone, 48000, "both") - tone).max() < 1e-6
-    assert (
-        np.abs(qse.denoise(tone, 48000, "narrow"))[1000:-1000].max() < 1e-3
-    )  # 12 kHz is above its band
+    # 12 kHz is above its band
+    assert np.abs(qse.denoise(tone, 48000, "narrow"))[1000:-1000].max() < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,9 @@ def test_band_models_refuse_a_band_that_is_missing():
 
 def test_run_chooses_for_each_file(tmp_path):
     noise = 0.1 * np.random.default_rng(0).standard_normal(48000)
-    jobs = [Job(tmp_path / f"{rate}.wav", tmp_path / f"{rate}-out.wav") for rate in (16000, 48000)]
+    jobs = [
+        FileJob(tmp_path / f"{rate}.wav", tmp_path / f"{rate}-out.wav") for rate in (16000, 48000)
+    ]
     for job, rate in zip(jobs, (16000, 48000), strict=True):
         soundfile.write(job.source, noise, rate, "FLOAT")
     outcomes = list(run(jobs, BandModels("both").at))

@@ -16,7 +16,7 @@ from qse.errors import QseError
 from qse.runtime import batch
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import Cancelled, Options, enhance_file, run, sound_seconds
-from qse.runtime.batch_plan import Job, plan
+from qse.runtime.batch_plan import FileJob, plan
 from qse.runtime.denoise import denoise, enhance
 
 
@@ -38,7 +38,8 @@ def test_run_closes_refused_files(here, model_at):
 
 
 def test_run_releases_what_a_refused_file_held(here, monkeypatch):
-    """An outcome is kept until the end of a batch; it must not keep the reader and the buffers of its file."""
+    """An outcome is kept until the end of a batch; it must not keep the reader and the buffers of
+    its file."""
     readers = []
 
     def opened(*how):
@@ -60,11 +61,20 @@ def test_run_releases_what_a_refused_file_held(here, monkeypatch):
         gc.enable()
 
 
-@pytest.mark.parametrize("error, said", [
-    (OSError(5, "Input/output error"), r"a\.wav: \[Errno 5\] Input/output error"),
-    (Fail("no room\nin line 5"), r"a\.wav could not be enhanced: no room; is there enough memory\?.*"),
-    (MemoryError(), r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try --threads 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (OSError(5, "Input/output error"), r"a\.wav: \[Errno 5\] Input/output error"),
+        (
+            Fail("no room\nin line 5"),
+            r"a\.wav could not be enhanced: no room; is there enough memory\?.*",
+        ),
+        (
+            MemoryError(),
+            r"a\.wav could not be enhanced: MemoryError; is there enough memory\? Try --threads 1",
+        ),
+    ],
+)
 def test_run_reports_errors_per_file(here, model_at, monkeypatch, error, said):
     make(here / "a.wav")
     make(here / "b.wav")
@@ -90,7 +100,7 @@ def test_enhance_file_cancelled_leaves_nothing(here, model_at, calls):
     answers = iter([False] * calls)
     with pytest.raises(Cancelled):
         enhance_file(
-            Job(here / "a.wav", here / "b.wav"),
+            FileJob(here / "a.wav", here / "b.wav"),
             model_at,
             Options(),
             cancelled=lambda: next(answers, True),
@@ -99,10 +109,12 @@ def test_enhance_file_cancelled_leaves_nothing(here, model_at, calls):
 
 
 def test_enhance_file_checks_cancelled_last(here, model_at):
-    """The target does not exist yet when `cancelled` is asked for the last time; progress adds up to the duration."""
+    """The target does not exist yet when `cancelled` is asked for the last time; progress adds up
+    to the duration."""
     make(here / "a.wav", 70000)
-    there, seconds = [], []
-    job = Job(here / "a.wav", here / "b.wav")
+    there = []
+    seconds = []
+    job = FileJob(here / "a.wav", here / "b.wav")
     enhance_file(
         job,
         model_at,
@@ -128,7 +140,8 @@ def test_run_joins_threads_despite_further_signals(here, model_at, monkeypatch):
     """A KeyboardInterrupt while the threads are joined does not leave one inside the model."""
     make(here / "a.wav", 70000)
     jobs, _ = plan(["a.wav"])
-    shutdown, calls = batch.ThreadPoolExecutor.shutdown, []
+    shutdown = batch.ThreadPoolExecutor.shutdown
+    calls = []
 
     def interrupted(pool, *how, **named):
         calls.append(named)
@@ -150,7 +163,7 @@ def test_sound_seconds_reads_the_header(here):
 def test_enhance_file_salvages_only_when_asked(here, model_at):
     path = make(here / "a.wav", 16000)
     path.write_bytes(path.read_bytes()[:16044])
-    job = Job(path, here / "b.wav")
+    job = FileJob(path, here / "b.wav")
     with pytest.raises(QseError, match="--salvage"):
         enhance_file(job, model_at, Options())
     outcome = enhance_file(job, model_at, Options(salvage=True))
@@ -159,7 +172,8 @@ def test_enhance_file_salvages_only_when_asked(here, model_at):
 
 @pytest.mark.parametrize("files, threads, expected", [(1, 4, 4), (2, 4, 2), (3, 4, 1), (2, 1, 1)])
 def test_run_gives_spare_threads_to_channels(here, model_at, monkeypatch, files, threads, expected):
-    """Channels of a file are enhanced in the threads that have no file of their own; the samples stay the same."""
+    """Channels of a file are enhanced in the threads that have no file of their own; the samples
+    stay the same."""
     for number in range(files):
         soundfile.write(
             here / f"{number}.wav",
@@ -174,7 +188,7 @@ def test_run_gives_spare_threads_to_channels(here, model_at, monkeypatch, files,
 
     monkeypatch.setattr(batch, "enhance", watched)
     for _ in run(
-        [Job(here / f"{n}.wav", here / f"{n}-out.wav") for n in range(files)],
+        [FileJob(here / f"{n}.wav", here / f"{n}-out.wav") for n in range(files)],
         model_at,
         threads=threads,
     ):

@@ -84,7 +84,8 @@ def test_plan_reports_two_inputs_for_one_output(here, command):
 
 
 def test_plan_keeps_suffixes_of_files_with_one_stem(tmp_path):
-    """Each file of a folder that would become the same .wav file gets its own; alone it has the plain name."""
+    """Each file of a folder that would become the same .wav file gets its own; alone it has the
+    plain name."""
     for name in ("a.wav", "a.amr", "a.wma", "a.flac", "b.amr"):
         (tmp_path / name).write_bytes(b"sound")
     jobs, errors = plan([str(tmp_path)], str(tmp_path / "out"))

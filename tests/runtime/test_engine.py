@@ -25,7 +25,8 @@ def by_session(engine: Engine, signal: np.ndarray) -> np.ndarray:
 
 
 def stepped(engine: Engine, signal: np.ndarray) -> np.ndarray:
-    state, out = engine.initial_state(), []
+    state = engine.initial_state()
+    out = []
     for hop in signal:
         enhanced, state = engine.step(hop, state)
         out.append(enhanced)
@@ -53,7 +54,9 @@ def test_engine_latency_is_that_of_the_graph(delay):
 
 def test_recurrent_graph_follows_its_equations(recurrent):
     mix = 0.9 * np.linalg.qr(np.random.default_rng(0).standard_normal((graphs.HOP, graphs.HOP)))[0]
-    h, g, expected = np.zeros(graphs.HOP), np.zeros(graphs.HOP), []
+    h = np.zeros(graphs.HOP)
+    g = np.zeros(graphs.HOP)
+    expected = []
     for hop in hops(50):
         h = np.tanh(h @ mix + hop)
         g = 0.95 * g + 0.05 * h
@@ -97,7 +100,9 @@ def test_engine_can_be_pickled(recurrent):
 
 
 def test_engine_refuses_what_is_no_model(tmp_path, zoo):
-    missing, text, cut = tmp_path / "missing.onnx", tmp_path / "text.onnx", tmp_path / "cut.onnx"
+    missing = tmp_path / "missing.onnx"
+    text = tmp_path / "text.onnx"
+    cut = tmp_path / "cut.onnx"
     text.write_text("not a graph")
     cut.write_bytes((zoo / "recurrent" / "model.onnx").read_bytes()[:50000])
     for path, sentence in (

@@ -78,12 +78,13 @@ def test_check_graph_refuses(reason):
 
 
 def test_check_graph_refuses_damage():
+    # too long, no number, no message
     for data in (
         b"\x3a\xff\xff\xff\xff\x7f",
         b"\xff" * 20,
         b"\x38\x05",
         b"\x3b",
-    ):  # too long, no number, no message
+    ):
         with pytest.raises(IndexError):
             check_graph(data)
 
@@ -146,7 +147,8 @@ def test_load_refuses_a_graph_that_fails_at_its_first_step(tmp_path):
 
 def hungry(path: Path, constant: bool) -> Path:
     """A graph that computes the sum of a matrix of 10^9 numbers, which it makes of two vectors."""
-    column, row = np.ones((1 << 15, 1), np.float32), np.ones((1, 1 << 15), np.float32)
+    column = np.ones((1 << 15, 1), np.float32)
+    row = np.ones((1, 1 << 15), np.float32)
     nodes = (
         [] if constant else [helper.make_node("Slice", ["audio", "zero", "one", "one"], ["sample"])]
     )
@@ -156,7 +158,8 @@ def hungry(path: Path, constant: bool) -> Path:
         helper.make_node("ReduceSum", ["matrix"], ["sum"], keepdims=0),
         helper.make_node("Mul", ["audio", "sum"], ["enhanced"]),
     ]
-    zero, one = np.array([0]), np.array([1])
+    zero = np.array([0])
+    one = np.array([1])
     return graphs.save(path, nodes, {"column": column, "row": row, "zero": zero, "one": one}, {})
 
 
@@ -178,7 +181,8 @@ try:
     print("no limit")
 except qse.QseError as error:
     print("limit" if "memory" in str(error) else error)
-print(next(line.split()[1] for line in open({str(STATUS)!r}) if line.startswith("VmHWM")))  # not that of its parent
+# not that of its parent
+print(next(line.split()[1] for line in open({str(STATUS)!r}) if line.startswith("VmHWM")))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     said, kilobytes = done.stdout.split("\n")[:2]

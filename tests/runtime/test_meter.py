@@ -15,7 +15,8 @@ def test_meter_times_of_blocks():
     assert meter.quantile(0.5) == pytest.approx(0.0505)
     for _ in range(100):
         meter.add(800, 0.002)
+    # the window has moved on, the record stands
     assert (meter.quantile(0.99), meter.longest) == (
         0.002,
         0.1,
-    )  # the window has moved on, the record stands
+    )

@@ -9,9 +9,12 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper
 
 from qse import QseError, denoise
+from qse.runtime.denoise import open_channel
 from qse.runtime.offline import OfflineModel, Segments
+from qse.runtime.zoo import streaming
 
-HOP, RATE = 16, 1000
+HOP = 16
+RATE = 1000
 
 
 def save(path, audio: str):
@@ -81,6 +84,12 @@ def test_segments_cross_fade(half, monkeypatch):
     assert lengths == [1600, 1600, 1600]  # starts 0, 1200, 2400: never more than a segment at once
     assert (out[:1200] == 1).all() and (out[1600:2400] == 2).all() and (out[2800:] == 3).all()
     np.testing.assert_allclose(np.diff(out[1200:1600]), 1 / 400, atol=1e-6)
+
+
+def test_offline_model_does_not_stream(half):
+    assert isinstance(open_channel(half), Segments)
+    with pytest.raises(QseError, match="half needs whole recordings and cannot stream"):
+        streaming(half)
 
 
 def test_segments_refuse_an_overlap_that_does_not_fit(half):

@@ -1,4 +1,5 @@
-"""Released graphs on unusual signals; tests/soak/numerical.py prints the same as a table, for minutes of them."""
+"""Released graphs on unusual signals; tests/soak/numerical.py prints the same as a table, for
+minutes of them."""
 
 import pytest
 from soak.numerical import cells, rates

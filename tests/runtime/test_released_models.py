@@ -1,7 +1,7 @@
 """Released models compute what they computed when they were released.
 
-tests/recorded/released_models.npz holds every 37th sample of `denoise` on assets/noisy.wav, by the name of the model. A
-model that was meant to change brings a new record of its own.
+tests/recorded/released_models.npz holds every 37th sample of `denoise` on assets/noisy.wav, by the
+name of the model. A model that was meant to change brings a new record of its own.
 """
 
 from pathlib import Path
@@ -60,7 +60,8 @@ def test_released_state_names_mirror_the_module_tree(folder):
 
 @pytest.mark.parametrize("name", ["live-tiny", "live-base", "live-large"])
 def test_released_models_invent_nothing_above_the_band_of_the_input(name):
-    """A recording at 48 kHz whose content ends at 8 kHz has at most 1 dB more above it afterwards."""
+    """A recording at 48 kHz whose content ends at 8 kHz has at most 1 dB more above it
+    afterwards."""
     noisy, _ = soundfile.read(ROOT / "assets" / "noisy.wav", dtype="float64")
     noisy = soxr.resample(noisy[:64000], 16000, 48000)
     enhanced = qse.denoise(noisy, 48000, name)

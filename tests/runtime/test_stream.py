@@ -1,4 +1,5 @@
-"""Streams: bit-equal at every block size, aligned to the sample, harmless when the input or the model is not."""
+"""Streams: bit-equal at every block size, aligned to the sample, harmless when the input or the
+model is not."""
 
 import threading
 
@@ -8,8 +9,9 @@ import pytest
 import soxr
 
 from qse import Stream, denoise, load
-from qse.runtime.denoise import enhance
+from qse.runtime.denoise import enhance, open_channel
 from qse.runtime.stream import HopStream
+from qse.runtime.zoo import streaming
 
 
 def signal(samples: int, seed: int = 0) -> np.ndarray:
@@ -28,7 +30,8 @@ def blocks(audio: np.ndarray, size: int) -> list[np.ndarray]:
 
 def whole(engine, audio: np.ndarray) -> np.ndarray:
     """Return the output of the engine alone, hop by hop from zero state, without Stream."""
-    state, out = engine.initial_state(), [audio[:0]]
+    state = engine.initial_state()
+    out = [audio[:0]]
     for hop in np.pad(audio, (0, -len(audio) % engine.hop_length)).reshape(-1, engine.hop_length):
         enhanced, state = engine.step(hop, state)
         out.append(enhanced)
@@ -68,7 +71,8 @@ def test_stream_latency_is_the_least_possible(delay, size, added):
 @pytest.mark.parametrize("latency", [0, 120, 200])
 def test_stream_finish_returns_the_rest(tmp_path, blocksize, latency):
     engine = load(graphs.delay(tmp_path / "x" / "model.onnx", latency, hop_length=200))
-    stream, audio = Stream(engine, blocksize=blocksize), signal(2000)
+    stream = Stream(engine, blocksize=blocksize)
+    audio = signal(2000)
     heard = np.concatenate(
         [*(stream.process(block) for block in blocks(audio, blocksize or 123)), stream.finish()]
     )
@@ -85,8 +89,10 @@ def test_stream_refuses_wrong_blocks(delay):
 
 
 def test_streams_of_one_engine_are_independent(recurrent):
-    one, other = signal(1600, 1), signal(1600, 2)
-    a, b = Stream(recurrent, blocksize=160), Stream(recurrent, blocksize=160)
+    one = signal(1600, 1)
+    other = signal(1600, 2)
+    a = Stream(recurrent, blocksize=160)
+    b = Stream(recurrent, blocksize=160)
     out = [
         (a.process(x), b.process(y))
         for x, y in zip(blocks(one, 160), blocks(other, 160), strict=True)
@@ -138,8 +144,10 @@ def test_stream_strength_may_change(recurrent):
 
 def test_stream_counts_nan_as_silence(recurrent):
     audio = signal(1600)
-    broken, mended = audio.copy(), audio.copy()
-    broken[[3, 700, 701]], mended[[3, 700, 701]] = [np.nan, np.inf, -np.inf], 0
+    broken = audio.copy()
+    mended = audio.copy()
+    broken[[3, 700, 701]] = [np.nan, np.inf, -np.inf]
+    mended[[3, 700, 701]] = 0
     np.testing.assert_array_equal(
         Stream(recurrent, blocksize=160).process(broken), whole(recurrent, mended)
     )
@@ -202,7 +210,8 @@ def test_enhance_channels_at_the_same_time():
     meeting = threading.Barrier(2)
 
     class Meeting:
-        sample_rate, latency = 16000, 0
+        sample_rate = 16000
+        latency = 0
 
         def open_channel(self):
             return self
@@ -252,8 +261,10 @@ def test_stream_takes_a_name(models, recurrent):
 
 @pytest.mark.parametrize("sizes", [(1, 159, 160, 7, 313), (640,), (160, 160, 160, 160)])
 def test_hop_stream_yields_hops_with_the_aligned_noisy_signal(recurrent, sizes):
-    audio, hops = signal(sum(sizes)), []
-    stream, start = HopStream(recurrent), 0
+    audio = signal(sum(sizes))
+    hops = []
+    stream = HopStream(recurrent)
+    start = 0
     for size in sizes:
         hops += [(a.copy(), b.copy()) for a, b in stream.hops(audio[start : start + size])]
         start += size
@@ -267,9 +278,11 @@ def test_hop_stream_yields_hops_with_the_aligned_noisy_signal(recurrent, sizes):
 
 def test_hop_stream_glides_to_a_new_noisy_share(recurrent):
     audio = signal(160)
-    stream, plain = HopStream(recurrent, noisy_share=0.25, glide=0.25), HopStream(recurrent)
+    stream = HopStream(recurrent, noisy_share=0.25, glide=0.25)
+    plain = HopStream(recurrent)
     for share in (0.25, 0.5, 0.75, 1.0, 1.0):
-        ((mixed, noisy),), ((enhanced, _),) = list(stream.hops(audio)), list(plain.hops(audio))
+        ((mixed, noisy),) = list(stream.hops(audio))
+        ((enhanced, _),) = list(plain.hops(audio))
         np.testing.assert_array_equal(
             mixed, (1 - np.float32(share)) * enhanced + np.float32(share) * noisy
         )
@@ -311,6 +324,6 @@ def test_stream_explains_the_lengths_that_blocksize_allows(delay):
     assert "one thread at a time" in Stream.__doc__
 
 
-def test_models_share_a_protocol(recurrent):
-    assert recurrent.streams and recurrent.as_engine() is recurrent
-    assert isinstance(recurrent.open_channel(), Stream)
+def test_channel_of_an_engine_is_a_stream(recurrent):
+    assert streaming(recurrent) is recurrent
+    assert isinstance(open_channel(recurrent), Stream)

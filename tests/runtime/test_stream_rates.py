@@ -40,7 +40,8 @@ def through(stream: Stream, audio: np.ndarray, size: int) -> np.ndarray:
 
 @pytest.mark.parametrize("rate", RATES)
 def test_stream_at_any_rate_has_an_exact_latency(delay, rate):
-    stream, audio = Stream(delay, rate), tones(rate)
+    stream = Stream(delay, rate)
+    audio = tones(rate)
     assert stream.sample_rate == rate and stream.engine.sample_rate == 16000
     out = through(stream, audio, rate // 50)
     assert out.dtype == np.float32 and len(out) == len(audio) + stream.latency
@@ -58,7 +59,8 @@ def test_stream_at_any_rate_returns_as_much_as_it_takes(delay, rate):
 
 @pytest.mark.parametrize("rate", [8000, 44100])
 def test_stream_at_another_rate_mixes_the_full_band(recurrent, rate):
-    audio, stream = hiss(rate), Stream(recurrent, rate, strength=0)
+    audio = hiss(rate)
+    stream = Stream(recurrent, rate, strength=0)
     out = through(stream, audio, 441)
     np.testing.assert_array_equal(out[stream.latency :], audio)
     enhanced = through(Stream(recurrent, rate), audio, 441)
@@ -68,7 +70,8 @@ def test_stream_at_another_rate_mixes_the_full_band(recurrent, rate):
 
 
 def test_stream_at_another_rate_counts_nan_as_silence(recurrent):
-    broken, mended = hiss(8000), hiss(8000)
+    broken = hiss(8000)
+    mended = hiss(8000)
     broken[[3, 700, 701]] = [np.nan, np.inf, -np.inf]
     mended[[3, 700, 701]] = 0
     out = through(Stream(recurrent, 48000, strength=12), broken, 480)
@@ -102,7 +105,8 @@ def test_stream_takes_the_graph_for_its_rate(banded, kind, rate, graph):
 @pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
 @pytest.mark.parametrize("loaded_at", [16000, 48000])
 def test_denoise_by_name_and_by_engine_are_the_same(banded, rate, loaded_at):
-    audio, engine = hiss(rate), load("both", sample_rate=loaded_at)
+    audio = hiss(rate)
+    engine = load("both", sample_rate=loaded_at)
     by_name = denoise(audio, rate, "both")
     np.testing.assert_array_equal(denoise(audio, rate, engine), by_name)
     np.testing.assert_array_equal(denoise(audio, rate, pickle.loads(pickle.dumps(engine))), by_name)
@@ -146,7 +150,9 @@ def test_denoise_takes_a_model_of_ones_own(delay):
     class Own:
         """What `enhance` needs, and nothing that `load` adds."""
 
-        sample_rate, streams, name = 16000, True, "own"
+        sample_rate = 16000
+        streams = True
+        name = "own"
 
         def open_channel(self):
             return Stream(delay)

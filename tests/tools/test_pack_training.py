@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 import numpy as np
 import pack_training as tool
 import soundfile
-from twins import CONFIG, PLAN, job
+from small_training import CONFIG, PLAN, job
 
 from qse.networks.weights import load_header
 from qse.train.run import train

@@ -1,20 +1,20 @@
-"""The tables of docs/models.md from results of evaluations that are written here by hand."""
+"""The tables of the documents from results of evaluations that are written here by hand."""
 
 import csv
-from pathlib import Path
+import sys
 
 import pytest
 import release_tables
+from release_rows import Tables
 
-ROOT = Path(__file__).parents[2]
-
+MODELS = ["live-tiny", "live-base", "live-large", "studio-base"]
 DOCUMENT = """Before.
 
-<!-- release_tables: NAME, 1 rows kept -->
-| system | score |
-|---|---|
-| noisy | 1.0 |
-| live-tiny | old |
+<!-- release_tables: overview, 1 rows kept -->
+| | live-tiny | live-base | live-large |
+|---|---|---|---|
+| use it for | a | b | c |
+| WB-PESQ | old | old | old |
 
 After.
 """
@@ -22,61 +22,100 @@ After.
 
 def write(folder, pesq, **columns):
     """Write the scores of two utterances; `columns` has the values of further columns."""
-    for model in release_tables.MODELS:
+    for model in MODELS:
         path = folder / model / "valid" / "scores.csv"
         path.parent.mkdir(parents=True)
         with path.open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(["name", "pesq_wb", *columns])
-            table.writerows(
-                [
-                    [f"v{n}", value, *(c[n] for c in columns.values())]
-                    for n, value in enumerate(pesq)
-                ]
-            )
+            table.writerows(zip(["v0", "v1"], pesq, *columns.values(), strict=True))
 
 
 @pytest.fixture
-def tables(tmp_path):
+def folder(tmp_path):
+    """The results of four models, of an earlier release without pauses, and groups."""
+    main = {"stoi": [0.8, 0.9], "si_sdr": [10, 12]}
     others = {
-        "stoi": [0.8, 0.9],
-        "si_sdr": [10, 12],
         "noise_reduction": [15, 17],
         "speech_loss": [5, 7],
+        "pause_attenuation": [20, 22],
+        "pause_attenuation_median": [25, 26],
     }
-    noisy = {f"noisy_{name}": [0, 0] for name in others}
-    write(tmp_path / "now", [2.0, 3.0], **others, noisy_pesq_wb=[1.5, 1.5], **noisy)
-    write(tmp_path / "before", [2.0, 2.5])
+    noisy = {f"noisy_{name}": [0, 0] for name in main | others}
+    write(tmp_path / "now", [2.0, 3.0], **main, **others, noisy_pesq_wb=[1.5, 1.5], **noisy)
+    write(tmp_path / "before", [2.0, 2.5], **main)
     (tmp_path / "valid").mkdir()
     (tmp_path / "valid" / "groups.tsv").write_text("id\tvoice\tspeaker\nv0\tlow\ta\nv1\thigh\tb\n")
-    return release_tables.Tables(tmp_path / "now", tmp_path / "before", tmp_path)
+    return tmp_path
 
 
-def test_rewritten_keeps_text_head_and_first_rows(tables):
-    found = release_tables.rewritten(DOCUMENT.replace("NAME", "overview"), tables)
-    kept, rest = DOCUMENT.replace("NAME", "overview").split("| live-tiny | old |\n")
-    rows = ["| WB-PESQ | 2.500 | 2.500 | 2.500 |", "| STOI | 0.8500 | 0.8500 | 0.8500 |"]
-    assert found == "\n".join(
-        [kept + rows[0], rows[1], "| SI-SDR dB | 11.00 | 11.00 | 11.00 |", rest]
-    )
+@pytest.fixture
+def tables(folder):
+    return Tables(folder / "now", folder / "before", folder, MODELS)
+
+
+def test_rewritten_keeps_text_and_first_rows_and_adds_columns(tables):
+    found = release_tables.rewritten(DOCUMENT, tables)
+    kept, rest = DOCUMENT.split("| WB-PESQ | old | old | old |\n")
+    kept = kept.replace("| live-large |", "| live-large | studio-base |")
+    kept = kept.replace("|---|---|---|---|", "|---|---|---|---|---|").replace("| c |", "| c | |")
+    rows = [
+        "| WB-PESQ | 2.500 | 2.500 | 2.500 | 2.500 |",
+        "| STOI | 0.8500 | 0.8500 | 0.8500 | 0.8500 |",
+        "| SI-SDR dB | 11.00 | 11.00 | 11.00 | 11.00 |",
+        "| pauses dB | 21.0 | 21.0 | 21.0 | 21.0 |",
+        "| pauses, median dB | 25.5 | 25.5 | 25.5 | 25.5 |",
+    ]
+    assert found == kept + "\n".join([*rows, rest])
+
+
+def test_table_of_an_absent_set_stays(tables, capsys):
+    document = DOCUMENT.replace("overview", "synthetic")
+    assert release_tables.rewritten(document, tables) == document
+    assert "table synthetic: stays as it is, for " in capsys.readouterr().out
+
+
+def test_absent_sets_are_not_measured(monkeypatch, tmp_path, capsys):
+    """All models and no others are measured, on what DATA has."""
+    lines = []
+    monkeypatch.setattr(release_tables, "_run", lambda line: lines.append(line) or "")
+    for name in ("studio-base", "live-large", "live-tiny", "live-base", "else"):
+        (tmp_path / "models" / name).mkdir(parents=True)
+    (tmp_path / "data" / "valid").mkdir(parents=True)
+    words = ["--data", tmp_path / "data", "--results", tmp_path, "--before", tmp_path]
+    words += ["--document", tmp_path / "page.md"]
+    (tmp_path / "page.md").write_text("No table.\n")
+    monkeypatch.setattr(sys, "argv", ["tool", str(tmp_path / "models"), *map(str, words)])
+    release_tables.main()
+
+    evaluated = [line for line in lines if "evaluate" in line]
+    models = [line[line.index("evaluate") + 1].name for line in evaluated]
+    assert models == [model for model in MODELS for _ in ("valid", "stream", "clean")]
+    assert "pause_attenuation,pause_attenuation_median" in evaluated[-3][-3]
+    assert "studio-base, german: not measured" in capsys.readouterr().out
 
 
 def test_gains_are_means_over_the_utterances_of_a_group(tables):
-    low = next(row for row in tables.voice() if row[0] == "low")
-    assert low == ["low", "1", "1", *["+0.500", "+10.00"] * 3]
+    low = next(row for row in tables.voice().rows if row[0] == "low")
+    assert low == ["low", "1", "1", *["+0.500", "+10.00"] * 4]
 
 
 def test_changes_pair_the_utterances(tables):
-    assert tables._change("live-tiny", "valid", "pesq_wb") == "2.250, +0.250 (+0.000 to +0.500)"
+    names = ("pesq_wb", "pause_attenuation")
+    cells = tables._changes("live-tiny", "valid", names)
+    assert cells == ["2.250, +0.250 (+0.000 to +0.500)", ""]
 
 
-def test_tables_of_the_document_are_known_and_complete():
-    text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-    found = release_tables.MARK.findall(text)
-    assert len(found) == text.count("<!-- release_tables:") > 10
-    for name, kept, table in found:
-        head, rule, *rows = table.splitlines()
-        assert callable(getattr(release_tables.Tables, name.replace("-", "_"))), name
-        assert len(rows) > int(kept) and {line.count("|") for line in (head, rule, *rows)} == {
-            head.count("|")
-        }, name
+def test_tables_of_the_documents_are_known_and_complete():
+    count = 0
+    for document in release_tables.documents():
+        text = document.read_text(encoding="utf-8")
+        found = release_tables.MARK.findall(text)
+        assert len(found) == text.count("<!-- release_tables:"), document
+        count += len(found)
+        for name, kept, table in found:
+            lines = table.splitlines()
+            assert callable(getattr(Tables, name.replace("-", "_"))), name
+            assert len(lines) > 2 + int(kept), name
+            assert len({line.count("|") for line in lines}) == 1, name
+    assert count > 10

@@ -5,10 +5,11 @@ import pytest
 
 @pytest.fixture(scope="session")
 def two_processes(tmp_path_factory):
-    """Return what two processes left (twins.work): their folder, the error of one, signal handlers before and after."""
+    """Return what two processes left (small_training.work): their folder, the error of one, and
+    signal handlers before and after."""
     import signal
 
-    import twins
+    import small_training
 
     from qse.errors import QseError
     from qse.train import parallel
@@ -16,7 +17,8 @@ def two_processes(tmp_path_factory):
     def handlers():
         return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
-    folder, before = tmp_path_factory.mktemp("processes"), handlers()
+    folder = tmp_path_factory.mktemp("processes")
+    before = handlers()
     with pytest.raises(QseError) as error:
-        parallel.launch(twins.work, 2, folder)
+        parallel.launch(small_training.work, 2, folder)
     return folder, str(error.value), (before, handlers())

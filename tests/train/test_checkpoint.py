@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from twins import same
+from small_training import same
 
 from qse.errors import QseError
 from qse.networks import weights
@@ -21,7 +21,7 @@ def test_checkpoint_save_and_load(tmp_path):
         "average.a": torch.ones(1),
     }
     checkpoint.save(tmp_path / "c.safetensors", tensors, {"step": "3"})
-    found, header = weights.load(tmp_path / "c.safetensors")
+    found, header = weights.load_tensors(tmp_path / "c.safetensors")
     same(found, tensors)
     assert header == {"step": "3"} and os.listdir(tmp_path) == ["c.safetensors"]
     (tmp_path / "beside").touch()
@@ -43,7 +43,7 @@ def test_checkpoint_save_failing_keeps_the_last_one(tmp_path, monkeypatch, error
     with monkeypatch.context() as patch, pytest.raises((QseError, KeyboardInterrupt)) as raised:
         patch.setattr(Path, "write_bytes", half)
         checkpoint.save(path, {"a": torch.zeros(3)}, {"step": "2"})
-    found, header = weights.load(path)
+    found, header = weights.load_tensors(path)
     assert torch.equal(found["a"], torch.ones(3)) and header == {"step": "1"}
     if isinstance(error, OSError):
         assert f"{path}: cannot write the checkpoint (No space left on device)" in str(raised.value)
@@ -54,7 +54,7 @@ def test_weights_load_names_damaged_files(tmp_path):
     (tmp_path / "torn.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{")
     for name in ("torn.safetensors", "none.safetensors"):
         with pytest.raises(QseError, match=f"{name}: cannot read the checkpoint"):
-            weights.load(tmp_path / name)
+            weights.load_tensors(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_checkpoint_load_refuses_a_damaged_file(
     finished_run, training_audio, tmp_path, damage, words
 ):
     """Also through a resumed run, which then writes nothing."""
-    from twins import CONFIG, job
+    from small_training import CONFIG, job
 
     from qse.train.run import train
 
-    tensors, header = checkpoint.load(finished_run[0] / "checkpoint.safetensors")
+    tensors, header = checkpoint.load_checkpoint(finished_run[0] / "checkpoint.safetensors")
     damage(tensors, header)
     checkpoint.save(tmp_path / "checkpoint.safetensors", tensors, header)
     with pytest.raises(QseError, match=f"checkpoint.safetensors: is damaged.*{words}"):

@@ -1,4 +1,5 @@
-"""The paper's recipes on tiny copies of the official corpora: an epoch, resumed to equal numbers, evaluated."""
+"""The paper's recipes on tiny copies of the official corpora: an epoch, resumed to equal numbers,
+evaluated."""
 
 import json
 import sys
@@ -12,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from official_corpora import CORPORA, LIGHT, voicebank, write
-from twins import TINY, same
+from small_training import TINY, same
 
 from qse.errors import QseError, UsageError
 from qse.evaluate.corpora import test_pairs as pairs_of_corpus
@@ -39,17 +40,16 @@ def test_train_an_epoch_of_a_corpus(name, sample_rate, tmp_path, monkeypatch):
     )
     files = {"voicebank": [10], "dns3": [3, 2]}[name]
     assert [total for _, done, total in told if done == total] == files
-    whole, header = weights.load(tmp_path / "whole/checkpoint.safetensors")
+    whole, header = weights.load_tensors(tmp_path / "whole/checkpoint.safetensors")
     steps = {"voicebank": (5 - 1) // 2, "dns3": 9 // 2}[name]  # 4.5 s of speech are nine segments
     assert header["step"] == str(steps)
-    assert (tmp_path / "whole/valid.csv").exists() == (
-        name == "voicebank"
-    )  # the other has no pairs
+    # the other has no pairs
+    assert (tmp_path / "whole/valid.csv").exists() == (name == "voicebank")
 
     (tmp_path / "parts").mkdir()
     train(config, Job(None, None, tmp_path / "parts", hours=0, data=data))  # a step
     train(config, Job(None, None, tmp_path / "parts", resume=True, data=data))
-    parts, resumed = weights.load(tmp_path / "parts/checkpoint.safetensors")
+    parts, resumed = weights.load_tensors(tmp_path / "parts/checkpoint.safetensors")
     same(parts, whole)
     for differs in ("seconds", "best"):  # a stop for lack of time is validated too
         del resumed[differs], header[differs]
@@ -125,7 +125,9 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
     data = voicebank(tmp_path / "data", 16000)
     tiny = [f"model.{key}={json.dumps(value)}" for key, value in TINY.items() if key != "n_fft"]
     changes = [*LIGHT, 'model={network = "streaming"}', *tiny, "model.n_fft=64", "train.epochs=1"]
-    sets = [word for change in changes for word in ("--set", change)]
+    sets = []
+    for change in changes:
+        sets += ["--set", change]
     status, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets)
     assert status == 0, error
     assert error.endswith("step 2; export it as a model: qse export runs/voicebank models/NAME\n")
@@ -136,12 +138,13 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
         "short: step 1; export it as a model: qse export short" in error
         and "continue to step 2 with" in error
     )
-    assert weights.load(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA"
+    assert weights.load_tensors(Path("short/checkpoint.safetensors"))[1]["options"] == "--data DATA"
     before = (tmp_path / "runs/voicebank/config.toml").read_text()
+    # a run goes on as it began
     for words in (
         ["--recipe", "voicebank"],
         ["--out", "runs/voicebank"],
-    ):  # a run goes on as it began
+    ):
         assert command("train", *words, "--data", data, "--resume")[0] == 0
         assert (tmp_path / "runs/voicebank/config.toml").read_text() == before
     status, _, error = command("train", "--data", data, "--resume")

@@ -21,7 +21,8 @@ def test_ema_reaches_its_decay():
 
 def test_ema_starts_with_a_short_decay_and_copies_counters():
     layer = nn.BatchNorm1d(2)
-    ema, expected = WeightEMA(layer, 0.9), None
+    ema = WeightEMA(layer, 0.9)
+    expected = None
     for n in range(20):
         layer(torch.randn(5, 2))
         layer.weight.data = torch.randn(2)

@@ -1,4 +1,5 @@
-"""Training a network above 16 kHz: at both of its rates, from the weights of a network for 16 kHz."""
+"""Training a network above 16 kHz: at both of its rates,
+from the weights of a network for 16 kHz."""
 
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CONFIG, PLAN, TINY, lines
+from small_training import CONFIG, PLAN, TINY, lines
 
 from qse.data.mix_config import MixConfig
 from qse.data.source import Batch
@@ -26,8 +27,13 @@ from qse.train.warm_start import grow, start_from
 RANGES = {"ranges": ((16, 2), (16, 4))}
 WIDE = {**TINY, **RANGES, "hop_length": 24, "overlap": 16}
 FULL = {
-    **WIDE, "sample_rate": 48000, "n_fft": 192, "hop_length": 72, "overlap": 48, "ranges": (*RANGES["ranges"], (64, 8)),
-}  # fmt: skip
+    **WIDE,
+    "sample_rate": 48000,
+    "n_fft": 192,
+    "hop_length": 72,
+    "overlap": 48,
+    "ranges": (*RANGES["ranges"], (64, 8)),
+}
 LOSS = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0, snr=1, high_band=1)
 MIX = MixConfig(sample_rate=48000, segment=0.25, rooms=1)
 PLAN48 = replace(PLAN, steps=6, carry_state_probability=0.5)
@@ -36,7 +42,8 @@ PLAN48 = replace(PLAN, steps=6, carry_state_probability=0.5)
 @pytest.fixture(scope="module")
 def audio(tmp_path_factory):
     """A second of full-band speech and of noise."""
-    folder, rng = tmp_path_factory.mktemp("audio"), np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("audio")
+    rng = np.random.default_rng(0)
     for kind in ("speech", "noise"):
         (folder / kind / "a").mkdir(parents=True)
         soundfile.write(folder / kind / "a" / "a.wav", 0.1 * rng.standard_normal(48000), 48000)
@@ -48,7 +55,7 @@ def run(audio, out, **how):
         replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=PLAN48),
         Job(audio / "speech", audio / "noise", out, **how),
     )
-    return weights.load(out / "checkpoint.safetensors")
+    return weights.load_tensors(out / "checkpoint.safetensors")
 
 
 def test_train_at_two_rates_carries_states_of_both(audio, tmp_path):
@@ -68,13 +75,14 @@ def test_resumed_run_at_two_rates_gives_the_numbers_of_a_whole_one(audio, tmp_pa
         if weights.load_header(job.checkpoint)["step"] == "6":
             break
         train(config, replace(job, resume=True))
-    parts, _ = weights.load(job.checkpoint)
+    parts, _ = weights.load_tensors(job.checkpoint)
     for name, value in whole.items():
         assert torch.equal(value, parts[name]), name
 
 
 def test_grow_drops_the_range_on_top_and_keeps_the_others():
-    small, large = build_network(WIDE), build_network(FULL)
+    small = build_network(WIDE)
+    large = build_network(FULL)
     grow(small, large.state_dict())
     noisy = torch.randn(1, 48 * 24)
     with torch.no_grad():
@@ -82,13 +90,15 @@ def test_grow_drops_the_range_on_top_and_keeps_the_others():
 
 
 def test_grow_adds_the_range_on_top_and_keeps_the_others():
-    small, large = build_network(WIDE), build_network(FULL)
+    small = build_network(WIDE)
+    large = build_network(FULL)
     grow(large, small.state_dict())
     narrow = large.at(16000)
     noisy = torch.randn(1, 48 * 24)
     with torch.no_grad():
         assert torch.equal(small.eval()(noisy)[0], narrow.eval()(noisy)[0])
-    split, merge = large.encoder.split.convs, large.decoder.join.ups
+    split = large.encoder.split.convs
+    merge = large.decoder.join.ups
     assert split[2].weight.sum().item() == pytest.approx(split[1].weight.sum().item(), rel=0.3)
     filters = [up.conv.weight.unflatten(1, (up.factor, -1)) for up in merge[1:]]
     assert torch.equal(filters[1][:, 0], filters[0][:, 0]) and torch.equal(
@@ -120,7 +130,8 @@ def test_fit_ranges_changes_nothing_else():
 
 
 def test_training_loss_judges_each_rate_at_its_own(audio):
-    loss, network = training_loss(LOSS), build_network(FULL)
+    loss = training_loss(LOSS)
+    network = build_network(FULL)
     for rate, terms in ((48000, {"rms", "snr", "high_band"}), (16000, {"rms", "snr"})):
         noisy = torch.randn(2, 12000)  # of one length: the batch says its rate
         assert loss(network, Batch(noisy, noisy, rate), {})[1].keys() == terms
@@ -130,9 +141,9 @@ def test_highest_range_only_keeps_the_network_below(audio, tmp_path):
     plan = replace(PLAN48, highest_range_only=True, weight_decay=0.0, wide_band_share=0.0)
     config = replace(CONFIG, model=FULL, mix=MIX, loss=LOSS, train=plan)
     train(config, Job(audio / "speech", audio / "noise", tmp_path / "first", hours=0))
-    before, _ = weights.load(tmp_path / "first/checkpoint.safetensors")
+    before, _ = weights.load_tensors(tmp_path / "first/checkpoint.safetensors")
     train(config, Job(audio / "speech", audio / "noise", tmp_path / "first", resume=True))
-    after, header = weights.load(tmp_path / "first/checkpoint.safetensors")
+    after, header = weights.load_tensors(tmp_path / "first/checkpoint.safetensors")
     before, after = (weights.pick(tensors, "model") for tensors in (before, after))
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert header["step"] == "6" and changed == {

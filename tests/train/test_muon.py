@@ -6,13 +6,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import twins
+import small_training
 from torch import nn
 
 from qse.nn.quaternion import hamilton_matrix
 from qse.train.muon import SIZE, QuaternionMuon, equalised
 
-PLAN = replace(twins.PLAN, optimizer="muon")
+PLAN = replace(small_training.PLAN, optimizer="muon")
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (6, 2), (4, 3, 2, 3)])
@@ -20,7 +20,8 @@ def test_muon_step_approximates_the_polar_factor(shape):
     torch.manual_seed(0)
     weight = torch.randn(4, *shape, dtype=torch.float64)
     step = equalised(weight[None]).view_as(weight)
-    real, of_step = hamilton_matrix(weight).flatten(1), hamilton_matrix(step).flatten(1)
+    real = hamilton_matrix(weight).flatten(1)
+    of_step = hamilton_matrix(step).flatten(1)
     left, _, right = torch.linalg.svd(real, full_matrices=False)
     values = torch.linalg.svdvals(of_step) / (SIZE * max(real.shape) ** 0.5)
     assert values.min() > 0.6 and values.max() < 1.3  # as wide as these five rounds leave them
@@ -42,7 +43,8 @@ def test_muon_keeps_zeros():
 
 def test_muon_reaches_the_minimum():
     torch.manual_seed(0)
-    weight, target = nn.Parameter(torch.zeros(4, 3, 5)), torch.randn(4, 3, 5)
+    weight = nn.Parameter(torch.zeros(4, 3, 5))
+    target = torch.randn(4, 3, 5)
     optimizer = QuaternionMuon([weight], weight_decay=0.0)
     for step in range(400):
         optimizer.param_groups[0]["lr"] = 0.05 * (1 - step / 400)

@@ -6,25 +6,33 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import twins
+import small_training
 
 from qse.errors import QseError
 from qse.networks import build_network, weights
 from qse.train import checkpoint
 from qse.train.optimizers import optimizers
 
-PLAN = replace(twins.PLAN, optimizer="muon")
+PLAN = replace(small_training.PLAN, optimizer="muon")
+
+
+def ids(optimizer):
+    found = []
+    for group in optimizer.param_groups:
+        found += map(id, group["params"])
+    return found
+
+
+def of_optimizer(run):
+    tensors = run.tensors()
+    return {name: tensors[name] for name in tensors if name.startswith("optimizer.")}
 
 
 def test_optimizers_assign_each_parameter_once():
-    network = build_network(twins.TINY)
+    network = build_network(small_training.TINY)
     adam, muon = optimizers(network, "muon", (0.9, 0.99), 0.0)
-    of = [
-        [id(p) for group in optimizer.param_groups for p in group["params"]]
-        for optimizer in (adam, muon)
-    ]
-    assert sorted(of[0] + of[1]) == sorted(id(p) for p in network.parameters())
-    names = {name for name, p in network.named_parameters() if id(p) in of[1]}
+    assert sorted(ids(adam) + ids(muon)) == sorted(map(id, network.parameters()))
+    names = {name for name, p in network.named_parameters() if id(p) in ids(muon)}
     assert {name.split(".")[-1] for name in names} == {"weight", "weight_input", "weight_hidden"}
     assert (
         not any("norm" in name or "head" in name for name in names)
@@ -34,7 +42,7 @@ def test_optimizers_assign_each_parameter_once():
 
 @pytest.mark.parametrize("name", ["adamw", "muon"])
 def test_optimizers_do_not_decay_gains_and_biases(name):
-    network = build_network(twins.TINY)
+    network = build_network(small_training.TINY)
     before = {name: p.detach().clone() for name, p in network.named_parameters()}
     for p in network.parameters():
         p.grad = torch.zeros_like(p)
@@ -49,28 +57,26 @@ def test_optimizers_do_not_decay_gains_and_biases(name):
 
 
 def test_optimizers_restore_to_the_same_numbers(tmp_path):
-    whole = twins.live(PLAN)
+    whole = small_training.live(PLAN)
     for _ in range(4):
         whole.step()
         if whole.done == 2:
             checkpoint.save(tmp_path / "checkpoint.safetensors", whole.tensors(), whole.header())
-    rest = twins.live(PLAN)
-    rest.restore(*weights.load(tmp_path / "checkpoint.safetensors"))
+    rest = small_training.live(PLAN)
+    rest.restore(*weights.load_tensors(tmp_path / "checkpoint.safetensors"))
     rest.step()
     rest.step()
-    twins.same(rest.tensors(), whole.tensors())
+    small_training.same(rest.tensors(), whole.tensors())
 
 
 @pytest.mark.parametrize(("one", "other"), [("adamw", "muon"), ("muon", "adamw")])
 def test_trainer_restore_with_another_optimizer(one, other):
-    before, after = (twins.live(replace(PLAN, optimizer=name)) for name in (one, other))
+    before, after = (small_training.live(replace(PLAN, optimizer=name)) for name in (one, other))
     before.step()
     after.restore(before.tensors(), before.header())
-    kept, had = (
-        {name: value for name, value in run.tensors().items() if name.startswith("optimizer.")}
-        for run in (after, before)
-    )
-    twins.same(kept, {name: had[name] for name in kept})
+    kept = of_optimizer(after)
+    had = of_optimizer(before)
+    small_training.same(kept, {name: had[name] for name in kept})
     assert "optimizer.exp_avg.decoder.head.weight" in kept and not any(
         "encoder.down1.conv" in name for name in kept
     )
@@ -80,4 +86,6 @@ def test_trainer_restore_with_another_optimizer(one, other):
 
 def test_optimizers_refuse_muon_for_real_networks():
     with pytest.raises(QseError, match="no quaternion weights; choose adamw"):
-        optimizers(build_network({**twins.TINY, "algebra": "real"}), "muon", (0.9, 0.99), 0.0)
+        optimizers(
+            build_network({**small_training.TINY, "algebra": "real"}), "muon", (0.9, 0.99), 0.0
+        )

@@ -1,4 +1,5 @@
-"""Training with a network, a loss and a source of batches as objects, and what is refused before it begins."""
+"""Training with a network, a loss and a source of batches as objects, and what is refused before it
+begins."""
 
 from dataclasses import replace
 
@@ -7,13 +8,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from own_layers import Small, SmallConfig
-from twins import CONFIG, PLAN, TINY, job
+from small_training import CONFIG, PLAN, TINY, job
 
 from qse.data import Batch
 from qse.errors import QseError
 from qse.losses import CompositeLoss, LossConfig
 from qse.networks import build_network
-from qse.networks.weights import load, load_network
+from qse.networks.weights import load_network, load_tensors
 from qse.train import Job, RunConfig, train
 
 SNR = LossConfig(mrstft=0, si_sdr=0, rms=0, complex_l1=0, pesq=0, snr=1)
@@ -25,7 +26,9 @@ class Noise:
     segments = 20
 
     def __init__(self, samples: int = 3200, sample_rate: int = 16000, dtype=torch.float32):
-        self.samples, self.sample_rate, self.dtype = samples, sample_rate, dtype
+        self.samples = samples
+        self.sample_rate = sample_rate
+        self.dtype = dtype
 
     def batch(self, step: int, size: int, rank: int = 0) -> Batch:
         rng = torch.Generator().manual_seed(100 * step + rank)
@@ -69,7 +72,7 @@ def test_train_resumes_with_the_same_objects(tmp_path):
         own = {"network": Small(SmallConfig()), "loss": l1, "source": Noise()}
         plan = replace(PLAN, steps=4, checkpoint_every=2)
         train(RunConfig(train=plan), Job(out=tmp_path / name, **changes), **own)
-        return load(tmp_path / name / "checkpoint.safetensors")[0]
+        return load_tensors(tmp_path / name / "checkpoint.safetensors")[0]
 
     whole = run("whole")
     stopped = run("parts", hours=0)
@@ -93,7 +96,8 @@ def test_train_resumes_with_the_same_objects(tmp_path):
     ids=["short", "rate", "kind"],
 )
 def test_train_refuses_batches(tmp_path, source, sentence):
-    network, loss = Small(SmallConfig()), LossConfig(pesq=0)
+    network = Small(SmallConfig())
+    loss = LossConfig(pesq=0)
     with pytest.raises(QseError, match=sentence):
         train(
             RunConfig(train=PLAN),

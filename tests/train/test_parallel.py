@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import processes
-import twins
-from twins import same
+import small_training
+from small_training import same
 
 from qse.errors import QseError
 from qse.networks import weights
@@ -37,9 +37,11 @@ def test_launch_raises_the_error_of_a_process(two_processes):
 
 def test_launch_trains_two_processes_as_one(two_processes):
     folder, *_ = two_processes
-    (zero, heard), (one, said) = (weights.load(folder / f"{rank}.safetensors") for rank in (0, 1))
+    (zero, heard), (one, said) = (
+        weights.load_tensors(folder / f"{rank}.safetensors") for rank in (0, 1)
+    )
     same(zero, one)  # parameters, statistics, average and optimiser stay in step
-    joined = twins.linear(rank=0, size=8)
+    joined = small_training.linear(rank=0, size=8)
     joined.step()
     for name, p in joined.network.named_parameters():
         torch.testing.assert_close(zero[f"gradient.{name}"], p.grad, rtol=1e-5, atol=1e-7)

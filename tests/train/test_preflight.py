@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from twins import CONFIG, LOSS, PLAN, TINY, job
+from small_training import CONFIG, LOSS, PLAN, TINY, job
 
 from qse.errors import QseError
 from qse.losses.composite import LossConfig
@@ -41,11 +41,12 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     refused(
         "whole: holds a run already; continue it with --resume", CONFIG, job(training_audio, out)
     )
+    # of a run that came to no checkpoint
     for name in (
         "best.safetensors",
         "train.csv",
         "valid.csv",
-    ):  # of a run that came to no checkpoint
+    ):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
         refused("holds a run already; continue it", CONFIG, to(name))
@@ -72,6 +73,7 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, to("new"))
     slow = replace(slow, mix=replace(slow.mix, sample_rate=8000), loss=LossConfig(pesq=0, stoi=1))
     refused("pesq and stoi need", slow, to("new", valid=None))
+    # hops less the latency
     for segment, loss, plan in (
         (0.03, replace(LOSS, mrstft=1.0), PLAN),  # which reads 600 samples
         (0.1, replace(LOSS, compressed=1.0, n_fft=4096), PLAN),
@@ -79,7 +81,7 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
             0.0385,
             replace(LOSS, mrstft=1.0),
             replace(PLAN, carry_state_probability=0.5),
-        ),  # hops less the latency
+        ),
         (0.39, replace(LOSS, stoi=1.0), PLAN),
         (0.401, replace(LOSS, stoi=1.0), replace(PLAN, carry_state_probability=0.5)),
         (0.0039, LOSS, replace(PLAN, carry_state_probability=0.5)),  # a single hop

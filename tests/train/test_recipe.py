@@ -12,7 +12,8 @@ from qse.train.recipe import read_config, write_config
 
 
 def test_recipe_is_read_changed_and_written(tmp_path):
-    recipe, whole = tmp_path / "recipe.toml", tmp_path / "config.toml"
+    recipe = tmp_path / "recipe.toml"
+    whole = tmp_path / "config.toml"
     recipe.write_text(
         '[model]\nnetwork = "streaming"\ngrowth = 2\n[train]\nsteps = 50\n[mix]\nsnr = [0, 5]\n'
     )

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CONFIG, CPU, PLAN, TINY, Reports, job, lines, same
+from small_training import CONFIG, CPU, PLAN, TINY, Reports, job, lines, same
 
 from qse.errors import QseError
 from qse.networks import build_network, weights
@@ -24,8 +24,13 @@ from qse.train.validation import METRICS, find_pairs, quality, read_pairs, valid
 def test_train_writes_its_files(finished_run):
     out, reports = finished_run
     assert {path.name for path in out.iterdir()} == {
-        "config.toml", "checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png",
-    }  # fmt: skip
+        "config.toml",
+        "checkpoint.safetensors",
+        "best.safetensors",
+        "train.csv",
+        "valid.csv",
+        "curves.png",
+    }
     assert [row["step"] for row in reports] == [1, 2, 3, 4, 5, 6, 7]
     assert reports[-1]["audio"] == 7 * 2 * 0.25
     assert [row["step"] for row in lines(out / "train.csv")] == ["3", "6", "7"]
@@ -38,7 +43,7 @@ def test_train_writes_its_files(finished_run):
 
 def test_train_keeps_the_best_average(finished_run, training_audio):
     out, _ = finished_run
-    tensors, header = weights.load(out / "best.safetensors")
+    tensors, header = weights.load_tensors(out / "best.safetensors")
     scores = {
         row["step"]: float(row["pesq_wb"]) + float(row["si_sdr"]) / 10
         for row in lines(out / "valid.csv")
@@ -53,7 +58,8 @@ def test_train_keeps_the_best_average(finished_run, training_audio):
 
 @pytest.fixture(scope="module")
 def run_with_options(training_audio, tmp_path_factory):
-    """The run of `finished_run` with a cache, and with one of its validation pairs as an unknown source."""
+    """The run of `finished_run` with a cache, and with one of its validation pairs as an unknown
+    source."""
     folder = tmp_path_factory.mktemp("options")
     for kind in ("clean", "noisy"):
         path = min((training_audio / "valid" / kind).iterdir())
@@ -72,7 +78,7 @@ def test_train_with_a_cache_writes_the_same_checkpoint(finished_run, run_with_op
     assert (run_with_options / "cache/speech-16000.int16").stat().st_size > 0
     same(
         *(
-            weights.load(out / "checkpoint.safetensors")[0]
+            weights.load_tensors(out / "checkpoint.safetensors")[0]
             for out in (run_with_options / "run", finished_run[0])
         )
     )
@@ -82,9 +88,8 @@ def test_train_in_several_processes_writes_the_cache_before_they_start(
     training_audio, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("qse.train.run.launch", lambda *_: None)
-    monkeypatch.setattr(
-        "qse.data.sources.NoiseMixer", None
-    )  # mixers are for the processes to build
+    # mixers are for the processes to build
+    monkeypatch.setattr("qse.data.sources.NoiseMixer", None)
     train(
         CONFIG,
         job(training_audio, tmp_path / "run", valid=None, processes=2, cache=tmp_path / "cache"),
@@ -94,9 +99,11 @@ def test_train_in_several_processes_writes_the_cache_before_they_start(
 
 def test_train_scores_unknown_sources_beside_the_known_ones(finished_run, run_with_options):
     out = run_with_options / "run"
-    known, scored = lines(finished_run[0] / "valid.csv"), lines(out / "valid.csv")
-    assert [{key: row[key] for key in known[0]} for row in scored] == known
-    tensors, header = weights.load(out / "best.safetensors")
+    known = lines(finished_run[0] / "valid.csv")
+    scored = lines(out / "valid.csv")
+    for row, expected in zip(scored, known, strict=True):
+        assert {key: row[key] for key in expected} == expected
+    tensors, header = weights.load_tensors(out / "best.safetensors")
     best = max(
         scored, key=lambda row: float(row["unknown_pesq_wb"]) + float(row["unknown_si_sdr"]) / 10
     )
@@ -116,21 +123,23 @@ def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_a
             if row["step"] == 3:
                 os.kill(os.getpid(), signal.SIGTERM)
 
-    out, reports = tmp_path / "parts", StopAtThree()
+    out = tmp_path / "parts"
+    reports = StopAtThree()
     before = signal.getsignal(signal.SIGTERM)
     train(CONFIG, job(training_audio, out), reports)
     assert signal.getsignal(signal.SIGTERM) == before
+    # the step that was asked is the last one
     assert [row["step"] for row in reports.rows] == [
         1,
         2,
         3,
         4,
-    ]  # the step that was asked is the last one
-    assert weights.load(out / "checkpoint.safetensors")[1]["step"] == "4"
+    ]
+    assert weights.load_tensors(out / "checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, out, resume=True))
     for name in ("checkpoint.safetensors", "best.safetensors"):
         (expected, old), (found, new) = (
-            weights.load(folder / name) for folder in (finished_run[0], out)
+            weights.load_tensors(folder / name) for folder in (finished_run[0], out)
         )
         same(found, expected)
         assert {**new, "seconds": ""} == {**old, "seconds": ""}
@@ -148,7 +157,7 @@ def test_train_killed_in_validation_validates_on_resume(
         raise SystemExit(137)
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr("qse.train.validator.validate", killed)
+        patch.setattr("qse.train.validation.validate", killed)
         train(CONFIG, job(training_audio, tmp_path / "run"))
     train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run" / "valid.csv") == lines(finished_run[0] / "valid.csv")
@@ -166,9 +175,8 @@ def test_train_stops_during_validation(finished_run, training_audio, tmp_path, m
         patch.setattr("qse.train.validation._score", score)
         train(CONFIG, job(training_audio, tmp_path / "run"))
     assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
-    assert (
-        weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"
-    )  # which was not due
+    # which was not due
+    assert weights.load_tensors(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "4"
     train(CONFIG, job(training_audio, tmp_path / "run", resume=True))
     assert lines(tmp_path / "run/valid.csv") == lines(finished_run[0] / "valid.csv")
 
@@ -182,7 +190,7 @@ def test_train_resume_of_a_finished_run_changes_nothing(finished_run, training_a
 
 def test_train_time_limit_leaves_a_checkpoint(training_audio, tmp_path):
     train(CONFIG, job(training_audio, tmp_path / "run", valid=None, hours=0))
-    assert weights.load(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
+    assert weights.load_tensors(tmp_path / "run/checkpoint.safetensors")[1]["step"] == "1"
 
 
 def test_train_failing_resume_changes_nothing(finished_run, training_audio, tmp_path):
@@ -210,7 +218,7 @@ def test_train_resume_without_best_keeps_a_new_one(finished_run, training_audio,
         replace(CONFIG, train=replace(CONFIG.train, steps=steps)),
         job(training_audio, out, resume=True),
     )
-    assert weights.load(out / "best.safetensors")[1]["step"] == str(steps)
+    assert weights.load_tensors(out / "best.safetensors")[1]["step"] == str(steps)
 
 
 def test_train_resume_ignores_scores_of_other_pairs(finished_run, training_audio, tmp_path):
@@ -228,12 +236,12 @@ def test_train_resume_ignores_scores_of_other_pairs(finished_run, training_audio
     )
     train(one, job(training_audio, out, resume=True, valid=None))
     bests = (
-        weights.load(folder / "checkpoint.safetensors")[1]["best"]
+        weights.load_tensors(folder / "checkpoint.safetensors")[1]["best"]
         for folder in (out, finished_run[0])
     )
     assert len(set(bests)) == 1
     train(two, job(training_audio, out, resume=True, valid=harder))
-    assert weights.load(out / "best.safetensors")[1]["step"] == str(two.train.steps)
+    assert weights.load_tensors(out / "best.safetensors")[1]["step"] == str(two.train.steps)
 
 
 def test_weights_step_names_best_and_last(training_audio, tmp_path):

@@ -1,4 +1,5 @@
-"""Losses of streams that continue from step to step, against one long stream; the state in checkpoints."""
+"""Losses of streams that continue from step to step, against one long stream; the state in
+checkpoints."""
 
 import json
 import warnings
@@ -9,9 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import twins
+import small_training
 from small_networks import offline, unsettle
-from twins import PLAN, TINY, same
+from small_training import PLAN, TINY, same
 
 from qse.data.source import Batch
 from qse.losses.composite import LossConfig
@@ -36,12 +37,15 @@ RMS = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
 
 @torch.no_grad()
 def test_training_loss_continues_carried_streams():
-    net, parts = network(), [0.1 * torch.randn(4, 1600) for _ in range(3)]
-    stream, carried = net.enhance(torch.cat(parts, 1)), {}
+    net = network()
+    parts = [0.1 * torch.randn(4, 1600) for _ in range(3)]
+    stream = net.enhance(torch.cat(parts, 1))
+    carried = {}
     loss = training_loss(RMS, carry_state_probability=1.0)
     for number, part in enumerate(parts):
         part = torch.nn.functional.pad(part, (0, 7))  # more than whole hops
-        begin, end = number * 1600, (number + 1) * 1600 - net.latency
+        begin = number * 1600
+        end = (number + 1) * 1600 - net.latency
         expected = stream[:, begin:end].square().mean(1).sqrt().mean()
         total, _, carried = loss(net, to_silence(part), carried)
         torch.testing.assert_close(total, expected, rtol=0, atol=1e-6)
@@ -49,7 +53,8 @@ def test_training_loss_continues_carried_streams():
 
 @torch.no_grad()
 def test_training_loss_draws_the_items_that_continue():
-    net, parts = network(), [0.1 * torch.randn(4, 1600) for _ in range(2)]
+    net = network()
+    parts = [0.1 * torch.randn(4, 1600) for _ in range(2)]
     torch.manual_seed(1)
     of_second = []
     for probability in (1e-9, 0.5, 1.0):
@@ -58,9 +63,8 @@ def test_training_loss_draws_the_items_that_continue():
         of_second.append(loss(net, to_silence(parts[1]), carried)[0].item())
     assert len({round(value, 6) for value in of_second}) == 3
 
-    carried = loss(net, twins.spoilt(to_silence(parts[0])), {})[
-        2
-    ]  # a loss that is not finite leaves zeros
+    # a loss that is not finite leaves zeros
+    carried = loss(net, small_training.spoilt(to_silence(parts[0])), {})[2]
     assert loss(net, to_silence(parts[1]), carried)[0].item() == pytest.approx(
         of_second[0], abs=1e-6
     )
@@ -74,7 +78,8 @@ def test_training_loss_without_states_carries_nothing():
 
 
 def test_training_loss_compares_the_spec_of_the_mask():
-    """Eq. 72 takes the spec of Eqs. 68-69, which is no STFT of the enhanced signal: its frames disagree."""
+    """Eq. 72 takes the spec of Eqs. 68-69, which is no STFT of the enhanced signal: its frames
+    disagree."""
     net = unsettle(offline("qtransformer-hamilton")).eval()
     noisy, clean = 0.3 * torch.randn(2, 2, 640)
     target, mask = (
@@ -92,25 +97,24 @@ def test_training_loss_compares_the_spec_of_the_mask():
         for of in ("mask", "waveform")
     }
     torch.testing.assert_close(found["mask"], expected)
-    assert found["waveform"].item() == pytest.approx(
-        other.item(), rel=0.01
-    )  # its frames differ at both ends
+    # its frames differ at both ends
+    assert found["waveform"].item() == pytest.approx(other.item(), rel=0.01)
     assert abs(expected / other - 1) > 0.03
 
 
 def test_trainer_restore_continues_carried_states(tmp_path):
-    on = twins.carrying(done=2)
+    on = small_training.carrying(done=2)
     checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header())
-    rest = twins.carrying()
-    rest.restore(*weights.load(tmp_path / "c.safetensors"))
+    rest = small_training.carrying()
+    rest.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     same(rest.carried, on.carried)
     assert any(state.any() for state in on.carried.values())
-    terms = [[run.step()[0] for _ in range(3)] for run in (on, rest)]
-    assert terms[0] == terms[1]
+    terms = [on.step()[0] for _ in range(3)]
+    assert [rest.step()[0] for _ in range(3)] == terms
     same(rest.tensors(), on.tensors())
 
-    cheat = twins.carrying()  # the test must see a state that is lost
-    cheat.restore(*weights.load(tmp_path / "c.safetensors"))
+    cheat = small_training.carrying()  # the test must see a state that is lost
+    cheat.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     cheat.carried = {}
     assert [cheat.step()[0] for _ in range(3)] != terms[0]
 
@@ -119,7 +123,7 @@ def test_trainer_restore_continues_each_process(two_processes):
     folder, *_ = two_processes
     for rank in (0, 1):
         (on, said), (rest, found) = (
-            weights.load(folder / f"{name}{rank}.safetensors") for name in ("on", "rest")
+            weights.load_tensors(folder / f"{name}{rank}.safetensors") for name in ("on", "rest")
         )
         same(rest, on)
         assert json.loads(found["terms"]) == json.loads(said["terms"])
@@ -130,18 +134,19 @@ def test_trainer_restore_continues_each_process(two_processes):
 
 def test_trainer_restore_without_carried_states_warns():
     """Checkpoints of earlier versions, and of runs with another batch size."""
-    on = twins.carrying(done=2)
-    tensors, header = on.tensors(), on.header()
+    on = small_training.carrying(done=2)
+    tensors = on.tensors()
+    header = on.header()
     old = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
     for found, head in (
         (old, header),
         (tensors, {**header, "batch": "3"}),
         (old, {**header, "batch": "2"}),
     ):
-        rest = twins.carrying()
+        rest = small_training.carrying()
         with pytest.warns(UserWarning, match="no carried states .* start at zero"):
             rest.restore(found, head)
         assert rest.carried == {} and np.isfinite(rest.step()[0]["loss"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        twins.carrying(plan=PLAN).restore(old, header)  # whose items never continue
+        small_training.carrying(plan=PLAN).restore(old, header)  # whose items never continue

@@ -1,4 +1,5 @@
-"""The trainer against a plain loop, resuming against an uninterrupted run, and steps that are skipped."""
+"""The trainer against a plain loop, resuming against an uninterrupted run, and steps that are
+skipped."""
 
 from dataclasses import replace
 
@@ -7,10 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import twins
+import small_training
+from small_training import CPU, PLAN, batches, copies, same, squared_error
 from torch import nn
-from twins import CPU, PLAN, batches, copies, same, squared_error
 
+from qse.data.sampling import step_seed
 from qse.data.source import Batch
 from qse.networks import weights
 from qse.train import checkpoint
@@ -38,15 +40,14 @@ def test_trainer_step_equals_a_plain_loop():
         network().double(), squared_error, source, replace(PLAN, clip_norm=0.05, ema_decay=0.3), CPU
     )
     plain = network().double().train()
-    weights, others = (
-        [p for p in plain.parameters() if (p.ndim > 1) == decays] for decays in (True, False)
-    )
+    weights = [p for p in plain.parameters() if p.ndim > 1]
+    others = [p for p in plain.parameters() if p.ndim <= 1]
     groups = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, betas=PLAN.betas, weight_decay=PLAN.weight_decay)
     averaged = None
     for step in range(5):
         run.step()
-        torch.manual_seed(hash((PLAN.seed, 0, step)))
+        torch.manual_seed(step_seed(PLAN.seed, 0, step))
         optimizer.zero_grad()
         squared_error(plain, source(step), {})[0].backward()
         norm = torch.cat([p.grad.flatten() for p in plain.parameters()]).norm()
@@ -57,9 +58,8 @@ def test_trainer_step_equals_a_plain_loop():
             group["lr"] = PLAN.rate(step)
         optimizer.step()
         now = [p.detach().clone() for p in plain.state_dict().values() if p.is_floating_point()]
-        decay = (
-            min(0.3, (1 + step) / (10 + step)) if step else 0.0
-        )  # 0.18, 0.25, then as configured
+        # 0.18, 0.25, then as configured
+        decay = min(0.3, (1 + step) / (10 + step)) if step else 0.0
         averaged = [decay * a + (1 - decay) * p for a, p in zip(averaged or now, now, strict=True)]
     for model, expected in ((run.network, now), (run.ema.network, averaged)):
         found = [p for p in model.state_dict().values() if p.is_floating_point()]
@@ -74,13 +74,14 @@ def test_trainer_lowers_the_loss():
 
 
 def test_trainer_restore_continues_to_the_same_numbers(tmp_path):
-    on, first = trainer(), trainer()
+    on = trainer()
+    first = trainer()
     terms = [on.step()[0] for _ in range(6)]
     for _ in range(3):
         first.step()
     checkpoint.save(tmp_path / "c.safetensors", first.tensors(), first.header())
     second = trainer(seed=1)  # another network: everything must come from the file
-    second.restore(*weights.load(tmp_path / "c.safetensors"))
+    second.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     assert [second.step()[0] for _ in range(3)] == terms[3:]
     same(second.tensors(), on.tensors())
     assert {**second.header(), "seconds": ""} == {**on.header(), "seconds": ""}
@@ -91,7 +92,7 @@ def test_trainer_restore_continues_to_the_same_numbers(tmp_path):
 
 def test_trainer_skips_gradients_that_are_not_finite():
     def source(step):
-        return twins.spoilt(batches(step)) if step == 2 else batches(step)
+        return small_training.spoilt(batches(step)) if step == 2 else batches(step)
 
     run = trainer(source=source)
     run.step(), run.step()
@@ -112,7 +113,7 @@ def test_trainer_restores_a_run_without_updates(tmp_path):
     run.step()
     checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header())
     second = trainer(seed=1)
-    second.restore(*weights.load(tmp_path / "c.safetensors"))
+    second.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     assert second.done == second.skipped == 1
     same(second.tensors(), run.tensors())
 
@@ -123,7 +124,7 @@ def test_trainer_step_returns_the_stop_request():
 
 
 def test_trainer_bfloat16_keeps_weights_in_float32():
-    run = twins.live(replace(PLAN, precision="bfloat16"))
+    run = small_training.live(replace(PLAN, precision="bfloat16"))
     before = copies(run.network.state_dict())
     terms, _ = run.step()
     assert np.isfinite(terms["loss"]) and run.skipped == 0
@@ -137,6 +138,7 @@ def test_trainer_bfloat16_keeps_weights_in_float32():
 def test_trainer_compiles_in_place(monkeypatch):
     """Stand in for torch.compile, which returns a function that calls the network."""
     monkeypatch.setattr(torch, "compile", lambda inner, *_, **__: lambda *a, **k: inner(*a, **k))
-    run, plain = twins.live(replace(PLAN, compile=True)), twins.live(PLAN)
+    run = small_training.live(replace(PLAN, compile=True))
+    plain = small_training.live(PLAN)
     assert run.step()[0] == plain.step()[0]
     same(run.tensors(), plain.tensors())

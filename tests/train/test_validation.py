@@ -6,15 +6,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from twins import CPU, TINY
+from small_training import CPU, TINY
 
 from qse.errors import QseError
 from qse.evaluate.metrics import score_pair
 from qse.export.streaming import speech_like
 from qse.networks import Network, build_network
 from qse.networks.streaming import StreamingConfig
-from qse.train.validation import METRICS, Utterance, find_pairs, read_pairs, validate
-from qse.train.validator import Validator
+from qse.train.validation import METRICS, Utterance, Validator, find_pairs, read_pairs, validate
 
 
 def write(path, samples, sample_rate=16000):
@@ -32,10 +31,8 @@ def test_validator_restores_a_run_without_a_best_score(tmp_path):
 
 def test_validate_is_the_mean_over_pairs(training_audio):
     torch.manual_seed(0)
-    net, pairs = (
-        build_network(TINY).train(),
-        read_pairs(find_pairs(training_audio / "valid", 16000)),
-    )
+    net = build_network(TINY).train()
+    pairs = read_pairs(find_pairs(training_audio / "valid", 16000))
     found = validate(net, pairs, CPU)
     assert net.training and [pair.name for pair in pairs] == ["p", "q"]
     rows = []

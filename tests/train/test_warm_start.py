@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from twins import CONFIG, TINY, job, same
+from small_training import CONFIG, TINY, job, same
 
 from qse.errors import QseError
 from qse.networks import build_network, weights
@@ -19,10 +19,12 @@ DEEPER = {**TINY, "blocks": 3}
 
 
 def test_start_from_a_run_with_new_blocks(finished_run):
-    """New blocks pass everything on, so that the deeper network computes what the small one does."""
+    """New blocks pass everything on, so that the deeper network computes what the small
+    one does."""
     out, _ = finished_run
-    small, large = build_network(TINY).eval(), build_network(DEEPER).eval()
-    kept, header = weights.load(out / "best.safetensors")
+    small = build_network(TINY).eval()
+    large = build_network(DEEPER).eval()
+    kept, header = weights.load_tensors(out / "best.safetensors")
     small.load_state_dict(weights.pick(kept, "average"))
     assert start_from(large, out) == header
     noisy = 0.1 * torch.randn(1, 1600)
@@ -39,7 +41,7 @@ def test_start_from_a_model_by_name(finished_run, tmp_path, monkeypatch):
     start_from(network, "first")
     same(
         network.state_dict(),
-        weights.pick(weights.load(finished_run[0] / "best.safetensors")[0], "average"),
+        weights.pick(weights.load_tensors(finished_run[0] / "best.safetensors")[0], "average"),
     )
 
 
@@ -50,7 +52,7 @@ def test_train_from_a_run_trains_new_blocks(finished_run, training_audio, tmp_pa
         replace(CONFIG, model=DEEPER),
         job(training_audio, tmp_path / "run", valid=None, hours=0, start=out),
     )
-    found, new = weights.load(tmp_path / "run/checkpoint.safetensors")
+    found, new = weights.load_tensors(tmp_path / "run/checkpoint.safetensors")
     assert (new["step"], new["origin"]) == ("1", out.name)
     assert int(new["heard"]) == int(header["heard"]) + 2 * 0.25 * 16000
     block = "model.bottleneck.blocks.block2"  # whose last layers were zero

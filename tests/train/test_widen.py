@@ -1,10 +1,11 @@
-"""A widened network computes what the narrow one does, and copies of a channel learn different things."""
+"""A widened network computes what the narrow one does, and copies of a channel learn different
+things."""
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from twins import TINY
+from small_training import TINY
 
 from qse import QseError
 from qse.networks import build_network
@@ -15,7 +16,8 @@ from qse.train.widen import widen
 
 
 def pair(changes=None, **how):
-    """A network with weights far from their initial values, and one of twice the width with two blocks more."""
+    """A network with weights far from their initial values, and one of twice the width with two
+    blocks more."""
     torch.manual_seed(0)
     small = {**TINY, "window": 5, **how}
     narrow = build_network(small).train()
@@ -35,13 +37,18 @@ def pair(changes=None, **how):
 def same(narrow, wide):
     noisy = 0.1 * torch.randn(2, 640)
     with torch.no_grad():
-        (expected, _), (found, _) = narrow(noisy), wide.eval()(noisy)
+        (expected, _) = narrow(noisy)
+        (found, _) = wide.eval()(noisy)
     assert (expected - noisy).abs().max() > 0.05
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-6)
 
 
-MIXERS = [*({"time_mixer": [word]} for word in TIME_MIXERS), {"qk_norm": True},
-          {"attention": "hamilton"}, {"attention": "none"}]  # fmt: skip
+MIXERS = [
+    *({"time_mixer": [word]} for word in TIME_MIXERS),
+    {"qk_norm": True},
+    {"attention": "hamilton"},
+    {"attention": "none"},
+]
 
 
 @pytest.mark.parametrize("how", MIXERS)
@@ -80,19 +87,21 @@ def test_widen_offline_networks_to_twice_the_channels(name):
         "decoder": [2],
         "layers": 1,
     }
-    narrow, wide = (
-        build_network(small).double().eval(),
-        build_network({**small, "channels": 8}).double().eval(),
-    )
+    narrow = build_network(small).double().eval()
+    wide = build_network({**small, "channels": 8}).double().eval()
     wide.load_state_dict(widen(wide, narrow.state_dict()))
     noisy = 0.1 * torch.randn(1, 640, dtype=torch.float64)
     with torch.no_grad():
         torch.testing.assert_close(wide.enhance(noisy), narrow.enhance(noisy))
 
 
-@pytest.mark.parametrize("how, changes", [
-    ({"time_mixer": ["attention"]}, {"window": 10}), ({"algebra": "real"}, {"channels": (4, 4, 8), "growth": 4}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "how, changes",
+    [
+        ({"time_mixer": ["attention"]}, {"window": 10}),
+        ({"algebra": "real"}, {"channels": (4, 4, 8), "growth": 4}),
+    ],
+)
 def test_grow_refuses_what_it_cannot_widen(how, changes):
     narrow = build_network({**TINY, "window": 5, **how})
     with pytest.raises(RuntimeError):
@@ -118,17 +127,17 @@ def test_grow_gives_copies_different_gradients():
     wide(0.1 * torch.randn(2, 640))[0].square().sum().backward()
     for name, parameter in wide.named_parameters():
         if name.startswith("encoder") and name.endswith("conv.weight"):
-            one, other = (
-                parameter.grad[:, ::2],
-                parameter.grad[:, 1::2],
-            )  # of the two copies of every output channel
+            # of the two copies of every output channel
+            one = parameter.grad[:, ::2]
+            other = parameter.grad[:, 1::2]
             assert (one - other).abs().max() > 0.1 * one.abs().max(), name
 
 
 def test_grow_drops_pruned_branches():
     how = {**TINY, "blocks": 2, "pruned": ["block0.feed", "block1.attention"]}
     torch.manual_seed(0)
-    whole, less = build_network({**TINY, "blocks": 2}), build_network(how)
+    whole = build_network({**TINY, "blocks": 2})
+    less = build_network(how)
     gone = (
         "block0.norm_feed.",
         "block0.feed.",
@@ -137,11 +146,8 @@ def test_grow_drops_pruned_branches():
         "block1.attention.",
     )
     weights = whole.state_dict()
-    kept = {
-        name
-        for name in weights
-        if not name.startswith(tuple("bottleneck.blocks." + part for part in gone))
-    }
+    left_out = tuple("bottleneck.blocks." + part for part in gone)
+    kept = {name for name in weights if not name.startswith(left_out)}
     grow(less, weights)
     assert less.state_dict().keys() == kept and len(kept) < len(weights) - 10
     assert all(torch.equal(weight, weights[name]) for name, weight in less.state_dict().items())

@@ -9,6 +9,7 @@
 | rnnoise | pip install pyrnnoise==0.4.5 (RNNoise 0.2) |
 | gtcrn | PyTorch, and a checkout of Xiaobin-Rong/gtcrn |
 | ul-unas | PyTorch, and a checkout of Xiaobin-Rong/ul-unas |
+| dpcrn | PyTorch, h5py, and a checkout of Le-Xiaohuai-speech/DPCRN_DNS3 |
 
 Every recording is enhanced by itself, mixed to mono, at the sample rate of the system; the output has the sample rate
 and length of the recording, is aligned with it, and is written as OUT/<name>.wav in 32-bit float.
@@ -89,6 +90,21 @@ def ul_unas(checkout):
     return 16000, enhance
 
 
+def dpcrn(checkout):
+    """Return the sample rate of DPCRN, and a function from noisy to enhanced samples."""
+    import torch
+    from dpcrn import DPCRN, HOP_LENGTH, SAMPLE_RATE, WIN_LENGTH
+
+    torch.set_num_threads(1)
+    model = DPCRN(checkout)
+
+    def enhance(noisy):
+        padded = np.pad(noisy, (HOP_LENGTH, WIN_LENGTH))  # every sample lies in two frames
+        return model.enhance(padded)[HOP_LENGTH:]
+
+    return SAMPLE_RATE, enhance
+
+
 def _loaded(model, checkout):
     import torch
 
@@ -98,7 +114,13 @@ def _loaded(model, checkout):
     return model.eval()
 
 
-SYSTEMS = {"deepfilternet3": deepfilternet3, "rnnoise": rnnoise, "gtcrn": gtcrn, "ul-unas": ul_unas}
+SYSTEMS = {
+    "deepfilternet3": deepfilternet3,
+    "rnnoise": rnnoise,
+    "gtcrn": gtcrn,
+    "ul-unas": ul_unas,
+    "dpcrn": dpcrn,
+}
 
 
 def enhance_file(path, out, rate, enhance):
@@ -118,9 +140,7 @@ def main():
     parser.add_argument("system", choices=SYSTEMS)
     parser.add_argument("--noisy", type=Path, required=True, help="folder of WAV or FLAC files")
     parser.add_argument("--out", type=Path, required=True, help="folder of the enhanced files")
-    parser.add_argument(
-        "--checkout", type=Path, help="folder of the repository of gtcrn or ul-unas"
-    )
+    parser.add_argument("--checkout", type=Path, help="folder of the system's repository")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rate, enhance = SYSTEMS[options.system](options.checkout)

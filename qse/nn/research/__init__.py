@@ -1,1 +1,1 @@
-"""Layers that only experiments use: other time mixers, other algebras."""
+"""Time mixers and algebras that networks can be built with, beside those of the product."""

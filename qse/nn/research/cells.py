@@ -1,8 +1,9 @@
-"""Compute quaternion RNN and LSTM (Parcollet et al. 2019, "Quaternion Recurrent Neural Networks", section 2.3).
+"""Compute quaternion RNN and LSTM.
 
-x (N, T, 4, C): N independent sequences of T frames. Matrices are quaternion, activations and gates act on each real
-component (split activations, Eq. 7). The paper writes W (x) h; here it is h (x) W, as in all layers of this library:
-the same network with all quaternions conjugated. The GRU is in nn/recurrent.py.
+Parcollet et al. 2019, "Quaternion Recurrent Neural Networks", section 2.3. x (N, T, 4, C): N
+independent sequences of T frames. Matrices are quaternion, activations and gates act on each real
+component (split activations, Eq. 7). The paper writes W (x) h; here it is h (x) W, as in all layers
+of this library: the same network with all quaternions conjugated. The GRU is in nn/recurrent.py.
 """
 
 from collections.abc import Callable
@@ -43,7 +44,10 @@ class _Gates(TimeMixer):
 
 
 class QuaternionRNN(_Gates):
-    """Compute h[t] = act(h[t - 1] (x) W_hh + x[t] (x) W_hx + b), Eq. 6: (N, T, 4, C) -> (N, T, 4, H); state: h."""
+    """Apply an RNN along time: (N, T, 4, C) -> (N, T, 4, H); state: h, (N, 4, H).
+
+    h[t] = act(h[t - 1] (x) W_hh + x[t] (x) W_hx + b), Eq. 6.
+    """
 
     def __init__(self, in_channels: int, channels: int, activation: str = "tanh"):
         super().__init__(1, in_channels, channels)
@@ -52,23 +56,24 @@ class QuaternionRNN(_Gates):
         self.act = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        hidden = (
-            x.new_zeros(x.shape[0], self.bias.numel()) if hidden is None else hidden.flatten(-2)
-        )
-        matrix, outputs = gate_matrix(self.weight_hidden), []
-        for frame in F.linear(
-            x.flatten(-2), gate_matrix(self.weight_input), self.bias.flatten()
-        ).unbind(1):
+        if hidden is None:
+            hidden = x.new_zeros(x.shape[0], *self.bias.shape[1:])
+        hidden = hidden.flatten(-2)
+        matrix = gate_matrix(self.weight_hidden)
+        inputs = F.linear(x.flatten(-2), gate_matrix(self.weight_input), self.bias.flatten())
+        outputs: list[Tensor] = []
+        for frame in inputs.unbind(1):
             hidden = self.act(frame + F.linear(hidden, matrix))
             outputs.append(hidden)
         return torch.stack(outputs, 1).unflatten(-1, (4, -1)), hidden.unflatten(-1, (4, -1))
 
 
 class QuaternionLSTM(_Gates):
-    """Apply an LSTM along time: (N, T, 4, C) -> (N, T, 4, H); state: {"hidden": h, "cell": c}, both (N, 4, H).
+    """Apply an LSTM along time: (N, T, 4, C) -> (N, T, 4, H).
 
-    i, f, o = sigma(x (x) W + h (x) U + b) and g = tanh(x (x) W_g + h (x) U_g + b_g) per real component;
-    c' = f * c + i * g, h' = o * tanh(c'). The bias of f is initialised to 1.
+    State: {"hidden": h, "cell": c}, both (N, 4, H). i, f, o = sigma(x (x) W + h (x) U + b) and g =
+    tanh(x (x) W_g + h (x) U_g + b_g) per real component; c' = f * c + i * g, h' = o * tanh(c'). The
+    bias of f is initialised to 1.
     """
 
     def __init__(self, in_channels: int, channels: int):
@@ -78,9 +83,11 @@ class QuaternionLSTM(_Gates):
     def forward(
         self, x: Tensor, state: dict[str, Tensor] | None = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        flat = None if state is None else (state["hidden"].flatten(-2), state["cell"].flatten(-2))
-        matrices = gate_matrix(self.weight_input), gate_matrix(self.weight_hidden)
-        y, hidden, cell = lstm(x.flatten(-2), flat, *matrices, self.bias.flatten())
+        start = None
+        if state is not None:
+            start = (state["hidden"].flatten(-2), state["cell"].flatten(-2))
+        weights = (gate_matrix(self.weight_input), gate_matrix(self.weight_hidden))
+        y, hidden, cell = lstm(x.flatten(-2), start, *weights, self.bias.flatten())
         return y.unflatten(-1, (4, -1)), {
             "hidden": hidden.unflatten(-1, (4, -1)),
             "cell": cell.unflatten(-1, (4, -1)),
@@ -94,13 +101,16 @@ def lstm(
     weight_hidden: Tensor,
     bias: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute an LSTM with real matrices, gates i, f, g, o: x (N, T, C) -> y (N, T, H), hidden, cell.
+    """Compute an LSTM with real matrices, gates i, f, g, o.
 
-    weight_input (4 H, C), weight_hidden (4 H, H), bias (4 H,).
+    x (N, T, C) -> y (N, T, H), hidden, cell. weight_input (4 H, C), weight_hidden (4 H, H), bias (4
+    H,).
     """
     if state is None:
-        state = (x.new_zeros(x.shape[0], weight_hidden.shape[1]),) * 2
-    initial = [part[None] for part in state]
+        zeros = x.new_zeros(x.shape[0], weight_hidden.shape[1])
+        state = (zeros, zeros)
+    hidden, cell = state
+    initial = [hidden[None], cell[None]]
     weights = [weight_input, weight_hidden, bias, torch.zeros_like(bias)]
     training = torch.is_grad_enabled()  # if False, cuDNN stores nothing for the gradient
     y, hidden, cell = torch.lstm(x, initial, weights, True, 1, 0.0, training, False, True)

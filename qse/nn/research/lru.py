@@ -1,8 +1,9 @@
-"""Linear recurrent unit (Orvieto et al. 2023, "Resurrecting Recurrent Neural Networks for Long Sequences") in
-quaternions: the state is multiplied by a quaternion eigenvalue in place of a complex one.
+"""Linear recurrent unit in quaternions: a quaternion eigenvalue in place of a complex one.
 
-x (N, T, 4, C). lambda = exp(-exp(rate)) (cos |r| + r / |r| sin |r|), one per channel, r a vector of three numbers:
-a rotation of four-dimensional space times a factor. Its modulus is below 1 for all values of the parameters.
+Orvieto et al. 2023, "Resurrecting Recurrent Neural Networks for Long Sequences". x (N, T, 4, C).
+lambda = exp(-exp(rate)) (cos |r| + r / |r| sin |r|), one per channel, r a vector of three numbers:
+a rotation of four-dimensional space times a factor. Its modulus is below 1 for all values of the
+parameters.
 """
 
 import math
@@ -15,30 +16,26 @@ from ..linear import QuaternionLinear
 from ..time_mixer import TimeMixer
 from .scan import turn_scan
 
-SLOW, FAST, TURN = (
-    0.99,
-    0.5,
-    math.pi / 4,
-)  # initial |lambda| lies between the first two, its angle below TURN
+SLOW = 0.99  # initial |lambda| lies between FAST and SLOW
+FAST = 0.5
+TURN = math.pi / 4  # the initial angle lies below
 
 
 class QuaternionLRU(TimeMixer):
     """Mix frames by a linear recurrence: (N, T, 4, C) -> (N, T, 4, C); state: h, (N, 4, C).
 
-    h[t] = h[t - 1] (x) lambda + sqrt(1 - |lambda|^2) x[t] (x) B and y[t] = silu(h[t] (x) C + D x[t]).
+    h[t] = h[t - 1] (x) lambda + sqrt(1 - |lambda|^2) x[t] (x) B and y[t] = silu(h[t] (x) C + D
+    x[t]).
     """
 
     def __init__(self, channels: int):
         super().__init__()
         radius = (FAST**2 + (SLOW**2 - FAST**2) * torch.rand(channels)).sqrt()
         self.rate = nn.Parameter((-radius.log()).log())
-        self.turn = nn.Parameter(
-            TURN * torch.rand(channels) * F.normalize(torch.randn(3, channels), dim=0)
-        )
-        self.into, self.out = (
-            QuaternionLinear(channels, channels, bias=False),
-            QuaternionLinear(channels, channels),
-        )
+        angle = TURN * torch.rand(channels)
+        self.turn = nn.Parameter(angle * F.normalize(torch.randn(3, channels), dim=0))
+        self.into = QuaternionLinear(channels, channels, bias=False)
+        self.out = QuaternionLinear(channels, channels)
         self.skip = nn.Parameter(torch.randn(channels))
 
     def eigenvalue(self) -> Tensor:

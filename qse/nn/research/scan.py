@@ -1,7 +1,8 @@
-"""Compute linear recurrences along time for all frames at once: parallel prefix scan (Blelloch 1990) by doubling.
+"""Compute linear recurrences along time for all frames at once.
 
-x is (N, T, 4, C); start is h[-1], (N, 4, C). Step s combines every frame with the one 2^s frames
-before it, so log2(T) steps reach the beginning; a single frame needs no step and is the plain recurrence.
+Parallel prefix scan (Blelloch 1990) by doubling. x is (N, T, 4, C); start is h[-1], (N, 4, C). Step
+s combines every frame with the one 2^s frames before it, so log2(T) steps reach the beginning; a
+single frame needs no step and is the plain recurrence.
 """
 
 import torch
@@ -11,11 +12,13 @@ from ..quaternion import hamilton_product
 
 
 def decay_scan(decay: Tensor, x: Tensor, start: Tensor) -> Tensor:
-    """Compute h[t] = decay[t] * h[t - 1] + x[t] for every real component; decay, x and the result are (N, T, 4, C).
+    """Compute h[t] = decay[t] * h[t - 1] + x[t] for every real component.
 
-    Adjacent spans of frames combine as (d1, h1) . (d2, h2) = (d1 d2, d2 h1 + h2) ("Q-Jamba", section 3.2).
+    decay, x and the result are (N, T, 4, C). Adjacent spans of frames combine as
+    (d1, h1) . (d2, h2) = (d1 d2, d2 h1 + h2) ("Q-Jamba", section 3.2).
     """
-    x, step = _begin(x, decay[:, 0] * start), 1
+    x = _begin(x, decay[:, 0] * start)
+    step = 1
     while step < x.shape[1]:
         x = torch.cat([x[:, :step], x[:, step:] + decay[:, step:] * x[:, :-step]], 1)
         decay = torch.cat([decay[:, :step], decay[:, step:] * decay[:, :-step]], 1)
@@ -24,11 +27,13 @@ def decay_scan(decay: Tensor, x: Tensor, start: Tensor) -> Tensor:
 
 
 def turn_scan(turn: Tensor, x: Tensor, start: Tensor) -> Tensor:
-    """Compute h[t] = h[t - 1] (x) turn + x[t] for a constant quaternion per channel, turn (4, C)."""
-    x, step = _begin(x, hamilton_product(start, turn, -2)), 1
+    """Compute h[t] = h[t - 1] (x) turn + x[t] for one quaternion per channel, turn (4, C)."""
+    x = _begin(x, hamilton_product(start, turn, -2))
+    step = 1
     while step < x.shape[1]:
         x = torch.cat([x[:, :step], x[:, step:] + hamilton_product(x[:, :-step], turn, -2)], 1)
-        turn, step = hamilton_product(turn, turn, -2), 2 * step
+        turn = hamilton_product(turn, turn, -2)
+        step *= 2
     return x
 
 

@@ -1,12 +1,14 @@
-"""Selective state space with Hamilton input ("Q-Jamba: Quaternion-Native Hybrid State-Space Language Models", section
-3.2 and Appendix B): the mixer of Q-Mamba.
+"""Selective state space with Hamilton input: the mixer of Q-Mamba.
 
-x (N, T, 4, C). h[t] = decay[t] * h[t - 1] + k[t] (x) v[t] and y[t] = q[t] (x) h[t], quaternion by quaternion; decay,
-k, v and q are computed from the frame and the three before it. decay = exp(-softplus(-g)) = sigmoid(g) is separate for
-every real component and initialised to sigmoid(2.94) = 0.95.
+"Q-Jamba: Quaternion-Native Hybrid State-Space Language Models", section 3.2 and Appendix B. x
+(N, T, 4, C). h[t] = decay[t] * h[t - 1] + k[t] (x) v[t] and y[t] = q[t] (x) h[t], quaternion by
+quaternion; decay, k, v and q are computed from the frame and the three before it.
+decay = exp(-softplus(-g)) = sigmoid(g) is separate for every real component and initialised to
+sigmoid(2.94) = 0.95.
 
-The paper's four scan heads have projections of their own onto a quarter of the state each. As the recurrence never
-mixes channels, they equal one projection onto the complete state, which is used here.
+The paper's four scan heads have projections of their own onto a quarter of the state each. As the
+recurrence never mixes channels, they equal one projection onto the complete state, which is used
+here.
 """
 
 import torch
@@ -47,9 +49,10 @@ class ShortConv(Stateful):
 
 
 class QuaternionSSM(TimeMixer):
-    """Mix frames of (N, T, 4, C) by a selective state space; state: {"conv": last three frames, "scan": h, (N, 4, C)}.
+    """Mix frames of (N, T, 4, C) by a selective state space.
 
-    `scan_dropout` applies to h as it is read, `gate_dropout` to the input of the decay gate, not to its bias.
+    State: {"conv": last three frames, "scan": h, (N, 4, C)}. `scan_dropout` applies to h as it is
+    read, `gate_dropout` to the input of the decay gate, not to its bias.
     """
 
     def __init__(
@@ -61,7 +64,8 @@ class QuaternionSSM(TimeMixer):
         self.gate = QuaternionLinear(channels, channels)
         nn.init.constant_(self.gate.get_parameter("bias"), DECAY_BIAS)
         self.out = QuaternionLinear(channels, channels)
-        self.scan_dropout, self.gate_dropout = nn.Dropout(scan_dropout), nn.Dropout(gate_dropout)
+        self.scan_dropout = nn.Dropout(scan_dropout)
+        self.gate_dropout = nn.Dropout(gate_dropout)
 
     def forward(self, x: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state = state or {"conv": None, "scan": x.new_zeros(x.shape[0], *x.shape[2:])}

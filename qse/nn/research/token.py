@@ -1,7 +1,7 @@
-"""Mix time by one global token per frame: attention over a long window on one quaternion vector for all bands.
+"""Mix time by one global token per frame: attention over a long window on one vector for all bands.
 
-Attention over time for every band needs a cache per band; a token per frame needs one, so its window may be long. A
-gate per band scales how much of the token's context is added.
+Attention over time for every band needs a cache per band; a token per frame needs one, so its
+window may be long. A gate per band scales how much of the token's context is added.
 """
 
 import math
@@ -16,10 +16,11 @@ from ..time_mixer import TimeMixer
 
 
 class GlobalToken(TimeMixer):
-    """Mix frames by a global token: (B * bands, T, 4, C) -> same shape, the bands of a frame adjacent in the batch.
+    """Mix frames by a global token: (B * bands, T, 4, C) -> same shape.
 
-    token[t] = sum over bands of softmax(Re(x (x) key*) / sqrt(4 C)) x, context = causal shared-score attention of the
-    tokens over `window` frames, y = x (x) W + sigma(x (x) U + b) * context. State: that of the attention.
+    The bands of a frame are adjacent in the batch. token[t] = sum over bands of softmax(Re(x (x)
+    key*) / sqrt(4 C)) x, context = causal shared-score attention of the tokens over `window`
+    frames, y = x (x) W + sigma(x (x) U + b) * context. State: that of the attention.
     """
 
     def __init__(self, bands: int, channels: int, heads: int, window: int):

@@ -1,4 +1,4 @@
-"""Quaternion RNN and LSTM against their equations, and the gradients that Parcollet et al. derive."""
+"""Quaternion RNN and LSTM against their equations, and Parcollet et al.'s gradients."""
 
 import pytest
 
@@ -12,13 +12,20 @@ from qse.nn.research.cells import QuaternionLSTM, QuaternionRNN
 
 
 def times(w: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """w (4, out, in) and x (..., 4, in): the paper's W (x) x, a sum of Hamilton products, (..., 4, out)."""
+    """W (x) x, a sum of Hamilton products: w (4, out, in), x (..., 4, in) -> (..., 4, out)."""
     return hamilton_product(w, x[..., None, :], -3).sum(-1)
 
 
-@pytest.mark.parametrize("layer", [
-    QuaternionRNN(3, 5), QuaternionRNN(3, 5, "relu"), QuaternionRNN(3, 5, "linear"), QuaternionLSTM(3, 5),
-], ids=["tanh", "relu", "linear", "lstm"])  # fmt: skip
+@pytest.mark.parametrize(
+    "layer",
+    [
+        QuaternionRNN(3, 5),
+        QuaternionRNN(3, 5, "relu"),
+        QuaternionRNN(3, 5, "linear"),
+        QuaternionLSTM(3, 5),
+    ],
+    ids=["tanh", "relu", "linear", "lstm"],
+)
 def test_cells_stream(layer):
     with torch.no_grad():
         for parameter in layer.parameters():
@@ -34,19 +41,18 @@ def test_quaternion_rnn_refuses_unknown_activations():
 def test_quaternion_lstm_is_its_equations():
     torch.manual_seed(0)
     layer = QuaternionLSTM(3, 5).double()
-    x, hidden, cell = draw(2, 6, 4, 3), torch.zeros(2, 4, 5).double(), torch.zeros(2, 4, 5).double()
+    x = draw(2, 6, 4, 3)
+    hidden = torch.zeros(2, 4, 5).double()
+    cell = torch.zeros(2, 4, 5).double()
     y, state = layer(x)
     for t in range(6):
-        i, f, g, o = (
+        gates = []
+        for w, u, b in zip(layer.weight_input, layer.weight_hidden, layer.bias, strict=True):
             # x (x) w: conjugate what the paper's order gives for conjugates
-            conjugate(
-                times(conjugate(w, 0), conjugate(x[:, t], 1))
-                + times(conjugate(u, 0), conjugate(hidden, 1)),
-                1,
-            )
-            + b
-            for w, u, b in zip(layer.weight_input, layer.weight_hidden, layer.bias, strict=True)
-        )
+            input_part = times(conjugate(w, 0), conjugate(x[:, t], 1))
+            hidden_part = times(conjugate(u, 0), conjugate(hidden, 1))
+            gates.append(conjugate(input_part + hidden_part, 1) + b)
+        i, f, g, o = gates
         cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
         hidden = o.sigmoid() * cell.tanh()
         close(y[:, t], hidden)
@@ -55,20 +61,23 @@ def test_quaternion_lstm_is_its_equations():
 
 
 class Paper:
-    """The network of Eqs. 6-8 in the paper's order W (x) h, with a linear output, and its closed gradients.
+    """The network of Eqs. 6-8 in the paper's order W (x) h with a linear output, and its gradients.
 
-    E = sum over t of |p_t - y_t|^2 / 2. For the equations to hold, the derivative of the activation also applies to
-    the first delta, and delta_n is already the product that Eqs. 14-15 write as one.
+    E = sum over t of |p_t - y_t|^2 / 2. For the equations to hold, the derivative of the activation
+    also applies to the first delta, and delta_n is already the product that Eqs. 14-15 write as
+    one.
     """
 
     def __init__(self, layer: QuaternionRNN, output: torch.Tensor):
-        self.w_hh, self.w_hx = (
-            conjugate(w[0].detach(), 0) for w in (layer.weight_hidden, layer.weight_input)
-        )
-        self.b, self.w_hy = conjugate(layer.bias[0].detach(), 0), output
+        self.w_hh = conjugate(layer.weight_hidden[0].detach(), 0)
+        self.w_hx = conjugate(layer.weight_input[0].detach(), 0)
+        self.b = conjugate(layer.bias[0].detach(), 0)
+        self.w_hy = output
 
     def forward(self, x):
-        hidden, self.h, self.p = torch.zeros(x.shape[0], *self.b.shape).double(), [], []
+        hidden = torch.zeros(x.shape[0], *self.b.shape).double()
+        self.h = []
+        self.p = []
         for frame in x.unbind(1):
             hidden = torch.tanh(
                 times(self.w_hh, hidden) + times(self.w_hx, frame) + self.b
@@ -79,18 +88,19 @@ class Paper:
 
     def gradients(self, x, y):
         """Eqs. 10-17 for the sum over all t of E_t: of W_hy, W_hh, W_hx and b."""
-        backward = [conjugate(w, 0).transpose(1, 2) for w in (self.w_hh, self.w_hy)]
-        sums = [torch.zeros_like(w) for w in (self.w_hy, self.w_hh, self.w_hx, self.b)]
+        hidden_back = conjugate(self.w_hh, 0).transpose(1, 2)
+        output_back = conjugate(self.w_hy, 0).transpose(1, 2)
+        sums = list(map(torch.zeros_like, (self.w_hy, self.w_hh, self.w_hx, self.b)))
         for t in range(x.shape[1]):
             error = self.p[t] - y[:, t]  # Eq. 11
             sums[0] += outer(error, self.h[t])
-            delta = times(backward[1], error) * (1 - self.h[t] ** 2)  # Eq. 16, n = t
+            delta = times(output_back, error) * (1 - self.h[t] ** 2)  # Eq. 16, n = t
             for m in range(t, -1, -1):
                 sums[1] += outer(delta, self.h[m - 1]) if m else 0  # Eq. 14
                 sums[2] += outer(delta, x[:, m])  # Eq. 15
                 sums[3] += delta.sum(0)  # Eq. 17
                 if m:
-                    delta = times(backward[0], delta) * (1 - self.h[m - 1] ** 2)  # Eq. 16, n < t
+                    delta = times(hidden_back, delta) * (1 - self.h[m - 1] ** 2)  # Eq. 16, n < t
         return sums
 
 
@@ -100,12 +110,17 @@ def outer(delta: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def test_quaternion_rnn_gradients_are_the_closed_forms():
-    """Conjugated weights and inputs convert the paper's order to ours; tanh is odd, so it commutes with conjugation."""
+    """Conjugated weights and inputs convert the paper's order to ours.
+
+    tanh is odd, so it commutes with conjugation.
+    """
     torch.manual_seed(0)
-    layer, output = QuaternionRNN(3, 5).double(), 0.5 * draw(4, 2, 5, seed=1)
+    layer = QuaternionRNN(3, 5).double()
+    output = 0.5 * draw(4, 2, 5, seed=1)
     with torch.no_grad():
         layer.bias.copy_(0.1 * draw(1, 4, 5, seed=2))
-    x, y = draw(2, 6, 4, 3, seed=3), draw(2, 6, 4, 2, seed=4)
+    x = draw(2, 6, 4, 3, seed=3)
+    y = draw(2, 6, 4, 2, seed=4)
 
     paper = Paper(layer, output)
     p = paper.forward(x)

@@ -12,15 +12,16 @@ from qse.nn.research.scan import decay_scan, turn_scan
 
 @pytest.mark.parametrize("frames", [1, 2, 3, 8, 13])
 def test_scans_equal_their_recurrences(frames):
-    decay, x, start = (
-        draw(2, frames, 4, 3).sigmoid(),
-        draw(2, frames, 4, 3, seed=1),
-        draw(2, 4, 3, seed=2),
-    )
+    decay = draw(2, frames, 4, 3).sigmoid()
+    x = draw(2, frames, 4, 3, seed=1)
+    start = draw(2, 4, 3, seed=2)
     turn = 0.6 * draw(4, 3, seed=3)
-    decayed, turned = decay_scan(decay, x, start), turn_scan(turn, x, start)
-    h, g = start, start
+    decayed = decay_scan(decay, x, start)
+    turned = turn_scan(turn, x, start)
+    h = start
+    g = start
     for t in range(frames):
-        h, g = decay[:, t] * h + x[:, t], hamilton_product(g, turn, -2) + x[:, t]
+        h = decay[:, t] * h + x[:, t]
+        g = hamilton_product(g, turn, -2) + x[:, t]
         close(decayed[:, t], h)
         close(turned[:, t], g)

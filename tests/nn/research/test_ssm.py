@@ -22,36 +22,44 @@ def test_ssm_streams(layer):
 
 
 def test_ssm_is_the_recurrence_of_its_four_heads():
-    """Section 3.2, step by step, each head with projections of its own, frames before the beginning being zero."""
+    """Section 3.2, step by step, each head with projections of its own.
+
+    Frames before the beginning are zero.
+    """
     torch.manual_seed(0)
-    heads, layer, x = 4, QuaternionSSM(8).double(), draw(1, 6, 4, 8)
+    heads = 4
+    layer = QuaternionSSM(8).double()
+    x = draw(1, 6, 4, 8)
     with torch.no_grad():
         layer.conv.bias.copy_(draw(32, seed=1))
 
     def head(linear: QuaternionLinear, start: int, frame: torch.Tensor) -> torch.Tensor:
         small = QuaternionLinear(8, 2).double()
-        small.load_state_dict(
-            {
-                "weight": linear.weight[:, start : start + 2],
-                "bias": linear.bias[:, start : start + 2],
-            }
-        )
+        rows = slice(start, start + 2)
+        small.load_state_dict({"weight": linear.weight[:, rows], "bias": linear.bias[:, rows]})
         return small(frame)
 
-    taps, state, expected = layer.conv.weight.view(4, 8, 4), torch.zeros(1, 4, 8).double(), []
+    padded = torch.cat([torch.zeros(1, 3, 4, 8).double(), x], 1)
+    taps = layer.conv.weight.view(4, 8, 4)
+    state = torch.zeros(1, 4, 8).double()
+    expected = []
     for t in range(6):
-        window = [
-            x[:, t - 3 + n] if t - 3 + n >= 0 else torch.zeros_like(x[:, 0]) for n in range(4)
-        ]
-        u = sum(taps[..., n] * window[n] for n in range(4)) + layer.conv.bias.view(4, 8)
-        u, parts = u * u.sigmoid(), []
+        u = layer.conv.bias.view(4, 8)
+        for n in range(4):
+            u = u + taps[..., n] * padded[:, t + n]
+        u = u * u.sigmoid()
+        states = []
+        outputs = []
         for n in range(heads):
-            k, v, q = (head(layer.project, 8 * part + 2 * n, u) for part in range(3))
+            k = head(layer.project, 2 * n, u)
+            v = head(layer.project, 8 + 2 * n, u)
+            q = head(layer.project, 16 + 2 * n, u)
             decay = torch.exp(-torch.nn.functional.softplus(-head(layer.gate, 2 * n, u)))
             h = decay * state[..., 2 * n : 2 * n + 2] + hamilton_product(k, v, 1)
-            parts.append((h, hamilton_product(q, h, 1)))
-        state = torch.cat([h for h, _ in parts], -1)
-        expected.append(layer.out(torch.cat([y for _, y in parts], -1)))
+            states.append(h)
+            outputs.append(hamilton_product(q, h, 1))
+        state = torch.cat(states, -1)
+        expected.append(layer.out(torch.cat(outputs, -1)))
     y, after = layer(x)
     close(y, torch.stack(expected, 1))
     close(after["scan"], state)

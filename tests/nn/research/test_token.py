@@ -16,8 +16,10 @@ def test_global_token_streams():
 
 def test_global_token_reaches_all_bands_of_one_stream():
     torch.manual_seed(0)
-    layer, x = GlobalToken(3, 4, 2, window=5).double(), draw(6, 9, 4, 4)
-    y, other = layer(x)[0], x.clone()
+    layer = GlobalToken(3, 4, 2, window=5).double()
+    x = draw(6, 9, 4, 4)
+    y = layer(x)[0]
+    other = x.clone()
     other[1, 2] += 1  # band 1 of the first of two streams, frame 2
     changed = (layer(other)[0] - y).abs().amax((2, 3)) > 1e-9  # 6, 9
     assert not changed[3:].any() and not changed[:, :2].any()

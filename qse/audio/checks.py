@@ -1,0 +1,56 @@
+"""Check files before they are opened, and samples as they are read."""
+
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import QseError
+
+BLOCK = 1 << 16  # samples that are read at a time
+LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full scale
+# Hz; a lower rate is one in kHz, or a damaged header, and resampling from it would grow endlessly
+LOWEST_RATE = 1000
+SALVAGE = "--salvage enhances what is there"
+
+
+def check_file(path: Path, name: str) -> None:
+    """Raise QseError, or OSError, unless `path` is a file that can be read and is not empty."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise QseError(f"{name} is a folder, not an audio file")
+    if not stat.S_ISREG(mode):
+        raise QseError(
+            f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE"
+        )
+    with path.open("rb") as file:  # the decoders do not say why they cannot open a file
+        if not file.read(1):
+            raise QseError(f"{name} is empty (0 bytes): record or copy it again")
+
+
+def bad_samples(audio: np.ndarray) -> int:
+    """Return how many samples are NaN or infinite."""
+    return audio.size - int(np.count_nonzero(np.isfinite(audio)))
+
+
+def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterator[np.ndarray]:
+    """Yield `blocks`. Raises QseError at one with samples that are not finite or above LOUDEST."""
+    read = 0
+    rest = iter(blocks)
+    for block in rest:
+        if bad_samples(block):
+            sample, channel = np.argwhere(~np.isfinite(block))[0]
+            count = bad_samples(block) + sum(bad_samples(other) for other in rest)
+            seconds = (read + sample) / sample_rate
+            where = f"{count} in all, the first at {seconds:.3f} s in channel {channel + 1}"
+            raise QseError(
+                f"{name} holds samples that are NaN or infinite, {where}: repair or export it again"
+            )
+        loudest = np.abs(block).max(initial=0)
+        if loudest > LOUDEST:
+            raise QseError(
+                f"{name} has samples of {loudest:.0f}, where full scale is 1: export it again"
+            )
+        read += len(block)
+        yield block

@@ -1,0 +1,59 @@
+"""The CSV files and curves of a run."""
+
+import os
+
+import pytest
+from small_training import lines
+
+from qse.errors import QseError
+from qse.train.training_log import MetricsLog
+
+
+def test_metrics_log_rewind_keeps_other_tables(tmp_path):
+    log = MetricsLog(tmp_path)
+    for step in (1, 2):
+        log.add("train", {"step": step})
+    (tmp_path / "scores.csv").write_text("name,pesq_wb\np1,2.0\n")
+    log.rewind(1)
+    assert len(lines(tmp_path / "train.csv")) == 1 and "p1" in (tmp_path / "scores.csv").read_text()
+
+
+def test_metrics_log_adds_rows_and_columns(tmp_path):
+    log = MetricsLog(tmp_path)
+    log.add("train", {"step": 1234567, "loss": 0.123456789})
+    log.add("train", {"step": 1234568, "loss": 1e-12, "pesq": float("nan")})
+    assert lines(tmp_path / "train.csv") == [
+        {"step": "1234567", "loss": "0.123457", "pesq": "nan"},
+        {"step": "1234568", "loss": "1e-12", "pesq": "nan"},
+    ]
+
+
+def test_metrics_log_rewind_removes_later_rows(tmp_path):
+    log = MetricsLog(tmp_path)
+    for step in (10, 20, 30):
+        log.add("train", {"step": step, "loss": step / 7})
+    log.add("valid", {"step": 30, "pesq_wb": 2.5})
+    before = (tmp_path / "train.csv").read_text().splitlines()
+    log.rewind(20)
+    assert (tmp_path / "train.csv").read_text().splitlines() == before[:3]
+    assert os.listdir(tmp_path) == ["train.csv"]
+
+
+def test_metrics_log_draws_a_png(tmp_path):
+    log = MetricsLog(tmp_path)
+    log.add("train", {"step": 1, "loss": 2.0})
+    log.add("valid", {"step": 1, "audio_hours": 0.1, "pesq_wb": float("nan"), "stoi": 0.5})
+    log.draw()
+    log.add(
+        "valid",
+        {"step": 2, "audio_hours": 0.2, "pesq_wb": 1.5, "stoi": 0.6, "unknown_pesq_wb": 1.4},
+    )
+    log.draw()
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("text", ["step,loss\n1,\n", "step\n1,2\n", "loss\n1\n", "step\n\ud800\n"])
+def test_metrics_log_names_a_damaged_table(tmp_path, text):
+    (tmp_path / "train.csv").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(QseError, match=r"train\.csv is damaged"):
+        MetricsLog(tmp_path).rewind(1)
