@@ -7,8 +7,9 @@ from ..runtime.zoo import DEFAULT_MODEL, RECORDING_MODEL, available, load, strea
 def model_within(seconds: float) -> str:
     """Return the name of the best installed model that delays by at most `seconds`.
 
-    The one that looks ahead goes before the default one, and that before others, of which the one
-    with the largest latency is taken. Raises UsageError if all take longer.
+    That is the time in which a hop is collected, and the model's latency. The one that looks ahead
+    goes before the default one, and that before others, of which the slowest is taken. Raises
+    UsageError if all take longer.
     """
     installed = available()
     preferred = [name for name in (RECORDING_MODEL, DEFAULT_MODEL) if name in installed]
@@ -21,13 +22,13 @@ def model_within(seconds: float) -> str:
     if fitting:
         return max(fitting, key=lambda name: latencies[name])
     least = 1000 * min(latencies.values())
-    raise UsageError(f"no model is that fast: the least latency is {least:.0f} ms")
+    raise UsageError(f"no model is that fast: the least delay is {least:.0f} ms")
 
 
 def _latency(name: str) -> float:
-    """Return the latency of a model in seconds; infinite for one that needs complete recordings."""
+    """Return the delay of a model in seconds; infinite for one that needs complete recordings."""
     try:
         engine = streaming(load(name))
     except QseError:
         return float("inf")
-    return engine.latency / engine.sample_rate
+    return (engine.latency + engine.hop_length) / engine.sample_rate
