@@ -18,7 +18,8 @@ MOST = 30.0  # dB above which there is no limit
 
 
 class Controls:
-    """Change a live session as keys are pressed. `message`: why a recording could not begin, else None."""
+    """Change a live session as keys are pressed. `message`: why a recording could not begin, else
+    None."""
 
     def __init__(self, session: "LiveSession", new_recorder: "Callable[[Path], Recorder]"):
         """`new_recorder` opens a recording at a path."""
@@ -27,7 +28,8 @@ class Controls:
         self.message: str | None = None
 
     def press(self, keys: str) -> None:
-        """Handle keys, one after another; keys other than those of HELP, and the space bar for b, do nothing."""
+        """Handle keys, one after another; keys other than those of HELP, and the space bar for b,
+        do nothing."""
         actions = {
             "+": self._stronger,
             "=": self._stronger,
@@ -56,7 +58,8 @@ class Controls:
         self._session.bypass = not self._session.bypass
 
     def _record(self) -> None:
-        """End the recording; if there is none, begin one in the current folder, named by the time."""
+        """End the recording; if there is none, begin one in the current folder, named by the
+        time."""
         self.message = None
         if self._session.recorder:
             self._session.record(None)

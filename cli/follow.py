@@ -1,4 +1,5 @@
-"""Run a live session from its start to its end: keys, signals, devices that vanish, and the screen."""
+"""Run a live session from its start to its end: keys, signals, devices that vanish, and the
+screen."""
 
 import os
 import sys
@@ -20,9 +21,11 @@ TICK = 0.1
 
 
 def follow(running: "Running", plain: bool = False) -> None:
-    """Start a session and its worker, show their state and obey keys until they end or Ctrl-C comes; let them finish.
+    """Start a session and its worker, show their state and obey keys until they end or Ctrl-C
+    comes; let them finish.
 
-    Raises the error that ended the worker or the reconnector, and QseError for a recording that ended early.
+    Raises the error that ended the worker or the reconnector, and QseError for a recording that
+    ended early.
     """
     session = running.session
     worker = running.worker
@@ -55,7 +58,8 @@ def follow(running: "Running", plain: bool = False) -> None:
 
 
 def _attend(running: "Running", view: Plain | Screen, signals: list[int]) -> None:
-    """Handle keys, pauses and devices and show the view until the worker is done and everything is played."""
+    """Handle keys, pauses and devices and show the view until the worker is done and everything is
+    played."""
     session = running.session
     begin = monotonic()
     with Keys() as keys, Pauses().watched() as pauses:

@@ -41,8 +41,9 @@ def live(
 ) -> None:
     """Remove noise from a live microphone signal, until Ctrl-C.
 
-    Without options: default microphone to default output. Wear headphones, or the microphone picks up the output.
-    Keys: + and - change the strength, m mutes, b switches to the noisy signal, r records, q quits.
+    Without options: default microphone to default output. Wear headphones, or the microphone picks
+    up the output. Keys: + and - change the strength, m mutes, b switches to the noisy signal, r
+    records, q quits.
     """
     if devices.list_:
         print_devices(devices.portaudio)
@@ -52,7 +53,8 @@ def live(
         return
 
     _check(devices, files)
-    virtual = system = None
+    virtual = None
+    system = None
     output = devices.output
     if devices.virtual:
         virtual, system = virtual_output(context, devices)
@@ -161,7 +163,8 @@ def _check(devices: Devices, files: Files) -> None:
 
 
 def _run(running: "Running", threads: int, plain: bool, paced: bool) -> None:
-    """Run the session to its end, with a high priority where it has to keep pace and the machine is fast enough."""
+    """Run the session to its end, with a high priority where it has to keep pace and the machine is
+    fast enough."""
     from qse.live.priority import steady
     from qse.live.speed_check import advice
 

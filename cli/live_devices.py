@@ -1,4 +1,5 @@
-"""The devices of qse live: what it reads from and plays on, the virtual microphone, and the list of devices."""
+"""The devices of qse live: what it reads from and plays on, the virtual microphone, and the list of
+devices."""
 
 import sys
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ UNCUT = 200  # columns of the list of devices where it does not go to a terminal
 
 
 def chosen_outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[str | None]:
-    """Return the devices to play on; None is the default device, if asked for or if nothing was named."""
+    """Return the devices to play on; None is the default device, if asked for or if nothing was
+    named."""
     named: list[str | None] = [output] if output is not None else []
     alone = not named and to is None
     return [*named, None] if monitor or (monitor is None and alone) else named
@@ -34,10 +36,11 @@ def chosen_outputs(output: str | None, to: Path | None, monitor: bool | None) ->
 
 @dataclass(frozen=True)
 class PortOptions:
-    """What the ports of a session are opened with: `block` in samples or seconds, `buffer` in seconds.
+    """What the ports of a session are opened with: `block` in samples or seconds, `buffer` in
+    seconds.
 
-    `channel`: the only channel of the microphone that is heard. `waits`: wait for a microphone where there is none.
-    `paced`: read a file in real time.
+    `channel`: the only channel of the microphone that is heard. `waits`: wait for a microphone
+    where there is none. `paced`: read a file in real time.
     """
 
     block: int | Fraction
@@ -84,7 +87,8 @@ def _microphone(sound: "SoundSystem", wanted: str | None, options: PortOptions) 
 def virtual_output(
     context: typer.Context, devices: "Devices"
 ) -> "tuple[VirtualMicrophone, SoundSystem]":
-    """Create the virtual microphone until this command ends; return it and the sound system to play into it."""
+    """Create the virtual microphone until this command ends; return it and the sound system to play
+    into it."""
     from qse.live.virtual_device import virtual_microphone
 
     if sys.platform != "linux":

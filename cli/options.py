@@ -24,7 +24,8 @@ def as_options(sentence: str, *parameters: str) -> str:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for typer whose options are the fields of the dataclasses that `command` takes.
+    """Return a command for typer whose options are the fields of the dataclasses that `command`
+    takes.
 
     A parameter of another type stays as it is.
     """

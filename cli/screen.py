@@ -1,4 +1,5 @@
-"""Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary at the end."""
+"""Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary
+at the end."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -138,7 +139,8 @@ def summary(running: "Running", seconds: float) -> str:
 
 
 def state(running: "Running") -> Iterator[tuple[str, str]]:
-    """Yield name and text of each line about a session, other than its levels; what matters most first."""
+    """Yield name and text of each line about a session, other than its levels; what matters most
+    first."""
     session = running.session
     yield "dropouts", _dropouts(session)
     yield from _devices(running)
@@ -191,7 +193,8 @@ def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:
 
 
 def _recordings(running: "Running") -> Iterator[tuple[str, str]]:
-    """Yield a line for each recording that has ended, for the present one, and for one that could not begin."""
+    """Yield a line for each recording that has ended, for the present one, and for one that could
+    not begin."""
     session = running.session
     for ended in session.recorded:
         yield _recording(ended, session.engine.sample_rate, "recorded")
@@ -251,7 +254,8 @@ def _removed(session: "LiveSession") -> str:
 
 
 def _add_device(table: "Table", label: str, dbfs: float, name: str, width: int) -> None:
-    """Add the level of a device and its name: beside the level, or below where the screen is narrow."""
+    """Add the level of a device and its name: beside the level, or below where the screen is
+    narrow."""
     length = max(8, min(24, width // 3))
     if width >= NARROW:
         meter = _meter(dbfs, length)

@@ -1,4 +1,5 @@
-"""qse web: the browser application, served on this machine or written to a folder for a static host."""
+"""qse web: the browser application, served on this machine or written to a folder for a static
+host."""
 
 import webbrowser
 from pathlib import Path

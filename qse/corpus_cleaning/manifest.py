@@ -1,6 +1,7 @@
 """Read a NeMo manifest: JSON Lines with `audio_filepath`, `duration`, and any other keys.
 
-Several lines may name one recording (`offset` and `duration` select a part of it); it is enhanced once.
+Several lines may name one recording (`offset` and `duration` select a part of it); it is enhanced
+once.
 """
 
 import json
@@ -21,7 +22,8 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class Recording:
-    """One audio file, the file to write, and the manifest's entries that name it, in their order."""
+    """One audio file, the file to write, and the manifest's entries that name it, in their
+    order."""
 
     source: Path
     target: Path
@@ -33,8 +35,9 @@ def recordings(
 ) -> list[Recording]:
     """Return the recordings of `manifest`, in the order in which it names them.
 
-    Relative paths count from the manifest's folder. A file below `root` (default: the manifest's folder) keeps its
-    place below `folder`; another file gets its absolute path below `folder`. `suffix` (as "flac") changes the format.
+    Relative paths count from the manifest's folder. A file below `root` (default: the manifest's
+    folder) keeps its place below `folder`; another file gets its absolute path below `folder`.
+    `suffix` (as "flac") changes the format.
 
     Raises QseError if the manifest cannot be read, UsageError for a line that is no entry, one of a
     tarred data set or with a key KEY of its own, a target that two recordings share, or one that
@@ -55,7 +58,8 @@ def recordings(
 
 
 def read_entries(manifest: Path) -> list[Entry]:
-    """Return the entries of `manifest`; blank lines are skipped. Raises QseError, or UsageError with the line."""
+    """Return the entries of `manifest`; blank lines are skipped. Raises QseError, or UsageError
+    with the line."""
     try:
         lines = manifest.read_bytes().splitlines()
     except OSError as error:
@@ -66,9 +70,8 @@ def read_entries(manifest: Path) -> list[Entry]:
             continue
         entry = parse(line)
         if entry is None:
-            raise UsageError(
-                f'{manifest}, line {number}: not a JSON object with the key "{PATH}"; correct the line'
-            )
+            fault = f'not a JSON object with the key "{PATH}"'
+            raise UsageError(f"{manifest}, line {number}: {fault}; correct the line")
         entries.append(entry)
     if not entries:
         raise UsageError(f"{manifest} names no recording: a manifest has one JSON object a line")
@@ -125,12 +128,11 @@ def _check_targets(found: list[Recording]) -> None:
     sources = {recording.source for recording in found}
     first: dict[Path, Path] = {}
     for recording in found:
-        source, target = recording.source, recording.target
+        source = recording.source
+        target = recording.target
         if target in sources:
-            raise UsageError(
-                f"{target} is a recording of the manifest and would be replaced: name another folder by -o"
-            )
+            fault = "is a recording of the manifest and would be replaced"
+            raise UsageError(f"{target} {fault}: name another folder by -o")
         if first.setdefault(target, source) != source:
-            raise UsageError(
-                f"{source} and {first[target]} would both be written to {target}: clean them separately"
-            )
+            both = f"{source} and {first[target]}"
+            raise UsageError(f"{both} would both be written to {target}: clean them separately")

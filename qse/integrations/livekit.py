@@ -92,7 +92,8 @@ class QseProcessor(FrameProcessor[AudioFrame]):
         return _like(frame, stream.process(pcm))
 
     def _stream_for(self, frame: AudioFrame) -> PcmStream:
-        """Return the stream of the track to which `frame` belongs, a new one if its form changed."""
+        """Return the stream of the track to which `frame` belongs, a new one if its form
+        changed."""
         track = _task() or self
         stream = self._streams.get(track)
         form = (frame.sample_rate, frame.num_channels)

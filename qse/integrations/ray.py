@@ -4,7 +4,8 @@
     actors = ray.data.ActorPoolStrategy(size=8)
     clean = data.map_batches(Denoise, fn_constructor_kwargs={"strength": 12}, compute=actors)
 
-The extra "ray" brings Ray. This module does not import it: the class can be used with anything that maps batches.
+The extra "ray" brings Ray. This module does not import it: the class can be used with anything that
+maps batches.
 """
 
 from pathlib import Path
@@ -41,7 +42,8 @@ class Denoise:
         audio: str = "audio",
         sample_rate: str | int = "sample_rate",
     ):
-        """`audio`: name of the audio column. `sample_rate`: name of the column with the sample rate, or one in Hz.
+        """`audio`: name of the audio column. `sample_rate`: name of the column with the sample
+        rate, or one in Hz.
 
         strength: attenuation limit in dB; None: no limit. Raises QseError for an unknown or damaged
         model, ValueError for a strength below 0.
@@ -56,7 +58,8 @@ class Denoise:
     def __call__(self, batch: Batch) -> Batch:
         """Return the batch with enhanced audio, STATE and ERROR.
 
-        Raises KeyError for a missing column, ValueError for a batch that has a column of these names.
+        Raises KeyError for a missing column, ValueError for a batch that has a column of these
+        names.
         """
         taken = {STATE, ERROR} & batch.keys()
         if taken:
@@ -85,7 +88,8 @@ class Denoise:
 
 
 def _column(rows: list[np.ndarray], noisy: np.ndarray) -> np.ndarray:
-    """Return rows as a column like `noisy`: one array for rows of one shape, else an array of objects."""
+    """Return rows as a column like `noisy`: one array for rows of one shape, else an array of
+    objects."""
     if noisy.dtype != object:
         return np.stack(rows) if rows else noisy
     column = np.empty(len(rows), object)

@@ -1,18 +1,19 @@
-"""Live sound: a microphone, enhanced, into headphones or into a virtual device that a meeting program can use.
+"""Live sound: a microphone, enhanced, into headphones or into a virtual device that a meeting
+program can use.
 
 The path of a sample, and the thread that does the work:
 
-    microphone.py    callback -> ring buffer                         the stream's thread, which only copies
-    downmix.py       channels -> one channel                         the worker
-    Converter        device's rate -> model's rate                   the worker
-    session.py       hops -> model -> enhanced hops                  the worker
-    Converter        model's rate -> device's rate, its ratio set by clock_drift.py
-    jitter_buffer.py buffer before the output's callback
-    loudspeaker.py   callback                                        the stream's thread
+    microphone.py    callback -> ring buffer                         the stream's thread, which only
+    copies downmix.py       channels -> one channel                         the worker Converter
+    device's rate -> model's rate                   the worker session.py       hops -> model ->
+    enhanced hops                  the worker Converter        model's rate -> device's rate, its
+    ratio set by clock_drift.py jitter_buffer.py buffer before the output's callback loudspeaker.py
+    callback                                        the stream's thread
 
-Others: protocols.py (interfaces of sources and outputs), sound_system.py (sound server or PortAudio), pulse_*.py (the
-sound server), devices.py (list of devices), ports.py (an open device), file_source.py (a file in place of the
-microphone), recorder.py (both sides to disk, in a thread of its own), worker.py (the worker's thread),
-microphone_wait.py (until there is a microphone), reconnect.py (devices that vanish and return), speed_check.py (is the
-model fast enough), priority.py (scheduling).
+Others: protocols.py (interfaces of sources and outputs), sound_system.py (sound server or
+PortAudio), pulse_*.py (the sound server), devices.py (list of devices), ports.py (an open device),
+file_source.py (a file in place of the microphone), recorder.py (both sides to disk, in a thread of
+its own), worker.py (the worker's thread), microphone_wait.py (until there is a microphone),
+reconnect.py (devices that vanish and return), speed_check.py (is the model fast enough),
+priority.py (scheduling).
 """

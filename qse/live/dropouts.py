@@ -10,7 +10,8 @@ SETTLING = 2.0  # seconds after a pause of the process in which dropouts are not
 
 
 class Dropouts:
-    """The interruptions of a source and its outputs, without those that follow from a pause of the process."""
+    """The interruptions of a source and its outputs, without those that follow from a pause of the
+    process."""
 
     def __init__(self, source: AudioSource, speakers: Sequence[AudioOutput]):
         self._source = source

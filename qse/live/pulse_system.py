@@ -1,7 +1,7 @@
 """The sources and sinks of a PulseAudio server, or of PipeWire's server for its clients.
 
-PulseSystem offers the functions of the module sounddevice that live sound uses, so that Microphone, Loudspeaker and
-Reconnector work with it.
+PulseSystem offers the functions of the module sounddevice that live sound uses, so that Microphone,
+Loudspeaker and Reconnector work with it.
 """
 
 import re
@@ -26,7 +26,8 @@ class PulseSystem:
         hidden: Callable[[str], bool] | None = None,
         refresh: Callable[[], None] = lambda: None,
     ):
-        """`hidden`: whether a source of this name must not be recorded from, and a sink must not be the default.
+        """`hidden`: whether a source of this name must not be recorded from, and a sink must not be
+        the default.
 
         With it, streams stay on their device, rather than to follow the server's default one.
         `refresh` is called when a session looks for its devices again.
@@ -72,7 +73,8 @@ class PulseSystem:
         return found
 
     def _default(self, direction: str) -> int:
-        """Return the id of the server's default device; if that is hidden, of the first that is no monitor; or -1."""
+        """Return the id of the server's default device; if that is hidden, of the first that is no
+        monitor; or -1."""
         real = -1
         for id, entry in enumerate(self._devices):
             if not entry[f"max_{direction}_channels"] or self._hidden(entry["pulse"]):
@@ -107,7 +109,8 @@ class PulseSystem:
         )  # with PipeWire
 
     def _unmixed(self, wanted: dict[str, Any]) -> list[str]:
-        """Return the options by which all channels of a source arrive as they are, whatever their positions are."""
+        """Return the options by which all channels of a source arrive as they are, whatever their
+        positions are."""
         id = self._defaults[0] if wanted["device"] is None else wanted["device"]
         positions = self._devices[id]["positions"] if id >= 0 else ""
         if positions.count(",") + 1 != wanted["channels"]:
@@ -126,7 +129,8 @@ class PulseSystem:
         )
 
     def _kept(self, direction: str, wanted: dict[str, Any]) -> str | None:
-        """Return the device that a stream stays on; None if it follows the server's default device."""
+        """Return the device that a stream stays on; None if it follows the server's default
+        device."""
         id = wanted["device"]
         if id is None and self._stays:
             id = self._defaults[direction == "output"]
@@ -136,7 +140,8 @@ class PulseSystem:
         self, line: list[str], kind: str, name: str, wanted: dict[str, Any]
     ) -> PulseStream:
         def may_move(new: str) -> bool:
-            """Return whether a user moved the stream; the server moves it when its device vanishes."""
+            """Return whether a user moved the stream; the server moves it when its device
+            vanishes."""
             if new == name:
                 return True
             present = [fields["Name"] for fields in listed(kind)]
@@ -145,7 +150,7 @@ class PulseSystem:
         return PulseStream([*line, f"--device={name}"], wanted, may_move)
 
     def _may_follow(self, new: str) -> bool:
-        """Return whether the source `new` is a microphone. The server may move a recording to the monitor of an output
-        when the last microphone vanishes."""
+        """Return whether the source `new` is a microphone. The server may move a recording to the
+        monitor of an output when the last microphone vanishes."""
         known = {entry["pulse"]: entry["monitor"] for entry in self._listed("source", {})}
         return not known.get(new, "")

@@ -13,7 +13,8 @@ from .protocols import DevicePort, SoundSystem
 from .session import LiveSession
 
 RETRY = 1.0  # seconds before each attempt to find a device again
-LONGEST = 60.0  # seconds that an attempt may take; PortAudio never returns from some streams whose device vanished
+# seconds that an attempt may take; PortAudio never returns from some streams whose device vanished
+LONGEST = 60.0
 
 
 class Reconnector:
@@ -26,8 +27,8 @@ class Reconnector:
     """
 
     def __init__(self, session: LiveSession, sound: SoundSystem | None, reconnect: bool = True):
-        """`sound` is restarted to see devices that came later; None if there are none. Without `reconnect`, a device
-        that vanishes is an error."""
+        """`sound` is restarted to see devices that came later; None if there are none. Without
+        `reconnect`, a device that vanishes is an error."""
         self._ports: list[DevicePort] = [*session.speakers, *session.source.devices]
         self._sound: Any = sound
         self._session = session
@@ -51,8 +52,8 @@ class Reconnector:
     def look(self) -> None:
         """Check the devices; call this several times a second.
 
-        Raises QseError if one vanished, without `reconnect`, if an attempt to find it again does not end, or if it came
-        back in a way that the session cannot continue with.
+        Raises QseError if one vanished, without `reconnect`, if an attempt to find it again does
+        not end, or if it came back in a way that the session cannot continue with.
         """
         if self._failure:
             raise self._failure
@@ -102,7 +103,8 @@ class Reconnector:
                 self._relieve()
 
     def close(self) -> None:
-        """Stop waiting for devices; one that is being opened or closed gets PATIENCE seconds for that."""
+        """Stop waiting for devices; one that is being opened or closed gets PATIENCE seconds for
+        that."""
         self._done.set()
         if self._waiting:
             self._waiting.join(PATIENCE)
@@ -127,7 +129,8 @@ class Reconnector:
         self._waiting.start()
 
     def _wait(self) -> None:
-        """Try until all ports are open; in a thread, as a sound server that is down may block for seconds."""
+        """Try until all ports are open; in a thread, as a sound server that is down may block for
+        seconds."""
         self._begun = monotonic()
         self._close_ports()
         while not self._pause():
@@ -151,7 +154,9 @@ class Reconnector:
                     )
                 )
                 return
-            self._before, self.message, self._begun = self.away, None, None
+            self._before = self.away
+            self.message = None
+            self._begun = None
             return
 
     def _fail(self, error: QseError) -> None:
@@ -168,7 +173,8 @@ class Reconnector:
         return ended
 
     def _abandon(self) -> None:
-        """Let this process end though the sound system does not return: it would be closed at the exit."""
+        """Let this process end though the sound system does not return: it would be closed at the
+        exit."""
         for port in self._ports:
             port.abandon()
         if hasattr(self._sound, "_exit_handler"):  # of sounddevice

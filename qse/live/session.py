@@ -1,6 +1,8 @@
-"""A live session: source -> model -> outputs, recording and file, with its levels, times, latency and dropouts.
+"""A live session: source -> model -> outputs, recording and file, with its levels, times, latency
+and dropouts.
 
-Only `run` does the work, in the thread that iterates it; everything else may be called from another thread.
+Only `run` does the work, in the thread that iterates it; everything else may be called from another
+thread.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,12 +46,12 @@ class Latency:
 class LiveSession:
     """Enhance a source and play the result on any number of outputs.
 
-    `bypass`: set it to play the noisy signal instead, with the same latency; cross-faded over eight hops.
-    `muted`: set it to silence outputs, file and recording, noisy side included; faded within a hop.
-    `noisy`, `enhanced`: levels (dBFS, over the last half second). `meter`: processing time per block.
-    `speech`, `silence`: whether speech is heard, and whether the source delivers any sound.
-    `recorded`: the recordings that have ended.
-    `pauses`, `paused`: how often, and for how many seconds, the process was stopped.
+    `bypass`: set it to play the noisy signal instead, with the same latency; cross-faded over eight
+    hops. `muted`: set it to silence outputs, file and recording, noisy side included; faded within
+    a hop. `noisy`, `enhanced`: levels (dBFS, over the last half second). `meter`: processing time
+    per block. `speech`, `silence`: whether speech is heard, and whether the source delivers any
+    sound. `recorded`: the recordings that have ended. `pauses`, `paused`: how often, and for how
+    many seconds, the process was stopped.
     """
 
     def __init__(
@@ -90,7 +92,8 @@ class LiveSession:
         self._strength = strength
 
     def record(self, recorder: Recorder | None) -> None:
-        """End the recording, if there is one, and begin another with `recorder`, unless that is None."""
+        """End the recording, if there is one, and begin another with `recorder`, unless that is
+        None."""
         former = self.recorder
         self.recorder = recorder
         if former:
@@ -104,9 +107,11 @@ class LiveSession:
         self.source.start(self.engine.sample_rate)
 
     def run(self) -> Iterator[np.ndarray]:
-        """Yield enhanced blocks (samples, channels) at the model's rate until the source ends or `stop` is called.
+        """Yield enhanced blocks (samples, channels) at the model's rate until the source ends or
+        `stop` is called.
 
-        Then flush with zeros: together they are `engine.latency` and a few samples longer than the input.
+        Then flush with zeros: together they are `engine.latency` and a few samples longer than the
+        input.
         """
         received = 0
         returned = 0
@@ -147,7 +152,8 @@ class LiveSession:
             self.recorder.close()
 
     def resume(self, seconds: float) -> None:
-        """Count a pause: the process was stopped for `seconds`. Dropouts that follow from it are not counted."""
+        """Count a pause: the process was stopped for `seconds`. Dropouts that follow from it are
+        not counted."""
         self.pauses += 1
         self.paused += seconds
         self._dropouts.excuse()
@@ -155,7 +161,8 @@ class LiveSession:
             port.touch()
 
     def update(self) -> None:
-        """Keep the count of dropouts up to date around a pause; call this several times a second."""
+        """Keep the count of dropouts up to date around a pause; call this several times a
+        second."""
         self._dropouts.update()
 
     @property
@@ -184,7 +191,8 @@ class LiveSession:
 
     @property
     def _burst(self) -> float:
-        """Seconds of sound that the model may deliver at once: a block, and what it completes of a hop."""
+        """Seconds of sound that the model may deliver at once: a block, and what it completes of a
+        hop."""
         block = Fraction(self.source.blocksize * self.engine.sample_rate, self.source.sample_rate)
         hop = self.engine.hop_length
         together = gcd(int(block), hop) if block.denominator == 1 else 0
@@ -200,7 +208,8 @@ class LiveSession:
         return self._downmix.reason or self.source.channels_heard
 
     def _process(self, noisy: np.ndarray) -> np.ndarray:
-        """Enhance (samples, channels) and deliver every hop at once; return the hops that are complete."""
+        """Enhance (samples, channels) and deliver every hop at once; return the hops that are
+        complete."""
         for stream in self._streams:
             stream.noisy_share = 1.0 if self.bypass else self._share
 
@@ -219,7 +228,8 @@ class LiveSession:
         return np.concatenate(done)
 
     def _faded(self, enhanced: np.ndarray, past: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Silence a hop (hop_length, channels) of both signals if `muted`; fade where that has changed."""
+        """Silence a hop (hop_length, channels) of both signals if `muted`; fade where that has
+        changed."""
         gain = 0.0 if self.muted else 1.0
         if self._gain == gain == 1:
             return enhanced, past

@@ -1,4 +1,5 @@
-"""Close the devices of a session while nobody listens to its virtual microphone, and open them when somebody does.
+"""Close the devices of a session while nobody listens to its virtual microphone, and open them when
+somebody does.
 
 A laptop's microphone light is off meanwhile, and the processor sleeps.
 """
@@ -29,7 +30,8 @@ class Standby:
         microphone: VirtualMicrophone,
         closes: bool = True,
     ):
-        """`closes`: close the devices while nobody listens; false where others hear the session too."""
+        """`closes`: close the devices while nobody listens; false where others hear the session
+        too."""
         self._session = session
         self._reconnector = reconnector
         self._microphone = microphone
@@ -50,7 +52,8 @@ class Standby:
         return self._reconnector.resting
 
     def update(self) -> None:
-        """Close the devices if nobody has listened for a while; call this several times a second."""
+        """Close the devices if nobody has listened for a while; call this several times a
+        second."""
         if self._wanted or monotonic() - self._since < GRACE:
             return
         self._reconnector.rest()

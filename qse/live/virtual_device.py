@@ -1,4 +1,5 @@
-"""A virtual microphone that other programs can choose: a sink to play into, and a source that gives what was played.
+"""A virtual microphone that other programs can choose: a sink to play into, and a source that gives
+what was played.
 
     qse live -> sink "qse_output" -> its monitor -> source "qse_microphone" -> a meeting program
 
@@ -44,7 +45,8 @@ class VirtualMicrophone:
     """
 
     def __init__(self, name: str = ""):
-        """`name`: distinguishes it from others, letters, digits and hyphens; UsageError for another."""
+        """`name`: distinguishes it from others, letters, digits and hyphens; UsageError for
+        another."""
         if name and not NAME.fullmatch(name):
             rule = "1 to 20 letters, digits and hyphens"
             raise UsageError(f"{name!r} is no name for a virtual microphone: use {rule}")
@@ -94,7 +96,8 @@ class VirtualMicrophone:
         return None
 
     def check(self) -> str:
-        """Return what keeps programs from hearing what they should, in one sentence; empty if nothing does.
+        """Return what keeps programs from hearing what they should, in one sentence; empty if
+        nothing does.
 
         Within SETTLE seconds after the creation, correct it instead.
         """
@@ -125,7 +128,8 @@ class VirtualMicrophone:
         self._indexes = [row[0] for row in rows if row[1:2] == [self.source]]
 
     def heard(self) -> bool:
-        """Return whether a program records from the virtual microphone, or the server has lost it."""
+        """Return whether a program records from the virtual microphone, or the server has lost
+        it."""
         if not self._indexes:
             return True
         recording = [s for s in listed("source-outputs") if s.get("Corked") != "yes"]
@@ -150,7 +154,8 @@ class VirtualMicrophone:
 
 @contextmanager
 def virtual_microphone(name: str = "") -> Iterator[tuple[VirtualMicrophone, PulseSystem]]:
-    """Create the virtual microphone, yield it and the sound system to play into it; remove it at the end.
+    """Create the virtual microphone, yield it and the sound system to play into it; remove it at
+    the end.
 
     What a crashed process has left is replaced. When a session looks for its devices again, the
     virtual microphone is created again if the server has lost it. Raises NoSound if there is no
@@ -192,7 +197,8 @@ def _restore_defaults(before: dict[str, str]) -> None:
 
 
 def _identity(pid: int) -> str | None:
-    """Return "<id>.<start time>" of a process, which no later process shares; None if there is none."""
+    """Return "<id>.<start time>" of a process, which no later process shares; None if there is
+    none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

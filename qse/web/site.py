@@ -29,7 +29,8 @@ CONTENT_SECURITY_POLICY = "; ".join(
 )
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",  # with the next, pages may share memory with their workers
+    # with the next, pages may share memory with their workers
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(self)",
@@ -69,10 +70,11 @@ class WebModel:
 
 
 def build_site(offline: bool = False) -> Site:
-    """Return all files of the page: the static ones, the installed streaming models, and `manifest.json`.
+    """Return all files of the page: the static ones, the installed streaming models, and
+    `manifest.json`.
 
-    `offline`: the browser stores the page for use without a network. Raises QseError for a damaged model or
-    an installation without the page.
+    `offline`: the browser stores the page for use without a network. Raises QseError for a damaged
+    model or an installation without the page.
     """
     root = Path(__file__).parent
     site: Site = {}
@@ -121,7 +123,8 @@ def _sha256(content: bytes) -> str:
 
 
 def write_site(site: Site, folder: Path) -> None:
-    """Write the files below `folder`, which may hold an earlier export, with the headers in `_headers`.
+    """Write the files below `folder`, which may hold an earlier export, with the headers in
+    `_headers`.
 
     Raises QseError where the folder holds something else.
     """
