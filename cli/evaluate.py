@@ -1,6 +1,6 @@
 """qse evaluate: score a model, utterance by utterance, in the paper's metrics."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +13,10 @@ from . import bars
 from .options import as_options
 
 if TYPE_CHECKING:
-    from qse.data.datasets import Pair, Stages
-    from qse.evaluate.systems import System
+    from qse.data.datasets import Pair
+    from qse.evaluate.evaluation import Evaluation, Groups
+
+PARAMETERS = ("sample_rate",)  # which messages of the library name
 
 
 def evaluate(
@@ -22,7 +24,7 @@ def evaluate(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="Name of a model, .onnx file, folder of a model or run; noisy; folder of enhanced files.",
+            help="Name of a model, .onnx file, folder of a model or run; noisy; folder of files.",
         ),
     ],
     noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None,
@@ -43,11 +45,17 @@ def evaluate(
     sample_rate: Annotated[
         int | None,
         typer.Option(
-            min=16000,
+            min=8000,
             metavar="HZ",
             help="Rate of reading and of SI-SDR; else that of the files, or 16000.",
         ),
     ] = None,
+    align: Annotated[
+        bool, typer.Option("--align", help="Compensate the constant delay of the system.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse files of other lengths; else up to 32 ms go.")
+    ] = False,
     plot: Annotated[
         bool,
         typer.Option(
@@ -79,103 +87,92 @@ def evaluate(
 ) -> None:
     """Score a model against clean references, or with DNSMOS if there are none.
 
-    Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the noisy signals and
-    the gain over them. An interrupted run continues where it stopped. The exit status is 1 if an utterance failed.
+    Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the
+    noisy signals and the gain over them. An interrupted run continues where it stopped, and one
+    that is complete is only shown. The exit status is 1 if an utterance failed.
     """
-    from qse.machine import cores
-
     if (groups is None) != (not by):
         raise UsageError("--groups FILE and --by COLUMN go together")
-    source = _Source(noisy, clean, dataset, data, sample_rate, lead_in)
-    options = {"metrics": metrics, "sample_rate": sample_rate, "jobs": jobs or cores()}
-    system = _system(model, threads, lead_in)
-    folder = out or Path("runs", "evaluate", system.name)
-    try:
-        _evaluate(system, source, folder, options, (groups, by or []), plot)
-    except QseError as error:
-        raise type(error)(as_options(str(error), "sample_rate")) from error
-
-
-def _system(model: str, threads: int, lead_in: int) -> "System":
+    if align and strict:
+        raise UsageError("--align and --strict exclude each other: leave one out")
     from qse.evaluate.systems import find_system
 
     system = find_system(model, threads)
     if lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
-    return system
-
-
-def _evaluate(
-    system: "System",
-    source: "_Source",
-    out: Path,
-    options: dict[str, Any],
-    groups: tuple[Path | None, list[str]],
-    plot: bool,
-) -> None:
-    """Evaluate, write the tables, print them, and end with the exit status."""
-    from qse.evaluate.evaluation import evaluate, read_groups
-    from qse.extras import need
-
+    pairs = _pairs(noisy, clean, dataset, data, lead_in)
     if plot:
+        from qse.extras import need
+
         need("matplotlib")
-    table, columns = groups
+
+    options: dict[str, Any] = {
+        "metrics": metrics,
+        "sample_rate": sample_rate or _rate_of(dataset),
+        "timing": "aligned" if align else "strict" if strict else "trimmed",
+        "jobs": jobs,
+    }
+    try:
+        of_columns = _groups(groups, by or [], pairs)
+        result = _evaluated(system, pairs, out or Path("runs", "evaluate", system.name), options)
+    except QseError as error:
+        raise type(error)(as_options(str(error), *PARAMETERS)) from error
+    _show(result, of_columns, plot)
+
+
+def _pairs(
+    noisy: Path | None, clean: Path | None, dataset: str | None, data: Path | None, lead_in: int
+) -> "list[Pair]":
+    """Return the utterances, sorted by name. UsageError for options that do not go together."""
+    from qse.data.datasets import pair_folders, with_lead_in
+    from qse.evaluate.corpora import test_pairs
+
+    if dataset is None:
+        if noisy is None or data:
+            folders = "--noisy DIR with or without --clean DIR, or --dataset and --data"
+            raise UsageError(f"give the test data: {folders}")
+        return with_lead_in(pair_folders(noisy, clean), lead_in)
+
+    if noisy or clean:
+        raise UsageError(f"--dataset {dataset} takes no --noisy and no --clean")
+    if data is None:
+        raise UsageError(f"--dataset {dataset} needs --data DIR, the corpus' folder")
+    return with_lead_in(test_pairs(dataset, data), lead_in)
+
+
+def _rate_of(dataset: str | None) -> int | None:
+    """Return the rate at which published results of the corpora are computed."""
+    from qse.data.datasets import SAMPLE_RATE
+
+    return SAMPLE_RATE if dataset else None
+
+
+def _groups(table: Path | None, columns: list[str], pairs: "list[Pair]") -> "Groups":
+    from qse.evaluate.evaluation import read_groups
+
+    return read_groups(table, columns, pairs) if table else {}
+
+
+def _evaluated(
+    system: Any, pairs: "list[Pair]", out: Path, options: Mapping[str, Any]
+) -> "Evaluation":
+    """Evaluate under a progress bar."""
+    from qse.evaluate.evaluation import evaluate
+
     with bars.progress_bar() as progress:
-        pairs = source.pairs(progress)
-        of_columns = read_groups(table, columns, pairs) if table else {}
         advance = partial(progress, system.name)
-        result = evaluate(
-            system, pairs, out, settings=source.settings(), progress=advance, **options
-        )
-        text = result.write(of_columns)
-        if plot:
-            result.plot()
+        return evaluate(system, pairs, out, progress=advance, **options)
+
+
+def _show(result: "Evaluation", groups: "Groups", plot: bool) -> None:
+    """Write and print the tables and the failures, and end with the exit status."""
+    text = result.write(groups)
+    if plot:
+        result.plot()
     typer.echo(text)
+    if result.saved:
+        typer.echo(f"computed before: delete {result.folder} to do it again", err=True)
     typer.echo(f"written to {result.folder}", err=True)
     for name, error in result.failed.items():
-        typer.echo(f"qse: {name}: {as_options(error, 'sample_rate')}", err=True)
+        typer.echo(f"qse: {name}: {as_options(error, *PARAMETERS)}", err=True)
     raise typer.Exit(bool(result.failed))
-
-
-@dataclass(frozen=True)
-class _Source:
-    """The options that name the utterances: folders, or a corpus and its folder, and how they are read."""
-
-    noisy: Path | None
-    clean: Path | None
-    dataset: str | None
-    data: Path | None
-    sample_rate: int | None
-    lead_in: int
-
-    def pairs(self, progress: "Stages") -> "list[Pair]":
-        """Return the utterances, sorted by name. UsageError for options that are missing or exclude each other."""
-        from qse.data.datasets import with_lead_in
-
-        return with_lead_in(self._pairs(progress), self.lead_in)
-
-    def _pairs(self, progress: "Stages") -> "list[Pair]":
-        from qse.data.datasets import pair_folders
-        from qse.evaluate.corpora import test_pairs
-
-        if self.dataset is None:
-            if self.noisy is None or self.data:
-                raise UsageError(
-                    "give the test data: --noisy DIR with or without --clean DIR, or --dataset and --data"
-                )
-            return pair_folders(self.noisy, self.clean)
-        if self.noisy or self.clean:
-            raise UsageError(f"--dataset {self.dataset} takes no --noisy and no --clean")
-        if self.data is None:
-            raise UsageError(f"--dataset {self.dataset} needs --data DIR, the corpus' folder")
-        return test_pairs(self.dataset, self.data, self.sample_rate, partial(progress, "to 16 kHz"))
-
-    def settings(self) -> dict[str, str]:
-        """Return the options that are set, as text."""
-        folders = {
-            "noisy": self.noisy,
-            "clean": self.clean,
-            "dataset": self.dataset,
-            "data": self.data,
-        }
-        return {key: str(value) for key, value in folders.items() if value}

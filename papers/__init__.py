@@ -28,6 +28,7 @@ EXPERIMENTS = {
     "images": "image_classification:ImageClassification",
     "spectrograms": "spectrograms:Spectrograms",
     "speech-attention": "speech_attention:SpeechAttention",
+    "published-checkpoint": "published_checkpoint:PublishedCheckpoint",
     "mixers": "time_mixers:Mixers",
 }
 

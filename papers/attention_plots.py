@@ -9,7 +9,7 @@ from torch import Tensor
 
 from .agreement_tables import CHANCE, PAPER_TOP, percent
 from .attention_capture import Signals
-from .plots import new_figure
+from .plots import new_figure, new_grid
 from .results import Row, distinct, rows_with
 from .statistics import correlation
 
@@ -66,7 +66,7 @@ def plot_maps(path: Path, title: str, signals: Signals, x: str, y: str) -> None:
         maps[f"component {number} ({COMPONENTS[number]})"] = weights
     maps["shared score"] = one.weights("shared")[0, 0, 0]
     seen = one.seen[0]
-    figure, axes = new_figure(11.0, 2.9, len(maps))
+    figure, axes = new_grid(11.0, 2.9, len(maps))
     for axis, (name, weights) in zip(axes, maps.items(), strict=True):
         shown = weights[seen][:, seen].numpy()
         image = axis.imshow(shown, cmap="viridis", aspect="auto", vmin=0, interpolation="nearest")
@@ -86,7 +86,7 @@ def plot_outputs(path: Path, panels: Sequence[Panel], rows: Sequence[Row]) -> No
     """
     lines = 2 if len(panels) > 3 else 1
     columns = -(-(len(panels) + 1) // lines)
-    figure, axes = new_figure(10.0, 3.4 * lines, columns, lines)
+    figure, axes = new_grid(10.0, 3.4 * lines, columns, lines)
     for axis in axes[len(panels) + 1 :]:
         axis.remove()
     _draw_quantiles(axes[0], panels[0])

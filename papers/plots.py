@@ -71,7 +71,7 @@ def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence
     """Write a PNG of correlation matrices, up to four in a row, values in the cells."""
     columns = min(4, len(matrices))
     rows = -(-len(matrices) // columns)
-    figure, axes = new_figure(2.6 * columns, 2.9 * rows, columns, rows)
+    figure, axes = new_grid(2.6 * columns, 2.9 * rows, columns, rows)
     for axis in axes[len(matrices) :]:
         axis.set_visible(False)
     for axis, (name, matrix) in zip(axes, matrices.items(), strict=False):
@@ -104,14 +104,18 @@ def plot_seeds(
     save(figure, path)
 
 
-def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
-    """Return a figure of this size in inches, and its axis, or a flat array of its axes."""
+def new_figure(width: float, height: float) -> tuple[Any, Any]:
+    """Return a figure of this size in inches, and its axis."""
+    figure, (axis,) = new_grid(width, height, 1)
+    return figure, axis
+
+
+def new_grid(width: float, height: float, columns: int, rows: int = 1) -> tuple[Any, Any]:
+    """Return a figure of this size in inches, and a flat array of its axes."""
     need("matplotlib", "train")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    if columns == rows == 1:
-        return figure, figure.subplots()
     return figure, figure.subplots(rows, columns, squeeze=False).ravel()
 
 

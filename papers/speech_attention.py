@@ -23,7 +23,7 @@ from qse.train.validation import find_pairs
 from .base import Experiment
 from .networks.count import parameter_count
 from .paired import Difference, difference
-from .plots import new_figure, save
+from .plots import new_grid, save
 from .results import Row, column, markdown, write_markdown, write_table
 from .speech_training import train_run
 from .study import arm_values, listed, mean_and_deviation, run_all
@@ -37,6 +37,8 @@ ARMS = {  # arm -> `model.attention`
     "shared-real": f"{OWN}RealSharedScoreAttention",
     "hamilton-real": f"{OWN}RealHamiltonAttention",
 }
+# with the network qse_papers.networks.published, whose arm "shared" is Eq. 10
+KNOWN = ARMS | {"published": "published"}
 DIGITS = {"pesq_wb": 3, "stoi": 4, "si_sdr": 2, "phase_error": 2, "frequency_error": 2}
 COMPARISONS = (  # arm, and what it is compared with
     ("shared", "hamilton"),
@@ -44,6 +46,7 @@ COMPARISONS = (  # arm, and what it is compared with
     ("none", "hamilton"),
     ("shared-real", "hamilton-real"),
     ("hamilton-real", "hamilton"),
+    ("shared", "published"),
 )
 PREMISE = "(shared - hamilton) - (shared-real - hamilton-real)"
 Compared = dict[tuple[str, str], Difference]  # by the name of the difference, and the metric
@@ -79,7 +82,7 @@ class SpeechAttention(Experiment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_known("arms", ARMS)
+        self.require_known("arms", KNOWN)
         if not any({arm, other} <= set(self.arms) for arm, other in COMPARISONS):
             raise ValueError(f"arms = {list(self.arms)}: nothing to compare; add hamilton")
         if len(self.seeds) < 2:
@@ -113,7 +116,7 @@ class SpeechAttention(Experiment):
 
     def _config(self, arm: str, seed: int) -> RunConfig:
         """Return the recipe of a run; the plateau of the learning rate keeps its share of steps."""
-        changes = [*self.changes, f"model.attention={ARMS[arm]}"]
+        changes = [*self.changes, f"model.attention={KNOWN[arm]}"]
         config = read_config(find_recipe(self.recipe), changes)
         plan = config.train
         steps = max(1, round(3600 * self.hours / (plan.batch * config.mix.segment)))
@@ -177,7 +180,7 @@ class SpeechAttention(Experiment):
     def _plot(self, path: Path, compared: Compared) -> None:
         """Draw the differences with their intervals, and the margins."""
         names = column(_difference_table(compared), "difference")
-        figure, axes = new_figure(10.0, 1.4 + 0.45 * len(names), len(self._margins))
+        figure, axes = new_grid(10.0, 1.4 + 0.45 * len(names), len(self._margins))
         for axis, (metric, margin) in zip(axes, self._margins.items(), strict=True):
             for place, name in enumerate(names):
                 found = compared[name, metric]

@@ -22,6 +22,12 @@ def serverless(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path_factory):
+    """Keep copies of corpora out of the user's cache."""
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(autouse=True)
 def seeded():
     """The same random tensors in each run, where a test draws some without saying from
     which seed."""

@@ -7,8 +7,8 @@ import soundfile
 from speech import SAMPLE_RATE
 
 from qse.data import datasets
-from qse.evaluate import runner
-from qse.evaluate.systems import NoisySystem, System
+from qse.evaluate.evaluation import evaluate
+from qse.evaluate.system import NoisySystem, System
 
 NOISY = NoisySystem("noisy")
 FAST = ("stoi", "si_sdr")
@@ -20,8 +20,7 @@ def write(path: Path, audio: np.ndarray, sample_rate: int = SAMPLE_RATE) -> Path
     return path
 
 
-def rows_of(corpus: Path, system: System = NOISY, **options) -> list[dict]:
+def rows_of(corpus: Path, system: System | str | Path = NOISY, **options) -> list[dict]:
+    """Evaluate a system on clean/ and noisy/ of a folder, into its folder out/."""
     pairs = datasets.pair_folders(corpus / "noisy", corpus / "clean")
-    return runner.score_pairs(
-        system, pairs, corpus / "out", **{"metrics": FAST, "jobs": 0, **options}
-    )
+    return evaluate(system, pairs, corpus / "out", **{"metrics": FAST, **options}).rows

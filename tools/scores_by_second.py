@@ -108,7 +108,8 @@ def main() -> None:
     parser.add_argument("--clean", type=Path, required=True, help="folder of clean files")
     parser.add_argument("--noisy", type=Path, required=True, help="folder of noisy files")
     options = parser.parse_args()
-    found = scores(find_system(options.system), pair_folders(options.noisy, options.clean))
+    pairs = pair_folders(options.noisy, options.clean)
+    found = scores(find_system(options.system).prepared(pairs), pairs)
     print("| second | pairs | SNR improvement dB | pairs | pauses dB |\n|---|---|---|---|---|")
     for second, (improvements, attenuations) in enumerate(found):
         print(f"| {second} to {second + 1} | {cells(improvements)} | {cells(attenuations)} |")

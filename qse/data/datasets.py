@@ -14,25 +14,20 @@ DNS-Challenge 3 (Reddy et al. 2021), its folder `datasets`:
     impulse_responses/SLR26, SLR28/**/*.wav
     dev_testset/**/*.wav                      noisy, no reference
 
-VoiceBank comes at 48 kHz: it is converted to 16 kHz once, into a folder `16kHz` beside the
-originals. A folder that holds 16 kHz copies in the same layout is taken as it is.
+VoiceBank comes at 48 kHz. A folder that holds 16 kHz copies in the same layout is taken as well.
+Nothing is written to the folder of a corpus; copies for training: copies.py.
 """
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..audio.atomic_write import atomic_path
 from ..audio.formats import FORMATS, audio_within
 from ..errors import QseError
-from .recordings import length_and_rate, read_mono
 
 SAMPLE_RATE = 16000  # Hz, of the copies
-CACHE = "16kHz"
 
 Progress = Callable[[int, int], None]  # how many are done, of how many
 Stages = Callable[[str, int, int], None]  # what is being done, how many are, of how many
@@ -54,18 +49,18 @@ class Pair:
 
 
 def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
-    """Put before every pair the `count` noisy recordings before it in the list, at most all others.
-
-    The list wraps around.
-    """
+    """Put before every pair the `count` noisy recordings before it in the list, at most all others;
+    the list wraps."""
     count = min(count, len(pairs) - 1)
     noisy = [pair.noisy for pair in pairs]
-    around = noisy[len(noisy) - count :] + noisy
-    found = []
-    for place, pair in enumerate(pairs):
-        before = around[place : place + count]
-        found.append(replace(pair, lead_in=tuple(filter(None, before))))
-    return found
+    before = [
+        [noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)]
+        for place in range(len(noisy))
+    ]
+    return [
+        replace(pair, lead_in=tuple(filter(None, paths)))
+        for pair, paths in zip(pairs, before, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -110,18 +105,10 @@ def by_name(folder: Path) -> dict[str, Path]:
 def by_mark(files: dict[str, Path]) -> dict[str, Path]:
     """Shorten names that end in `fileid_N`, the DNS-Challenge's mark of a pair, to that mark where
     it is unique."""
-    marks = {}
-    for name in files:
-        mark = re.search(r"fileid_\d+$", name)
-        if mark:
-            marks[name] = mark.group()
-
+    marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
     seen = Counter(marks.values())
-    found = {}
-    for name, path in files.items():
-        unique = name in marks and seen[marks[name]] == 1
-        found[marks[name] if unique else name] = path
-    return found
+    alone = {name: mark for name, mark in marks.items() if seen[mark] == 1}
+    return {alone.get(name, name): path for name, path in files.items()}
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
@@ -133,21 +120,15 @@ def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
     return [Pair(name, noisy_files.get(name), clean_files.get(name)) for name in names]
 
 
-def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:
-    """Return the pairs of VoiceBank+DEMAND at 16 kHz: `part` is "train" (28 speakers) or "test"
-    (2 others).
-
-    Files at another rate are converted first, in threads; `progress` is called with (done, all) of
-    them.
-    """
-    return with_copies(voicebank_files(folder, part), Path(folder), progress)
-
-
 def voicebank_files(folder: Path, part: str) -> list[Pair]:
-    """Return these pairs at the rate that they have; no file is opened."""
+    """Return the pairs of VoiceBank+DEMAND at the rate that they have; no file is opened.
+
+    part: "train" (28 speakers) or "test" (2 others).
+    """
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
-    noisy = _part_of(folder, f"noisy_{middle}_wav", "VoiceBank+DEMAND")
-    clean = _part_of(folder, f"clean_{middle}_wav", "VoiceBank+DEMAND")
+    noisy, clean = (
+        _part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean")
+    )
     return pair_folders(noisy, clean)
 
 
@@ -155,9 +136,10 @@ def dns3(folder: Path) -> Dns3:
     """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that
     holds it."""
     root = _dns3_root(folder)
-    clean = audio_files(_part_of(root, "clean", "DNS-Challenge 3"))
-    noise = audio_files(_part_of(root, "noise", "DNS-Challenge 3"))
-    responses = audio_files(_part_of(root, "impulse_responses", "DNS-Challenge 3"))
+    parts = ("clean", "noise", "impulse_responses")
+    clean, noise, responses = (
+        audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts
+    )
     return Dns3(root, clean, noise, [path for path in responses if not _is_noise(path)])
 
 
@@ -166,65 +148,15 @@ def _is_noise(path: Path) -> bool:
     return path.parent.name == "pointsource_noises" or "noise" in path.name
 
 
-def dns3_test(folder: Path, progress: Progress | None = None) -> list[Pair]:
+def dns3_test(folder: Path) -> list[Pair]:
     """Return the development test set of DNS-Challenge 3: noisy recordings without a reference."""
-    pairs = pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
-    return with_copies(pairs, _dns3_root(folder), progress)
+    return pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
 
 
-TEST_SETS: dict[str, Callable[[Path, Progress | None], list[Pair]]] = {
-    "voicebank": lambda folder, progress: voicebank(folder, "test", progress),
+TEST_SETS: dict[str, Callable[[Path], list[Pair]]] = {
+    "voicebank": lambda folder: voicebank_files(folder, "test"),
     "dns3": dns3_test,
 }
-
-
-def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
-    """Replace each file of another rate by a 16 kHz copy under root/16kHz, which is made if
-    missing.
-
-    A file that cannot be read stays as it is: the error comes when it is used.
-    """
-    files: list[Path] = []
-    for pair in pairs:
-        files += filter(None, (pair.noisy, pair.clean))
-
-    copies: dict[Path | None, Path | None] = {None: None}
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        made = threads.map(lambda path: _copy(path, root), files)
-        for done, (path, copy) in enumerate(zip(files, made, strict=True), 1):
-            copies[path] = copy
-            if progress:
-                progress(done, len(files))
-    return [Pair(pair.name, copies[pair.noisy], copies[pair.clean]) for pair in pairs]
-
-
-def _copy(path: Path, root: Path) -> Path:
-    import soundfile
-    import soxr
-
-    try:
-        if length_and_rate(path)[1] == SAMPLE_RATE:
-            return path
-        copy = root / CACHE / path.relative_to(root).with_suffix(".wav")
-        if copy.exists() and copy.stat().st_mtime >= path.stat().st_mtime:
-            return copy
-        audio, sample_rate = read_mono(path)
-    except QseError:
-        return path
-    try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(copy) as beside:
-            soundfile.write(
-                beside,
-                soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"),
-                SAMPLE_RATE,
-                format="WAV",
-            )
-    except (soundfile.SoundFileError, OSError) as reason:
-        raise QseError(
-            f"{copy} cannot be written: {reason}; free some space, or give 16 kHz copies"
-        ) from reason
-    return copy
 
 
 def _part_of(folder: Path, name: str, corpus: str) -> Path:

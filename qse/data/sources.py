@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from ..errors import QseError
-from . import datasets
+from . import copies, datasets
 from .bandwidth import FULL_BAND_LEAST
 from .cached_corpus import cached_corpus
 from .corpus import Corpus, read_recordings
@@ -81,9 +81,9 @@ def _folder_corpus(
 ) -> Corpus:
     if cache is None:
         return Corpus.read(folder, sample_rate, least_cutoff=least_cutoff)
-    copies = cache / f"{name}-{sample_rate}"
+    store = cache / f"{name}-{sample_rate}"
     return cached_corpus(
-        datasets.audio_files(folder), folder, copies, sample_rate, least_cutoff=least_cutoff
+        datasets.audio_files(folder), folder, store, sample_rate, least_cutoff=least_cutoff
     )
 
 
@@ -92,7 +92,7 @@ def voicebank(
 ) -> BatchSource:
     """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the
     length of segments."""
-    pairs = datasets.with_copies(_split(data)[0], data)
+    pairs = copies.with_copies(_split(data)[0], data)
     rate = mix.sample_rate
     one_group = [""] * len(pairs)
     noisy_files = [pair.noisy for pair in pairs if pair.noisy]
@@ -131,7 +131,7 @@ def prepare(dataset: str, data: Path, progress: datasets.Stages | None = None) -
     progress is called with (what is copied, files done, all of them).
     """
     if dataset == "voicebank":
-        datasets.voicebank(data, "train", progress and partial(progress, "16 kHz copies"))
+        copies.voicebank(data, "train", progress and partial(progress, "16 kHz copies"))
     else:
         _dns3_corpora(data, datasets.SAMPLE_RATE, progress)
 
@@ -143,7 +143,7 @@ def validates(dataset: str) -> bool:
 
 def validation(dataset: str, data: Path) -> list[datasets.Pair]:
     """Return the pairs of the corpus that are held out of training, if it has any."""
-    return datasets.with_copies(_split(data)[1], data) if validates(dataset) else []
+    return copies.with_copies(_split(data)[1], data) if validates(dataset) else []
 
 
 def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
@@ -169,12 +169,11 @@ def _shuffled(count: int, seed: int) -> list[int]:
 def _dns3_corpora(
     data: Path, sample_rate: int, progress: datasets.Stages | None = None
 ) -> tuple[Corpus, Corpus]:
-    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from caches beside the
-    corpus."""
+    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from cached copies."""
     found = datasets.dns3(data)
 
     def cached(name: str, paths: list[Path]) -> Corpus:
-        cache = found.root / datasets.CACHE / name
+        cache = copies.copies_of(found.root) / name
         told = progress and partial(progress, f"16 kHz copy, {name}")
         return cached_corpus(paths, found.root / name, cache, sample_rate, told)
 

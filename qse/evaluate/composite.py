@@ -1,15 +1,18 @@
-"""Compute the composite measures CSIG, CBAK and COVL, and the distances that they are predicted from.
+"""Compute the composite measures CSIG, CBAK and COVL, and the distances that they come from.
 
-N frames of 30 ms, every 7.5 ms, Hann window · P order of the linear prediction · K = 25 critical bands
+N frames of 30 ms, every 7.5 ms, Hann window; P order of the linear prediction; K = 25 critical bands
 
-Hu and Loizou, "Evaluation of objective quality measures for speech enhancement", IEEE TASLP 16(1), 2008: CSIG, CBAK
-and COVL are linear in PESQ, the log-likelihood ratio (LLR), Klatt's weighted spectral slope (WSS, ICASSP 1982) and
-the segmental SNR. Signals in [-1, 1], the 5 % worst frames of LLR and WSS left out, wide-band PESQ as MOS-LQO.
+Hu and Loizou, "Evaluation of objective quality measures for speech enhancement", IEEE TASLP 16(1),
+2008: CSIG, CBAK and COVL are linear in PESQ, the log-likelihood ratio (LLR), Klatt's weighted
+spectral slope (WSS, ICASSP 1982) and the segmental SNR. Signals in [-1, 1], the 5 % worst frames of
+LLR and WSS left out, wide-band PESQ as MOS-LQO. The values are those of pysepm 0.1, which follows
+Loizou's MATLAB code, on files without digital silence in the clean signal: see `llr`.
 
-Published tables of VoiceBank+DEMAND use two scripts. They differ in WSS alone: the script that came with the conformer
-GANs (CMGAN and its successors) divides each frame by WSS_SCRIPT_SCALE = 32768 although samples are within [-1, 1]
-already, so that the floor of -100 dB covers quiet bands. WSS is then lower, and CSIG, CBAK and COVL are higher, by 0.2
-to 0.3 on average for speech in noise. `scale=WSS_SCRIPT_SCALE` reproduces it.
+Published tables of VoiceBank+DEMAND use two scripts. They differ in WSS alone: the script that came
+with the conformer GANs (CMGAN and its successors) divides each frame by WSS_SCRIPT_SCALE = 32768
+although samples are within [-1, 1] already, so that the floor of -100 dB covers quiet bands. WSS is
+then lower, and CSIG, CBAK and COVL are higher, by 0.2 to 0.3 on average for speech in noise.
+`scale=WSS_SCRIPT_SCALE` reproduces it.
 """
 
 from typing import Any
@@ -23,61 +26,38 @@ KEPT = 0.95  # share of the frames, the best ones, that LLR and WSS average
 PREDICTION_ORDER = 16
 WORST_RATIO = 1000.0  # in place of a likelihood ratio that rounding made impossible
 WSS_SCRIPT_SCALE = 32768.0  # divides the frames inside WSS in the script of the conformer GANs
-CENTRES: tuple[float, ...] = (
-    50,
-    120,
-    190,
-    260,
-    330,
-    400,
-    470,
-    540,
-    617.372,
-    703.378,
-    798.717,
-    904.128,
-    1020.38,
-)
-CENTRES += (
-    1148.30,
-    1288.72,
-    1442.54,
-    1610.70,
-    1794.16,
-    1993.93,
-    2211.08,
-    2446.71,
-    2701.97,
-    2978.04,
-    3276.17,
-    3597.63,
-)
-WIDTHS: tuple[float, ...] = (70,) * 7 + (
-    77.3724,
-    86.0056,
-    95.3398,
-    105.411,
-    116.256,
-    127.914,
-)  # as CENTRES in Hz
-WIDTHS += (
-    140.423,
-    153.823,
-    168.154,
-    183.457,
-    199.776,
-    217.153,
-    235.631,
-    255.255,
-    276.072,
-    298.126,
-    321.465,
-    346.136,
+SILENCE = 2.0**-16  # samples below this are digital silence: zero in a file of 16 bits
+BANDS = (  # centre and width of the critical bands, in Hz
+    (50, 70),
+    (120, 70),
+    (190, 70),
+    (260, 70),
+    (330, 70),
+    (400, 70),
+    (470, 70),
+    (540, 77.3724),
+    (617.372, 86.0056),
+    (703.378, 95.3398),
+    (798.717, 105.411),
+    (904.128, 116.256),
+    (1020.38, 127.914),
+    (1148.30, 140.423),
+    (1288.72, 153.823),
+    (1442.54, 168.154),
+    (1610.70, 183.457),
+    (1794.16, 199.776),
+    (1993.93, 217.153),
+    (2211.08, 235.631),
+    (2446.71, 255.255),
+    (2701.97, 276.072),
+    (2978.04, 298.126),
+    (3276.17, 321.465),
+    (3597.63, 346.136),
 )
 
 
 def ratings(*, pesq_wb: float, llr: float, wss: float, segmental_snr: float) -> dict[str, float]:
-    """Return csig, cbak and covl, each 1 to 5, by the published regression (Hu and Loizou 2008)."""
+    """Return csig, cbak and covl, each 1 to 5, by the published regression."""
     scores = {
         "csig": 3.093 - 1.029 * llr + 0.603 * pesq_wb - 0.009 * wss,
         "cbak": 1.634 + 0.478 * pesq_wb - 0.007 * wss + 0.063 * segmental_snr,
@@ -94,15 +74,19 @@ def composite(
     wss_scale: see `wss`.
     """
     pair: dict[str, Any] = {"clean": clean, "enhanced": enhanced, "sample_rate": sample_rate}
-    parts = {"pesq_wb": pesq_wb(**pair), "llr": llr(**pair), "wss": wss(**pair, scale=wss_scale)}
-    parts["segmental_snr"] = segmental_snr(**pair)
+    parts = {
+        "pesq_wb": pesq_wb(**pair),
+        "llr": llr(**pair),
+        "wss": wss(**pair, scale=wss_scale),
+        "segmental_snr": segmental_snr(**pair),
+    }
     return parts | ratings(**parts)
 
 
 def composite_scaled(
     *, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000
 ) -> dict[str, float]:
-    """Return csig_scaled, cbak_scaled, covl_scaled: the ratings with WSS as in the script of the conformer GANs."""
+    """Return csig_scaled, cbak_scaled, covl_scaled: with WSS as in the conformer GANs' script."""
     found = composite(
         clean=clean, enhanced=enhanced, sample_rate=sample_rate, wss_scale=WSS_SCRIPT_SCALE
     )
@@ -110,19 +94,25 @@ def composite_scaled(
 
 
 def segmental_snr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> float:
-    """Return the mean over frames of the SNR in dB, each limited to -10 to 35 dB (Hansen and Pellom 1998)."""
+    """Return the mean over frames of the SNR in dB, each within -10 to 35 dB.
+
+    Hansen and Pellom 1998.
+    """
     signal = np.square(frames(clean, sample_rate)).sum(-1)  # N
-    rest = np.square(frames(np.asarray(clean, np.float64) - enhanced, sample_rate)).sum(-1)
+    error = np.asarray(clean, np.float64) - enhanced
+    rest = np.square(frames(error, sample_rate)).sum(-1)
     return float(np.clip(10 * np.log10(signal / (rest + EPS) + EPS), -10, 35).mean())
 
 
 def llr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> float:
-    """Return the log-likelihood ratio of the all-pole models of `enhanced` and `clean`, 0 (equal) and up.
+    """Return the log-likelihood ratio of the all-pole models of both signals, 0 (equal) and up.
 
-    Frames in which `clean` is digital silence have no all-pole model and are left out; published scripts count them by
-    a value that rounding decides, so that 10 % of digital silence can raise LLR by 1. ValueError if no frame is left.
+    Frames in which `clean` is digital silence have no all-pole model and are left out. Published
+    scripts give them nan, or a value that rounding decides, so that 10 % of digital silence can
+    raise LLR by 1. ValueError if no frame is left.
     """
-    voiced = np.any(frames(clean, sample_rate), axis=1)
+    loudest = np.abs(frames(clean, sample_rate, windowed=False)).max(axis=1)
+    voiced = loudest >= SILENCE
     if not voiced.any():
         raise ValueError("LLR has no score: the clean signal is digital silence")
     clean_lags = autocorrelation(frames(clean, sample_rate, EPS)[voiced])  # N P+1
@@ -135,9 +125,10 @@ def llr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> float:
 
 
 def wss(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, scale: float = 1.0) -> float:
-    """Return the weighted spectral slope distance: squared differences of the slopes from band to band in dB, 0 and up.
+    """Return the weighted spectral slope distance, 0 and up.
 
-    scale: frames are divided by it first; WSS_SCRIPT_SCALE for the numbers of the conformer GANs' script.
+    That is the squared difference of the slopes from band to band in dB. scale: frames are divided
+    by it first; WSS_SCRIPT_SCALE for the numbers of the conformer GANs' script.
     """
     clean_bands = band_levels(clean, sample_rate, scale)  # N K
     enhanced_bands = band_levels(enhanced, sample_rate, scale)
@@ -146,16 +137,22 @@ def wss(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, scale: flo
     return best_frames((weight * distance).sum(-1) / weight.sum(-1))
 
 
-def frames(audio: np.ndarray, sample_rate: int, offset: float = 0.0) -> np.ndarray:
-    """Return the windowed frames (N, 30 ms) of audio + offset; the last complete frame is left out, as published."""
+def frames(
+    audio: np.ndarray, sample_rate: int, offset: float = 0.0, windowed: bool = True
+) -> np.ndarray:
+    """Return the frames (N, 30 ms) of audio + offset, without the last complete one, as published."""
     length = round(0.03 * sample_rate)
     step = length // 4
     count = (len(audio) - length) // step
     if count < 1:
         raise ValueError(f"too short for frames of 30 ms: {len(audio)} samples")
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(1, length + 1) / (length + 1))
-    view = np.lib.stride_tricks.sliding_window_view(np.asarray(audio, np.float64) + offset, length)
-    return view[: count * step : step] * window
+
+    signal = np.asarray(audio, np.float64) + offset
+    view = np.lib.stride_tricks.sliding_window_view(signal, length)[: count * step : step]
+    if not windowed:
+        return view
+    phase = 2 * np.pi * np.arange(1, length + 1) / (length + 1)
+    return view * (0.5 - 0.5 * np.cos(phase))
 
 
 def best_frames(distance: np.ndarray) -> float:
@@ -166,9 +163,8 @@ def best_frames(distance: np.ndarray) -> float:
 def autocorrelation(x: np.ndarray) -> np.ndarray:
     """Return lags 0 to P of each frame: (N, samples) -> (N, P+1)."""
     length = x.shape[1]
-    return np.stack(
-        [(x[:, : length - k] * x[:, k:]).sum(-1) for k in range(PREDICTION_ORDER + 1)], axis=-1
-    )
+    lags = [(x[:, : length - k] * x[:, k:]).sum(-1) for k in range(PREDICTION_ORDER + 1)]
+    return np.stack(lags, axis=-1)
 
 
 def levinson(lags: np.ndarray) -> np.ndarray:
@@ -190,7 +186,10 @@ def prediction_error(filters: np.ndarray, lags: np.ndarray) -> np.ndarray:
 
 
 def band_levels(audio: np.ndarray, sample_rate: int, scale: float = 1.0) -> np.ndarray:
-    """Return the power of each critical band in dB, at least -100, of frames divided by scale: (samples,) -> (N, K)."""
+    """Return the power of each critical band in dB, at least -100: (samples,) -> (N, K).
+
+    scale: frames are divided by it first.
+    """
     x = frames(audio, sample_rate, EPS) / scale
     n_fft = 2 ** int(np.ceil(np.log2(2 * x.shape[1])))
     power = np.square(np.abs(np.fft.rfft(x, n_fft)))[:, : n_fft // 2]  # N F
@@ -198,20 +197,19 @@ def band_levels(audio: np.ndarray, sample_rate: int, scale: float = 1.0) -> np.n
 
 
 def band_filters(n_fft: int, sample_rate: int) -> np.ndarray:
-    """Return Gaussian filters of equal area (K, n_fft / 2), cut off below -30 dB of the narrowest one's peak."""
-    centre = np.floor(np.array(CENTRES)[:, None] * n_fft / sample_rate)
-    width = np.array(WIDTHS)[:, None]
-    bins = np.arange(n_fft // 2)
-    gain = (
-        np.exp(-11 * np.square((bins - centre) / (width * n_fft / sample_rate)))
-        * width.min()
-        / width
-    )
+    """Return Gaussian filters of equal area (K, n_fft / 2), cut off below -30 dB of the narrowest."""
+    centres, widths = np.array(BANDS).T[:, :, None]  # Hz, (K, 1)
+    bins_per_hz = n_fft / sample_rate
+    distance = np.arange(n_fft // 2) - np.floor(centres * bins_per_hz)
+    gain = np.exp(-11 * np.square(distance / (widths * bins_per_hz))) * widths.min() / widths
     return gain * (gain > np.exp(-30 / (2 * 2.303)))
 
 
 def slope_weights(level: np.ndarray) -> np.ndarray:
-    """Return Klatt's weights (N, K-1) of levels (N, K), near 1 close to the frame's maximum and to the local peak."""
+    """Return Klatt's weights (N, K-1) of levels (N, K).
+
+    They are near 1 close to the frame's maximum and to the local peak.
+    """
     rising = np.diff(level) > 0
     count = rising.shape[1]
     peak = np.tile(np.arange(count), (len(level), 1))  # the local peak that a band belongs to
@@ -219,5 +217,6 @@ def slope_weights(level: np.ndarray) -> np.ndarray:
         peak[:, k] = np.where(~rising[:, k] & ~rising[:, k - 1], peak[:, k - 1], peak[:, k])
     for k in range(count - 2, -1, -1):  # uphill: on to the last band that rises, as published
         peak[:, k] = np.where(rising[:, k] & rising[:, k + 1], peak[:, k + 1], peak[:, k])
-    level, top = level[:, :-1], level.max(-1, keepdims=True)
+    top = level.max(-1, keepdims=True)
+    level = level[:, :-1]
     return 20 / (20 + top - level) / (1 + np.take_along_axis(level, peak, 1) - level)

@@ -1,7 +1,9 @@
-"""Compute energy ratios of one channel at any sample rate: SI-SDR, SNR in the upper band, attenuation, speech loss.
+"""Compute metrics of energies and spectra of one channel, at any sample rate.
 
-X, Y, E are the STFTs of clean, noisy and enhanced (Hann window of 32 ms every 8 ms), N = Y - X that of the noise.
-Ratios in dB are limited to +-LIMIT, so that a mean over utterances stays finite.
+SI-SDR and its improvement, log-spectral distance, SNR in the upper band, attenuation, speech loss.
+
+X, Y, E are the STFTs of clean, noisy and enhanced (Hann window of 32 ms every 8 ms), N = Y - X
+that of the noise. Ratios in dB are limited to +-LIMIT, so that a mean over utterances stays finite.
 """
 
 from collections.abc import Iterator
@@ -14,22 +16,45 @@ HOPS_PER_WINDOW = 4
 FRAMES_AT_ONCE = 1000  # frames in memory at a time
 UPPER_BAND = (8000.0, 20000.0)  # Hz: what a network for 16 kHz cannot produce
 NOISE_ONLY = -30.0  # dB: highest clean-to-noise ratio of a bin that counts as noise alone
-PAUSE = (
-    -45.0
-)  # dB: highest level of a clean frame that counts as a pause, relative to the loudest frame
+PAUSE = -45.0  # dB below the loudest frame: highest level of a clean frame that counts as a pause
 SPEECH_DOMINATED = 10.0  # dB: lowest clean-to-noise ratio of a bin that counts as speech
+LEAST_POWER = 1e-8  # of a bin in the log-spectral distance: about the rounding of 16-bit samples
 
 
 def si_sdr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
-    """Return the scale-invariant signal-to-distortion ratio in dB (Le Roux et al. 2019, Eqs. 3-5; no mean removed).
+    """Return the scale-invariant signal-to-distortion ratio in dB; no mean is removed.
 
-    The signal is the projection of `enhanced` on `clean`, the distortion is the rest. `sample_rate` is not used.
+    The signal is the projection of `enhanced` on `clean`, the distortion is the rest (Le Roux et
+    al. 2019, Eqs. 3-5). `sample_rate` is not used.
     """
-    clean, enhanced = np.asarray(clean, np.float64), np.asarray(enhanced, np.float64)
+    clean = np.asarray(clean, np.float64)
+    enhanced = np.asarray(enhanced, np.float64)
+
     target = clean * (enhanced @ clean) / (clean @ clean)
     rest = enhanced - target
     least = 10 ** (-LIMIT / 10) * (enhanced @ enhanced)
     return float(10 * np.log10(max(target @ target, least) / max(rest @ rest, least)))
+
+
+def si_sdr_improvement(
+    *, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int = 16000
+) -> float:
+    """Return the SI-SDR of `enhanced` minus that of `noisy`, in dB; 0 for the noisy signal."""
+    before = si_sdr(clean=clean, enhanced=noisy, sample_rate=sample_rate)
+    return si_sdr(clean=clean, enhanced=enhanced, sample_rate=sample_rate) - before
+
+
+def log_spectral_distance(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> float:
+    """Return the log-spectral distance in dB, 0 (equal) and up: the mean over frames of a frame's.
+
+    That of a frame is the root of the mean over bins of (10 lg |X|^2 - 10 lg |E|^2)^2, each power
+    at least LEAST_POWER for samples in [-1, 1]. The level of `enhanced` is not adapted.
+    """
+    frames = []
+    for spectra in power_spectra(sample_rate, clean, enhanced):
+        x, e = (10 * np.log10(np.maximum(power, LEAST_POWER)) for power in spectra)
+        frames.append(np.sqrt(np.square(x - e).mean(1)))
+    return float(np.concatenate(frames).mean())
 
 
 def band_snr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> float:
@@ -39,64 +64,73 @@ def band_snr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> fl
     """
     low, high = UPPER_BAND
     if sample_rate < 2 * high:
-        raise ValueError(
-            f"band_snr covers {low / 1000:g} to {high / 1000:g} kHz: it needs at least {2 * high:g} Hz"
-        )
-    kept = lost = 0.0
+        covered = f"{low / 1000:g} to {high / 1000:g} kHz"
+        raise ValueError(f"band_snr covers {covered}: it needs at least {2 * high:g} Hz")
+
+    kept = 0.0
+    lost = 0.0
     for x, error in power_spectra(sample_rate, clean, np.asarray(enhanced, np.float64) - clean):
         frequency = np.linspace(0, sample_rate / 2, x.shape[1])
         band = (frequency >= low) & (frequency <= high)
-        kept, lost = kept + x[:, band].sum(), lost + error[:, band].sum()
+        kept += x[:, band].sum()
+        lost += error[:, band].sum()
     return _decibels(kept, lost)
 
 
 def noise_reduction(
     *, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int
 ) -> float:
-    """Return by how many dB `enhanced` is below `noisy` in noise-only bins: 10 lg(sum |Y|^2 / sum |E|^2).
+    """Return by how many dB `enhanced` is below `noisy` in bins of noise alone.
 
-    Both sums run over the bins with 10 lg(|X|^2 / |N|^2) <= NOISE_ONLY; NaN if there are none. 0 for the noisy signal.
+    That is 10 lg(sum |Y|^2 / sum |E|^2) over the bins with 10 lg(|X|^2 / |N|^2) <= NOISE_ONLY; NaN
+    if there are none. 0 for the noisy signal.
     """
-    before = after = 0.0
-    for x, y, e, n in power_spectra(
-        sample_rate, clean, noisy, enhanced, np.asarray(noisy, np.float64) - clean
-    ):
+    noise = np.asarray(noisy, np.float64) - clean
+    before = 0.0
+    after = 0.0
+    for x, y, e, n in power_spectra(sample_rate, clean, noisy, enhanced, noise):
         bins = (x <= 10 ** (NOISE_ONLY / 10) * n) & (n > 0)
-        before, after = before + y[bins].sum(), after + e[bins].sum()
+        before += y[bins].sum()
+        after += e[bins].sum()
     return _decibels(before, after)
 
 
 def speech_loss(
     *, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int
 ) -> float:
-    """Return the share in percent of clean energy that `enhanced` lacks: 100 sum max(0, |X|^2 - |E|^2) / sum |X|^2.
+    """Return the share in percent of clean energy that `enhanced` lacks.
 
-    Both sums run over the bins with 10 lg(|X|^2 / |N|^2) >= SPEECH_DOMINATED; NaN if there are none. 0 for a perfect
-    output; the noisy signal has a few percent, where noise and speech cancel. A lower level counts as loss.
+    That is 100 sum max(0, |X|^2 - |E|^2) / sum |X|^2 over the bins with 10 lg(|X|^2 / |N|^2) >=
+    SPEECH_DOMINATED; NaN if there are none. 0 for a perfect output; the noisy signal has a few
+    percent, where noise and speech cancel. A lower level counts as loss.
     """
-    lost = total = 0.0
-    for x, e, n in power_spectra(
-        sample_rate, clean, enhanced, np.asarray(noisy, np.float64) - clean
-    ):
+    noise = np.asarray(noisy, np.float64) - clean
+    lost = 0.0
+    total = 0.0
+    for x, e, n in power_spectra(sample_rate, clean, enhanced, noise):
         bins = (x >= 10 ** (SPEECH_DOMINATED / 10) * n) & (x > 0)
-        lost, total = lost + np.maximum(x - e, 0)[bins].sum(), total + x[bins].sum()
+        lost += np.maximum(x - e, 0)[bins].sum()
+        total += x[bins].sum()
     return 100 * lost / total if total else np.nan
 
 
 def pause_attenuation(
     *, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_rate: int
 ) -> dict[str, float]:
-    """Return by how many dB `enhanced` is below `noisy` in pauses: in energy, and in the median frame.
+    """Return by how many dB `enhanced` is below `noisy` in pauses: in energy, and the median frame.
 
-    A pause is a frame of 32 ms whose clean energy is at least 45 dB below that of the loudest frame. Frames in which
-    `noisy` is silent do not count; NaN if none is left. 0 for the noisy signal.
+    A pause is a frame of 32 ms whose clean energy is at least 45 dB below that of the loudest
+    frame. Frames in which `noisy` is silent do not count; NaN if none is left. 0 for the noisy
+    signal.
     """
     chunks = []
     for spectra in power_spectra(sample_rate, clean, noisy, enhanced):
-        chunks.append([spectrum.sum(1) for spectrum in spectra])
-    x, y, e = (np.concatenate(levels) for levels in zip(*chunks, strict=True))
+        chunks.append(np.stack([spectrum.sum(1) for spectrum in spectra]))
+    x, y, e = np.concatenate(chunks, axis=1)  # (frames,) each
+
     pauses = (x <= 10 ** (PAUSE / 10) * x.max()) & (y > 0)
-    before, after = y[pauses], e[pauses]
+    before = y[pauses]
+    after = e[pauses]
     frames = [_decibels(*levels) for levels in zip(before, after, strict=True)]
     return {
         "pause_attenuation": _decibels(before.sum(), after.sum()),
@@ -105,22 +139,25 @@ def pause_attenuation(
 
 
 def power_spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Yield |STFT|^2 of the signals (samples,), each (T, F), T <= FRAMES_AT_ONCE frames at a time."""
+    """Yield |STFT|^2 of the signals (samples,), each (T, F), FRAMES_AT_ONCE frames at a time."""
     for parts in spectra(sample_rate, *signals):
         yield [np.square(np.abs(part)) for part in parts]
 
 
 def spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Yield the STFT of the signals (samples,), each (T, F), T <= FRAMES_AT_ONCE frames at a time."""
+    """Yield the STFT of the signals (samples,), each (T, F), FRAMES_AT_ONCE frames at a time."""
     n_fft = 2 * round(WINDOW * sample_rate / 2)
     hop_length = n_fft // HOPS_PER_WINDOW
     window = np.hanning(n_fft + 1)[:-1]
-    padded = [np.pad(np.asarray(signal, np.float64), n_fft // 2) for signal in signals]
-    views = [
-        np.lib.stride_tricks.sliding_window_view(signal, n_fft)[::hop_length] for signal in padded
-    ]
+
+    views = []
+    for signal in signals:
+        padded = np.pad(np.asarray(signal, np.float64), n_fft // 2)
+        views.append(np.lib.stride_tricks.sliding_window_view(padded, n_fft)[::hop_length])
+
     for start in range(0, len(views[0]), FRAMES_AT_ONCE):
-        yield [np.fft.rfft(view[start : start + FRAMES_AT_ONCE] * window) for view in views]
+        chunk = slice(start, start + FRAMES_AT_ONCE)
+        yield [np.fft.rfft(view[chunk] * window) for view in views]
 
 
 def _decibels(over: float, under: float) -> float:

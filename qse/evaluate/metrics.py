@@ -1,77 +1,82 @@
 """Find metrics by name, and score one utterance.
 
 clean     the reference, float (samples,), in [-1, 1]
-enhanced  the signal under test, of the same length: a system's output, or the noisy recording itself
-noisy     the recording before enhancement, of the same length; a few metrics need it
+enhanced  the signal under test: a system's output, or the noisy recording itself
+noisy     the recording before enhancement; a few metrics need it
 
-Every metric is a function of arrays with keyword-only `clean=, enhanced=, sample_rate=`. Most are defined at 16 kHz, as
-in "Quaternion Self-Attention with Shared Scores" (Section 4.3): signals at a higher rate are resampled for them.
+All have one length. Every metric is a function of arrays with keyword-only `clean=, enhanced=,
+sample_rate=`. Most are defined at 16 kHz, as in "Quaternion Self-Attention with Shared Scores"
+(Section 4.3): signals at a higher rate are resampled for them, and signals below 16 kHz to 8 kHz.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
-from typing import Any
 
 import numpy as np
 
+from ..extras import MissingExtra
 from .composite import composite, composite_scaled, segmental_snr
-from .energy import UPPER_BAND, band_snr, noise_reduction, pause_attenuation, si_sdr, speech_loss
+from .energy import (
+    UPPER_BAND,
+    band_snr,
+    log_spectral_distance,
+    noise_reduction,
+    pause_attenuation,
+    si_sdr,
+    si_sdr_improvement,
+    speech_loss,
+)
+from .metric import Metric
 from .mos import dnsmos
-from .perceptual import estoi, pesq_wb, stoi
+from .perceptual import estoi, pesq_nb, pesq_wb, stoi
 from .phase import phase_errors
+from .signals import NARROW_BAND, SAMPLE_RATE, Signals
 
-SAMPLE_RATE = 16000
+
+def _energy(title: str, function: Callable[..., float | dict[str, float]], digits: int) -> Metric:
+    """Return a metric of energies, which some utterances lack."""
+    return Metric(
+        title,
+        function,
+        digits,
+        needs_noisy=True,
+        full_band=True,
+        least_rate=NARROW_BAND,
+        may_lack=True,
+    )
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A column of a table: heading, function, digits, and what the function needs.
+def _rating(title: str, scaled: bool = False) -> Metric:
+    """Return a composite measure."""
+    if scaled:
+        return Metric(f"{title}, scaled WSS", composite_scaled, on_request=True, package="pesq")
+    return Metric(title, composite, package="pesq")
 
-    function: returns a number, or a dict of several columns that come from one pass over the audio.
-    full_band: computed at the rate of the signals, which must be at least `least_rate`; else at 16 kHz.
-    may_lack: NaN means that an utterance has no value; it is left out.
-    on_request: not part of "all". package: that the function imports, of an extra.
-    """
 
-    title: str
-    function: Callable[..., float | dict[str, float]]
-    digits: int = 2
-    needs_clean: bool = True
-    needs_noisy: bool = False
-    full_band: bool = False
-    least_rate: int = SAMPLE_RATE
-    may_lack: bool = False
-    on_request: bool = False
-    package: str = ""
+def _opinion(title: str) -> Metric:
+    """Return a mean opinion score that needs no reference."""
+    return Metric(title, dnsmos, needs_clean=False, package="speechmos.dnsmos")
 
 
 METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, then others
-    "pesq_wb": Metric("PESQ", pesq_wb, 3, package="pesq"),
-    "csig": Metric("CSIG", composite, package="pesq"),
-    "cbak": Metric("CBAK", composite, package="pesq"),
-    "covl": Metric("COVL", composite, package="pesq"),
-    "stoi": Metric("STOI", stoi, 4, package="pystoi"),
-    "si_sdr": Metric("SI-SDR dB", si_sdr, full_band=True),
-    "estoi": Metric("ESTOI", estoi, 4, package="pystoi"),
-    "segmental_snr": Metric("SegSNR dB", segmental_snr),
-    "dnsmos_ovrl": Metric("OVRL", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
-    "dnsmos_sig": Metric("SIG", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
-    "dnsmos_bak": Metric("BAK", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
-    "dnsmos_p808": Metric("P.808", dnsmos, needs_clean=False, package="speechmos.dnsmos"),
-    "noise_reduction": Metric(
-        "noise reduction dB", noise_reduction, needs_noisy=True, full_band=True, may_lack=True
-    ),
-    "speech_loss": Metric(
-        "speech loss %", speech_loss, needs_noisy=True, full_band=True, may_lack=True
-    ),
-    "pause_attenuation": Metric(
-        "pauses dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True
-    ),
-    "pause_attenuation_median": Metric(
-        "pauses, median dB", pause_attenuation, 1, needs_noisy=True, full_band=True, may_lack=True
-    ),
+    "pesq_wb": Metric("PESQ-WB", pesq_wb, 3, package="pesq"),
+    "pesq_nb": Metric("PESQ-NB", pesq_nb, 3, least_rate=NARROW_BAND, package="pesq"),
+    "csig": _rating("CSIG"),
+    "cbak": _rating("CBAK"),
+    "covl": _rating("COVL"),
+    "stoi": Metric("STOI", stoi, 4, least_rate=NARROW_BAND, package="pystoi"),
+    "si_sdr": Metric("SI-SDR dB", si_sdr, full_band=True, least_rate=NARROW_BAND),
+    "estoi": Metric("ESTOI", estoi, 4, least_rate=NARROW_BAND, package="pystoi"),
+    "segmental_snr": Metric("SegSNR dB", segmental_snr, least_rate=NARROW_BAND),
+    "lsd": Metric("LSD dB", log_spectral_distance, full_band=True, least_rate=NARROW_BAND),
+    "dnsmos_ovrl": _opinion("OVRL P.835"),
+    "dnsmos_sig": _opinion("SIG P.835"),
+    "dnsmos_bak": _opinion("BAK P.835"),
+    "dnsmos_p808": _opinion("DNSMOS P.808"),
+    "noise_reduction": _energy("noise reduction dB", noise_reduction, 2),
+    "speech_loss": _energy("speech loss %", speech_loss, 2),
+    "pause_attenuation": _energy("pauses dB", pause_attenuation, 1),
+    "pause_attenuation_median": _energy("pauses, median dB", pause_attenuation, 1),
     "band_snr": Metric(
         "8-20 kHz SNR dB",
         band_snr,
@@ -79,17 +84,28 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
         least_rate=int(2 * UPPER_BAND[1]),
         may_lack=True,
     ),
+    "si_sdri": Metric(
+        "SI-SDRi dB",
+        si_sdr_improvement,
+        needs_noisy=True,
+        full_band=True,
+        least_rate=NARROW_BAND,
+        on_request=True,
+    ),
     "phase_error": Metric("phase error °", phase_errors, 1, on_request=True),
     "frequency_error": Metric("frequency error Hz", phase_errors, 2, on_request=True),
-    "csig_scaled": Metric("CSIG, scaled WSS", composite_scaled, on_request=True, package="pesq"),
-    "cbak_scaled": Metric("CBAK, scaled WSS", composite_scaled, on_request=True, package="pesq"),
-    "covl_scaled": Metric("COVL, scaled WSS", composite_scaled, on_request=True, package="pesq"),
+    "csig_scaled": _rating("CSIG", scaled=True),
+    "cbak_scaled": _rating("CBAK", scaled=True),
+    "covl_scaled": _rating("COVL", scaled=True),
 }
 BUILT_IN = frozenset(METRICS)
 ALIASES: dict[str, tuple[str, ...]] = {
     "pesq": ("pesq_wb",),
     "wb_pesq": ("pesq_wb",),
+    "nb_pesq": ("pesq_nb",),
     "sisdr": ("si_sdr",),
+    "sisdri": ("si_sdri",),
+    "si_sdr_improvement": ("si_sdri",),
     "ssnr": ("segmental_snr",),
     "segsnr": ("segmental_snr",),
     "composite": ("csig", "cbak", "covl"),
@@ -105,11 +121,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
 
 
 def add_metric(name: str, metric: Metric) -> None:
-    """Add a metric of one's own: `score_pair`, `score`, `evaluate` and their tables then know it by its name.
+    """Add a metric of one's own: scores, evaluations and their tables then know it by its name.
 
-    Its function has keyword arguments: those of `clean`, `enhanced` and `noisy` that the metric needs, float arrays
-    (samples,) of one length, and `sample_rate` in Hz. It returns a number. Raises ValueError for a name that cannot be
-    found again, or that another metric has.
+    Its function has keyword arguments: those of `clean`, `enhanced` and `noisy` that the metric
+    needs, float arrays (samples,) of one length, and `sample_rate` in Hz. It returns a number.
+    Raises ValueError for a name that cannot be found again, or that another metric has.
     """
     if name != plain_name(name) or not name.isidentifier():
         raise ValueError(f"metric {name!r}: its name must be of lower-case letters, digits and _")
@@ -129,7 +145,10 @@ def plain_name(name: str) -> str:
 
 
 def resolve(names: Iterable[str]) -> list[str]:
-    """Return the names in METRICS for names and aliases in any case, with - or _. ValueError for an unknown one."""
+    """Return the names in METRICS for names and aliases in any case, with - or _.
+
+    Raises ValueError for an unknown one.
+    """
     found: dict[str, None] = {}
     for name in names:
         plain = plain_name(name)
@@ -151,86 +170,79 @@ def score_pair(
 ) -> dict[str, float]:
     """Return the scores of one utterance, {metric: value}, in the order asked for.
 
-    Arrays are float (samples,) of equal length at `sample_rate`, 16 kHz or more; `clean` and `noisy` may be absent for
-    metrics that do not need them. Metrics with `may_lack` that have no value for this utterance are left out.
-    Raises ValueError for unknown metrics, for arrays that do not fit, and if any other metric has no value.
+    Arrays are float (samples,) of equal length at `sample_rate`, 8 kHz or more; `clean` and `noisy`
+    may be absent for metrics that do not need them. Metrics with `may_lack` that have no value for
+    this utterance are left out.
+    Raises ValueError for unknown metrics, for arrays that do not fit, and if any other metric has
+    no value.
     """
-    names = resolve(metrics)
-    given = _checked(names, enhanced, {"clean": clean, "noisy": noisy}, sample_rate)
-    at_16khz = cache(lambda role: resampled(given[role], sample_rate, SAMPLE_RATE))
-    found: dict[str, float] = {}
-    for name in sorted(
-        names, key=lambda name: METRICS[name].function is not composite
-    ):  # composite returns several
-        if name not in found:
-            found |= _value(name, given, at_16khz, sample_rate)
-    scores = {
-        name: found[name]
-        for name in names
-        if not (METRICS[name].may_lack and np.isnan(found[name]))
-    }
-    if not np.isfinite(list(scores.values())).all():
-        raise ValueError(
-            f"{', '.join(name for name in scores if not np.isfinite(scores[name]))}: not a finite number"
-        )
+    given = {"clean": clean, "enhanced": enhanced, "noisy": noisy}
+    scores, reasons = score_each(resolve(metrics), given, sample_rate)
+    for reason in reasons.values():
+        raise reason
     return scores
 
 
-def resampled(audio: np.ndarray, sample_rate: int, target_rate: int) -> np.ndarray:
-    """Return (samples,) at `target_rate`, the array itself if that is its rate."""
-    import soxr
+def score_each(
+    names: list[str], given: dict[str, np.ndarray | None], sample_rate: int
+) -> tuple[dict[str, float], dict[str, Exception]]:
+    """Return the scores, {metric: value}, and {metric: reason} of those that failed.
 
-    return (
-        audio
-        if sample_rate == target_rate
-        else soxr.resample(audio, sample_rate, target_rate, "VHQ")
-    )
+    given: "clean", "enhanced" and "noisy" as for `score_pair`. Raises ValueError for arrays that
+    do not fit, MissingExtra for a package that is not installed.
+    """
+    signals = _signals(names, given, sample_rate)
+    found: dict[str, float] = {}
+    reasons: dict[str, Exception] = {}
+    for name in sorted(names, key=_shares_least):
+        if name in found or name in reasons:
+            continue
+        try:
+            found |= _values(name, signals)
+        except MissingExtra:
+            raise
+        except Exception as reason:  # metrics are code of several packages, and of users
+            reasons |= dict.fromkeys(_computed_with(name, names), reason)
+
+    scores = {}
+    for name in names:
+        if name not in found or (METRICS[name].may_lack and np.isnan(found[name])):
+            continue
+        if np.isfinite(found[name]):
+            scores[name] = found[name]
+        else:
+            reasons[name] = ValueError(f"{name}: not a finite number")
+    return scores, reasons
 
 
-def _value(
-    name: str,
-    signals: dict[str, np.ndarray],
-    at_16khz: Callable[[str], np.ndarray],
-    sample_rate: int,
-) -> dict[str, float]:
+def _shares_least(name: str) -> bool:
+    """Return the sorting key that puts `composite`, which returns other metrics too, first."""
+    return METRICS[name].function is not composite
+
+
+def _computed_with(name: str, names: list[str]) -> list[str]:
+    """Return the metrics of `names` that come from the same function as `name`."""
+    return [other for other in names if METRICS[other].function is METRICS[name].function]
+
+
+def _values(name: str, signals: Signals) -> dict[str, float]:
     """Return {name: value}, and the other metrics that the same function returns."""
     metric = METRICS[name]
-    roles = ["enhanced", *["clean"] * metric.needs_clean, *["noisy"] * metric.needs_noisy]
-    if metric.full_band:
-        arguments: dict[str, Any] = {role: signals[role] for role in roles} | {
-            "sample_rate": sample_rate
-        }
-    else:
-        arguments = {role: at_16khz(role) for role in roles} | {"sample_rate": SAMPLE_RATE}
-    value = metric.function(**arguments)
+    rate = signals.sample_rate if metric.full_band else signals.common_rate
+    if signals.sample_rate < metric.least_rate:
+        raise ValueError(f"{name} needs at least {metric.least_rate} Hz")
+
+    arguments = {role: signals.at(role, rate) for role in metric.roles}
+    value = metric.function(**arguments, sample_rate=rate)
     return value if isinstance(value, dict) else {name: value}
 
 
-def _checked(
-    names: list[str], enhanced: np.ndarray, others: dict[str, np.ndarray | None], sample_rate: int
-) -> dict[str, np.ndarray]:
-    """Return the signals that the metrics need, by role. ValueError where one is missing or cannot be scored."""
-    if sample_rate < SAMPLE_RATE:
-        raise ValueError(
-            f"metrics need at least {SAMPLE_RATE} Hz, not {sample_rate} Hz; resample the signals first"
-        )
-    if np.ndim(enhanced) != 1 or np.size(enhanced) == 0:
-        raise ValueError(
-            f"enhanced must be one channel (samples,), not of shape {np.shape(enhanced)}"
-        )
-    signals = {"enhanced": enhanced}
-    for role, signal in others.items():
-        users = [name for name in names if getattr(METRICS[name], f"needs_{role}")]
-        if users and signal is None:
-            raise ValueError(f"{', '.join(users)}: the {role} signal is missing")
-        if users and signal is not None:
-            signals[role] = signal
-    for role, signal in signals.items():
-        if np.shape(signal) != np.shape(enhanced):
-            shapes = f"{np.shape(signal)} and {np.shape(enhanced)} samples"
-            raise ValueError(f"{role} and enhanced differ in length: {shapes}")
-        if not np.isfinite(signal).all():
-            raise ValueError(f"{role} holds samples that are not finite")
-        if role != "noisy" and not np.any(signal):
-            raise ValueError(f"the {role} signal is silent: metrics have no value for it")
-    return signals
+def _signals(names: list[str], given: dict[str, np.ndarray | None], sample_rate: int) -> Signals:
+    """Return the signals that the metrics need. ValueError where one is missing or does not fit."""
+    needed: dict[str, np.ndarray | None] = {"enhanced": given["enhanced"]}
+    for name in names:
+        for role in METRICS[name].roles:
+            if given[role] is None:
+                raise ValueError(f"{name}: the {role} signal is missing")
+            needed[role] = given[role]
+    return Signals(needed, sample_rate)

@@ -1,4 +1,4 @@
-"""Compute perceptual metrics of one channel at 16 kHz with packages: wide-band PESQ, STOI, ESTOI."""
+"""Compute perceptual metrics of one channel with packages: PESQ, STOI, ESTOI."""
 
 import warnings
 
@@ -8,10 +8,25 @@ from ..extras import need
 
 
 def pesq_wb(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
-    """Return wide-band PESQ, 1.04 to 4.64 (ITU-T P.862.2, package `pesq`). ValueError if `clean` holds no speech."""
+    """Return wide-band PESQ as MOS-LQO, 1.04 to 4.64 (ITU-T P.862.2, package `pesq`), at 16 kHz.
+
+    Raises ValueError if `clean` holds no speech.
+    """
+    return _pesq(clean, enhanced, sample_rate, "wb")
+
+
+def pesq_nb(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int = 16000) -> float:
+    """Return narrow-band PESQ as MOS-LQO, 1.02 to 4.56 (ITU-T P.862.1), at 8 or 16 kHz.
+
+    Raises ValueError if `clean` holds no speech.
+    """
+    return _pesq(clean, enhanced, sample_rate, "nb")
+
+
+def _pesq(clean: np.ndarray, enhanced: np.ndarray, sample_rate: int, mode: str) -> float:
     pesq = need("pesq")
     try:
-        return float(pesq.pesq(sample_rate, clean, enhanced, "wb"))
+        return float(pesq.pesq(sample_rate, clean, enhanced, mode))
     except (pesq.NoUtterancesError, pesq.BufferTooShortError) as reason:
         raise ValueError(f"PESQ has no score: {_sentence(reason)}") from reason
 

@@ -14,10 +14,10 @@ def phase_errors(
 ) -> dict[str, float]:
     """Return the mean errors of the phase in degrees and of the instantaneous frequency in Hz.
 
-    phase_error: sum w |arg(E X*)| / sum w, w = |X|; 90 for random phases. frequency_error: the same
-    of the advance of E X* from frame to frame, w the square root of both magnitudes, as a
-    frequency; 31 for random phases; a constant shift of phase does not count. Bins in which E is 0
-    are left out; NaN if there are no others.
+    phase_error: sum w |arg(E X*)| / sum w, w = |X|; 90 for unrelated noise. frequency_error: the
+    same of the advance of E X* from frame to frame, w the square root of both magnitudes, as a
+    frequency; about 22 for unrelated noise, because frames overlap; a constant shift of phase does
+    not count. Bins in which E is 0 are left out; NaN if there are no others.
     """
     phase = _WeightedMean()
     advance = _WeightedMean()

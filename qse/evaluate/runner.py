@@ -1,47 +1,67 @@
-"""Score one system on all utterances of a set: one row each; a failure is a row with its error.
+"""Score one system on all utterances of a set: one row each; a failure is named in its row.
 
-Row: name, audio_s, process_s (seconds that the system took, waveform to waveform), one column per metric of the
-enhanced signal, `noisy_` + metric for the noisy one, stamp (of the files that it comes from), error.
+Row: name, audio_s, process_s (seconds that the system took, waveform to waveform), one column per
+metric of the enhanced signal, `noisy_` + metric for the noisy one, delay (samples by which the
+output came late), trimmed (samples cut from the longest signal), stamp (of the files that it comes
+from), error (of the utterance, or of metrics that have no score for it).
 """
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from .. import __version__
 from ..data.datasets import SAMPLE_RATE, Pair
+from ..errors import QseError
 from ..extras import MissingExtra
 from ..machine import cores
-from .metrics import METRICS, own_metrics, resolve, score_pair
+from .alignment import align, delay_of
+from .metrics import METRICS, own_metrics, score_each
 from .pool import spread
 from .reading import read_pair
-from .store import Row, Store
-from .systems import Enhancer, System
+from .store import Row
+from .system import Enhancer, System
 
-CRASHED = "the scoring process died, as PESQ does on recordings with more than about 50 separate stretches of speech"
+CRASHED = (
+    "the scoring process died, as PESQ does on recordings with more than about 50 separate "
+    "stretches of speech"
+)
+PROBES = 20  # utterances from which the delay of a system is taken
 
 
 @dataclass
 class Scorer:
-    """Return the row of a pair; the system is opened at the first call in each process."""
+    """Return the row of a pair; the system is opened at the first call in each process.
+
+    strict: refuse signals whose lengths differ. delay: in samples at `sample_rate`, removed from
+    the system's output.
+    """
 
     system: System
     metrics: tuple[str, ...]
     sample_rate: int = SAMPLE_RATE
-    _enhance: Enhancer | None = field(default=None, repr=False)
+    strict: bool = False
+    delay: int = 0
+    _enhance: Enhancer | None = field(default=None, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "_enhance": None,
-            "_own": own_metrics(),
-        }  # another process opens it for itself
+        """Leave out what another process opens for itself, and add metrics that it lacks."""
+        return {**self.__dict__, "_enhance": None, "_own": own_metrics()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, metric in state.pop("_own").items():
             METRICS.setdefault(name, metric)
         self.__dict__.update(state)
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the columns of scores.csv."""
+        noisy = [] if self.system.baseline else [f"noisy_{name}" for name in self.metrics]
+        times = ["audio_s", "process_s"]
+        return ["name", *times, *self.metrics, *noisy, "delay", "trimmed", "stamp", "error"]
 
     def open(self) -> Enhancer:
         """Return the system's function, opened once. QseError if it cannot be opened."""
@@ -53,99 +73,111 @@ class Scorer:
             return self._row(pair)
         except MissingExtra:
             raise
-        except (
-            Exception
-        ) as reason:  # files, models and metrics fail in many ways: keep the name, continue
-            return {
-                "name": pair.name,
-                "error": " ".join(str(reason).split()) or type(reason).__name__,
-            }
+        except Exception as reason:  # files, models and metrics fail in many ways: go on
+            return {"name": pair.name, "error": _sentence(reason)}
 
     def _row(self, pair: Pair) -> Row:
-        clean, noisy = read_pair(
-            pair, any(METRICS[name].needs_clean for name in self.metrics), self.sample_rate
-        )
+        clean, noisy = self._read(pair)
         enhanced, seconds = self.open()(pair, noisy)
-        row = {"name": pair.name, "audio_s": round(len(noisy) / self.sample_rate, 4)}
-        row |= {} if seconds is None else {"process_s": round(seconds, 6)}
-        sides = {"": enhanced} if self.system.baseline else {"": enhanced, "noisy_": noisy}
-        for side, audio in sides.items():
-            scores = score_pair(
-                clean=clean,
-                enhanced=audio,
-                noisy=noisy,
-                sample_rate=self.sample_rate,
-                metrics=self.metrics,
-            )
-            row |= {side + name: value for name, value in scores.items()}
-        return row
+        row: Row = {"name": pair.name, "audio_s": round(len(noisy) / self.sample_rate, 4)}
+        if seconds is not None:
+            row["process_s"] = round(seconds, 6)
+        if not self.system.baseline:
+            row["delay"] = delay_of(enhanced, noisy if clean is None else clean, self.sample_rate)
+
+        found = align(
+            clean,
+            noisy,
+            enhanced,
+            sample_rate=self.sample_rate,
+            delay=self.delay,
+            strict=self.strict,
+        )
+        if found.trimmed:
+            row["trimmed"] = found.trimmed
+        given = {"clean": found.clean, "noisy": found.noisy, "enhanced": found.enhanced}
+        return row | self._scores(given)
+
+    def _scores(self, given: dict[str, np.ndarray | None]) -> Row:
+        """Return the scores of the enhanced and of the noisy signal, and the errors of metrics."""
+        row, reasons = score_each(list(self.metrics), given, self.sample_rate)
+        if not self.system.baseline:
+            before = {**given, "enhanced": given["noisy"]}
+            scores, others = score_each(list(self.metrics), before, self.sample_rate)
+            row |= {f"noisy_{name}": value for name, value in scores.items()}
+            reasons = others | reasons
+        return {**row, "error": _reasons(reasons)} if reasons else row
+
+    def _read(self, pair: Pair) -> tuple[np.ndarray | None, np.ndarray]:
+        needs_clean = any(METRICS[name].needs_clean for name in self.metrics)
+        return read_pair(pair, needs_clean, self.sample_rate, self.strict)
+
+    def constant_delay(self, pairs: list[Pair]) -> int:
+        """Return the median delay of the system's output over PROBES of the pairs, in samples."""
+        step = max(1, len(pairs) // PROBES)
+        delays = []
+        for pair in pairs[::step]:
+            try:
+                clean, noisy = self._read(pair)
+                enhanced, _ = self.open()(pair, noisy)
+            except QseError:  # reported with the utterance
+                continue
+            reference = noisy if clean is None else clean
+            delays.append(delay_of(enhanced, reference, self.sample_rate))
+        return round(np.median(delays)) if delays else 0
 
 
-def score_pairs(
-    system: System,
-    pairs: list[Pair],
-    out: Path,
-    *,
-    metrics: Iterable[str],
-    sample_rate: int = SAMPLE_RATE,
-    jobs: int | None = None,
-    settings: dict[str, Any] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Row]:
-    """Return the rows of all pairs, in their order; each is appended to out/scores.csv as it comes.
+def score_pairs(scorer: Scorer, pairs: list[Pair], jobs: int | None = None) -> Iterable[Row]:
+    """Yield the rows of the pairs as they come, `jobs` processes at a time.
 
-    Rows that are in that file already are not computed again. Files are read, and systems run, at `sample_rate`.
-    `jobs` processes, all cores if None; 0: this process. `settings` describes in words what is evaluated. `progress` is
-    called with (done, all). Raises QseError and ValueError before any work; a failure with an utterance is the `error`
-    of its row.
+    jobs: None: all cores; 0: this process. Raises QseError for a system that cannot be opened; a
+    failure with an utterance is the `error` of its row.
     """
-    system = system.at(sample_rate)
-    scorer = Scorer(system, tuple(resolve(metrics)), sample_rate)
     scorer.open()  # a model that cannot be opened is reported now, not once per utterance
-    settings = {**(settings or {}), "system": system.name, "metrics": list(scorer.metrics)}
-    settings |= {"sample_rate": sample_rate} if sample_rate != SAMPLE_RATE else {}
-    stamps = stamps_of(system, pairs)
-    store = Store(Path(out), columns(system, scorer.metrics), settings, stamps)
-    done = {row["name"] for row in store.rows}
-    for row in run_tasks(scorer, [pair for pair in pairs if pair.name not in done], jobs, crashed):
-        store.add({**row, "stamp": stamps[row["name"]]})
-        if progress:
-            progress(len(store.rows), len(pairs))
-    order = {pair.name: place for place, pair in enumerate(pairs)}
-    rows = sorted(
-        (row for row in store.rows if row["name"] in order), key=lambda row: order[row["name"]]
-    )
-    store.write(rows)
-    return rows
+    return run_tasks(scorer, pairs, jobs, lambda pair: _without_pesq(scorer, pair))
 
 
 def run_tasks(function: Callable, tasks: list, jobs: int | None, crashed: Callable) -> Iterable:
-    """Yield function(task) in the order of completion; jobs = 0: in this process, else in separate ones."""
+    """Yield function(task) in the order of completion; jobs = 0: in this process."""
     if jobs == 0:
         return map(function, tasks)
     return spread(function, tasks, min(jobs or cores(), max(1, len(tasks))), crashed)
 
 
-def columns(system: System, metrics: Iterable[str]) -> list[str]:
-    """Return the columns of scores.csv."""
-    metrics = list(metrics)
-    noisy = [] if system.baseline else [f"noisy_{name}" for name in metrics]
-    return ["name", "audio_s", "process_s", *metrics, *noisy, "stamp", "error"]
-
-
 def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
-    """Return {utterance: hash of the model's file and of the state of the utterance's files}."""
-    fingerprint, outputs = system.fingerprint(), system.outputs()
+    """Return {utterance: hash of qse's version, of the model's file and of the state of the files}."""
+    fingerprint = system.fingerprint()
+    outputs = system.outputs()
     stamps = {}
     for pair in pairs:
-        files = [
-            path for path in (pair.noisy, pair.clean, outputs.get(pair.name), *pair.lead_in) if path
-        ]
-        states = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-        stamps[pair.name] = hashlib.sha256(repr((fingerprint, states)).encode()).hexdigest()[:16]
+        paths = (pair.noisy, pair.clean, outputs.get(pair.name), *pair.lead_in)
+        states = []
+        for path in filter(None, paths):
+            found = path.stat()
+            states.append((str(path), found.st_size, found.st_mtime_ns))
+        described = repr((__version__, fingerprint, states))
+        stamps[pair.name] = hashlib.sha256(described.encode()).hexdigest()[:16]
     return stamps
 
 
-def crashed(pair: Pair) -> Row:
-    """Return the row of an utterance that ended its process."""
-    return {"name": pair.name, "error": CRASHED}
+def _without_pesq(scorer: Scorer, pair: Pair) -> Row:
+    """Return the row of an utterance that ended its process: that of the other metrics."""
+    others = tuple(name for name in scorer.metrics if METRICS[name].package != "pesq")
+    row: Row = {"name": pair.name}
+    if 0 < len(others) < len(scorer.metrics):
+        rest = replace(scorer, metrics=others)
+        (row,) = spread(rest, [pair], 1, lambda _: {"name": pair.name})
+    error = row.get("error")
+    return {**row, "error": f"{error}; {CRASHED}" if error else CRASHED}
+
+
+def _sentence(reason: Exception) -> str:
+    return " ".join(str(reason).split()) or type(reason).__name__
+
+
+def _reasons(reasons: dict[str, Exception]) -> str:
+    """Return one sentence for {metric: reason}: the metrics of each reason, and the reason."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(_sentence(reason), []).append(name)
+    return "; ".join(f"{', '.join(found)}: {sentence}" for sentence, found in names.items())

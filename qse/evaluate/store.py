@@ -14,27 +14,37 @@ from ..audio.atomic_write import atomic_path, write_text
 from ..errors import QseError
 
 Row = dict[str, Any]
-CURE = "give --out another folder, or delete this one"
+CURE = "name another folder, or delete this one"
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
 
 
 class Store:
     """The rows of one evaluation under `folder`.
 
-    Rows of an unfinished run are kept if they have no error and their stamp is still the one in `stamps`; the rows of a
-    finished run are dropped. Raises QseError if the folder holds a run with other settings.
+    Rows that are there already are kept if they have no error and their stamp is the one in
+    `stamps`. findings: the saved summary if it holds for all of them, else None.
+    Raises QseError if the folder holds an evaluation with other settings.
     """
 
     def __init__(
         self, folder: Path, columns: list[str], settings: dict[str, Any], stamps: dict[str, str]
     ):
-        self.folder, self.columns = folder, columns
-        self._table, self._settings = folder / "scores.csv", folder / "settings.json"
+        self.folder = folder
+        self.columns = columns
+        self._table = folder / "scores.csv"
+        self._settings = folder / "settings.json"
+        self._summary = folder / "summary.json"
         _writable(folder)
-        self.rows = self._unfinished(settings, stamps)
-        write_text(self._settings, json.dumps(settings, indent=2) + "\n")
-        (folder / "summary.json").unlink(missing_ok=True)
-        self.write(self.rows)
+
+        former = self._former(settings)
+        self.rows = [row for row in former if _holds(row, stamps)]
+        self.findings: dict[str, Any] | None = None
+        if self.rows == former and {row["name"] for row in former} == stamps.keys():
+            self.findings = self._saved()
+        if self.findings is None:
+            write_text(self._settings, json.dumps(settings, indent=2) + "\n")
+            self._summary.unlink(missing_ok=True)
+            self.write(self.rows)
 
     def add(self, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
@@ -52,6 +62,21 @@ class Store:
             writer.writeheader()
             writer.writerows(rows)
 
+    def _former(self, settings: dict[str, Any]) -> list[Row]:
+        """Return the rows of the folder. QseError if they are of other settings."""
+        if not self._table.is_file() or not self._settings.is_file():
+            return []
+        before = self._former_settings()
+        odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
+        if odd:
+            what = f"{self.folder} holds an evaluation of something else"
+            raise QseError(f"{what} ({', '.join(odd)} differ): {CURE}")
+
+        rows = read_rows(self._table)
+        if any(row.keys() - set(self.columns) for row in rows):
+            raise QseError(f"{self._table} has other columns: {CURE}")
+        return rows
+
     def _former_settings(self) -> dict[str, Any]:
         try:
             before = json.loads(self._settings.read_text(encoding="utf-8"))
@@ -61,26 +86,13 @@ class Store:
             raise QseError(f"{self._settings} is damaged (no object): {CURE}")
         return before
 
-    def _unfinished(self, settings: dict[str, Any], stamps: dict[str, str]) -> list[Row]:
-        if not self._table.is_file() or not self._settings.is_file():
-            return []
-        before, rows = self._former_settings(), read_rows(self._table)
-        finished = (self.folder / "summary.json").is_file() and not any(
-            "error" in row for row in rows
-        )
-        odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
-        if odd:
-            what = f"{self.folder} holds an evaluation of something else ({', '.join(odd)} differ)"
-            raise QseError(f"{what}: {CURE}")
-        if not {key for row in rows for key in row} <= set(self.columns):
-            raise QseError(f"{self._table} has other columns: {CURE}")
-        if finished:
-            return []
-        return [
-            row
-            for row in rows
-            if "error" not in row and row.get("stamp") == stamps.get(row["name"])
-        ]
+    def _saved(self) -> dict[str, Any] | None:
+        """Return the summary of the folder, None if there is none, or one that is damaged."""
+        try:
+            found = json.loads(self._summary.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) and "enhanced" in found else None
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -91,11 +103,7 @@ def read_rows(path: Path) -> list[Row]:
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *body = list(csv.reader(file))
-        complete = [zip(header, line, strict=True) for line in body if len(line) == len(header)]
-        rows = [
-            {key: value if key in TEXT else float(value) for key, value in line if value}
-            for line in complete
-        ]
+        rows = [_row(header, line) for line in body if len(line) == len(header)]
     except (ValueError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {CURE}") from error
     if not all("name" in row for row in rows):
@@ -103,10 +111,21 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
+def _row(header: list[str], line: list[str]) -> Row:
+    row: Row = {}
+    for key, value in zip(header, line, strict=True):
+        if value:
+            row[key] = value if key in TEXT else float(value)
+    return row
+
+
+def _holds(row: Row, stamps: dict[str, str]) -> bool:
+    """Return whether a row has no error, and comes from the files as they are now."""
+    return "error" not in row and row.get("stamp") == stamps.get(row["name"])
+
+
 def _writable(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as reason:
-        raise QseError(
-            f"{folder} cannot be created: {reason}; give --out another folder"
-        ) from reason
+        raise QseError(f"{folder} cannot be created: {reason}; name another one") from reason

@@ -2,101 +2,35 @@
 
 NoisySystem       no processing: the baseline that every other system is compared with
 ModelSystem       an installed model's name, an exported .onnx file, or a folder with one
-CheckpointSystem  a folder with config.toml and weights, run by PyTorch: a training run, or a model before its export
+CheckpointSystem  a folder with config.toml and weights, run by PyTorch: a training run, or a model
+                  before its export
 FolderSystem      the output of any other system: audio files named like the noisy ones
 FunctionSystem    a function of arrays, or a network in memory
 """
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
-from ..data.datasets import Pair, by_mark, by_name
-from ..data.recordings import length_and_rate
+from .. import config as configuration
+from ..data.datasets import Pair
 from ..errors import QseError
 from ..extras import need
-from ..model_folder import GRAPH, weights_of
+from ..model_folder import CONFIG, GRAPH, weights_of
+from ..runtime.graph_check import metadata_of
 from ..runtime.zoo import available, find
-from .reading import read_like, read_rate
+from .reading import read_rate
+from .signals import SAMPLE_RATE, resampled
+from .system import Enhanced, Enhancer, FolderSystem, NoisySystem, System
 
-Enhanced = tuple[np.ndarray, float | None]  # (samples,), seconds of computation or None
-Enhancer = Callable[[Pair, np.ndarray], Enhanced]  # of a pair, and of its noisy audio (samples,)
-Process = Callable[
-    [np.ndarray, int], np.ndarray
-]  # noisy (samples,), sample rate -> enhanced (samples,)
-
-
-@dataclass(frozen=True)
-class System(ABC):
-    """A system under test: its heading in tables, the path it is read from, the threads it computes with."""
-
-    name: str
-    path: Path = Path()
-    threads: int = 1
-
-    baseline: ClassVar[bool] = False  # it is the noisy signal itself
-    computes: ClassVar[bool] = (
-        False  # it enhances audio now: it has a speed, and can process other audio before
-    )
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the model's file; "" for a system without one."""
-        return ""
-
-    def training(self) -> dict[str, str]:
-        """Return the training step of a checkpoint's weights as {"step": ...}; nothing for other systems."""
-        return {}
-
-    def outputs(self) -> dict[str, Path]:
-        """Return {utterance: file} of what the system has made already."""
-        return {}
-
-    def supports(self, sample_rate: int) -> bool:
-        """Return whether the system makes audio of this rate without conversion."""
-        return True
-
-    def at(self, sample_rate: int) -> "System":
-        """Return the system that is used for audio of this rate."""
-        return self
-
-    @abstractmethod
-    def open(self, sample_rate: int) -> Enhancer:
-        """Return the function that enhances audio of this rate. QseError if the system cannot be opened."""
-
-
-class NoisySystem(System):
-    baseline = True
-
-    def open(self, sample_rate: int) -> Enhancer:
-        return lambda pair, noisy: (noisy, None)
-
-
-class FolderSystem(System):
-    def outputs(self) -> dict[str, Path]:
-        """Return the audio files of the folder by their names and by their marks."""
-        files = by_name(self.path)
-        return files | by_mark(files)
-
-    def supports(self, sample_rate: int) -> bool:
-        return all(length_and_rate(path)[1] == sample_rate for path in by_name(self.path).values())
-
-    def open(self, sample_rate: int) -> Enhancer:
-        files = self.outputs()
-
-        def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
-            path = files.get(pair.name)
-            if path is None or pair.noisy is None:
-                raise QseError(f"{self.path} has no file called {pair.name}")
-            return read_like(path, pair.noisy, sample_rate), None
-
-        return enhance
+Process = Callable[[np.ndarray, int], np.ndarray]  # noisy, sample rate in Hz -> enhanced
 
 
 class _ComputingSystem(System):
@@ -104,19 +38,18 @@ class _ComputingSystem(System):
 
     def open(self, sample_rate: int) -> Enhancer:
         process = self._process(sample_rate)
-        process(
-            np.zeros(sample_rate, np.float32), sample_rate
-        )  # no utterance includes the cost of the first run
+        silence = np.zeros(sample_rate, np.float32)
+        process(silence, sample_rate)  # no utterance includes the cost of the first run
 
         def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
-            """Process lead-in and noisy signal as one stream; return the output and the time of the latter."""
-            stream = np.concatenate(
-                [*(read_rate(path, sample_rate) for path in pair.lead_in), noisy]
-            )
+            """Process lead-in and noisy signal as one stream; return output and time of the latter."""
+            before = [read_rate(path, sample_rate) for path in pair.lead_in]
+            stream = np.concatenate([*before, noisy])
             start = perf_counter()
             enhanced = process(stream, sample_rate)
+            seconds = perf_counter() - start
             share = len(noisy) / max(1, len(stream))
-            return enhanced[len(stream) - len(noisy) :], share * (perf_counter() - start)
+            return enhanced[len(stream) - len(noisy) :], share * seconds
 
         return enhance
 
@@ -131,25 +64,24 @@ class ModelSystem(_ComputingSystem):
     def fingerprint(self) -> str:
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
-    def supports(self, sample_rate: int) -> bool:
-        return self.at(sample_rate)._engine.sample_rate == sample_rate
+    def rate_for(self, sample_rate: int) -> int:
+        """Return the rate of the graph for this rate, 16 kHz if its metadata do not say it."""
+        rate = metadata_of(self.at(sample_rate).path.read_bytes()).get("sample_rate", "")
+        return int(rate) if rate.isdecimal() else SAMPLE_RATE
 
     def at(self, sample_rate: int) -> "ModelSystem":
-        """Return the system with the model's graph for this rate: above 16 kHz the full-band one, if there is one."""
+        """Return the system with the model's graph for this rate: above 16 kHz the full-band one.
+
+        The other one is taken where the model has no such graph.
+        """
         model = self.path.parent if self.path.name == GRAPH else self.path
         return replace(self, path=find(model, sample_rate))
 
     def _process(self, sample_rate: int) -> Process:
-        from .. import denoise
+        from .. import denoise, load
 
-        engine = self._engine
+        engine = load(self.path, self.threads)
         return lambda noisy, rate: denoise(noisy.astype(np.float32), rate, engine)
-
-    @property
-    def _engine(self) -> Any:
-        from .. import load
-
-        return load(self.path, self.threads)
 
 
 class CheckpointSystem(_ComputingSystem):
@@ -163,35 +95,38 @@ class CheckpointSystem(_ComputingSystem):
 
         return {"step": weights_step(self.path)}
 
-    def supports(self, sample_rate: int) -> bool:
-        return self._network.config.sample_rate == sample_rate
+    def rate_for(self, sample_rate: int) -> int:
+        """Return the rate of the network, as its configuration says."""
+        table = configuration.read(self.path / CONFIG).get("model", {})
+        return table.get("sample_rate", SAMPLE_RATE)
 
     def _process(self, sample_rate: int) -> Process:
-        torch, network = need("torch", "train"), self._network_at(sample_rate)
+        """Return the network's function; audio below 16 kHz is converted to 16 kHz and back."""
+        torch = need("torch", "train")
+        rate = max(sample_rate, SAMPLE_RATE)
+        network = self._network_at(rate)
 
         def process(noisy: np.ndarray, _: int) -> np.ndarray:
             torch.set_num_threads(self.threads)
+            signal = torch.from_numpy(resampled(noisy, sample_rate, rate).astype(np.float32))
             with torch.no_grad():
-                return network.enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+                enhanced = network.enhance(signal[None])[0].numpy()
+            return resampled(enhanced, rate, sample_rate)
 
         return process
 
     def _network_at(self, sample_rate: int) -> Any:
-        """Return the network, or for a lower rate its bands below; QseError for a rate that it does not have."""
-        network = self._network
+        """Return the network, or for a lower rate its bands below. QseError for another rate."""
+        need("torch", "train")
+        from ..networks.weights import load_network
+
+        network = load_network(self.path / CONFIG, weights_of(self.path))[0]
         try:
             return network.at(sample_rate)
         except ValueError as error:
             rate = network.config.sample_rate
             reason = f"works at {rate} Hz, not at {sample_rate}: evaluate with sample_rate={rate}"
             raise QseError(f"{self.path} {reason}") from error
-
-    @property
-    def _network(self) -> Any:
-        need("torch", "train")
-        from ..networks.weights import load_network
-
-        return load_network(self.path / "config.toml", weights_of(self.path))[0]
 
 
 @dataclass(frozen=True)
@@ -202,7 +137,7 @@ class FunctionSystem(_ComputingSystem):
     token: str = field(default_factory=lambda: uuid4().hex)
 
     def fingerprint(self) -> str:
-        """Return what no other function has: scores of an earlier evaluation are not those of this one."""
+        """Return what no other function has: its scores are never those of another one."""
         return self.token
 
     def _process(self, sample_rate: int) -> Process:
@@ -228,21 +163,22 @@ class NetworkProcess:
 
 
 def as_system(system: Any, threads: int = 1) -> System:
-    """Return a system for a name, a path, a network in memory, a function, or a system. QseError for anything else."""
+    """Return a system for a name, a path, a network in memory, a function, or a system.
+
+    Raises QseError for anything else.
+    """
     if isinstance(system, System):
         return system
     if isinstance(system, str | Path):
         return find_system(str(system), threads)
     if hasattr(system, "enhance") and hasattr(system, "at"):
-        return FunctionSystem(
-            type(system).__name__, threads=threads, function=NetworkProcess(system)
-        )
+        process = NetworkProcess(system)
+        return FunctionSystem(type(system).__name__, threads=threads, function=process)
     if callable(system):
         name = getattr(system, "__name__", type(system).__name__)
         return FunctionSystem(name, threads=threads, function=system)
-    raise QseError(
-        f"no system to evaluate: give a name, a path, a network or a function, not {system!r}"
-    )
+    wanted = "give a name, a path, a network or a function"
+    raise QseError(f"no system to evaluate: {wanted}, not {system!r}")
 
 
 def find_system(name: str, threads: int = 1) -> System:

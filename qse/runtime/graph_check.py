@@ -23,6 +23,7 @@ NODE = 1
 TENSOR = 5
 INPUTS = (11, 12)
 SPARSE = 15
+METADATA = 14
 OPERATOR = 4
 ATTRIBUTE = 5
 DOMAIN = 7
@@ -62,6 +63,19 @@ def check_graph(data: bytes) -> int:
     if numbers > STATE:
         raise Unfit(f"its inputs and outputs hold more than {STATE} numbers")
     return nodes
+
+
+def metadata_of(data: bytes) -> dict[str, str]:
+    """Return the metadata of the graph in `data`, {} where the file is damaged or not ONNX."""
+    found = {}
+    try:
+        for field, value in _fields(memoryview(data)):
+            if field == METADATA:
+                entry = {part: bytes(_message(text)) for part, text in _fields(_message(value))}
+                found[entry[1].decode(errors="replace")] = entry[2].decode(errors="replace")
+    except (IndexError, KeyError):
+        return {}
+    return found
 
 
 def memory_limit() -> int:

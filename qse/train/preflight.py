@@ -77,7 +77,7 @@ def _check_sources(config: RunConfig, job: Job) -> None:
         )
     if job.cache and job.data:
         raise UsageError(
-            "--cache is for --speech and --noise; the copies of a corpus lie beside it"
+            "--cache is for --speech and --noise; QSE_CACHE names the folder for copies of a corpus"
         )
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)

@@ -34,7 +34,7 @@ def test_evaluate_exit_status(corpus, run):
     assert failed.exit_code == 1 and "u2: " in failed.stderr and "u2.wav" in failed.stderr
     write(corpus / "noisy" / "u2.wav", voice(1.0) + 0.1 * hiss(16000))
     fine = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1)
-    assert fine.exit_code == 0 and fine.stdout.startswith("| system | SI-SDR dB |")
+    assert fine.exit_code == 0 and "| SI-SDR dB | " in fine.stdout
 
 
 def test_evaluate_names_options_in_errors(corpus, run):
@@ -47,10 +47,10 @@ def test_evaluate_names_options_in_errors(corpus, run):
 
 
 def test_evaluate_names_options_in_errors_of_a_system(corpus, run, monkeypatch):
-    def refuse(*arguments):
+    def refuse(*arguments, **options):
         raise UsageError("works at 16000 Hz: evaluate with sample_rate=16000")
 
-    monkeypatch.setattr("qse_cli.evaluate._evaluate", refuse)
+    monkeypatch.setattr("qse.evaluate.evaluation.evaluate", refuse)
     done = run("noisy", "--noisy", corpus / "noisy")
     assert isinstance(done.exception, UsageError)
     assert str(done.exception) == "works at 16000 Hz: evaluate with --sample-rate 16000"

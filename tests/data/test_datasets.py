@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from evaluation_files import write
 
-from qse.data import datasets
+from qse.data import copies, datasets
+from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate.systems import FolderSystem
 
@@ -29,10 +30,9 @@ def test_pair_folders_matches_names_and_marks(tmp_path):
     assert [pair.name for pair in datasets.pair_folders(tmp_path / "noisy")] == names
     # one of the two: found by its name or its mark
     write(tmp_path / "enhanced/x_snr5_fileid_7.wav", np.zeros(10))
-    assert set(FolderSystem("other", tmp_path / "enhanced").outputs()) == {
-        "x_snr5_fileid_7",
-        "fileid_7",
-    }
+    system = FolderSystem("other", tmp_path / "enhanced")
+    for name in ("x_snr5_fileid_7", "fileid_7"):
+        assert set(system.prepared([datasets.Pair(name, None)]).outputs()) == {name}
     write(tmp_path / "clean/a.wav", np.zeros(10))
     with pytest.raises(QseError, match=r"both called a"):
         datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
@@ -43,29 +43,27 @@ def test_voicebank_converts_48_khz_once(tmp_path):
     for side in ("clean", "noisy"):
         for part in ("trainset_28spk", "testset"):
             write(tmp_path / f"{side}_{part}_wav" / "p232_001.wav", tone, 48000)
-    (pair,) = datasets.voicebank(tmp_path, "test")
-    audio, sample_rate = datasets.read_mono(pair.clean)
+    (pair,) = copies.voicebank(tmp_path, "test")
+    audio, sample_rate = read_mono(pair.clean)
     middle = np.arange(2000, 14000)
     assert (len(audio), sample_rate) == (16000, 16000)
     np.testing.assert_allclose(
         audio[middle], 0.5 * np.sin(2 * np.pi * 1000 * middle / 16000), atol=1e-4
     )
     written = pair.clean.stat().st_mtime_ns
-    assert (
-        datasets.voicebank(tmp_path, "test") == [pair] and pair.clean.stat().st_mtime_ns == written
-    )
-    assert [p.name for p in datasets.voicebank(tmp_path, "train")] == ["p232_001"]
+    assert copies.voicebank(tmp_path, "test") == [pair] and pair.clean.stat().st_mtime_ns == written
+    assert [p.name for p in copies.voicebank(tmp_path, "train")] == ["p232_001"]
 
 
 def test_voicebank_keeps_16_khz_files(tmp_path):
     for side in ("clean", "noisy"):
         write(tmp_path / f"{side}_testset_wav" / "p232_001.wav", np.zeros(100))
     (tmp_path / "noisy_testset_wav" / "p232_002.wav").write_bytes(b"no audio")
-    first, second = datasets.voicebank(tmp_path)
+    first, second = copies.voicebank(tmp_path)
     assert first.noisy.parent.name == "noisy_testset_wav" and not (tmp_path / "16kHz").exists()
     assert second.clean is None and second.noisy.name == "p232_002.wav"
     with pytest.raises(QseError, match="has no folder noisy_trainset_28spk_wav"):
-        datasets.voicebank(tmp_path, "train")
+        copies.voicebank(tmp_path, "train")
 
 
 def test_dns3_finds_its_folder(tmp_path):

@@ -62,6 +62,6 @@ def test_dns3_follows_links(tmp_path):
 def test_validation_holds_out_a_hundred_pairs(monkeypatch):
     pairs = [Pair(str(number), "noisy", "clean") for number in range(600)]
     monkeypatch.setattr("qse.data.datasets.voicebank_files", lambda *_: pairs)
-    monkeypatch.setattr("qse.data.datasets.with_copies", lambda pairs, _: pairs)
+    monkeypatch.setattr("qse.data.copies.with_copies", lambda pairs, _: pairs)
     held = {pair.name for pair in sources.validation("voicebank", "")}
     assert len(held) == 100 and held != {str(number) for number in range(100)}

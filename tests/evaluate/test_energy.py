@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
-from speech import hiss, voice
+from speech import SAMPLE_RATE, hiss, voice
 
-from qse.evaluate.energy import band_snr, noise_reduction, pause_attenuation, si_sdr, speech_loss
+from qse.evaluate.energy import (
+    band_snr,
+    log_spectral_distance,
+    noise_reduction,
+    pause_attenuation,
+    si_sdr,
+    speech_loss,
+)
 
 CLEAN = voice()
 NOISE = hiss(len(CLEAN), 99)
@@ -106,3 +113,21 @@ def test_pause_attenuation_has_no_value_without_pauses():
         clean=tone(1000), noisy=tone(1000), enhanced=tone(1000), sample_rate=RATE
     )
     assert not np.isfinite(silent["pause_attenuation"]) or silent["pause_attenuation"] == 0
+
+
+def test_log_spectral_distance_of_a_gain_and_by_its_definition():
+    """Half the amplitude is 6.02 dB in each bin; else frame by frame."""
+    noise = hiss(16000, 3)
+    half = log_spectral_distance(clean=noise, enhanced=0.5 * noise, sample_rate=SAMPLE_RATE)
+    assert half == pytest.approx(20 * np.log10(2), abs=1e-6)
+
+    other = noise + 0.3 * hiss(16000, 4)
+    frames = []
+    for start in range(-256, 16000 - 256 + 1, 128):
+        powers = []
+        for signal in (noise, other):
+            padded = np.pad(signal, 256)[start + 256 : start + 768] * np.hanning(513)[:512]
+            powers.append(10 * np.log10(np.abs(np.fft.rfft(padded)) ** 2 + 1e-30))
+        frames.append(np.sqrt(np.mean((powers[0] - powers[1]) ** 2)))
+    found = log_spectral_distance(clean=noise, enhanced=other, sample_rate=SAMPLE_RATE)
+    assert found == pytest.approx(np.mean(frames), rel=1e-3)

@@ -5,7 +5,8 @@ import pytest
 from speech import SAMPLE_RATE, hiss, voice
 
 from qse.evaluate import composite
-from qse.evaluate.metrics import METRICS, pesq_wb, resampled, resolve, score_pair, si_sdr, stoi
+from qse.evaluate.metrics import METRICS, pesq_wb, resolve, score_pair, si_sdr, stoi
+from qse.evaluate.signals import resampled
 
 CLEAN = voice()
 NOISE = hiss(len(CLEAN), 99)
@@ -110,3 +111,22 @@ def test_metrics_on_request_are_not_shared_with_all():
     assert (
         choose_metrics("all", True, 48000)[-1] == "band_snr" and METRICS["cbak_scaled"].on_request
     )
+
+
+def test_score_pair_names_both_kinds_of_pesq():
+    import pesq
+
+    scores = score_pair(**pair(0.02), metrics=["PESQ-NB", "pesq"])
+    signals = (SAMPLE_RATE, CLEAN, CLEAN + 0.02 * NOISE)
+    assert scores == {
+        "pesq_nb": pesq.pesq(*signals, "nb"),
+        "pesq_wb": pesq.pesq(*signals, "wb"),
+    }
+    assert (METRICS["pesq_nb"].title, METRICS["pesq_wb"].title) == ("PESQ-NB", "PESQ-WB")
+
+
+def test_si_sdr_improvement_is_the_difference_of_both():
+    signals = pair(0.01) | {"noisy": CLEAN + 0.1 * NOISE}
+    scores = score_pair(**signals, metrics=["si_sdri", "si_sdr"])
+    before = si_sdr(clean=CLEAN, enhanced=signals["noisy"])
+    assert scores["si_sdri"] == pytest.approx(scores["si_sdr"] - before)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qse.errors import QseError
-from qse.evaluate import report, summary
+from qse.evaluate import metrics, report, summary, tables
 
 
 def test_interval_is_the_bootstrap_of_the_mean(monkeypatch):
@@ -29,15 +29,28 @@ def test_gains_interval_is_that_of_the_pairs():
     assert means["si_sdr"]["low"] < means["noisy_si_sdr"]["high"]  # side by side they would hide it
 
 
-def test_table_has_the_papers_columns_and_the_noisy_row():
-    names = ("si_sdr", "covl", "pesq_wb", "stoi", "csig", "cbak")
-    rows = [{"name": "a", "audio_s": 2.0, "process_s": 0.1, **dict.fromkeys(names, 2.0)}]
-    rows[0] |= {f"noisy_{name}": 1.5 for name in names}
-    head, _, noisy, system, gain, *_ = report.table(report.findings("ours", rows)).splitlines()
-    assert head == "| system | PESQ | CSIG | CBAK | COVL | STOI | SI-SDR dB | RTF |"
-    assert noisy.startswith("| noisy | 1.500 (1.500 to 1.500) | 1.50 (")
-    assert system.startswith("| ours | 2.000 (") and system.endswith("| 0.0500 |")
-    assert gain.startswith("| gain | +0.500 (+0.500 to +0.500) |")
+def test_table_fits_80_columns_and_names_both_kinds_of_pesq():
+    """All metrics, wide cells, a long name."""
+    row = {"name": "a", "audio_s": 2.0, "process_s": 0.1, "delay": 320.0, "trimmed": 5.0}
+    other = {**row, "name": "b"}
+    for name, metric in metrics.METRICS.items():
+        scale = 0.01 if metric.digits == 4 else 1.0
+        row[name] = -12.25 * scale
+        row[f"noisy_{name}"] = -33.5 * scale
+        other[name] = -2.25 * scale
+        other[f"noisy_{name}"] = -43.5 * scale
+    settings = {"sample_rate": 16000, "threads": 1, "machine": "a machine with a long name " * 3}
+    found = report.findings("DeepFilterNet3-of-somebody-else", [row, other], settings)
+    lines = tables.table(found).splitlines()
+    assert max(map(len, lines)) <= 80
+    head = [cell.strip() for cell in lines[0].split("|")]
+    assert head == ["", "metric", "noisy", "DeepFilterNet3-…", "gain", ""]
+    titles = [line.split("|")[1].strip() for line in lines[2:6]]
+    assert titles == ["PESQ-WB", "PESQ-NB", "CSIG", "CBAK"]
+    assert lines[2].split("|")[4].strip() == "+31.250 ±10.000"
+    footnote = " ".join(lines)
+    assert "output delayed by 320 samples (20.0 ms), not compensated" in footnote
+    assert "2 trimmed by up to 5 samples" in footnote and "RTF 0.0500 with 1 threads" in footnote
 
 
 def test_group_table_orders_and_averages_groups(tmp_path):
@@ -47,12 +60,15 @@ def test_group_table_orders_and_averages_groups(tmp_path):
         {"name": name, "stoi": value}
         for name, value in (("a", 0.4), ("b", 0.1), ("c", 0.6), ("d", 0.9))
     ]
-    lines = report.group_table(rows, groups, "snr").splitlines()
-    assert (
-        lines[2].startswith("| -2.5 | 1 | 0.1000")
-        and lines[3].startswith("| 10 | 2 | 0.5000")
-        and len(lines) == 4
-    )
+    lines = tables.group_tables(rows, groups, "snr").splitlines()
+    assert lines == [
+        "STOI by snr",
+        "",
+        "| snr  | n | mean           |",
+        "|------|---|----------------|",
+        "| -2.5 | 1 | 0.1000 ±0.0000 |",
+        "| 10   | 2 | 0.5000 ±0.1000 |",
+    ]
     with pytest.raises(QseError, match="no column speaker: there are snr"):
         report.read_groups(tmp_path / "groups.tsv", "speaker")
     with pytest.raises(QseError, match=r"nothing.tsv cannot be read: No such file or directory$"):

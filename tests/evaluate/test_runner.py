@@ -10,15 +10,22 @@ from evaluation_files import FAST, rows_of, write
 from speech import voice
 
 from qse.data import datasets
+from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate import metrics, runner
+from qse.evaluate.evaluation import evaluate
+from qse.evaluate.metrics import METRICS, Metric, add_metric
 from qse.evaluate.store import read_rows
 from qse.evaluate.systems import find_system
 
 
+def pairs_in(corpus):
+    return datasets.pair_folders(corpus / "noisy", corpus / "clean")
+
+
 def test_evaluate_rows_hold_the_metrics(corpus):
     rows = rows_of(corpus)
-    clean, noisy = (datasets.read_mono(corpus / side / "u3.wav")[0] for side in ("clean", "noisy"))
+    clean, noisy = (read_mono(corpus / side / "u3.wav")[0] for side in ("clean", "noisy"))
     assert {name: rows[3][name] for name in FAST} == metrics.score_pair(
         clean=clean, enhanced=noisy, metrics=FAST
     )
@@ -30,7 +37,7 @@ def test_evaluate_rows_hold_the_metrics(corpus):
 
 def test_evaluate_reports_bad_files_and_continues(corpus):
     (corpus / "noisy" / "u0.wav").write_bytes(b"no audio")
-    write(corpus / "clean" / "u1.wav", voice(1.0)[:-5])
+    write(corpus / "clean" / "u1.wav", voice(1.0)[:-600])
     write(corpus / "noisy" / "u2.wav", voice(1.0), 8000)
     (corpus / "clean" / "u3.wav").unlink()
     write(corpus / "noisy" / "u5.wav", voice(1.0))
@@ -40,7 +47,7 @@ def test_evaluate_reports_bad_files_and_continues(corpus):
     write(corpus / "noisy" / "u7.wav", voice(1.0))
     soundfile.write(corpus / "clean" / "u7.wav", np.append(voice(1.0)[:-1], np.nan), 16000, "FLOAT")
     errors = {row["name"]: row.get("error") for row in rows_of(corpus)}
-    said = ["u0.wav", "15995 samples", "8000 Hz", "no clean file of this name", None, "2 channels", "silent",
+    said = ["u0.wav", "clean has 15400 samples", "8000 Hz", "no clean file of this name", None, "2 channels", "silent",
             "u7.wav"]  # fmt: skip
     assert list(errors) == [f"u{place}" for place in range(8)]
     for words, error in zip(said, errors.values(), strict=True):
@@ -77,8 +84,8 @@ def test_evaluate_never_mixes_two_evaluations(corpus):
     (corpus / "u0.wav").rename(corpus / "noisy" / "u0.wav")
     assert not any("error" in row for row in rows_of(corpus))  # the failed one is tried again
     (corpus / "out" / "summary.json").write_text("{}")
-    with pytest.raises(QseError, match=r"something else \(noise differ\)"):
-        rows_of(corpus, settings={"noise": "another"})
+    with pytest.raises(QseError, match=r"something else \(timing differ\)"):
+        rows_of(corpus, timing="strict")
 
 
 def test_evaluate_repeats_changed_files_and_models(corpus, models, tmp_path):
@@ -116,7 +123,7 @@ def test_evaluate_scores_a_folder_of_files(corpus):
     for place in range(4):
         write(
             corpus / "better" / f"u{place}.flac",
-            datasets.read_mono(corpus / "clean" / f"u{place}.wav")[0],
+            read_mono(corpus / "clean" / f"u{place}.wav")[0],
         )
     rows = rows_of(corpus, find_system(str(corpus / "better")))
     assert all(row["si_sdr"] > 60 > row["noisy_si_sdr"] for row in rows[:4])
@@ -127,7 +134,7 @@ def test_evaluate_converts_48_khz_files_to_16_khz(corpus):
     import soxr
 
     for side in ("clean", "noisy"):
-        audio = datasets.read_mono(corpus / side / "u2.wav")[0]
+        audio = read_mono(corpus / side / "u2.wav")[0]
         write(corpus / "high" / side / "u2.wav", soxr.resample(audio, 16000, 48000), 48000)
     (row,) = rows_of(corpus / "high")
     assert (
@@ -137,11 +144,66 @@ def test_evaluate_converts_48_khz_files_to_16_khz(corpus):
 
 def test_evaluate_opens_an_exchanged_model_again(corpus, models, tmp_path):
     pairs = datasets.pair_folders(corpus / "noisy", corpus / "clean")[:1]
-    found, graph = [], tmp_path / "model.onnx"
+    graph = tmp_path / "model.onnx"
+    found = []
     for name in ("live-base", "recurrent", "live-base"):
         graph.write_bytes((models / name / "model.onnx").read_bytes())
-        found += runner.score_pairs(
-            find_system(str(graph)), pairs, tmp_path / str(len(found)), metrics=["si_sdr"], jobs=0
-        )
+        found += evaluate(str(graph), pairs, metrics="si_sdr").rows
     first, other, again = (row["si_sdr"] for row in found)
     assert first == again != other
+
+
+def fragile(*, clean, enhanced, sample_rate):
+    """Fail where the recording is the third."""
+    if abs(np.abs(clean).max() - np.abs(voice(1.0, pitch=140, start=3)).max()) < 1e-3:
+        raise ValueError("no score")
+    return 1.0
+
+
+@pytest.fixture
+def own_metric():
+    add_metric("fragile", Metric("fragile", fragile))
+    yield
+    del METRICS["fragile"]
+
+
+def test_a_metric_that_fails_leaves_the_others(corpus, own_metric):
+    found = evaluate("noisy", pairs_in(corpus), metrics="fragile,stoi")
+    assert found.failed == {"u2": "fragile: no score"}
+    assert found.findings["utterances"] == 5 and found.findings["enhanced"]["fragile"]["n"] == 4
+    text = " ".join(found.text().split())
+    assert "1 without some scores" in text and "| fragile, n=4 |" in text
+    assert [row["stoi"] for row in found.rows] == [
+        row["stoi"] for row in evaluate("noisy", pairs_in(corpus), metrics="stoi").rows
+    ]
+
+
+def test_an_utterance_that_ends_its_process_is_scored_without_pesq(corpus, monkeypatch):
+    """See test_pool.py for processes that end."""
+
+    def ending(function, tasks, jobs, crashed):
+        if "pesq_nb" in function.metrics:
+            return map(crashed, tasks)
+        return map(function, tasks)
+
+    monkeypatch.setattr(runner, "spread", ending)
+    found = evaluate("noisy", pairs_in(corpus), metrics="pesq_nb,si_sdr", jobs=2)
+    assert len(found.failed) == 5 and "the scoring process died" in found.failed["u2"]
+    assert all("si_sdr" in row for row in found.rows)
+
+
+def test_a_finished_evaluation_is_not_computed_again(corpus, models, monkeypatch):
+    """Neither the model nor a recording is read; the table is the saved one."""
+    first = evaluate("live-base", pairs_in(corpus), corpus / "out", metrics="si_sdr")
+    text = first.write()
+    with monkeypatch.context() as patch:
+        patch.setattr("qse.load", lambda *arguments, **options: 1 / 0)
+        patch.setattr("qse.evaluate.report.interval", lambda values: 1 / 0)
+        again = evaluate("live-base", pairs_in(corpus), corpus / "out", metrics="si_sdr")
+    assert again.saved and not first.saved
+    assert again.text() == text and again.rows == first.rows
+
+    write(corpus / "noisy" / "u3.wav", voice(1.0))
+    changed = evaluate("live-base", pairs_in(corpus), corpus / "out", metrics="si_sdr")
+    assert not changed.saved and changed.rows[:3] == first.rows[:3]
+    assert changed.rows[3] != first.rows[3]

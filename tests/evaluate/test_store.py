@@ -30,9 +30,7 @@ def test_store_continues_with_rows_of_the_same_stamp(tmp_path):
     "scores", [b"", b"\xff\xfe", b"name,stamp,stoi\na,1,x\n", b"stoi\n0.5\n", b"name,other\na,2\n"]
 )
 def test_store_names_a_damaged_table(tmp_path, scores):
-    with pytest.raises(
-        QseError, match=r"scores\.csv .*: give --out another folder, or delete this one"
-    ):
+    with pytest.raises(QseError, match=r"scores\.csv .*: name another folder, or delete this one"):
         reopened(tmp_path, scores, json.dumps(SETTINGS).encode())
 
 
@@ -40,6 +38,6 @@ def test_store_names_a_damaged_table(tmp_path, scores):
 def test_store_names_damaged_settings(tmp_path, settings):
     with pytest.raises(
         QseError,
-        match=r"settings\.json is damaged .*: give --out another folder, or delete this one",
+        match=r"settings\.json is damaged .*: name another folder, or delete this one",
     ):
         reopened(tmp_path, SCORES.encode(), settings)

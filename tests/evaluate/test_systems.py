@@ -49,7 +49,7 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
     enhanced, seconds = system.open(SAMPLE_RATE)(Pair("a", None), noisy)
     np.testing.assert_allclose(enhanced, expected, atol=1e-6)
     assert np.abs(expected).max() > 0.01 and seconds > 0 and type(system) is CheckpointSystem
-    assert system.supports(SAMPLE_RATE) and not system.supports(48000)
+    assert system.rate_for(SAMPLE_RATE) == system.rate_for(48000) == 16000
     with pytest.raises(
         QseError, match="works at 16000 Hz, not at 48000: evaluate with sample_rate=16000"
     ):
@@ -70,7 +70,7 @@ def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):
     weights = {f"average.{name}": value for name, value in network.state_dict().items()}
     checkpoint.save(tmp_path / "best.safetensors", weights, {})
     system = find_system(str(tmp_path))
-    assert system.supports(48000) and not system.supports(16000)
+    assert system.rate_for(48000) == 48000
     for rate in (16000, 48000):
         noisy = np.linspace(-0.1, 0.1, rate // 4)
         enhanced, _ = system.open(rate)(Pair("a", None), noisy)

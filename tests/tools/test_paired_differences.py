@@ -23,7 +23,7 @@ def test_utterances_are_paired_by_name(monkeypatch, tmp_path, capsys):
     b = ["name,pesq_wb,si_sdr", "u1,3.0,9", "u0,2.0,8", "u9,1.0,7"]
     compare(monkeypatch, tmp_path, a, b)
     rows = capsys.readouterr().out.splitlines()[2:]
-    assert rows == ["| PESQ | 2 | +0.250 (+0.250 to +0.250) |"]
+    assert rows == ["| PESQ-WB | 2 | +0.250 (+0.250 to +0.250) |"]
 
 
 def test_other_recordings_are_refused(monkeypatch, tmp_path):

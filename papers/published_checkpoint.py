@@ -1,0 +1,80 @@
+"""Convert the checkpoint of the published Conformer (`best_model.pt`) to a run that qse evaluates.
+
+    qse experiment published-checkpoint --out published --set file=best_model.pt
+    qse evaluate published --dataset voicebank --data VOICEBANK
+
+The file is read by PyTorch's restricted reader, which runs no code of the file.
+"""
+
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from qse.errors import QseError, UsageError
+from qse.networks import build_network
+from qse.train import RunConfig
+from qse.train.checkpoint import save
+from qse.train.recipe import write_config
+
+from .base import Experiment
+from .networks.count import parameter_count
+
+NETWORK = "qse_papers.networks.published:Published"
+HOLDERS = ("model_state_dict", "generator")  # where a training checkpoint has the weights
+COMPONENTS = ("r_weight", "i_weight", "j_weight", "k_weight")
+
+
+@dataclass(frozen=True)
+class PublishedCheckpoint(Experiment):
+    """Settings: file, the checkpoint; attention: published, or shared, Eq. 10 of its weights."""
+
+    file: str = ""
+    attention: str = "published"
+
+    def run(self, out: Path) -> str:
+        if not self.file:
+            raise UsageError("this needs a checkpoint: --set file=best_model.pt")
+        config = RunConfig({"network": NETWORK, "attention": self.attention})
+        network = build_network(config.model)
+        try:
+            network.get_submodule("core").load_state_dict(read_checkpoint(Path(self.file)))
+        except RuntimeError as error:
+            raise QseError(f"{self.file}: not a checkpoint of the published network") from error
+        write_config(out / "config.toml", config, network)
+        save(out / "weights.safetensors", network.state_dict(), {})
+        return f"{parameter_count(network):,} parameters: qse evaluate {out}"
+
+
+def read_checkpoint(path: Path) -> dict[str, Tensor]:
+    """Return the weights of a checkpoint by the names of our layers.
+
+    Four component weights become one, (4, out, in, *kernel). Raises QseError for a file that cannot
+    be read without running code.
+    """
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        raise QseError(
+            f"{path}: cannot read these weights; name the published best_model.pt"
+        ) from error
+    for name in HOLDERS:
+        if isinstance(found, dict) and name in found:
+            found = found[name]
+    if not isinstance(found, dict):
+        raise QseError(f"{path}: holds no weights by name")
+
+    weights: dict[str, Tensor] = {}
+    for name, value in found.items():
+        plain = name.removeprefix("module.")  # of training on several GPUs
+        if not plain.endswith(COMPONENTS):
+            weights[plain] = value
+        elif plain.endswith(COMPONENTS[0]):
+            stem = name.removesuffix(COMPONENTS[0])
+            parts = torch.stack([found[stem + component] for component in COMPONENTS])
+            if parts.ndim == 3:  # of a linear layer, (4, in, out)
+                parts = parts.mT
+            weights[plain.removesuffix(COMPONENTS[0]) + "weight"] = parts.contiguous()
+    return weights

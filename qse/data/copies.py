@@ -1,0 +1,78 @@
+"""Convert the files of a corpus to 16 kHz once, for training, into a cache outside the corpus."""
+
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ..audio.atomic_write import atomic_path
+from ..errors import QseError
+from .datasets import SAMPLE_RATE, Pair, Progress, voicebank_files
+from .recordings import length_and_rate, read_mono
+
+
+def voicebank(folder: Path, part: str = "test", progress: Progress | None = None) -> list[Pair]:
+    """Return the pairs of VoiceBank+DEMAND at 16 kHz.
+
+    part: "train" (28 speakers) or "test" (2 others). Files at another rate are converted first, in
+    threads; `progress` is called with (done, all) of them.
+    """
+    return with_copies(voicebank_files(folder, part), Path(folder), progress)
+
+
+def copies_of(root: Path) -> Path:
+    """Return the folder for 16 kHz copies of a corpus in the folder `root`.
+
+    It is below the environment variable QSE_CACHE, else in the user's folder for caches.
+    """
+    root = Path(root).resolve()
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("QSE_CACHE") or Path(home, "qse"))
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+    return cache / "16kHz" / f"{root.name}-{digest}"
+
+
+def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
+    """Replace each file of another rate by a 16 kHz copy in `copies_of(root)`, made if missing.
+
+    A file that cannot be read stays as it is: the error comes when it is used.
+    """
+    files = [path for pair in pairs for path in (pair.noisy, pair.clean) if path]
+    copies: dict[Path | None, Path | None] = {None: None}
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for done, (path, copy) in enumerate(
+            zip(files, threads.map(lambda p: _copy(p, root), files), strict=True), 1
+        ):
+            copies[path] = copy
+            if progress:
+                progress(done, len(files))
+    return [Pair(pair.name, copies[pair.noisy], copies[pair.clean]) for pair in pairs]
+
+
+def _copy(path: Path, root: Path) -> Path:
+    import soundfile
+    import soxr
+
+    try:
+        if length_and_rate(path)[1] == SAMPLE_RATE:
+            return path
+        copy = copies_of(root) / path.relative_to(root).with_suffix(".wav")
+        if copy.exists() and copy.stat().st_mtime >= path.stat().st_mtime:
+            return copy
+        audio, sample_rate = read_mono(path)
+    except QseError:
+        return path
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(copy) as beside:
+            soundfile.write(
+                beside,
+                soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"),
+                SAMPLE_RATE,
+                format="WAV",
+            )
+    except (soundfile.SoundFileError, OSError) as reason:
+        raise QseError(
+            f"{copy} cannot be written: {reason}; free some space, or set QSE_CACHE to a folder"
+        ) from reason
+    return copy

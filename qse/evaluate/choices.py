@@ -1,0 +1,60 @@
+"""Choose what an evaluation leaves open: its metrics and its sample rate."""
+
+from collections.abc import Iterable
+
+from ..data.datasets import Pair
+from ..errors import UsageError
+from ..extras import need
+from .metrics import METRICS, resolve
+from .reading import common_rate
+from .signals import NARROW_BAND, SAMPLE_RATE
+from .system import System
+
+
+def choose_metrics(
+    metrics: str | Iterable[str], has_clean: bool, sample_rate: int = SAMPLE_RATE
+) -> list[str]:
+    """Return the metrics of a list of names, comma-separated or not, or of "all".
+
+    Raises UsageError for one that is unknown or not possible, MissingExtra for a missing package.
+    """
+    referenced = [name for name, metric in METRICS.items() if has_clean or not metric.needs_clean]
+    possible = [name for name in referenced if METRICS[name].least_rate <= sample_rate]
+    names = _resolved(metrics, possible)
+    for name in names:
+        if name not in referenced:
+            others = ", ".join(possible) or "none"
+            raise UsageError(f"{name} needs the clean files: give them, or choose from {others}")
+        if name not in possible:
+            least = METRICS[name].least_rate
+            raise UsageError(f"{name} needs files at {least} Hz or more, not {sample_rate} Hz")
+    if not names:
+        raise UsageError(f"no metric is possible at {sample_rate} Hz without clean files")
+    for package in {METRICS[name].package for name in names} - {""}:
+        need(package)
+    return names
+
+
+def own_rate(system: System, pairs: list[Pair]) -> int:
+    """Return the rate at which a system is evaluated by default.
+
+    That is the rate of the files if all have the same above 16 kHz, and the system's output has it
+    too; 8 kHz if all files, or an output, are below 16 kHz; else 16 kHz.
+    """
+    files = common_rate(pairs)
+    rate = system.rate_for(files or SAMPLE_RATE)
+    if files and min(files, rate) < SAMPLE_RATE:
+        return NARROW_BAND
+    return files if files == rate else SAMPLE_RATE
+
+
+def _resolved(metrics: str | Iterable[str], possible: list[str]) -> list[str]:
+    if metrics == "all":
+        return [name for name in possible if not METRICS[name].on_request]
+    names: Iterable[str] = metrics
+    if isinstance(metrics, str):
+        names = [name for name in metrics.split(",") if name.strip() or "," not in metrics]
+    try:
+        return resolve(names)
+    except ValueError as reason:
+        raise UsageError(str(reason)) from reason

@@ -1,0 +1,133 @@
+"""Lay out means of scores as Markdown tables that fit a terminal of 80 columns."""
+
+import textwrap
+from typing import Any
+
+from .metrics import METRICS
+from .report import RESAMPLES, SEED, Mean, grouped, sides
+from .store import Row
+
+COLUMNS = 80
+LONGEST_NAME = 16  # characters of a system or a group
+
+
+def table(result: dict[str, Any]) -> str:
+    """Return `report.findings` as a table: a line per metric with noisy, system, and gain."""
+    lines = []
+    for name in METRICS:
+        if name not in result["enhanced"]:
+            continue
+        title = METRICS[name].title
+        count = result["enhanced"][name]["n"]
+        if count < result["utterances"]:
+            title += f", n={count}"
+        lines.append([title, *_cells(name, result)])
+
+    system = _shortened(result["system"])
+    head = ["noisy", system, "gain"] if result["noisy"] else [system]
+    footnote = textwrap.fill(_footnote(result), COLUMNS, break_on_hyphens=False)
+    return f"{_laid_out(['metric', *head], lines)}\n{footnote}\n"
+
+
+def group_tables(rows: list[Row], groups: dict[str, str], column: str) -> str:
+    """Return a table per metric, with a line per group: noisy, enhanced, and the gain."""
+    parts = grouped(rows, groups)
+    found = {group: sides(part) for group, part in parts.items()}
+    has_noisy = any(part["noisy"] for part in found.values())
+    head = ["noisy", "enhanced", "gain"] if has_noisy else ["mean"]
+
+    tables = []
+    for name in METRICS:
+        lines = []
+        for group, part in found.items():
+            if name in part["enhanced"]:
+                count = str(part["enhanced"][name]["n"])
+                lines.append([_shortened(group), count, *_cells(name, part)])
+        if lines:
+            laid_out = _laid_out([_shortened(column), "n", *head], lines)
+            tables.append(f"{METRICS[name].title} by {column}\n\n{laid_out}")
+    return "\n".join(tables)
+
+
+def _cells(name: str, found: dict[str, dict[str, Mean]]) -> list[str]:
+    """Return the cells of a metric: noisy, enhanced and gain, or enhanced alone."""
+    enhanced = _cell(name, found["enhanced"])
+    if not found["noisy"]:
+        return [enhanced]
+    return [_cell(name, found["noisy"]), enhanced, _cell(name, found["gain"], "+")]
+
+
+def _cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
+    """Return the mean and half of its interval, "-" if no utterance has a value."""
+    if name not in means:
+        return "-"
+    digits = METRICS[name].digits
+    half = (means[name]["high"] - means[name]["low"]) / 2
+    return f"{means[name]['mean']:{sign}.{digits}f} ±{half:.{digits}f}"
+
+
+def _footnote(result: dict[str, Any]) -> str:
+    settings = result["settings"]
+    count = result["utterances"]
+    parts = [f"{count} utterance{'' if count == 1 else 's'}, {result['audio_s'] / 60:.1f} minutes"]
+    parts += _failures(result)
+    if "sample_rate" in settings:
+        parts.append(f"evaluated at {settings['sample_rate'] / 1000:g} kHz")
+        parts += _lengths(result, settings["sample_rate"], settings.get("timing") == "aligned")
+    if "lead_in" in settings:
+        parts.append(f"each processed after {settings['lead_in']} others, as one stream")
+    if "step" in settings:
+        parts.append(f"weights of step {settings['step']}")
+    parts.append(
+        f"± half of the 95 % bootstrap interval over utterances ({RESAMPLES} resamples, seed {SEED})"
+    )
+    if result["rtf"] is not None:
+        used = f"{settings.get('threads', 1)} threads and {settings.get('jobs', 1)} jobs"
+        machine = f" on {settings['machine']}" if settings.get("machine") else ""
+        parts.append(f"RTF {result['rtf']:.4f} with {used}{machine}")
+    return "; ".join(parts) + "."
+
+
+def _failures(result: dict[str, Any]) -> list[str]:
+    """Return how many utterances have no scores, and how many lack some."""
+    partial = result["partial"]
+    failed = len(result["failed"]) - partial
+    found = [f"{failed} failed"] if failed else []
+    return [*found, f"{partial} without some scores"] if partial else found
+
+
+def _lengths(result: dict[str, Any], sample_rate: int, aligned: bool) -> list[str]:
+    """Return what was trimmed, and the delay of the output."""
+    found = []
+    if trimmed := result["trimmed"]:
+        found.append(f"{trimmed['n']} trimmed by up to {trimmed['high']} samples")
+    delay = result["delay"]
+    if delay and delay["median"]:
+        text = f"output delayed by {_duration(delay['median'], sample_rate)}"
+        if delay["low"] != delay["high"]:
+            ends = [_duration(delay[end], sample_rate) for end in ("low", "high")]
+            text += f" in the median, from {ends[0]} to {ends[1]}"
+        found.append(f"{text}, {'compensated' if aligned else 'not compensated'}")
+    return found
+
+
+def _duration(samples: int, sample_rate: int) -> str:
+    return f"{samples} samples ({1000 * samples / sample_rate:.1f} ms)"
+
+
+def _laid_out(head: list[str], lines: list[list[str]]) -> str:
+    """Return a Markdown table with cells of equal width per column."""
+    rows = [head, *lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    text = [_line(row, widths) for row in rows]
+    return "\n".join([text[0], rule, *text[1:]]) + "\n"
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+    return "| " + " | ".join(padded) + " |"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
