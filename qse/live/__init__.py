@@ -10,10 +10,17 @@ The path of a sample, and the thread that does the work:
     ratio set by clock_drift.py jitter_buffer.py buffer before the output's callback loudspeaker.py
     callback                                        the stream's thread
 
-Others: protocols.py (interfaces of sources and outputs), sound_system.py (sound server or
-PortAudio), pulse_*.py (the sound server), devices.py (list of devices), ports.py (an open device),
-file_source.py (a file in place of the microphone), recorder.py (both sides to disk, in a thread of
-its own), worker.py (the worker's thread), microphone_wait.py (until there is a microphone),
-reconnect.py (devices that vanish and return), speed_check.py (is the model fast enough),
-priority.py (scheduling).
+Others:
+
+    protocols.py        interfaces of sources and outputs
+    sound_system.py     sound server or PortAudio; the sound server: pulse_*.py
+    devices.py          list of devices; an open one: ports.py
+    file_source.py      a file in place of the microphone
+    recorder.py         both sides to disk, in a thread of its own
+    worker.py           the thread of the session
+    microphone_wait.py  wait until there is a microphone
+    reconnect.py        devices that vanish and return
+    virtual_device.py   a microphone for other programs; standby.py: close the devices while nobody
+    listens to it level.py, activity.py, dropouts.py, speed_check.py    what the screen shows
+    model_choice.py     the model that a latency allows priority.py         scheduling
 """

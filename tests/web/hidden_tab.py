@@ -38,13 +38,14 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
             voice = Path(folder) / "voice.wav"
             soundfile.write(voice, noisy_voice(), SAMPLE_RATE, subtype="PCM_16")
-            browser = running.chromium.launch(
+            browser = running.chromium.launch_persistent_context(
+                f"{folder}/profile",  # so that pages are tabs of one window
                 executable_path=chromium_program(),
                 headless=False,
                 args=[*FLAGS, f"--use-file-for-fake-audio-capture={voice}"],
                 env={"DISPLAY": DISPLAY},
             )
-            hide(browser.new_context(), f"http://127.0.0.1:{server.server_port}/", seconds, folder)
+            hide(browser, f"http://127.0.0.1:{server.server_port}/", seconds, folder)
             browser.close()
     finally:
         screen.kill()
@@ -53,7 +54,9 @@ def main() -> None:
 
 def hide(context, address: str, seconds: float, folder: str) -> None:
     """Record while the tab is hidden; print the figures."""
-    page = context.new_page()
+    page = context.pages[0]
+    unwatched = {"enabled": False}  # Playwright makes pages believe that they are in front
+    context.new_cdp_session(page).send("Emulation.setFocusEmulationEnabled", unwatched)
     page.goto(f"{address}#microphone")
     page.wait_for_selector("html[data-ready]")
     page.click("#live-start")

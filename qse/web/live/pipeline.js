@@ -40,7 +40,8 @@ export class LivePipeline {
     this.noisy.add(noisy);
     this.enhanced.add(enhanced);
     const output = this.faded(this.outward.process(enhanced), "output");
-    this.recording?.add(this.faded(samples, "input"), output);
+    const input = this.faded(samples, "input");
+    this.recording?.add(input, output);
     this.received += samples.length;
     this.emitted += output.length;
     return output;
