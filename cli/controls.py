@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,20 +12,24 @@ if TYPE_CHECKING:
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
 
-HELP = "+ - strength   m mute   b bypass   r record   q quit"
-STEP, MOST = 3.0, 30.0  # dB: of the attenuation limit, per key; above the second there is no limit
+HELP = ("+ - strength", "m mute", "b bypass", "r record", "q quit")
+STEP = 3.0  # dB of the attenuation limit, per key
+MOST = 30.0  # dB above which there is no limit
 
 
 class Controls:
-    """Change a live session as keys are pressed. `message`: why a recording could not begin, else None."""
+    """Change a live session as keys are pressed. `message`: why a recording could not begin, else
+    None."""
 
     def __init__(self, session: "LiveSession", new_recorder: "Callable[[Path], Recorder]"):
         """`new_recorder` opens a recording at a path."""
-        self._session, self._new_recorder = session, new_recorder
+        self._session = session
+        self._new_recorder = new_recorder
         self.message: str | None = None
 
     def press(self, keys: str) -> None:
-        """Handle keys, one after another; keys other than those of HELP, and the space bar for b, do nothing."""
+        """Handle keys, one after another; keys other than those of HELP, and the space bar for b,
+        do nothing."""
         actions = {
             "+": self._stronger,
             "=": self._stronger,
@@ -54,7 +58,8 @@ class Controls:
         self._session.bypass = not self._session.bypass
 
     def _record(self) -> None:
-        """End the recording; if there is none, begin one in the current folder, named by the time."""
+        """End the recording; if there is none, begin one in the current folder, named by the
+        time."""
         self.message = None
         if self._session.recorder:
             self._session.record(None)
@@ -67,8 +72,10 @@ class Controls:
 
 def _free(now: datetime) -> Path:
     """Return a path in the current folder, named by the time, at which there is no file."""
-    names = (
-        f"qse-{now:%Y%m%d-%H%M%S}{ending}.wav"
-        for ending in chain([""], map("-{}".format, count(2)))
-    )
-    return next(path for path in map(Path, names) if not path.exists())
+    stem = f"qse-{now:%Y%m%d-%H%M%S}"
+    path = Path(f"{stem}.wav")
+    for number in count(2):
+        if not path.exists():
+            break
+        path = Path(f"{stem}-{number}.wav")
+    return path

@@ -1,4 +1,5 @@
-"""Run a live session from its start to its end: keys, signals, devices that vanish, and the screen."""
+"""Run a live session from its start to its end: keys, signals, devices that vanish, and the
+screen."""
 
 import os
 import sys
@@ -8,50 +9,47 @@ from typing import TYPE_CHECKING
 from qse.errors import QseError
 from qse.stop_signals import collected
 
-from .controls import HELP, Controls
+from .controls import HELP
 from .screen import Plain, Screen, summary
 from .streams import abandon_stdout, say
 from .terminal import Keys, Pauses
 
 if TYPE_CHECKING:
-    from qse.live.reconnect import Reconnector
-    from qse.live.session import LiveSession
-    from qse.live.worker import Worker
+    from .running import Running
 
 TICK = 0.1
 
 
-def follow(
-    session: "LiveSession",
-    worker: "Worker",
-    reconnector: "Reconnector",
-    controls: Controls,
-    plain: bool = False,
-) -> None:
-    """Start `session` and `worker`, show their state and obey keys until they end or Ctrl-C comes; let them finish.
+def follow(running: "Running", plain: bool = False) -> None:
+    """Start a session and its worker, show their state and obey keys until they end or Ctrl-C
+    comes; let them finish.
 
-    Raises the error that ended the worker or the reconnector, and QseError for a recording that ended early.
+    Raises the error that ended the worker or the reconnector, and QseError for a recording that
+    ended early.
     """
+    session = running.session
+    worker = running.worker
     drawable = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-    view = (Screen if drawable and not plain else Plain)(session, reconnector, controls)
+    view = (Screen if drawable and not plain else Plain)(running)
     with collected(_interrupt) as signals, view:
         view.show(0.0)  # load what this needs before the sound begins
-        session.start()
+        running.start()
         begin = monotonic()
         worker.start()
         try:
-            _attend(session, worker, reconnector, controls, view, signals)
+            _attend(running, view, signals)
         except BrokenPipeError:  # the program that read the lines has ended
             abandon_stdout()
         finally:
-            reconnector.close()
+            running.close()
             session.stop()
             worker.join()
             session.record(None)
+
     if worker.error is not None:
         raise worker.error
     try:
-        print(summary(session, reconnector, controls, monotonic() - begin), flush=True)
+        print(summary(running, monotonic() - begin), flush=True)
     except OSError:
         abandon_stdout()
     for recorder in session.recorded:
@@ -59,34 +57,31 @@ def follow(
             raise QseError(recorder.error)
 
 
-def _attend(
-    session: "LiveSession",
-    worker: "Worker",
-    reconnector: "Reconnector",
-    controls: Controls,
-    view: Plain | Screen,
-    signals: list[int],
-) -> None:
-    """Handle keys, pauses and devices and show the view until the worker is done and everything is played."""
+def _attend(running: "Running", view: Plain | Screen, signals: list[int]) -> None:
+    """Handle keys, pauses and devices and show the view until the worker is done and everything is
+    played."""
+    session = running.session
     begin = monotonic()
     with Keys() as keys, Pauses().watched() as pauses:
         if keys.listening and isinstance(view, Plain):
-            say(f"keys: {HELP}")
-        while worker.is_alive():
+            say("keys: " + "   ".join(HELP))
+        while running.worker.is_alive():
             if signals:
                 session.stop()
             if pauses.asked:
                 view.suspend()
                 keys.end()
                 pauses.stop()
-            if (seconds := pauses.ended()) is not None:
+            seconds = pauses.ended()
+            if seconds is not None:
                 keys.begin()
                 session.resume(seconds)
                 view.restart()
-            controls.press(keys.read())
-            reconnector.look()
+            running.controls.press(keys.read())
+            running.look()
             view.show(monotonic() - begin)
-            worker.join(TICK)
+            running.worker.join(TICK)
+
     deadline = monotonic() + 3
     while monotonic() < deadline and not all(speaker.done for speaker in session.speakers):
         sleep(TICK)

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,131 +17,123 @@ from .live_devices import (
     remove_virtual_microphone,
     virtual_output,
 )
-from .options import Band, Model, Overwrite, Strength
+from .live_options import Devices, Display, Files, Processing, Timing
+from .options import grouped
 from .streams import libraries_silenced, say
 
 if TYPE_CHECKING:
-    from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
-    from qse.live.worker import Worker
+    from qse.live.virtual_device import VirtualMicrophone
+    from qse.runtime.bands import BandModels
 
-Virtual = Annotated[
-    bool,
-    typer.Option(
-        "--virtual", help="Create a virtual microphone for other programs while this runs (Linux)."
-    ),
-]
-RemoveVirtual = Annotated[
-    bool,
-    typer.Option(
-        "--remove-virtual", help="Remove the virtual microphone that a crashed run left, and exit."
-    ),
-]
-PortAudio = Annotated[
-    bool,
-    typer.Option(
-        "--portaudio", help="Use PortAudio (ALSA, JACK) although a sound server runs (Linux)."
-    ),
-]
-Monitor = Annotated[
-    bool | None, typer.Option(help="Also play on the default output; --no-monitor never does.")
-]
-Channel = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", help="Hear only channel N of the microphone. [default: mix 1 and 2]"
-    ),
-]
-Blocksize = Annotated[
-    int | None,
-    typer.Option(
-        min=16, max=1 << 14, metavar="N", help="Samples per block. [default: a hop or 10 ms]"
-    ),
-]
-Buffer = Annotated[
-    float,
-    typer.Option(
-        min=1, max=500, metavar="MS", help="Output buffer: larger = fewer dropouts, more latency."
-    ),
-]
+    from .running import Running
 
 
+@grouped
 def live(
     context: typer.Context,
-    input: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")
-    ] = None,
-    channel: Channel = None,
-    output: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="Output: id or part of its name.")
-    ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the devices and exit.")] = False,
-    virtual: Virtual = False,
-    remove_virtual: RemoveVirtual = False,
-    portaudio: PortAudio = False,
-    from_: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="Read a file, not a microphone.")
-    ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="Write a file instead of playing.")
-    ] = None,
-    fast: Annotated[
-        bool, typer.Option("--as-fast-as-possible", help="File to file, not in real time.")
-    ] = False,
-    model: Model = "live-base",
-    band: Band = None,
-    strength: Strength = None,
-    bypass: Annotated[bool, typer.Option("--bypass", help="Begin with the noisy signal.")] = False,
-    monitor: Monitor = None,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Record noisy (left), enhanced (right).")
-    ] = None,
-    overwrite: Overwrite = False,
-    blocksize: Blocksize = None,
-    buffer: Buffer = 20.0,
-    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of the model.")] = 1,
-    reconnect: Annotated[
-        bool, typer.Option(help="Wait for a device that vanishes, and open it again.")
-    ] = True,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Print one line a second instead of a screen.")
-    ] = False,
+    devices: Devices,
+    files: Files,
+    processing: Processing,
+    timing: Timing,
+    display: Display,
 ) -> None:
     """Remove noise from a live microphone signal, until Ctrl-C.
 
-    Without options: default microphone to default output. Wear headphones, or the microphone picks up the output.
-    Keys: + and - change the strength, m mutes, b switches to the noisy signal, r records, q quits.
+    Without options: default microphone to default output. Wear headphones, or the microphone picks
+    up the output. Keys: + and - change the strength, m mutes, b switches to the noisy signal, r
+    records, q quits.
     """
-    if list_:
-        print_devices(portaudio)
+    if devices.list_:
+        print_devices(devices.portaudio)
         return
-    if remove_virtual:
-        remove_virtual_microphone()
+    if devices.remove_virtual:
+        remove_virtual_microphone(devices.name)
         return
-    _check(input or channel, from_, fast, to is None or output is not None or monitor is True)
-    _check_recording(record, from_, to)
-    system, output = virtual_output(context, output, portaudio) if virtual else (None, output)
-    from qse.live.reconnect import Reconnector
+
+    _check(devices, files)
+    virtual = None
+    system = None
+    output = devices.output
+    if devices.virtual:
+        virtual, system = virtual_output(context, devices)
+        output = virtual.output
+    from qse.live.sound_system import sound_system
+
+    models = _models(processing)
+    ports = _port_options(models, devices, files, timing)
+    outputs = chosen_outputs(output, files.to, devices.monitor)
+    if system is None and (files.from_ is None or outputs):
+        system = sound_system(devices.portaudio)
+    source, speakers = opened_ports(system, devices.input, files.from_, outputs, ports)
+    rate = min(port.sample_rate for port in (source, *speakers))
+
     from qse.live.session import LiveSession
-    from qse.live.worker import Worker
+    from qse.runtime.zoo import streaming
+
+    engine = streaming(models.at(rate))
+    session = LiveSession(engine, source, speakers, strength=processing.strength)
+    session.bypass = processing.bypass
+    if files.record:
+        session.record(_recorder(session, files.record, files.overwrite, paced=not files.fast))
+    running = _running(session, system, files, devices, virtual)
+    _run(running, processing.threads, display.plain, paced=not files.fast)
+
+
+def _models(processing: Processing) -> "BandModels":
+    """Return the graphs of the model that was named, or that the latency allows."""
+    from qse.live.model_choice import model_within
     from qse.runtime.bands import BandModels
+    from qse.runtime.zoo import DEFAULT_MODEL
+
+    model = processing.model or DEFAULT_MODEL
+    if processing.latency is not None:
+        if processing.model:
+            raise UsageError("--latency chooses the model, so --model cannot: name one of them")
+        model = model_within(processing.latency / 1000)
+    return BandModels(model, processing.band, processing.threads, flush_to_zero=True)
+
+
+def _port_options(
+    models: "BandModels", devices: Devices, files: Files, timing: Timing
+) -> PortOptions:
     from qse.runtime.zoo import WIDE_BAND, streaming
 
-    models = BandModels(model, band, threads, flush_to_zero=True)
     wide = streaming(models.at(WIDE_BAND))
-    block = blocksize or Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
-    outputs = chosen_outputs(output, to, monitor)
-    options = PortOptions(block, buffer / 1000, channel, waits=reconnect, paced=not fast)
-    sound, source, speakers = opened_ports(input, from_, outputs, options, system, portaudio)
-    lowest = min(port.sample_rate for port in (source, *speakers))
-    engine = streaming(models.at(lowest))
-    session = LiveSession(engine, source, speakers, strength=strength)
-    session.bypass = bypass
-    if record:
-        session.record(_recorder(session, record, overwrite, paced=not fast))
-    worker, reconnector = Worker(session, to, overwrite), Reconnector(session, sound, reconnect)
-    _run(session, worker, reconnector, threads, plain, paced=not fast)
+    hop = Fraction(wide.hop_length, wide.sample_rate)  # as long at every sample rate
+    return PortOptions(
+        timing.blocksize or hop,
+        timing.buffer / 1000,
+        devices.channel,
+        waits=devices.reconnect,
+        paced=not files.fast,
+    )
+
+
+def _running(
+    session: "LiveSession",
+    system: object,
+    files: Files,
+    devices: Devices,
+    virtual: "VirtualMicrophone | None",
+) -> "Running":
+    """Put together what runs beside the session."""
+    from qse.live.reconnect import Reconnector
+    from qse.live.standby import Standby
+    from qse.live.worker import Worker
+
+    from .controls import Controls
+    from .running import Running
+
+    reconnector = Reconnector(session, system, devices.reconnect)  # type: ignore[arg-type]
+    controls = Controls(session, lambda path: _recorder(session, path, paced=not files.fast))
+    standby = None
+    if virtual:
+        alone = len(session.speakers) == 1 and not files.to and not files.from_
+        standby = Standby(session, reconnector, virtual, closes=alone)
+    worker = Worker(session, files.to, files.overwrite)
+    return Running(session, worker, reconnector, controls, standby)
 
 
 def _recorder(
@@ -152,48 +144,40 @@ def _recorder(
     return Recorder(path, session.engine.sample_rate, 2 * session.channels, overwrite, paced)
 
 
-def _check(input: str | int | None, from_: Path | None, fast: bool, plays: bool) -> None:
-    if from_ is not None and input is not None:
-        raise UsageError(
-            "--from takes the place of --input and --channel, which are a microphone's: name one of them"
-        )
-    if fast and (from_ is None or plays):
-        raise UsageError(
-            "--as-fast-as-possible works with --from FILE --to FILE only: a device has its own pace"
-        )
+def _check(devices: Devices, files: Files) -> None:
+    """Raise UsageError for options that exclude each other."""
+    if files.from_ is not None and (devices.input or devices.channel):
+        reason = "--from takes the place of --input and --channel, which are a microphone's"
+        raise UsageError(f"{reason}: name one of them")
+    plays = files.to is None or devices.output is not None or devices.monitor is True
+    if files.fast and (files.from_ is None or plays):
+        reason = "--as-fast-as-possible works with --from FILE --to FILE only"
+        raise UsageError(f"{reason}: a device has its own pace")
+    if devices.name and not devices.virtual:
+        raise UsageError("--name is that of a virtual microphone: add --virtual")
+
+    taken = [realpath(path) for path in (files.from_, files.to) if path is not None]
+    if files.record is not None and realpath(files.record) in taken:
+        reason = f"--record {files.record} is the file of --from or --to"
+        raise UsageError(f"{reason}: name another recording")
 
 
-def _check_recording(record: Path | None, from_: Path | None, to: Path | None) -> None:
-    if record is not None and realpath(record) in [
-        realpath(path) for path in (from_, to) if path is not None
-    ]:
-        raise UsageError(f"--record {record} is the file of --from or --to: name another recording")
-
-
-def _run(
-    session: "LiveSession",
-    worker: "Worker",
-    reconnector: "Reconnector",
-    threads: int,
-    plain: bool,
-    paced: bool,
-) -> None:
-    """Run the session to its end, with a high priority where it has to keep pace and the machine is fast enough."""
+def _run(running: "Running", threads: int, plain: bool, paced: bool) -> None:
+    """Run the session to its end, with a high priority where it has to keep pace and the machine is
+    fast enough."""
     from qse.live.priority import steady
     from qse.live.speed_check import advice
 
-    from .controls import Controls
     from .follow import follow
 
-    controls = Controls(session, lambda path: _recorder(session, path, paced=paced))
-    with steady(
-        urgent=paced
-    ):  # measure at the priority of the session, or a busy machine counts as a slow one
-        warning = advice(session.engine, threads) if paced else None
+    warning = None
+    if paced:
+        with steady():  # at the priority of the session, or a busy machine counts as a slow one
+            warning = advice(running.session.engine, threads)
     with libraries_silenced(), steady(urgent=paced and warning is None):
         if warning:
             say(f"qse: {warning}")
         try:
-            follow(session, worker, reconnector, controls, plain)
+            follow(running, plain)
         finally:
-            session.close()
+            running.session.close()

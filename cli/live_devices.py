@@ -1,4 +1,5 @@
-"""The devices of qse live: what it reads from and plays on, the virtual microphone, and the list of devices."""
+"""The devices of qse live: what it reads from and plays on, the virtual microphone, and the list of
+devices."""
 
 import sys
 from dataclasses import dataclass
@@ -13,24 +14,33 @@ from qse.errors import UsageError
 from .streams import say
 
 if TYPE_CHECKING:
+    from qse.live.devices import Device
     from qse.live.file_source import FileSource
     from qse.live.loudspeaker import Loudspeaker
     from qse.live.microphone import Microphone
     from qse.live.protocols import SoundSystem
+    from qse.live.virtual_device import VirtualMicrophone
+
+    from .live_options import Devices
+
+UNCUT = 200  # columns of the list of devices where it does not go to a terminal
 
 
 def chosen_outputs(output: str | None, to: Path | None, monitor: bool | None) -> list[str | None]:
-    """Return the devices to play on; None is the default device, if asked for or if nothing was named."""
+    """Return the devices to play on; None is the default device, if asked for or if nothing was
+    named."""
     named: list[str | None] = [output] if output is not None else []
-    return [*named, None] if monitor or (monitor is None and not named and to is None) else named
+    alone = not named and to is None
+    return [*named, None] if monitor or (monitor is None and alone) else named
 
 
 @dataclass(frozen=True)
 class PortOptions:
-    """What the ports of a session are opened with: `block` in samples or seconds, `buffer` in seconds.
+    """What the ports of a session are opened with: `block` in samples or seconds, `buffer` in
+    seconds.
 
-    `channel`: the only channel of the microphone that is heard. `waits`: wait for a microphone where there is none.
-    `paced`: read a file in real time.
+    `channel`: the only channel of the microphone that is heard. `waits`: wait for a microphone
+    where there is none. `paced`: read a file in real time.
     """
 
     block: int | Fraction
@@ -41,27 +51,25 @@ class PortOptions:
 
 
 def opened_ports(
+    system: "SoundSystem | None",
     input: str | None,
     from_: Path | None,
     outputs: list[str | None],
     options: PortOptions,
-    system: "SoundSystem | None" = None,
-    portaudio: bool = False,
-) -> "tuple[SoundSystem | None, Microphone | FileSource, list[Loudspeaker]]":
-    """Return the sound system (None if only files are used), the source, and the loudspeakers."""
+) -> "tuple[Microphone | FileSource, list[Loudspeaker]]":
+    """Return the source and the loudspeakers; `system` may be None if only files are used."""
     from qse.live.devices import refuse_feedback
     from qse.live.file_source import FileSource
     from qse.live.loudspeaker import Loudspeaker
-    from qse.live.sound_system import sound_system
 
     file = FileSource(from_, options.block, options.paced, options.buffer) if from_ else None
-    if file and not outputs:
-        return None, file, []
-    needed = system or sound_system(portaudio)
-    source = file or _microphone(needed, input, options)
-    speakers = [Loudspeaker(needed, wanted, options.block, options.buffer) for wanted in outputs]
-    refuse_feedback(needed, source.devices, speakers)
-    return needed, source, speakers
+    if system is None:
+        assert file
+        return file, []
+    source = file or _microphone(system, input, options)
+    speakers = [Loudspeaker(system, wanted, options.block, options.buffer) for wanted in outputs]
+    refuse_feedback(system, source.devices, speakers)
+    return source, speakers
 
 
 def _microphone(sound: "SoundSystem", wanted: str | None, options: PortOptions) -> "Microphone":
@@ -71,59 +79,67 @@ def _microphone(sound: "SoundSystem", wanted: str | None, options: PortOptions) 
     def make() -> Microphone:
         return Microphone(sound, wanted, options.block, options.buffer, options.channel)
 
-    return (
-        awaited_microphone(sound, make, lambda text: say(f"qse: {text}"))
-        if options.waits
-        else make()
-    )
+    if not options.waits:
+        return make()
+    return awaited_microphone(sound, make, lambda text: say(f"qse: {text}"))
 
 
 def virtual_output(
-    context: typer.Context, output: str | None, portaudio: bool
-) -> "tuple[SoundSystem, str]":
-    """Create the virtual microphone until this command ends; return the sound system and the output to play on."""
-    from qse.live.virtual_device import OUTPUT, virtual_microphone
+    context: typer.Context, devices: "Devices"
+) -> "tuple[VirtualMicrophone, SoundSystem]":
+    """Create the virtual microphone until this command ends; return it and the sound system to play
+    into it."""
+    from qse.live.virtual_device import virtual_microphone
 
     if sys.platform != "linux":
-        raise UsageError(
-            "--virtual works on Linux; elsewhere install BlackHole or VB-CABLE and name it by --output"
-        )
-    if portaudio:
+        cure = "elsewhere install BlackHole or VB-CABLE and name it by --output"
+        raise UsageError(f"--virtual works on Linux; {cure}")
+    if devices.portaudio:
         raise UsageError("--virtual needs the sound server: leave --portaudio out")
-    if output is not None:
+    if devices.output is not None:
         raise UsageError("--virtual takes the place of --output: name one of them")
-    return context.with_resource(virtual_microphone()), OUTPUT
+    return context.with_resource(virtual_microphone(devices.name))
 
 
-def remove_virtual_microphone() -> None:
+def remove_virtual_microphone(name: str) -> None:
     """Remove the virtual microphone that a crashed run left, and say whether there was one."""
     from qse.live.virtual_device import remove_abandoned
 
-    say(
-        "removed the virtual microphone" if remove_abandoned() else "there is no virtual microphone"
-    )
+    removed = remove_abandoned(name)
+    say("removed the virtual microphone" if removed else "there is no virtual microphone")
 
 
 def print_devices(portaudio: bool) -> None:
-    """Print the list of devices."""
+    """Print the list of devices: microphones, outputs, and what records an output."""
     from rich.console import Console
     from rich.table import Table
 
     from qse.live.devices import NoDevice, devices
     from qse.live.sound_system import sound_system
 
-    table = Table("id", "device", "host", "sample rate", "inputs", "outputs", "default", box=None)
-    for device in devices(sound_system(portaudio)):
-        rate, default = f"{device.sample_rate} Hz", " and ".join(device.default_for)
+    found = devices(sound_system(portaudio))
+    if not found:
+        raise NoDevice("sound device")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("id", "device", "sample rate", "in", "out", "default"):
+        table.add_column(name, no_wrap=name != "device", overflow="fold")
+    for device in sorted(found, key=_order):
         table.add_row(
             str(device.id),
-            device.name,
-            device.host,
-            rate,
-            str(device.inputs),
-            str(device.outputs),
-            default,
+            f"{device.name} ({device.host})",
+            f"{device.sample_rate} Hz",
+            str(device.inputs or ""),
+            str(device.outputs or ""),
+            " and ".join(device.default_for),
         )
-    if not table.row_count:
-        raise NoDevice("sound device")
-    Console(markup=False).print(table)
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, UNCUT)
+    console.print(table)
+
+
+def _order(device: "Device") -> tuple[int, int]:
+    """Order microphones first, then outputs, then inputs that record an output."""
+    microphone = device.inputs and not device.monitored
+    kind = 0 if microphone else 1 if device.outputs else 2
+    return kind, device.id

@@ -2,7 +2,11 @@
 
 import math
 import re
-from typing import Annotated, Literal
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -42,6 +46,39 @@ def as_options(sentence: str) -> str:
 def _as_option(found: re.Match[str]) -> str:
     name, is_flag = found.groups()
     return f"--{name.replace('_', '-')}" + ("" if is_flag else " ")
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command for typer whose options are the fields of the dataclasses that `command`
+    takes.
+
+    A parameter of another type stays as it is.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    options: dict[str, Parameter] = {}
+    for name in signature(command).parameters:
+        if name not in groups:
+            options[name] = Parameter(name, Parameter.KEYWORD_ONLY, annotation=hints[name])
+            continue
+        of_fields = get_type_hints(groups[name], include_extras=True)
+        for field in fields(groups[name]):
+            options[field.name] = Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=of_fields[field.name],
+            )
+
+    @wraps(command)
+    def expanded(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    expanded.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]
+    expanded.__annotations__ = {name: option.annotation for name, option in options.items()}
+    return expanded
 
 
 Model = Annotated[str, typer.Option(metavar="NAME", help="Model, by name (see qse info) or path.")]

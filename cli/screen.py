@@ -1,22 +1,28 @@
-"""Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary at the end."""
+"""Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary
+at the end."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .controls import HELP, Controls
+from .controls import HELP
 
 if TYPE_CHECKING:
     from rich.panel import Panel
+    from rich.table import Table
     from rich.text import Text
 
-    from qse.live.reconnect import Reconnector
     from qse.live.recorder import Recorder
     from qse.live.session import Latency, LiveSession
 
-WIDTH, BAR = 80, 24
+    from .running import Running
+
+WIDEST = 120  # columns of the screen at most
+NARROW = 72  # columns below which a device's name gets a line of its own
+FRAME = 4  # columns of the frame and its padding
 ALARMS = (
     "input",
     "microphone",
+    "virtual",
     "dropouts",
     "mute",
     "bypass",
@@ -30,8 +36,9 @@ ALARMS = (
 class Plain:
     """Print one line a second to standard output."""
 
-    def __init__(self, session: "LiveSession", reconnector: "Reconnector", controls: Controls):
-        self._session, self._sources, self._next = session, (session, reconnector, controls), 1.0
+    def __init__(self, running: "Running"):
+        self._running = running
+        self._next = 1.0
 
     def __enter__(self) -> "Plain":
         return self
@@ -50,12 +57,13 @@ class Plain:
         if seconds < self._next:
             return
         self._next = max(self._next + 1, int(seconds) + 1.0)
-        now = self._session
-        levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS, removed {_removed(now):.1f} dB"
-        levels += ", speech" if now.speech.heard else ", no speech"
-        state = (f"{name} {text}" for name, text in _state(*self._sources))
+        now = self._running.session
+        levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS"
+        speech = "speech" if now.speech.heard else "no speech"
+        words = [_clock(seconds), levels, f"removed {_removed(now)}", speech]
+        words += [f"{name} {text}" for name, text in state(self._running)]
         try:
-            print(", ".join([_clock(seconds), levels, *state]), flush=True)
+            print(", ".join(words), flush=True)
         except BrokenPipeError:
             raise
         except OSError:  # a log on a full disk does not end the session
@@ -63,13 +71,13 @@ class Plain:
 
 
 class Screen:
-    """Draw a screen of 80 columns, ten times a second."""
+    """Draw a screen as wide as the terminal, up to WIDEST columns, ten times a second."""
 
-    def __init__(self, session: "LiveSession", reconnector: "Reconnector", controls: Controls):
+    def __init__(self, running: "Running"):
         from rich.console import Console
 
-        self._session, self._sources = session, (session, reconnector, controls)
-        self._console = Console(markup=False)  # names of devices may hold brackets
+        self._running = running
+        self._console = Console(markup=False, highlight=False)  # names may hold brackets
 
     def __enter__(self) -> "Screen":
         self.restart()
@@ -91,75 +99,83 @@ class Screen:
 
     def show(self, seconds: float) -> None:
         """Draw the screen."""
-        self._live.update(self._panel(seconds), refresh=True)
-
-    def _panel(self, seconds: float) -> "Panel":
-        from rich.panel import Panel
-        from rich.table import Table
-
-        now = self._session
-        table = Table.grid(padding=(0, 2))
-        table.add_row("input", _bar(now.noisy.dbfs, now.source.name))
-        for name in [speaker.name for speaker in now.speakers] or [""]:
-            table.add_row("output", _bar(now.enhanced.dbfs, name))
-        table.add_row("removed", f"{_removed(now):.1f} dB")
-        table.add_row(
-            "speech",
-            "● heard" if now.speech.heard else "·",
-            style="" if now.speech.heard else "dim",
-        )
-        for name, text in _state(*self._sources):
-            table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
-        title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
-        return Panel(table, title=title, subtitle=HELP, width=min(WIDTH, self._console.width))
+        width = min(WIDEST, self._console.width)
+        self._live.update(panel(self._running, seconds, width), refresh=True)
 
 
-def summary(
-    session: "LiveSession", reconnector: "Reconnector", controls: Controls, seconds: float
-) -> str:
+def panel(running: "Running", seconds: float, width: int) -> "Panel":
+    """Return the screen of `width` columns, `seconds` after the start."""
+    from rich.panel import Panel
+    from rich.table import Table
+
+    now = running.session
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    _add_device(table, "input", now.noisy.dbfs, now.source.name, width)
+    for name in [speaker.name for speaker in now.speakers] or [""]:
+        _add_device(table, "output", now.enhanced.dbfs, name, width)
+    table.add_row("removed", _removed(now))
+    heard = now.speech.heard
+    table.add_row("speech", "● heard" if heard else "·", style="" if heard else "dim")
+    for name, text in state(running):
+        table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
+    table.add_row("", "")
+    for number, line in enumerate(_filled(HELP, width - FRAME - len("not recorded") - 2)):
+        table.add_row("" if number else "keys", line, style="dim")
+    title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
+    return Panel(table, title=title, width=width)
+
+
+def summary(running: "Running", seconds: float) -> str:
     """Return the report at the end of a session that took `seconds`."""
+    session = running.session
     meter = session.meter
-    audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s, RTF {meter.rtf:.3f}"
-    lines = [
-        f"{session.engine.name}: {audio}, longest block {1000 * meter.longest:.2f} ms",
-        *(f"{name}: {text}" for name, text in _state(session, reconnector, controls)),
-    ]
+    audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s"
+    times = f"RTF {meter.rtf:.3f}, longest block {1000 * meter.longest:.2f} ms"
+    lines = [f"{session.engine.name}: {audio}, {times}"]
+    lines += [f"{name}: {text}" for name, text in state(running)]
     return "\n".join(lines)
 
 
-def _state(
-    session: "LiveSession", reconnector: "Reconnector", controls: Controls
-) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each line about a session, other than its levels."""
-    for port in session.source.devices:
-        if port.monitored:
-            yield (
-                "input",
-                f"{port.name} is no microphone: it records what is played on {port.monitored}",
-            )
-    if session.channels_heard:
-        yield "channels", session.channels_heard
-    if session.source.is_live and session.silence.message and not reconnector.message:
-        yield "microphone", session.silence.message
-    meter, block = session.meter, session.source.blocksize / session.source.sample_rate
-    median, p99 = meter.quantile(0.5), meter.quantile(0.99)
-    times = f"{1000 * median:.2f} and {1000 * p99:.2f} ms per block of {1000 * block:.1f} ms"
-    yield "RTF", f"median {median / block:.3f}, p99 {p99 / block:.3f} ({times})"
-    yield "latency", _latency(session.latency)
+def state(running: "Running") -> Iterator[tuple[str, str]]:
+    """Yield name and text of each line about a session, other than its levels; what matters most
+    first."""
+    session = running.session
     yield "dropouts", _dropouts(session)
+    yield from _devices(running)
+    yield from _settings(session)
+    yield from _recordings(running)
+    if session.source.bad:
+        text = f"{session.source.bad} blocks held samples that were not finite; they are silent"
+        yield "driver", text
+    if session.resets:
+        yield "model", f"was reset {session.resets} times, because its output was not finite"
+    yield "latency", _latency(session.latency)
+    yield "RTF", _times(session)
     for speaker in session.speakers:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
     if session.pauses:
         yield "pauses", f"{session.pauses}, {session.paused:.0f} s in all"
-    yield from _recordings(session, reconnector, controls)
-    yield from _settings(session)
-    if session.source.bad:
-        yield (
-            "driver",
-            f"{session.source.bad} blocks held samples that were not finite; they are silent",
-        )
-    if session.resets:
-        yield "model", f"was reset {session.resets} times, because its output was not finite"
+
+
+def _devices(running: "Running") -> Iterator[tuple[str, str]]:
+    """Yield the lines about devices that are gone, silent, muted, unused or no microphones."""
+    session = running.session
+    reconnector = running.reconnector
+    standby = running.standby
+    for port in session.source.devices:
+        if port.monitored:
+            what = f"it records what is played on {port.monitored}"
+            yield "input", f"{port.name} is no microphone: {what}"
+    if session.channels_heard:
+        yield "channels", session.channels_heard
+    if session.source.is_live and session.silence.message and not reconnector.message:
+        yield "microphone", session.silence.message
+    if standby and standby.message:
+        yield "virtual", standby.message
+    if standby and standby.idle:
+        yield "idle", "nobody listens to the virtual microphone, so the microphone is closed"
     if reconnector.losses:
         now = reconnector.message or f"vanished and came back: {reconnector.losses}"
         heard = "" if reconnector.message else f"; heard now: {session.source.name}"
@@ -176,36 +192,50 @@ def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:
         yield "bypass", "on: this is the noisy signal"
 
 
-def _recordings(
-    session: "LiveSession", reconnector: "Reconnector", controls: Controls
-) -> Iterator[tuple[str, str]]:
-    """Yield a line for each recording that has ended, for the present one, and for one that could not begin."""
+def _recordings(running: "Running") -> Iterator[tuple[str, str]]:
+    """Yield a line for each recording that has ended, for the present one, and for one that could
+    not begin."""
+    session = running.session
     for ended in session.recorded:
         yield _recording(ended, session.engine.sample_rate, "recorded")
-    if recorder := session.recorder:
-        if reconnector.message and session.source.lost and not recorder.error:  # a file goes on
+    recorder = session.recorder
+    if recorder:
+        gone = running.reconnector.message and session.source.lost  # a file goes on
+        if gone and not recorder.error:
             yield "not recorded", f"while a device is gone; {recorder.path}"
         else:
             yield _recording(recorder, session.engine.sample_rate, "recording")
-    if controls.message:
-        yield "not recorded", controls.message
+    if running.controls.message:
+        yield "not recorded", running.controls.message
 
 
 def _recording(recorder: "Recorder", sample_rate: int, state: str) -> tuple[str, str]:
     if recorder.error:
         return "not recorded", recorder.error
     if recorder.lost:
-        return (
-            "not recorded",
-            f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for; {recorder.path}",
-        )
+        lost = f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for"
+        return "not recorded", f"{lost}; {recorder.path}"
     return state, str(recorder.path)
 
 
 def _latency(latency: "Latency") -> str:
-    names = ("device_in", "blocks", "model", "device_out")
-    parts = (f"{name.replace('_', ' ')} {1000 * getattr(latency, name):.0f}" for name in names)
-    return f"{1000 * latency.total:.0f} ms ({', '.join(parts)})"
+    parts = {
+        "device in": latency.device_in,
+        "blocks": latency.blocks,
+        "model": latency.model,
+        "device out": latency.device_out,
+    }
+    listed = ", ".join(f"{name} {1000 * seconds:.0f}" for name, seconds in parts.items())
+    return f"{1000 * latency.total:.0f} ms ({listed})"
+
+
+def _times(session: "LiveSession") -> str:
+    meter = session.meter
+    block = session.source.blocksize / session.source.sample_rate
+    median = meter.quantile(0.5)
+    p99 = meter.quantile(0.99)
+    times = f"{1000 * median:.2f} and {1000 * p99:.2f} ms per block of {1000 * block:.1f} ms"
+    return f"median {median / block:.3f}, p99 {p99 / block:.3f} ({times})"
 
 
 def _dropouts(session: "LiveSession") -> str:
@@ -213,18 +243,49 @@ def _dropouts(session: "LiveSession") -> str:
     return f"{session.dropouts} ({reasons})" if reasons else "0"
 
 
-def _removed(session: "LiveSession") -> float:
-    return round(session.noisy.dbfs - session.enhanced.dbfs, 1) + 0.0  # no minus before a zero
+def _removed(session: "LiveSession") -> str:
+    """Return by how much the level is lowered, or why it says nothing about the model."""
+    if session.muted:
+        return "everything (mute)"
+    if session.bypass:
+        return "nothing (bypass)"
+    decibels = round(session.noisy.dbfs - session.enhanced.dbfs, 1) + 0.0  # no minus before a zero
+    return f"{decibels:.1f} dB"
 
 
-def _bar(dbfs: float, name: str) -> "Text":
-    """Return a level meter from -60 to 0 dBFS and the name of its device."""
+def _add_device(table: "Table", label: str, dbfs: float, name: str, width: int) -> None:
+    """Add the level of a device and its name: beside the level, or below where the screen is
+    narrow."""
+    length = max(8, min(24, width // 3))
+    if width >= NARROW:
+        meter = _meter(dbfs, length)
+        meter.append(f"  {name}")
+        table.add_row(label, meter)
+        return
+    table.add_row(label, _meter(dbfs, length))
+    table.add_row("", name)
+
+
+def _meter(dbfs: float, length: int) -> "Text":
+    """Return a level meter from -60 to 0 dBFS, `length` columns long, and the level."""
     from rich.text import Text
 
-    lit = round(BAR * min(1.0, max(0.0, 1 + dbfs / 60)))
+    lit = round(length * min(1.0, max(0.0, 1 + dbfs / 60)))
     colour = "red" if dbfs > -3 else "yellow" if dbfs > -9 else "green"
-    bar = ("█" * lit, colour), ("·" * (BAR - lit), "dim")
-    return Text.assemble(*bar, f" {dbfs:6.1f} dBFS  {name}", no_wrap=True, overflow="ellipsis")
+    bar = (("█" * lit, colour), ("·" * (length - lit), "dim"))
+    return Text.assemble(*bar, f" {dbfs:6.1f} dBFS")
+
+
+def _filled(words: tuple[str, ...], width: int) -> list[str]:
+    """Return lines of at most `width` columns, which do not divide any of the `words`."""
+    lines = [words[0]]
+    for word in words[1:]:
+        longer = f"{lines[-1]}   {word}"
+        if len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def _clock(seconds: float) -> str:

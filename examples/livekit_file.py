@@ -23,6 +23,7 @@ async def enhanced(pcm, rate):
     source = rtc.AudioSource(rate, num_channels=1)
     track = rtc.LocalAudioTrack.create_audio_track("recording", source)
     processor = QseProcessor(strength=20)
+    await processor.loaded()
     stream = rtc.AudioStream.from_track(
         track=track,
         sample_rate=rate,

@@ -1,12 +1,14 @@
 """A PulseAudio server of a test's own, with a microphone and qse live on it."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +44,9 @@ class Server:
         sink = "module-null-sink sink_name=desk rate=48000 channels=1"
         line = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1"]
         source = "module-remap-source source_name=desk_mic master=desk.monitor"
-        loads = ["-L", "module-native-protocol-unix", "-L", sink, "-L", source]
+        loads = []
+        for load in ("module-device-restore", "module-native-protocol-unix", sink, source):
+            loads += ["-L", load]
         with (self.home / "log").open("a") as log:
             self.process = subprocess.Popen(
                 [*line, *loads], env=self.environment, stdout=log, stderr=log
@@ -62,6 +66,28 @@ class Server:
     def names(self, kind):
         rows = self.pactl("list", "short", kind, check=False).stdout.splitlines()
         return [row.split("\t")[1] for row in rows]
+
+    @contextmanager
+    def listening(self, source="qse_microphone"):
+        """Record from a source meanwhile, as a meeting program does."""
+        line = ["parec", f"--device={source}", "--raw"]
+        listener = subprocess.Popen(line, env=self.environment, stdout=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            listener.kill()
+            listener.wait()
+
+    def recorded(self):
+        """Return the sources that qse records from."""
+        rows = self.pactl("list", "short", "sources").stdout.splitlines()
+        names = dict(row.split("\t")[:2] for row in rows)
+        found = []
+        for part in self.pactl("list", "source-outputs").stdout.split("Source Output #"):
+            source = re.search(r"Source: (\d+)", part)
+            if source and 'application.name = "qse"' in part:
+                found.append(names.get(source[1]))
+        return found
 
     def live(self, *options, virtual=True):
         line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]

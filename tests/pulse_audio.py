@@ -13,6 +13,7 @@ from subprocess import PIPE
 from threading import Thread
 
 import numpy as np
+from pulse import PipeWire
 
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
 RATE = 16000
@@ -59,6 +60,21 @@ def pulse_audio() -> Iterator[dict[str, str]]:
         process.kill()
         process.wait()
         shutil.rmtree(home)
+
+
+@contextmanager
+def pipe_wire() -> Iterator[dict[str, str]]:
+    """Start PipeWire with the same two sound cards; yield the environment in which it is the only server."""
+    server = PipeWire()
+    environment = {**server.environment, "OMP_NUM_THREADS": "1"}
+    try:
+        for name in ("noisy", "enhanced"):
+            server.pactl("load-module", *card(name).split())
+        until(lambda: {"noisy", "enhanced"} <= set(server.names("sinks")))
+        yield environment
+    finally:
+        server.kill()
+        shutil.rmtree(server.home, ignore_errors=True)
 
 
 def card(name: str) -> str:

@@ -19,10 +19,11 @@ def clean(
     threads: int = 1,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
-    """Enhance `recordings`, `threads` at a time, with the settings of `journal`, which records each as it ends.
+    """Enhance `recordings`, `threads` at a time, with the settings of `journal`, which records each
+    as it ends.
 
-    Yield the outcomes in the order in which the recordings end. When `cancelled` returns true, unfinished files are
-    given up; they are neither recorded nor yielded.
+    Yield the outcomes in the order in which the recordings end. When `cancelled` returns true,
+    unfinished files are given up; they are neither recorded nor yielded.
     """
     spare = threads // max(1, len(recordings))  # for the channels of a few long recordings
     options = Options(journal.settings.strength, overwrite=True, channel_threads=max(1, spare))
@@ -36,7 +37,8 @@ def clean(
         futures = {pool.submit(do, recording): recording for recording in recordings}
         try:
             for future in as_completed(list(futures)):
-                recording, outcome = futures.pop(future), future.result()
+                recording = futures.pop(future)
+                outcome = future.result()
                 if isinstance(outcome.error, Cancelled):
                     continue
                 _record(journal, recording, outcome)
@@ -56,7 +58,8 @@ def check_free(recordings: list[Recording]) -> None:
 
 
 def shard(recordings: list[Recording], text: str | None) -> tuple[list[Recording], int, int]:
-    """Return the recordings of the shard that `text` ("I/N", I from 1 to N) names, I and N; without it, all, 1 and 1.
+    """Return the recordings of the shard that `text` ("I/N", I from 1 to N) names, I and N; without
+    it, all, 1 and 1.
 
     Raises UsageError for another text.
     """

@@ -1,8 +1,9 @@
 """The output manifest of one shard. It is also the record from which an interrupted run is resumed.
 
-Each line is an entry of the input manifest with `audio_filepath` replaced, and an object under the key `qse`: `state`
-("done" or "failed"), `error` (a sentence or null), `source` (the recording's path in the input manifest), the settings
-and their fingerprint. All lines of a recording are appended in one write and synchronised to the disk.
+Each line is an entry of the input manifest with `audio_filepath` replaced, and an object under the
+key `qse`: `state` ("done" or "failed"), `error` (a sentence or null), `source` (the recording's
+path in the input manifest), the settings and their fingerprint. All lines of a recording are
+appended in one write and synchronised to the disk.
 """
 
 import os
@@ -16,14 +17,16 @@ from typing import IO
 from ..audio.atomic_write import atomic_path
 from ..audio.claim import lock
 from ..errors import QseError, UsageError
-from .manifest import PATH, Entry, Recording, dump, parse
+from .manifest import KEY, PATH, Entry, Recording, dump, parse
 from .settings import Settings
 
-KEY, DONE, FAILED = "qse", "done", "failed"
+DONE = "done"
+FAILED = "failed"
 
 
 def sharded(path: Path, number: int, of: int) -> Path:
-    """Return the path of one shard's output manifest: out.jsonl -> out.2-of-8.jsonl; `path` itself for one shard."""
+    """Return the path of one shard's output manifest: out.jsonl -> out.2-of-8.jsonl; `path` itself
+    for one shard."""
     return path if of == 1 else path.with_name(f"{path.stem}.{number}-of-{of}{path.suffix}")
 
 
@@ -31,12 +34,14 @@ class Journal:
     """The output manifest at `path`, open for appending by one process; a context manager."""
 
     def __init__(self, path: Path, settings: Settings):
-        """Lock the file, drop a last line that was half written, the lines of failed recordings, and incomplete groups.
+        """Lock the file, drop a last line that was half written, the lines of failed recordings,
+        and incomplete groups.
 
-        Raises UsageError if another process has it open, if it holds lines of other settings, or lines that
-        `qse clean` did not write; QseError if it cannot be written.
+        Raises UsageError if another process has it open, if it holds lines of other settings, or
+        lines that `qse clean` did not write; QseError if it cannot be written.
         """
-        self.path, self.settings = path, settings
+        self.path = path
+        self.settings = settings
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(path)
@@ -56,11 +61,14 @@ class Journal:
         self._lock.close()
 
     def pending(self, recordings: Iterable[Recording]) -> list[Recording]:
-        """Return the recordings that are not finished, or whose enhanced file is gone; forget these."""
+        """Return the recordings that are not finished, or whose enhanced file is gone; forget
+        these."""
         left = [recording for recording in recordings if not self._finished(recording)]
-        again = {
-            name for recording in left for name in _names(recording) if self._done.pop(name, 0)
-        }
+        again = set()
+        for recording in left:
+            for entry in recording.entries:
+                if self._done.pop(entry[PATH], 0):
+                    again.add(entry[PATH])
         if again:
             self._rewrite([entry for entry in self._load() if entry[KEY]["source"] not in again])
         return left
@@ -68,7 +76,8 @@ class Journal:
     def add(
         self, recording: Recording, seconds: float | None = None, error: str | None = None
     ) -> None:
-        """Append the recording's entries: with its length in `seconds` once its file is written, else the `error`."""
+        """Append the recording's entries: with its length in `seconds` once its file is written,
+        else the `error`."""
         lines = [dump(self._entry(entry, recording, seconds, error)) for entry in recording.entries]
         self._file.write(b"".join(lines))
         os.fsync(self._file.fileno())
@@ -79,27 +88,28 @@ class Journal:
         state = {"state": FAILED if error else DONE, "error": error, "source": entry[PATH]}
         state |= asdict(self.settings) | {"fingerprint": self.settings.fingerprint}
         if error:
-            return entry | {KEY: state}
+            return entry | {PATH: str(recording.source), KEY: state}
         return {"duration": seconds} | entry | {PATH: str(recording.target), KEY: state}
 
     def _finished(self, recording: Recording) -> bool:
+        if not recording.target.is_file():
+            return False
         wanted = Counter(entry[PATH] for entry in recording.entries)
-        return (
-            all(self._done[name] == count for name, count in wanted.items())
-            and recording.target.is_file()
-        )
+        return all(self._done[name] == count for name, count in wanted.items())
 
     def _load(self) -> list[Entry]:
-        """Return the entries of finished recordings; if the file holds anything else, rewrite it without that."""
+        """Return the entries of finished recordings; if the file holds anything else, rewrite it
+        without that."""
         if not self.path.exists():
             return []
         lines = self.path.read_bytes().splitlines(keepends=True)
-        entries = [
-            self._checked(line, number)
-            for number, line in enumerate(lines, 1)
-            if line.endswith(b"\n")
-        ]
-        kept = [entry for entry in entries if entry[KEY]["state"] == DONE]
+        kept = []
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                continue
+            entry = self._checked(line, number)
+            if entry[KEY]["state"] == DONE:
+                kept.append(entry)
         if len(kept) < len(lines):
             self._rewrite(kept)
         return kept
@@ -112,11 +122,10 @@ class Journal:
             )
         state = entry[KEY]
         if state["fingerprint"] != self.settings.fingerprint:
-            former = Settings(*(state.get(key) for key in asdict(self.settings)))
-            raise UsageError(
-                f"{self.path} was begun with other settings ({former}, now {self.settings}):"
-                " use those again, or name another --manifest and -o"
-            )
+            former = Settings(*map(state.get, asdict(self.settings)))
+            change = f"was begun with other settings ({former}, now {self.settings})"
+            cure = "use those again, or name another --manifest and -o"
+            raise UsageError(f"{self.path} {change}: {cure}")
         return entry
 
     def _rewrite(self, entries: list[Entry]) -> None:
@@ -129,18 +138,16 @@ class Journal:
             self._file = self.path.open("ab", buffering=0)
 
 
-def _names(recording: Recording) -> set[str]:
-    return {entry[PATH] for entry in recording.entries}
-
-
 def _locked(path: Path) -> IO[bytes]:
-    """Return a file beside `path` that this process has locked until it is closed or the process ends."""
+    """Return a file beside `path` that this process has locked until it is closed or the process
+    ends."""
     file = path.with_name(f".{path.name}.lock").open("ab")
     try:
         free = lock(file)
     except OSError as error:
         file.close()
-        reason = f"cannot be locked ({error.strerror}), and qse clean must be the only one that writes it"
+        why = "qse clean must be the only one that writes it"
+        reason = f"cannot be locked ({error.strerror}), and {why}"
         raise QseError(f"{path} {reason}: name a --manifest on another file system") from error
     if not free:
         file.close()

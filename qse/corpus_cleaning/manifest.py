@@ -1,6 +1,7 @@
 """Read a NeMo manifest: JSON Lines with `audio_filepath`, `duration`, and any other keys.
 
-Several lines may name one recording (`offset` and `duration` select a part of it); it is enhanced once.
+Several lines may name one recording (`offset` and `duration` select a part of it); it is enhanced
+once.
 """
 
 import json
@@ -13,13 +14,16 @@ from ..audio.formats import FORMATS, format_of
 from ..errors import QseError, UsageError
 
 PATH = "audio_filepath"
+KEY = "qse"  # what `qse clean` adds to an entry
+TARRED = "shard_id"  # key of entries whose recordings are inside tar files
 
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One audio file, the file to write, and the manifest's entries that name it, in their order."""
+    """One audio file, the file to write, and the manifest's entries that name it, in their
+    order."""
 
     source: Path
     target: Path
@@ -31,17 +35,20 @@ def recordings(
 ) -> list[Recording]:
     """Return the recordings of `manifest`, in the order in which it names them.
 
-    Relative paths count from the manifest's folder. A file below `root` (default: the manifest's folder) keeps its
-    place below `folder`; another file gets its absolute path below `folder`. `suffix` (as "flac") changes the format.
+    Relative paths count from the manifest's folder. A file below `root` (default: the manifest's
+    folder) keeps its place below `folder`; another file gets its absolute path below `folder`.
+    `suffix` (as "flac") changes the format.
 
-    Raises QseError if the manifest cannot be read, UsageError for a line that is no entry, a target that two
-    recordings share, or one that would replace a recording.
+    Raises QseError if the manifest cannot be read, UsageError for a line that is no entry, one of a
+    tarred data set or with a key KEY of its own, a target that two recordings share, or one that
+    would replace a recording.
     """
     manifest = Path(os.path.abspath(manifest))
     root = Path(os.path.abspath(root)) if root else manifest.parent
     found: dict[Path, Recording] = {}
     for entry in read_entries(manifest):
         source = source_of(entry, manifest)
+        _check_keys(entry, source, manifest)
         if source not in found:
             target = _target(source, root, Path(os.path.abspath(folder)), suffix)
             found[source] = Recording(source, target, [])
@@ -51,7 +58,8 @@ def recordings(
 
 
 def read_entries(manifest: Path) -> list[Entry]:
-    """Return the entries of `manifest`; blank lines are skipped. Raises QseError, or UsageError with the line."""
+    """Return the entries of `manifest`; blank lines are skipped. Raises QseError, or UsageError
+    with the line."""
     try:
         lines = manifest.read_bytes().splitlines()
     except OSError as error:
@@ -62,13 +70,23 @@ def read_entries(manifest: Path) -> list[Entry]:
             continue
         entry = parse(line)
         if entry is None:
-            raise UsageError(
-                f'{manifest}, line {number}: not a JSON object with the key "{PATH}"; correct the line'
-            )
+            fault = f'not a JSON object with the key "{PATH}"'
+            raise UsageError(f"{manifest}, line {number}: {fault}; correct the line")
         entries.append(entry)
     if not entries:
         raise UsageError(f"{manifest} names no recording: a manifest has one JSON object a line")
     return entries
+
+
+def _check_keys(entry: Entry, source: Path, manifest: Path) -> None:
+    """Raise UsageError for an entry of a tarred data set, or one that holds KEY already."""
+    line = f"{manifest}, {entry[PATH]}"
+    if TARRED in entry and not source.exists():
+        cure = "extract the tar files and clean the manifest from which they were made"
+        raise UsageError(f'{line}: "{TARRED}" says that it is inside a tar file; {cure}')
+    if KEY in entry:
+        cure = f"remove it (jq -c 'del(.{KEY})') or rename it"
+        raise UsageError(f'{line}: has a key "{KEY}", which qse clean would replace; {cure}')
 
 
 def parse(line: bytes) -> Entry | None:
@@ -77,11 +95,8 @@ def parse(line: bytes) -> Entry | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return (
-        entry
-        if isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH]
-        else None
-    )
+    names_file = isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH]
+    return entry if names_file else None
 
 
 def dump(entry: Entry) -> bytes:
@@ -113,12 +128,11 @@ def _check_targets(found: list[Recording]) -> None:
     sources = {recording.source for recording in found}
     first: dict[Path, Path] = {}
     for recording in found:
-        source, target = recording.source, recording.target
+        source = recording.source
+        target = recording.target
         if target in sources:
-            raise UsageError(
-                f"{target} is a recording of the manifest and would be replaced: name another folder by -o"
-            )
+            fault = "is a recording of the manifest and would be replaced"
+            raise UsageError(f"{target} {fault}: name another folder by -o")
         if first.setdefault(target, source) != source:
-            raise UsageError(
-                f"{source} and {first[target]} would both be written to {target}: clean them separately"
-            )
+            both = f"{source} and {first[target]}"
+            raise UsageError(f"{both} would both be written to {target}: clean them separately")

@@ -1,4 +1,5 @@
-"""Everything that determines the samples of an enhanced file: the model, its settings, and this library's version."""
+"""Everything that determines the samples of an enhanced file: the model, its settings, and this
+library's version."""
 
 import hashlib
 import json
@@ -11,7 +12,8 @@ from ..runtime.zoo import WIDE_BAND
 
 @dataclass(frozen=True)
 class Settings:
-    """Recorded with every finished file; `strength` is the attenuation limit in dB, `format` a suffix or None."""
+    """Recorded with every finished file; `strength` is the attenuation limit in dB, `format` a
+    suffix or None."""
 
     model: str
     model_sha256: str
@@ -23,7 +25,8 @@ class Settings:
     def of(
         cls, models: BandModels, strength: float | None = None, format: str | None = None
     ) -> "Settings":
-        """Return the settings of a model; its checksum is that of the files of its graphs, one after another."""
+        """Return the settings of a model; its checksum is that of the files of its graphs, one
+        after another."""
         digest = hashlib.sha256()
         for path in models.graphs:
             digest.update(path.read_bytes())
@@ -31,7 +34,8 @@ class Settings:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that differ between different settings; the model's name does not count."""
+        """16 hexadecimal digits that differ between different settings; the model's name does not
+        count."""
         values = {key: value for key, value in asdict(self).items() if key != "model"}
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 

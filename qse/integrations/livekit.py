@@ -27,21 +27,26 @@ class QseProcessor(FrameProcessor[AudioFrame]):
 
     The output lags the input by `latency` samples. Each LiveKit audio stream that uses the
     processor has a state of its own. Another sample rate or number of channels begins a new one.
-    Frames are silent until the model is loaded, once per process.
+    Frames are silent until the model is loaded, once per process; `loaded` waits for that.
     """
 
     def __init__(self, model: str | Path | Model = DEFAULT_MODEL, strength: float | None = None):
         """`model` is what `qse.load` takes or returns; processors share one that is named.
 
         strength: attenuation limit in dB; None: no limit.
-        Raises QseError for an unknown model, ValueError for a strength below 0. The first frame
-        raises QseError for a model that is damaged or cannot stream.
+        Raises QseError for an unknown model, ValueError for a strength below 0. `loaded` and frames
+        raise QseError for a model that is damaged or cannot stream; LiveKit then passes the frames
+        as they are, with a warning for each.
         """
         self._model = shared(model)
         self._streams: WeakKeyDictionary[object, PcmStream] = WeakKeyDictionary()
         self._latency = 0
         self._enabled = True
         self.strength = strength
+
+    async def loaded(self) -> None:
+        """Wait until the model is loaded. Raises QseError if it is damaged or cannot stream."""
+        await asyncio.wrap_future(self._model)
 
     @property
     def enabled(self) -> bool:
@@ -87,7 +92,8 @@ class QseProcessor(FrameProcessor[AudioFrame]):
         return _like(frame, stream.process(pcm))
 
     def _stream_for(self, frame: AudioFrame) -> PcmStream:
-        """Return the stream of the track to which `frame` belongs, a new one if its form changed."""
+        """Return the stream of the track to which `frame` belongs, a new one if its form
+        changed."""
         track = _task() or self
         stream = self._streams.get(track)
         form = (frame.sample_rate, frame.num_channels)

@@ -1,4 +1,5 @@
-"""Enhance live 16-bit PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live adapters."""
+"""Enhance live 16-bit PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live
+adapters."""
 
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from ..runtime.stream import Stream
 from ..runtime.zoo import DEFAULT_MODEL, Model, resolve, streaming
 from .shared_model import shared
 
-LOWEST_RATE, HIGHEST_RATE = 8000, 48000  # Hz
+LOWEST_RATE = 8000  # Hz
+HIGHEST_RATE = 48000  # Hz
 FADE = 0.05  # seconds from the noisy to the enhanced signal when the filter is switched
 FULL_SCALE = 32768
 
@@ -33,7 +35,8 @@ class PcmStream:
         channels: int = 1,
         strength: float | None = None,
     ):
-        """Open a stream with `model`: what `qse.load` takes or returns; streams share one that is named.
+        """Open a stream with `model`: what `qse.load` takes or returns; streams share one that is
+        named.
 
         The graph for the sample rate is used. strength: attenuation limit in dB; None: no limit.
 
@@ -59,7 +62,8 @@ class PcmStream:
 
     @property
     def strength(self) -> float | None:
-        """Attenuation limit in dB (0: output = delayed input, None: no limit); may be changed at any time."""
+        """Attenuation limit in dB (0: output = delayed input, None: no limit); may be changed at
+        any time."""
         return self._strength
 
     @strength.setter

@@ -1,4 +1,5 @@
-"""An audio filter for Pipecat transports: enhance the user's speech before voice activity detection and recognition.
+"""An audio filter for Pipecat transports: enhance the user's speech before voice activity detection
+and recognition.
 
     from qse.integrations.pipecat import QseFilter
     params = TransportParams(audio_in_enabled=True, audio_in_filter=QseFilter(strength=12))
@@ -23,7 +24,8 @@ from pipecat.frames import frames  # noqa: E402
 
 
 class QseFilter(BaseAudioFilter):
-    """Enhance 16-bit PCM: for each call as many bytes out as in, `latency` samples later, never an empty answer.
+    """Enhance 16-bit PCM: for each call as many bytes out as in, `latency` samples later, never an
+    empty answer.
 
     A filter belongs to one transport. A FilterEnableFrame switches between enhanced and noisy
     sound, which stays as late as the enhanced one; a FilterUpdateSettingsFrame({"strength": 12})
@@ -52,7 +54,8 @@ class QseFilter(BaseAudioFilter):
 
     @property
     def latency(self) -> int:
-        """Samples by which the output lags the input, at the transport's sample rate; 0 before `start`."""
+        """Samples by which the output lags the input, at the transport's sample rate; 0 before
+        `start`."""
         return self._stream.latency if self._stream else 0
 
     async def start(self, sample_rate: int) -> None:
@@ -88,7 +91,8 @@ class QseFilter(BaseAudioFilter):
             thread.shutdown(wait=False, cancel_futures=True)
 
     async def process_frame(self, frame: frames.FilterControlFrame) -> None:
-        """Obey a FilterEnableFrame or FilterUpdateSettingsFrame. Raises ValueError for an unknown setting."""
+        """Obey a FilterEnableFrame or FilterUpdateSettingsFrame. Raises ValueError for an unknown
+        setting."""
         if isinstance(frame, frames.FilterEnableFrame):
             self._enabled = frame.enable
         elif isinstance(frame, frames.FilterUpdateSettingsFrame):

@@ -13,7 +13,8 @@ _known: dict[tuple[str, Path], "Future[Model]"] = {}
 
 
 def shared(model: str | Path | Model) -> "Future[Model]":
-    """Return a future of `model` with its graphs for all sample rates; `model` as in `qse.load`, or what that returns.
+    """Return a future of `model` with its graphs for all sample rates; `model` as in `qse.load`, or
+    what that returns.
 
     A name or path is loaded once per process, without stopping the caller. Raises QseError for an
     unknown one; the future raises it for a model that is damaged or cannot stream.

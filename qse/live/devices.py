@@ -1,6 +1,7 @@
 """List the audio devices of a sound system, and find one by its id or a part of its name.
 
-kind: "input" or "output". PortAudio lists a device once for every host API (ALSA, Core Audio, ...) that offers it.
+kind: "input" or "output". PortAudio lists a device once for every host API (ALSA, Core Audio, ...)
+that offers it.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,8 @@ from .protocols import Device, DevicePort, SoundSystem
 SERVER = (
     "plug one in, or where there is no hardware install a sound server: `apt install pulseaudio`"
     " (Debian, Ubuntu), `dnf install pulseaudio-utils pipewire-pulseaudio` (Fedora),"
-    " `brew install blackhole-2ch` (macOS), `choco install vb-cable` (Windows); qse denoise needs none"
+    " `brew install blackhole-2ch` (macOS), `choco install vb-cable` (Windows); qse denoise needs"
+    " none"
 )
 
 
@@ -38,7 +40,8 @@ class NoDevice(NoSound):
 
 
 def block_of(size: int | Fraction | None, sample_rate: int) -> int:
-    """Return the samples of a block: `size` samples (int), or `size` seconds (Fraction) if integral; else 10 ms."""
+    """Return the samples of a block: `size` samples (int), or `size` seconds (Fraction) if
+    integral; else 10 ms."""
     if isinstance(size, int):
         return size
     samples = sample_rate * (size or Fraction(1, 100))
@@ -47,12 +50,11 @@ def block_of(size: int | Fraction | None, sample_rate: int) -> int:
 
 def devices(sound: SoundSystem) -> list[Device]:
     """Return all devices, ordered by their ids."""
-    hosts, defaults = (
-        sound.query_hostapis(),
-        dict(zip(("input", "output"), sound.default.device, strict=True)),
-    )
-    return [
-        Device(
+    hosts = sound.query_hostapis()
+    defaults = dict(zip(("input", "output"), sound.default.device, strict=True))
+    found = []
+    for id, entry in enumerate(sound.query_devices()):
+        device = Device(
             id,
             entry["name"],
             hosts[entry["hostapi"]]["name"],
@@ -62,17 +64,18 @@ def devices(sound: SoundSystem) -> list[Device]:
             tuple(kind for kind, default in defaults.items() if default == id),
             _monitored(entry),
         )
-        for id, entry in enumerate(sound.query_devices())
-    ]
+        found.append(device)
+    return found
 
 
 def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
-    """Return the device with the id `wanted`, or whose "name (host)" contains it (any case); for None the default.
+    """Return the device with the id `wanted`, or whose "name (host)" contains it (any case); for
+    None the default.
 
-    An equal name goes before one that contains `wanted`, and a device on the default device's host before others.
-    An input that records what is played is found only by its id, by its whole name, or by a text with "monitor".
-    Raises NoSound, with the candidates, if none or several are left; NoMicrophone if there is no microphone and none
-    was named.
+    An equal name goes before one that contains `wanted`, and a device on the default device's host
+    before others. An input that records what is played is found only by its id, by its whole name,
+    or by a text with "monitor". Raises NoSound, with the candidates, if none or several are left;
+    NoMicrophone if there is no microphone and none was named.
     """
     present = devices(sound)
     usable = [device for device in present if device.channels(kind)]
@@ -80,40 +83,40 @@ def find(sound: SoundSystem, kind: str, wanted: str | None = None) -> Device:
         _require_microphone(usable)
     if not usable:
         raise NoDevice({"input": "microphone or other sound input", "output": "sound output"}[kind])
+
     if wanted is None:
         found = [device for device in usable if kind in device.default_for]
     else:
         found = _matches(usable, kind, wanted)
     if len(found) == 1:
         return found[0]
-    reason = (
-        f"no {kind} device is marked as default"
-        if wanted is None
-        else f"{wanted!r} matches no {kind} device"
-    )
+
     if found:
         reason = f"{wanted!r} matches several {kind} devices"
+    elif wanted is None:
+        reason = f"no {kind} device is marked as default"
+    else:
+        reason = f"{wanted!r} matches no {kind} device"
     raise NoSound(f"{reason}; name one of: " + "; ".join(map(str, found or usable)))
 
 
 def refuse_feedback(
     sound: SoundSystem, inputs: Iterable[DevicePort], outputs: Iterable[DevicePort]
 ) -> None:
-    """Raise NoSound if an input records what is played on an output, as a sound server's monitor of it does."""
+    """Raise NoSound if an input records what is played on an output, as a sound server's monitor of
+    it does."""
     entries = sound.query_devices()
-    for input, output in (
-        (input.device, output.device) for input, output in product(inputs, outputs)
-    ):
-        monitored = entries[input.id].get("monitor")
-        if monitored and monitored == entries[output.id].get("pulse"):
-            raise NoSound(
-                f"{input} records what is played on {output}, so the output would return to the input:"
-                " name a microphone with --input, or another output with --output"
-            )
+    for input, output in product(inputs, outputs):
+        monitored = entries[input.device.id].get("monitor")
+        if monitored and monitored == entries[output.device.id].get("pulse"):
+            fault = f"{input.device} records what is played on {output.device}"
+            cure = "name a microphone with --input, or another output with --output"
+            raise NoSound(f"{fault}, so the output would return to the input: {cure}")
 
 
 def _monitored(entry: dict[str, Any]) -> str:
-    """Return the output that an input records: by the sound server's word, else by its name, as PortAudio's have it."""
+    """Return the output that an input records: by the sound server's word, else by its name, as
+    PortAudio's have it."""
     name: str = entry["name"]
     by_name = name.partition("onitor of ")[2] if name.lower().startswith("monitor of ") else ""
     return entry.get("monitor") or by_name
@@ -128,8 +131,8 @@ def _require_microphone(inputs: list[Device]) -> None:
         )
     for device in inputs:
         if device.monitored and "input" in device.default_for:
-            what = f"the default input {device} records what is played on {device.monitored}, it is no microphone"
-            raise NoMicrophone(f"{what}: {cure}")
+            what = f"records what is played on {device.monitored}, it is no microphone"
+            raise NoMicrophone(f"the default input {device} {what}: {cure}")
 
 
 def _matches(usable: list[Device], kind: str, wanted: str) -> list[Device]:

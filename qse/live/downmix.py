@@ -1,8 +1,10 @@
-"""Mix channels to one, without losing the sound where they cancel or where one of them carries none.
+"""Mix channels to one, without losing the sound where they cancel or where one of them carries
+none.
 
-The mean of all channels is right for channels that hear the same or independent sounds. Two channels in antiphase
-cancel in it, and a dead one lowers it by 6 dB. So the mean is taken over the channels that carry sound, and where even
-that cancels, the loudest channel is taken alone. Changes are cross-faded over one block.
+The mean of all channels is right for channels that hear the same or independent sounds. Two
+channels in antiphase cancel in it, and a dead one lowers it by 6 dB. So the mean is taken over the
+channels that carry sound, and where even that cancels, the loudest channel is taken alone. Changes
+are cross-faded over one block.
 """
 
 import math
@@ -10,14 +12,15 @@ import math
 import numpy as np
 
 SHORT = 0.1  # seconds over which the powers are averaged that are compared
-LONG = 5.0  # seconds in which the largest power of a channel decays to 1 / e, so that a pause is no dead channel
+# seconds in which the largest power of a channel decays to 1 / e, so that a pause is no dead
+# channel
+LONG = 5.0
 DEAD = (
     1e-3  # share of the power of the loudest channel (-30 dB) below which a channel counts as dead
 )
-CANCELS, HOLDS = (
-    0.8,
-    2.5,
-)  # power of the mean, where independent channels have 1 to 2: begin and end of a solo
+# power of the mean, where independent channels have 1 to 2
+CANCELS = 0.8  # below which one channel is heard alone
+HOLDS = 2.5  # up to which it stays so
 LOUDER = 4.0  # by how much more power another channel takes over the solo
 
 
@@ -29,10 +32,10 @@ class Downmix:
 
     def __init__(self, sample_rate: int, channel: int | None = None):
         """`channel`: the only channel to take, counted from 1; None mixes."""
-        self._rate, self._channel = sample_rate, channel
-        self._short = self._peak = np.zeros(
-            0
-        )  # power per channel: mean over SHORT, and largest over LONG
+        self._rate = sample_rate
+        self._channel = channel
+        self._short = np.zeros(0)  # power per channel: mean over SHORT
+        self._peak = np.zeros(0)  # power per channel: largest over LONG
         self._mean_power = 0.0  # of the mean of the channels that carry sound, over SHORT
         self._weights = np.zeros(0, np.float32)
         self._solo: int | None = None
@@ -55,9 +58,11 @@ class Downmix:
         return self._mixed(block, self._chosen())
 
     def _begin(self, channels: int) -> None:
-        self._short, self._peak = np.zeros(channels), np.zeros(channels)
+        self._short = np.zeros(channels)
+        self._peak = np.zeros(channels)
         self._weights = np.full(channels, 1 / channels, np.float32)
-        self._mean_power, self._solo = 0.0, None
+        self._mean_power = 0.0
+        self._solo = None
 
     def _measure(self, block: np.ndarray) -> None:
         powers = np.mean(np.square(block, dtype=np.float64), axis=0)
@@ -86,7 +91,8 @@ class Downmix:
         return weights
 
     def _choose_solo(self, alive: int) -> None:
-        """Note the channel to be heard alone: the loudest one, while the mean of the `alive` channels cancels."""
+        """Note the channel to be heard alone: the loudest one, while the mean of the `alive`
+        channels cancels."""
         loudest = int(np.argmax(self._short))
         power = float(self._short[loudest])
         relative = self._mean_power * alive**2 / power if power else HOLDS
@@ -98,7 +104,8 @@ class Downmix:
             self._solo = loudest
 
     def _mixed(self, block: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        before, self._weights = self._weights, weights
+        before = self._weights
+        self._weights = weights
         if np.array_equal(before, weights):
             return block.mean(axis=1) if (weights == 1 / len(weights)).all() else block @ weights
         way = np.linspace(0, 1, len(block) + 1, dtype=np.float32)[1:, None]

@@ -1,7 +1,8 @@
 """A file in place of the microphone, and the alignment of what is written to a file.
 
-A file keeps its channels and is converted by soxr, as in `qse denoise`, so the output is the same, sample for sample
-(without an attenuation limit). Paced by the clock, it delivers each block when a microphone would have.
+A file keeps its channels and is converted by soxr, as in `qse denoise`, so the output is the same,
+sample for sample (without an attenuation limit). Paced by the clock, it delivers each block when a
+microphone would have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +21,13 @@ from .protocols import AudioSource, DevicePort
 
 
 class FileSource:
-    """An AudioSource that reads a file. `dropouts`: blocks that took longer than the clock allows."""
+    """An AudioSource that reads a file. `dropouts`: blocks that took longer than the clock
+    allows."""
 
-    complaint, is_live, lost, channels_heard = "behind the clock", False, False, ""
+    complaint = "behind the clock"
+    is_live = False
+    lost = False
+    channels_heard = ""
 
     def __init__(
         self,
@@ -31,19 +36,22 @@ class FileSource:
         paced: bool = True,
         buffer: float = 0.01,
     ):
-        """`block` as in `block_of`. `paced`: deliver each block when a microphone would have; a block that is not done
-        `buffer` seconds after the next one is due counts as a dropout. Raises QseError if the file cannot be used."""
+        """`block` as in `block_of`. `paced`: deliver each block when a microphone would have; a
+        block that is not done `buffer` seconds after the next one is due counts as a dropout.
+        Raises QseError if the file cannot be used."""
         with open_audio(path) as source:
             self.layout: Layout = source.layout
-        self.path, self.sample_rate, self.channels = (
-            path,
-            self.layout.sample_rate,
-            self.layout.channels,
-        )
+        self.path = path
+        self.sample_rate = self.layout.sample_rate
+        self.channels = self.layout.channels
         self.blocksize = block_of(block, self.sample_rate)
-        self.samples = self.dropouts = self.bad = 0
+        self.samples = 0
+        self.dropouts = 0
+        self.bad = 0
         self.latency = 0.0
-        self._paced, self._buffer, self._stopped = paced, buffer, Event()
+        self._paced = paced
+        self._buffer = buffer
+        self._stopped = Event()
 
     @property
     def name(self) -> str:
@@ -56,7 +64,8 @@ class FileSource:
         return ()
 
     def layout_for(self, target: Path) -> Layout:
-        """Return the layout of a file `target` for the enhanced sound: that of this file, as far as possible."""
+        """Return the layout of a file `target` for the enhanced sound: that of this file, as far as
+        possible."""
         return self.layout.to(target)
 
     @property
@@ -69,7 +78,8 @@ class FileSource:
         self._inward = Resampler(self.sample_rate, sample_rate, self.channels)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield blocks (samples, channels) of the file, each when it is due, until its end or `stop`."""
+        """Yield blocks (samples, channels) of the file, each when it is due, until its end or
+        `stop`."""
         with open_audio(self.path) as source:
             begin = monotonic()
             for block in _cut(source.blocks(), self.blocksize):
@@ -97,7 +107,8 @@ class FileSource:
         """Do nothing: the file is open only while it is read."""
 
     def _await(self, due: float) -> float:
-        """Sleep until `due`; if that is long past, count a dropout and return by how many seconds."""
+        """Sleep until `due`; if that is long past, count a dropout and return by how many
+        seconds."""
         behind = monotonic() - due
         if behind < 0:
             self._stopped.wait(-behind)
@@ -127,11 +138,14 @@ def aligned(
     source: AudioSource,
     channels: int,
 ) -> Iterator[np.ndarray]:
-    """Yield enhanced blocks (samples, channels) at `sample_rate` converted to the source's rate and aligned with it.
+    """Yield enhanced blocks (samples, channels) at `sample_rate` converted to the source's rate and
+    aligned with it.
 
-    The first `latency` samples are cut off; the output is as long as what the source delivered (its `samples`).
+    The first `latency` samples are cut off; the output is as long as what the source delivered (its
+    `samples`).
     """
-    outward, written = Resampler(sample_rate, source.sample_rate, channels), 0
+    outward = Resampler(sample_rate, source.sample_rate, channels)
+    written = 0
     for block in enhanced:
         cut = min(latency, len(block))
         latency -= cut

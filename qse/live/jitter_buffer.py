@@ -1,8 +1,10 @@
-"""The jitter buffer before an output device: its callback takes samples from it and is never kept waiting.
+"""The jitter buffer before an output device: its callback takes samples from it and is never kept
+waiting.
 
-target: samples that should be left after the callback took its block, as a reserve against delayed blocks.
-On an underrun the last sample is held to the end of the block and fades to zero within FADE seconds; silence follows
-until the target is reached again, and the sound fades in within FADE seconds. The output never jumps.
+target: samples that should be left after the callback took its block, as a reserve against delayed
+blocks. On an underrun the last sample is held to the end of the block and fades to zero within FADE
+seconds; silence follows until the target is reached again, and the sound fades in within FADE
+seconds. The output never jumps.
 """
 
 import numpy as np
@@ -11,34 +13,37 @@ from .ring_buffer import RingBuffer
 
 FADE = 0.005
 SMOOTH = 4.0  # seconds over which `excess` is averaged
-LOOSE = 0.05  # seconds, plus two blocks, beyond the target that may wait on average before the oldest are skipped
+# seconds, plus two blocks, beyond the target that may wait on average before the oldest are skipped
+LOOSE = 0.05
 WIDEST = 0.15  # seconds up to which the target grows by itself
 
 
 class JitterBuffer:
     """One channel of sound, written by one thread and read by another.
 
-    `underruns`: how often it was empty. `skips`: how often so much had piled up that some was left out. `excess`: by
-    how many samples it holds more than the target, averaged over some seconds.
+    `underruns`: how often it was empty. `skips`: how often so much had piled up that some was left
+    out. `excess`: by how many samples it holds more than the target, averaged over some seconds.
     """
 
     def __init__(self, sample_rate: int, target: float, most: int = 0):
-        """`target` in seconds; it grows by half with every underrun, up to WIDEST. `most`: samples of the largest block
-        that is read."""
-        self.sample_rate, self.ring = (
-            sample_rate,
-            RingBuffer(int((2 + target) * sample_rate) + 2 * most, 1),
-        )
+        """`target` in seconds; it grows by half with every underrun, up to WIDEST. `most`: samples
+        of the largest block that is read."""
+        self.sample_rate = sample_rate
+        self.ring = RingBuffer(int((2 + target) * sample_rate) + 2 * most, 1)
         self.target = target * sample_rate
-        self.underruns = self.skips = 0
-        self.excess, self.playing, self.draining = 0.0, False, False
+        self.underruns = 0
+        self.skips = 0
+        self.excess = 0.0
+        self.playing = False
+        self.draining = False
         self._last = 0.0  # the sample that the output holds while nothing plays
         self._ramp = np.arange(1, round(FADE * sample_rate) + 1, dtype=np.float32)[:, None]
         self._other = np.zeros_like(self._ramp)
 
     def read(self, out: np.ndarray) -> None:
         """Fill `out` (samples, 1), one sample or more."""
-        last, begins = self._last, not self.playing
+        last = self._last
+        begins = not self.playing
         if begins and not self._begin(len(out)):
             out[:] = 0
             self._last = 0.0
@@ -62,7 +67,8 @@ class JitterBuffer:
         self.playing = False
 
     def _begin(self, wanted: int) -> bool:
-        """Start to play if there is enough for one block and the target; drop older samples beyond that."""
+        """Start to play if there is enough for one block and the target; drop older samples beyond
+        that."""
         surplus = self.ring.waiting - wanted - int(self.target)
         self.playing = surplus >= 0 or (self.draining and self.ring.waiting > 0)
         if self.playing:
@@ -83,13 +89,16 @@ class JitterBuffer:
             self.target = max(self.target, min(1.5 * self.target + 1, WIDEST * self.sample_rate))
 
     def _skip(self, out: np.ndarray) -> None:
-        """Skip to where only the target is left; cross-fade the end of `out` to the samples before that."""
+        """Skip to where only the target is left; cross-fade the end of `out` to the samples before
+        that."""
         fade = min(len(out), len(self._ramp))
-        end, other = out[-fade:], self._other[:fade]
+        end = out[-fade:]
+        other = self._other[:fade]
         self.ring.skip(max(0, self.ring.waiting - int(self.target) - fade))
         self.ring.read(other)
         end += self._ramp[:fade] / fade * (other - end)
-        self._last, self.excess = float(out[-1, 0]), 0.0
+        self._last = float(out[-1, 0])
+        self.excess = 0.0
         self.skips += 1
 
     def _measure(self, seconds: float) -> None:

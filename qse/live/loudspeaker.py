@@ -1,4 +1,5 @@
-"""The loudspeaker: the model's sample rate -> the device's rate and clock -> jitter buffer -> the stream's callback."""
+"""The loudspeaker: the model's sample rate -> the device's rate and clock -> jitter buffer -> the
+stream's callback."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,8 @@ TOLERATED = 3  # underruns of the sound card after which it gets a larger buffer
 
 @dataclass(frozen=True)
 class _Queue:
-    """What belongs to the device as it is open: the buffer before it, the conversion to its rate and clock."""
+    """What belongs to the device as it is open: the buffer before it, the conversion to its rate
+    and clock."""
 
     buffer: JitterBuffer
     converter: Converter
@@ -26,7 +28,8 @@ class _Queue:
 
 
 class Loudspeaker(Port):
-    """An AudioOutput on a device: headphones, or a virtual device. It plays one channel on the first two.
+    """An AudioOutput on a device: headphones, or a virtual device. It plays one channel on the
+    first two.
 
     `starved`: how often the sound card reported an underrun of its own.
     """
@@ -40,10 +43,13 @@ class Loudspeaker(Port):
         super().__init__(sound, wanted, block, buffer)
         self._model_rate = self.sample_rate
         self._queue = self._made_queue(buffer)
-        self.starved, self._starving, self._tolerated = 0, False, TOLERATED
+        self.starved = 0
+        self._starving = False
+        self._tolerated = TOLERATED
 
     def start(self, sample_rate: int, burst: float) -> None:
-        """Open the device for samples at `sample_rate`, which come in bursts of up to `burst` seconds."""
+        """Open the device for samples at `sample_rate`, which come in bursts of up to `burst`
+        seconds."""
         self._model_rate = sample_rate
         self._queue = self._made_queue(self._buffer + burst)
         self.open()
@@ -83,7 +89,8 @@ class Loudspeaker(Port):
         buffer.ring.write(np.clip(samples, -1, 1)[:, None])
 
     def relieve(self) -> None:
-        """Open a device that has starved a few times again with twice the buffer. Raises NoSound if that fails."""
+        """Open a device that has starved a few times again with twice the buffer. Raises NoSound if
+        that fails."""
         if self.starved >= self._tolerated and self._buffer < WIDEST:
             self._tolerated = self.starved + TOLERATED
             self._buffer = min(WIDEST, 2 * self._buffer)
@@ -111,7 +118,8 @@ class Loudspeaker(Port):
 
     @property
     def drift(self) -> float:
-        """Clock drift: by which fraction this device's clock runs faster than the source's, as far as known."""
+        """Clock drift: by which fraction this device's clock runs faster than the source's, as far
+        as known."""
         return self._queue.drift.learned
 
     @property
@@ -124,7 +132,8 @@ class Loudspeaker(Port):
 
     def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
         self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
-        before, self._starving = self._starving, bool(flags.output_underflow)
+        before = self._starving
+        self._starving = bool(flags.output_underflow)
         self.starved += self._starving and not before and self.buffer.playing
         queue = self._queue
         queue.buffer.read(queue.out[:count])

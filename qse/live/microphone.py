@@ -1,4 +1,5 @@
-"""The microphone: the stream's callback -> ring buffer -> blocks -> one channel -> the model's sample rate."""
+"""The microphone: the stream's callback -> ring buffer -> blocks -> one channel -> the model's
+sample rate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from .ring_buffer import RingBuffer, WakeSignal
 class _Capture:
     """What belongs to the device as it is open: its rate, buffers and conversion.
 
-    `before`: samples of the microphone until then, at the rate of the session; `samples`: since then, at `rate`.
+    `before`: samples of the microphone until then, at the rate of the session; `samples`: since
+    then, at `rate`.
     """
 
     rate: int
@@ -34,9 +36,13 @@ class _Capture:
 
 
 class Microphone(Port):
-    """An AudioSource on an input device; of its channels the first two are mixed to one, or one is taken."""
+    """An AudioSource on an input device; of its channels the first two are mixed to one, or one is
+    taken."""
 
-    kind, channels, complaint, is_live = "input", 1, "input overrun", True
+    kind = "input"
+    channels = 1
+    complaint = "input overrun"
+    is_live = True
 
     def __init__(
         self,
@@ -46,16 +52,20 @@ class Microphone(Port):
         buffer: float,
         channel: int | None = None,
     ):
-        """See Port; `channel`: the only one that is heard, counted from 1. Raises Unusable if there is none."""
+        """See Port; `channel`: the only one that is heard, counted from 1. Raises Unusable if there
+        is none."""
         self._channel = channel
         super().__init__(sound, wanted, block, buffer)
-        self._ready, self._stopped = WakeSignal(), False
+        self._ready = WakeSignal()
+        self._stopped = False
         self._model_rate = self.sample_rate
         self._capture = self._made_capture()  # of the stream
         self._current = (
             self._capture
         )  # of the worker, which changes to that of the stream between two blocks
-        self.samples = self.dropouts = self.bad = 0
+        self.samples = 0
+        self.dropouts = 0
+        self.bad = 0
 
     @property
     def devices(self) -> tuple[Port, ...]:
@@ -63,7 +73,8 @@ class Microphone(Port):
         return (self,)
 
     def layout_for(self, target: Path) -> Layout:
-        """Return the layout of a file `target` for the enhanced sound: mono, at the device's rate."""
+        """Return the layout of a file `target` for the enhanced sound: mono, at the device's
+        rate."""
         return Layout(self.sample_rate, 1, "WAV", "PCM_16", "FILE", {}).to(target)
 
     def start(self, sample_rate: int) -> None:
@@ -73,7 +84,8 @@ class Microphone(Port):
         self.open()
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield blocks (samples, channels) as the device delivers them, until `stop`; the array is used again."""
+        """Yield blocks (samples, channels) as the device delivers them, until `stop`; the array is
+        used again."""
         while not self._stopped:
             self._ready.wait(0.1)
             capture = self._capture
@@ -87,7 +99,8 @@ class Microphone(Port):
                 yield capture.block[:got]
 
     def convert(self, block: np.ndarray) -> np.ndarray:
-        """Return a block as (samples, 1) at the rate given to `start`; samples that are not finite count as 0."""
+        """Return a block as (samples, 1) at the rate given to `start`; samples that are not finite
+        count as 0."""
         if not np.isfinite(block).all():
             self.bad += 1
             block = np.where(np.isfinite(block), block, np.float32(0))

@@ -1,4 +1,5 @@
-"""Wait for a microphone before a session begins, as a service does that starts before a USB microphone is there."""
+"""Wait for a microphone before a session begins, as a service does that starts before a USB
+microphone is there."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,9 +15,11 @@ RETRY = 1.0  # seconds before each look at the devices
 def awaited_microphone(
     sound: SoundSystem, make: Callable[[], Microphone], say: Callable[[str], object]
 ) -> Microphone:
-    """Return the microphone that `make` finds; while there is none, look again, and `say` once what is missing.
+    """Return the microphone that `make` finds; while there is none, look again, and `say` once what
+    is missing.
 
-    Raises NoSound if the sound system goes, or if a name was given that fits no input: it may be mistyped.
+    Raises NoSound if the sound system goes, or if a name was given that fits no input: it may be
+    mistyped.
     """
     said = ""
     while True:

@@ -1,9 +1,11 @@
 """The common base of microphone and loudspeaker: a stream whose callback only copies samples.
 
-A device may come back with another sample rate or number of channels, and another device may become the default one.
-The port opens it as it is; `sample_rate` and `blocksize` stay those of the beginning, for the session counts in them.
+A device may come back with another sample rate or number of channels, and another device may become
+the default one. The port opens it as it is; `sample_rate` and `blocksize` stay those of the
+beginning, for the session counts in them.
 
-An open port is `lost` when the sound system has ended its stream or has not called back for PATIENCE seconds.
+An open port is `lost` when the sound system has ended its stream or has not called back for
+PATIENCE seconds.
 """
 
 from abc import ABC, abstractmethod
@@ -24,7 +26,8 @@ FAR = 1.0  # seconds; a latency beyond it, as a driver reports it, is ignored
 class Port(ABC):
     """Find a device, open it, and notice that it is gone.
 
-    `sample_rate`, `blocksize`: of the device when the port was made. `rate`, `block`: of the device as it is open now.
+    `sample_rate`, `blocksize`: of the device when the port was made. `rate`, `block`: of the device
+    as it is open now.
     """
 
     kind = ""
@@ -32,23 +35,31 @@ class Port(ABC):
     def __init__(
         self, sound: SoundSystem, wanted: str | None, block: int | Fraction | None, buffer: float
     ):
-        """`wanted` as in `find`; `block` as in `block_of`; `buffer`: size to ask of the sound card, in seconds."""
-        self._sound, self._wanted, self._buffer = sound, wanted, buffer
+        """`wanted` as in `find`; `block` as in `block_of`; `buffer`: size to ask of the sound card,
+        in seconds."""
+        self._sound = sound
+        self._wanted = wanted
+        self._buffer = buffer
         self._stream: Any = None
         self.device: Device = find(sound, kind=self.kind, wanted=wanted)
         self.sample_rate = self.device.sample_rate
         self.blocksize = block_of(block, self.sample_rate)
-        self.rate, self.block = self.sample_rate, self.blocksize
+        self.rate = self.sample_rate
+        self.block = self.blocksize
         self._channels = self._channels_of(self.device)
-        self._opened, self._called, self._ended = False, 0.0, False
+        self._opened = False
+        self._called = 0.0
+        self._ended = False
         self._measured: float | None = None
 
     def open(self) -> None:
-        """Start the device. Raises NoSound if it is not there or does not start, Unusable if it does not fit."""
+        """Start the device. Raises NoSound if it is not there or does not start, Unusable if it
+        does not fit."""
         device = self._found_again() if self._opened else self.device
         self._adapt(device)
         self._opened = True
-        self._called, self._ended = monotonic(), False
+        self._called = monotonic()
+        self._ended = False
         opener = {"input": self._sound.InputStream, "output": self._sound.OutputStream}[self.kind]
         try:
             self._stream = opener(
@@ -72,9 +83,11 @@ class Port(ABC):
         self.device = device
 
     def _found_again(self) -> Device:
-        """Return the device from a new list, in which its id may differ: by its name, or the default one.
+        """Return the device from a new list, in which its id may differ: by its name, or the
+        default one.
 
-        A headset has a name for each of its profiles; it is found by the text that named it at the start.
+        A headset has a name for each of its profiles; it is found by the text that named it at the
+        start.
         """
         if self._wanted is None:
             return find(self._sound, self.kind)
@@ -98,7 +111,8 @@ class Port(ABC):
             raise Unusable(
                 f"{device} reports a sample rate of {device.sample_rate} Hz: name another device"
             )
-        self.rate, self._channels = device.sample_rate, channels
+        self.rate = device.sample_rate
+        self._channels = channels
         self.block = max(1, round(self.blocksize * self.rate / self.sample_rate))
         self._changed()
 
@@ -111,7 +125,8 @@ class Port(ABC):
 
     def close(self) -> None:
         """Stop the device, whatever state it is in."""
-        stream, self._stream = self._stream, None
+        stream = self._stream
+        self._stream = None
         if stream is not None:
             stream.abort(ignore_errors=True)
             stream.close(ignore_errors=True)
@@ -126,7 +141,8 @@ class Port(ABC):
 
     @property
     def name(self) -> str:
-        """Id, name and host of the device; of one to which the sound server moved the stream, its name there."""
+        """Id, name and host of the device; of one to which the sound server moved the stream, its
+        name there."""
         moved = self._moved
         return moved if moved else str(self.device)
 
@@ -140,7 +156,8 @@ class Port(ABC):
 
     @property
     def _moved(self) -> str:
-        """The sound server's name of the device to which it moved the stream; empty if it did not."""
+        """The sound server's name of the device to which it moved the stream; empty if it did
+        not."""
         connected = getattr(self._stream, "connected", None) or ""
         return "" if f"({connected})" in self.device.name else connected
 
@@ -151,13 +168,15 @@ class Port(ABC):
 
     @property
     def latency(self) -> float:
-        """Seconds between the device and the callback: as measured in callbacks, else as the stream reports it."""
+        """Seconds between the device and the callback: as measured in callbacks, else as the stream
+        reports it."""
         stream = self._stream  # another thread may close it meanwhile
         reported = stream.latency if stream is not None else 0.0
         return reported if self._measured is None else max(0.0, self._measured)
 
     def _note(self, device: float, latency: float) -> None:
-        """Note a callback whose first sample is at the device at the time `device`, `latency` seconds from now.
+        """Note a callback whose first sample is at the device at the time `device`, `latency`
+        seconds from now.
 
         `device` is 0 if the driver does not know.
         """
@@ -168,7 +187,8 @@ class Port(ABC):
 
     @abstractmethod
     def _call(self, samples: np.ndarray, count: int, time: Any, flags: Any) -> None:
-        """The stream's callback: `count` samples to take from, or to put into, `samples` (count, channels)."""
+        """The stream's callback: `count` samples to take from, or to put into, `samples` (count,
+        channels)."""
 
     def _end(self) -> None:
         self._ended = True

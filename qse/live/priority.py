@@ -1,7 +1,8 @@
-"""Raise the scheduling priority while sound runs, and shorten the time slices of the interpreter's threads.
+"""Raise the scheduling priority while sound runs, and shorten the time slices of the interpreter's
+threads.
 
-The interpreter runs one thread at a time, so an audio callback waits for the thread that runs. Threads that start
-inside `steady` inherit the priority.
+The interpreter runs one thread at a time, so an audio callback waits for the thread that runs.
+Threads that start inside `steady` inherit the priority.
 """
 
 import gc
@@ -11,14 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 SLICE = 0.0005  # seconds that a thread may keep the interpreter while another one waits
-REALTIME, NICE = 5, -11  # what sound servers ask for
+REALTIME = 5  # as sound servers ask for
+NICE = -11  # as sound servers ask for
 
 
 @contextmanager
 def steady(urgent: bool = True) -> Iterator[None]:
-    """Set short time slices and short garbage collections; if `urgent`, ask for real-time or at least high priority.
+    """Set short time slices and short garbage collections; if `urgent`, ask for real-time or at
+    least high priority.
 
-    Linux grants it to root and to members of a group with an rtprio limit; other systems are not asked.
+    Linux grants it to root and to members of a group with an rtprio limit; other systems are not
+    asked.
     """
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SLICE)
@@ -41,11 +45,9 @@ def _raise() -> Callable[[], object] | None:
         os.SCHED_RR,
     ):
         return None
-    policy, parameters, nice = (
-        os.sched_getscheduler(0),
-        os.sched_getparam(0),
-        os.getpriority(os.PRIO_PROCESS, 0),
-    )
+    policy = os.sched_getscheduler(0)
+    parameters = os.sched_getparam(0)
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(REALTIME))
         return lambda: os.sched_setscheduler(0, policy, parameters)

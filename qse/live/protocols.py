@@ -1,4 +1,5 @@
-"""Interfaces of what a live session reads from and plays on, and of the module that opens devices."""
+"""Interfaces of what a live session reads from and plays on, and of the module that opens
+devices."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -63,7 +64,8 @@ class SoundSystem(Protocol):
 
 
 class DevicePort(Protocol):
-    """An audio device that can be opened again after it vanished. `lost`: whether it, once opened, no longer runs."""
+    """An audio device that can be opened again after it vanished. `lost`: whether it, once opened,
+    no longer runs."""
 
     @property
     def device(self) -> Device: ...
@@ -92,8 +94,9 @@ class DevicePort(Protocol):
 class AudioSource(Protocol):
     """A source of noisy sound: Microphone, FileSource.
 
-    `samples`: delivered so far, per channel. `dropouts`: interruptions, which `complaint` describes. `bad`: blocks with
-    samples that were not finite. `is_live`: the sound cannot be had a second time.
+    `samples`: delivered so far, per channel. `dropouts`: interruptions, which `complaint`
+    describes. `bad`: blocks with samples that were not finite. `is_live`: the sound cannot be had a
+    second time.
     """
 
     sample_rate: int
@@ -133,7 +136,8 @@ class AudioSource(Protocol):
         """Begin; `convert` will convert to `sample_rate`."""
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield blocks (samples, channels) as they come, until the end or `stop`; the array may be used again."""
+        """Yield blocks (samples, channels) as they come, until the end or `stop`; the array may be
+        used again."""
 
     def convert(self, block: np.ndarray) -> np.ndarray:
         """Return a block at the rate given to `start`, (samples, channels)."""
@@ -148,7 +152,8 @@ class AudioSource(Protocol):
 
 
 class AudioOutput(DevicePort, Protocol):
-    """An output for enhanced sound: Loudspeaker. Its dropouts are `underruns`, `skips` and `starved`."""
+    """An output for enhanced sound: Loudspeaker. Its dropouts are `underruns`, `skips` and
+    `starved`."""
 
     @property
     def underruns(self) -> int: ...
@@ -168,7 +173,8 @@ class AudioOutput(DevicePort, Protocol):
 
     @property
     def drift(self) -> float:
-        """Clock drift: by which fraction the output's clock runs faster than the input's, as far as known."""
+        """Clock drift: by which fraction the output's clock runs faster than the input's, as far as
+        known."""
 
     @property
     def latency(self) -> float:

@@ -28,8 +28,9 @@ def pactl(*arguments: str) -> str:
             timeout=PATIENCE,
         )
     except FileNotFoundError as error:
-        cure = "`apt install pulseaudio-utils` (Debian, Ubuntu) or `dnf install pulseaudio-utils` (Fedora)"
-        raise NoServer(f"the program pactl is missing: {cure}") from error
+        debian = "`apt install pulseaudio-utils` (Debian, Ubuntu)"
+        fedora = "`dnf install pulseaudio-utils` (Fedora)"
+        raise NoServer(f"the program pactl is missing: {debian} or {fedora}") from error
     except subprocess.TimeoutExpired as error:
         raise PulseError("the sound server does not answer: restart it") from error
     if done.returncode:
@@ -51,7 +52,8 @@ def defaults() -> dict[str, str]:
 
 
 def listed(kind: str) -> list[dict[str, str]]:
-    """Return the fields of all objects of a kind ("sources", "sinks", "source-outputs"), and `index`, its number."""
+    """Return the fields of all objects of a kind ("sources", "sinks", "source-outputs"), and
+    `index`, its number."""
     found = []
     for part in re.split(r"^[A-Z][\w ]* #", pactl("list", kind), flags=re.M)[1:]:
         fields = dict(re.findall(r"^\t+([\w. ]+?)(?:: | = )\"?(.*?)\"?$", part, re.M))

@@ -1,6 +1,8 @@
-"""Record and play through a PulseAudio server by its programs parec and pacat, with the interface of sounddevice.
+"""Record and play through a PulseAudio server by its programs parec and pacat, with the interface
+of sounddevice.
 
-A program can be killed at any time, whatever state the server is in; a client library in this process cannot be.
+A program can be killed at any time, whatever state the server is in; a client library in this
+process cannot be.
 """
 
 import os
@@ -18,8 +20,10 @@ import numpy as np
 from .pulse_server import PulseError, in_english
 
 NAMES = ("--client-name=qse", "--stream-name=qse")
-FRAGMENT = 0.02  # seconds of a recording that the server may pass on at once; larger ones are no reserve, only delay
-BUSIEST = 200_000  # microseconds of processor time without waiting, at real-time priority, after which a program ends
+# seconds of a recording that the server may pass on at once; larger ones are no reserve, only delay
+FRAGMENT = 0.02
+# microseconds of processor time without waiting, at real-time priority, after which a program ends
+BUSIEST = 200_000
 PIPE_BYTES = 4096  # of the pipe to pacat: 21 ms of mono float32 at 48 kHz
 
 
@@ -32,10 +36,11 @@ class PulseStream:
         wanted: dict[str, Any],
         may_move: Callable[[str], bool] = lambda _: True,
     ):
-        """`wanted`: the arguments of a sounddevice stream. If the stream is moved to another device, and `may_move`
-        returns false for the name of that, the stream ends; so it does for the first device. `connected`: its present
-        device."""
-        self._wanted, self._may_move = wanted, may_move
+        """`wanted`: the arguments of a sounddevice stream. If the stream is moved to another
+        device, and `may_move` returns false for the name of that, the stream ends; so it does for
+        the first device. `connected`: its present device."""
+        self._wanted = wanted
+        self._may_move = may_move
         self._records = line[0] == "parec"
         latency = min(wanted["latency"], FRAGMENT) if self._records else wanted["latency"]
         milliseconds = max(10, round(1000 * latency))
@@ -158,8 +163,8 @@ def _bytes(block: np.ndarray) -> memoryview:
 def _limit(pid: int) -> None:
     """Have the system kill a program that keeps a core busy at real-time priority.
 
-    parec and pacat poll without waiting after this process was killed, until the server sends or asks for more, which
-    has no core then.
+    parec and pacat poll without waiting after this process was killed, until the server sends or
+    asks for more, which has no core then.
     """
     import resource
 

@@ -1,11 +1,11 @@
 """The sources and sinks of a PulseAudio server, or of PipeWire's server for its clients.
 
-PulseSystem offers the functions of the module sounddevice that live sound uses, so that Microphone, Loudspeaker and
-Reconnector work with it.
+PulseSystem offers the functions of the module sounddevice that live sound uses, so that Microphone,
+Loudspeaker and Reconnector work with it.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,14 +17,24 @@ STEREO = 2  # channels; the server would mix more of them by their positions
 
 
 class PulseSystem:
-    """A SoundSystem (see protocols.py) of the server's sources and sinks, without those in `hidden`."""
+    """A SoundSystem (see protocols.py) of the server's sources and sinks."""
 
     PortAudioError = PulseError
 
-    def __init__(self, hidden: Collection[str] = (), refresh: Callable[[], None] = lambda: None):
-        """`hidden`: names of sources that must not be recorded from; `refresh` is called when a session looks for its
-        devices again."""
-        self._hidden, self._refresh = hidden, refresh
+    def __init__(
+        self,
+        hidden: Callable[[str], bool] | None = None,
+        refresh: Callable[[], None] = lambda: None,
+    ):
+        """`hidden`: whether a source of this name must not be recorded from, and a sink must not be
+        the default.
+
+        With it, streams stay on their device, rather than to follow the server's default one.
+        `refresh` is called when a session looks for its devices again.
+        """
+        self._stays = hidden is not None
+        self._hidden = hidden or (lambda name: False)
+        self._refresh = refresh
         self._devices: list[dict[str, Any]] = []
         self._initialize()
 
@@ -40,17 +50,13 @@ class PulseSystem:
     def _listed(self, kind: str, names: dict[str, str]) -> list[dict[str, Any]]:
         found = []
         for fields in listed(f"{kind}s"):
-            name, spec = (
-                fields["Name"],
-                re.match(r"\S+ (\d+)ch (\d+)Hz", fields["Sample Specification"]),
-            )
-            if name in self._hidden or spec is None:
+            name = fields["Name"]
+            spec = re.match(r"\S+ (\d+)ch (\d+)Hz", fields["Sample Specification"])
+            input = kind == "source"
+            if spec is None or (input and self._hidden(name)):
                 continue
-            channels, input, monitored = (
-                int(spec[1]),
-                kind == "source",
-                fields.get("Monitor of Sink", "n/a"),
-            )
+            channels = int(spec[1])
+            monitored = fields.get("Monitor of Sink", "n/a")
             found.append(
                 {
                     "name": f"{fields.get('Description', '')} ({name})",
@@ -61,24 +67,23 @@ class PulseSystem:
                     "pulse": name,
                     "positions": fields.get("Channel Map", ""),
                     "preferred": name == names.get(kind),
-                    "monitor": monitored
-                    if monitored != "n/a"
-                    else "",  # the sink that it listens to
+                    "monitor": "" if monitored == "n/a" else monitored,
                 }
             )
         return found
 
     def _default(self, direction: str) -> int:
-        """Return the id of the server's default device; if that is hidden, of the first that is no monitor; or -1."""
-        devices = [
-            (id, entry)
-            for id, entry in enumerate(self._devices)
-            if entry[f"max_{direction}_channels"]
-        ]
-        usable = [id for id, entry in devices if f"{entry['pulse']}.monitor" not in self._hidden]
-        preferred = [id for id in usable if self._devices[id]["preferred"]]
-        real = [id for id in usable if not self._devices[id]["monitor"]]
-        return next(iter(preferred or real), -1)
+        """Return the id of the server's default device; if that is hidden, of the first that is no
+        monitor; or -1."""
+        real = -1
+        for id, entry in enumerate(self._devices):
+            if not entry[f"max_{direction}_channels"] or self._hidden(entry["pulse"]):
+                continue
+            if entry["preferred"]:
+                return id
+            if real < 0 and not entry["monitor"]:
+                real = id
+        return real
 
     @property
     def default(self) -> Any:
@@ -104,7 +109,8 @@ class PulseSystem:
         )  # with PipeWire
 
     def _unmixed(self, wanted: dict[str, Any]) -> list[str]:
-        """Return the options by which all channels of a source arrive as they are, whatever their positions are."""
+        """Return the options by which all channels of a source arrive as they are, whatever their
+        positions are."""
         id = self._defaults[0] if wanted["device"] is None else wanted["device"]
         positions = self._devices[id]["positions"] if id >= 0 else ""
         if positions.count(",") + 1 != wanted["channels"]:
@@ -123,9 +129,10 @@ class PulseSystem:
         )
 
     def _kept(self, direction: str, wanted: dict[str, Any]) -> str | None:
-        """Return the device that a stream stays on; None if it follows the server's default device."""
+        """Return the device that a stream stays on; None if it follows the server's default
+        device."""
         id = wanted["device"]
-        if id is None and self._hidden:
+        if id is None and self._stays:
             id = self._defaults[direction == "output"]
         return None if id is None else self._devices[id]["pulse"]
 
@@ -133,15 +140,17 @@ class PulseSystem:
         self, line: list[str], kind: str, name: str, wanted: dict[str, Any]
     ) -> PulseStream:
         def may_move(new: str) -> bool:
-            """Return whether a user moved the stream; the server moves it when its device vanishes."""
+            """Return whether a user moved the stream; the server moves it when its device
+            vanishes."""
             if new == name:
                 return True
-            return new not in self._hidden and name in [fields["Name"] for fields in listed(kind)]
+            present = [fields["Name"] for fields in listed(kind)]
+            return name in present and not self._hidden(new)
 
         return PulseStream([*line, f"--device={name}"], wanted, may_move)
 
     def _may_follow(self, new: str) -> bool:
-        """Return whether the source `new` is a microphone. The server may move a recording to the monitor of an output
-        when the last microphone vanishes."""
+        """Return whether the source `new` is a microphone. The server may move a recording to the
+        monitor of an output when the last microphone vanishes."""
         known = {entry["pulse"]: entry["monitor"] for entry in self._listed("source", {})}
         return not known.get(new, "")

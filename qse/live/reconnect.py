@@ -2,7 +2,7 @@
 
 import atexit
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event, RLock, Thread
 from time import monotonic
 from typing import Any
 
@@ -13,24 +13,33 @@ from .protocols import DevicePort, SoundSystem
 from .session import LiveSession
 
 RETRY = 1.0  # seconds before each attempt to find a device again
-LONGEST = 60.0  # seconds that an attempt may take; PortAudio never returns from some streams whose device vanished
+# seconds that an attempt may take; PortAudio never returns from some streams whose device vanished
+LONGEST = 60.0
 
 
 class Reconnector:
     """Watch a session's devices and open them again after one vanished.
 
-    `message`: what is wrong now, None while all is well. `losses`: how often a device vanished. `away`: for how many
-    seconds in all; meanwhile nothing is enhanced, played or recorded.
+    message: what is wrong now, None while all is well.
+    losses: how often a device vanished. away: for how many seconds in all; meanwhile nothing is
+    enhanced, played or recorded.
+    resting: whether the devices are closed because they are not needed.
     """
 
     def __init__(self, session: LiveSession, sound: SoundSystem | None, reconnect: bool = True):
-        """`sound` is restarted to see devices that came later; None if there are none. Without `reconnect`, a device
-        that vanishes is an error."""
+        """`sound` is restarted to see devices that came later; None if there are none. Without
+        `reconnect`, a device that vanishes is an error."""
         self._ports: list[DevicePort] = [*session.speakers, *session.source.devices]
         self._sound: Any = sound
-        self._session, self._reconnect, self._done = session, reconnect, Event()
+        self._session = session
+        self._reconnect = reconnect
+        self._done = Event()
+        self._changing = RLock()  # held while devices begin or end to rest
+        self.resting = False
         self.message: str | None = None
-        self.losses, self._before, self._since = 0, 0.0, 0.0
+        self.losses = 0
+        self._before = 0.0
+        self._since = 0.0
         self._waiting: Thread | None = None
         self._failure: QseError | None = None
         self._begun: float | None = None  # when the present attempt began
@@ -43,8 +52,8 @@ class Reconnector:
     def look(self) -> None:
         """Check the devices; call this several times a second.
 
-        Raises QseError if one vanished, without `reconnect`, if an attempt to find it again does not end, or if it came
-        back in a way that the session cannot continue with.
+        Raises QseError if one vanished, without `reconnect`, if an attempt to find it again does
+        not end, or if it came back in a way that the session cannot continue with.
         """
         if self._failure:
             raise self._failure
@@ -55,7 +64,38 @@ class Reconnector:
             raise QseError(
                 f"{self.message}, but the sound system no longer answers: start qse live again"
             )
-        if self.message is None:
+        with self._changing:
+            self._check()
+
+    def rest(self) -> None:
+        """Close the devices until `wake`, unless one of them is gone."""
+        with self._changing:
+            if self.resting or self.message is not None or self._done.is_set():
+                return
+            self.resting = True
+            self._close_ports()
+            self._session.reset_levels()
+
+    def refresh(self) -> None:
+        """Look for the present devices while they rest, so that `wake` needs no time for it."""
+        with self._changing:
+            if self.resting and self._sound:
+                self._sound._initialize()
+
+    def wake(self) -> None:
+        """Open the devices if they rest."""
+        with self._changing:
+            if not self.resting or self._done.is_set():
+                return
+            self.resting = False
+            try:
+                self._open_ports()
+            except NoSound:  # the next look finds it lost
+                self._close_ports()
+
+    def _check(self) -> None:
+        """Begin to wait for a device that is gone."""
+        if self.message is None and not self.resting:
             gone = dict.fromkeys(str(port.device) for port in self._ports if port.lost)
             if gone:
                 self._lose(", ".join(gone))
@@ -63,7 +103,8 @@ class Reconnector:
                 self._relieve()
 
     def close(self) -> None:
-        """Stop waiting for devices; one that is being opened or closed gets PATIENCE seconds for that."""
+        """Stop waiting for devices; one that is being opened or closed gets PATIENCE seconds for
+        that."""
         self._done.set()
         if self._waiting:
             self._waiting.join(PATIENCE)
@@ -88,7 +129,8 @@ class Reconnector:
         self._waiting.start()
 
     def _wait(self) -> None:
-        """Try until all ports are open; in a thread, as a sound server that is down may block for seconds."""
+        """Try until all ports are open; in a thread, as a sound server that is down may block for
+        seconds."""
         self._begun = monotonic()
         self._close_ports()
         while not self._pause():
@@ -112,7 +154,9 @@ class Reconnector:
                     )
                 )
                 return
-            self._before, self.message, self._begun = self.away, None, None
+            self._before = self.away
+            self.message = None
+            self._begun = None
             return
 
     def _fail(self, error: QseError) -> None:
@@ -129,7 +173,8 @@ class Reconnector:
         return ended
 
     def _abandon(self) -> None:
-        """Let this process end though the sound system does not return: it would be closed at the exit."""
+        """Let this process end though the sound system does not return: it would be closed at the
+        exit."""
         for port in self._ports:
             port.abandon()
         if hasattr(self._sound, "_exit_handler"):  # of sounddevice

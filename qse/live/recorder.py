@@ -1,8 +1,8 @@
 """Record both sides, noisy and enhanced, without blocking the live path.
 
-The live path puts blocks into a ring buffer; a thread writes them to disk. Blocks for which the disk is too slow are
-left out and counted, unless the source is not paced. A full disk ends the recording, keeps what is there, and is
-reported.
+The live path puts blocks into a ring buffer; a thread writes them to disk. Blocks for which the
+disk is too slow are left out and counted, unless the source is not paced. A full disk ends the
+recording, keeps what is there, and is reported.
 """
 
 import os
@@ -29,8 +29,8 @@ EVERY = 0.1  # seconds between two writes
 
 
 class Recorder:
-    """Write sound to a file in a thread. `lost`: samples per channel that the disk was too slow for; `error`: why
-    writing ended early, None while all is well."""
+    """Write sound to a file in a thread. `lost`: samples per channel that the disk was too slow
+    for; `error`: why writing ended early, None while all is well."""
 
     def __init__(
         self,
@@ -42,11 +42,13 @@ class Recorder:
     ):
         """`paced`: the sound cannot wait for the disk.
 
-        The path is claimed until `close`; the file is created with the first block, so a session that does not start
-        leaves nothing behind. Raises QseError if `path` exists and `overwrite` is false, if its folder does not exist,
-        if it cannot be written or hold so many channels, or if another process writes it.
+        The path is claimed until `close`; the file is created with the first block, so a session
+        that does not start leaves nothing behind. Raises QseError if `path` exists and `overwrite`
+        is false, if its folder does not exist, if it cannot be written or hold so many channels, or
+        if another process writes it.
         """
-        self.path, self.lost = path, 0
+        self.path = path
+        self.lost = 0
         self.error: str | None = None
         self._paced = paced
         with _claimed(path) as held:
@@ -54,12 +56,14 @@ class Recorder:
             self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
             self._try()
             self._claim = held.pop_all()
-        self._ring, self._closing = RingBuffer(CAPACITY * sample_rate, channels), Event()
+        self._ring = RingBuffer(CAPACITY * sample_rate, channels)
+        self._closing = Event()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
         self._thread.start()
 
     def put(self, block: np.ndarray) -> None:
-        """Add (samples, channels); return at once if the sound is `paced`, else when there is space."""
+        """Add (samples, channels); return at once if the sound is `paced`, else when there is
+        space."""
         while not (self._paced or self.error or self._closing.is_set()) and self._ring.free < len(
             block
         ):
@@ -76,7 +80,9 @@ class Recorder:
     def _work(self) -> None:
         import soundfile
 
-        file, written, block = None, 0, np.zeros((self._ring.free, self._ring.channels), np.float32)
+        file = None
+        written = 0
+        block = np.zeros((self._ring.free, self._ring.channels), np.float32)
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
@@ -119,7 +125,8 @@ class Recorder:
 
 
 def _claimed(path: Path) -> ExitStack:
-    """Return the claim to the file that `path` points to. Raises QseError if another process holds it."""
+    """Return the claim to the file that `path` points to. Raises QseError if another process holds
+    it."""
     held = ExitStack()
     try:
         with suppress(OSError):  # a file in a folder in which no other can be made
@@ -132,7 +139,8 @@ def _claimed(path: Path) -> ExitStack:
 
 
 def _check(path: Path, overwrite: bool) -> str:
-    """Return the format for the path's suffix. Raises QseError if the file cannot or may not be written."""
+    """Return the format for the path's suffix. Raises QseError if the file cannot or may not be
+    written."""
     form = format_of(path)
     if form is None:
         raise QseError(
@@ -142,9 +150,8 @@ def _check(path: Path, overwrite: bool) -> str:
     if path.exists() and not overwrite:
         raise QseError(f"{path} exists already: name another recording or ask for --overwrite")
     if not path.parent.exists():
-        raise QseError(
-            f"{path}: the folder {path.parent} does not exist; make it first, or name another recording"
-        )
+        cure = "make it first, or name another recording"
+        raise QseError(f"{path}: the folder {path.parent} does not exist; {cure}")
     try:
         if (
             path.is_dir()

@@ -1,4 +1,5 @@
-"""Run `qse live` in the background as a systemd service of the user: write the unit, enable and start it."""
+"""Run `qse live` in the background as a systemd service of the user: write the unit, enable and
+start it."""
 
 import os
 import subprocess
@@ -43,7 +44,8 @@ def unit_text(options: Sequence[str]) -> str:
 
 
 def install(options: Sequence[str]) -> Path:
-    """Write the unit, enable it for every login, and start it, again if it runs already. Return its path.
+    """Write the unit, enable it for every login, and start it, again if it runs already. Return its
+    path.
 
     Raises QseError where there is no systemd or it refuses; then the unit is as it was.
     """
@@ -67,7 +69,8 @@ def install(options: Sequence[str]) -> Path:
 
 
 def uninstall() -> Path:
-    """Stop and disable the service and remove its unit. Raises UsageError if it is not installed."""
+    """Stop and disable the service and remove its unit. Raises UsageError if it is not
+    installed."""
     path = unit_path()
     if not path.exists():
         raise UsageError(f"{path} does not exist: the service is not installed")
@@ -85,7 +88,8 @@ def status() -> str:
 
 
 def systemctl(*arguments: str, check: bool = True) -> str:
-    """Run systemctl and return what it prints. Raises QseError if it is missing, or fails and `check` is set."""
+    """Run systemctl and return what it prints. Raises QseError if it is missing, or fails and
+    `check` is set."""
     try:
         done = subprocess.run(["systemctl", *arguments], capture_output=True, text=True)
     except OSError as error:
@@ -99,6 +103,7 @@ def systemctl(*arguments: str, check: bool = True) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Return a word of a unit's command as systemd reads it: quoted, without specifiers and variables."""
+    """Return a word of a unit's command as systemd reads it: quoted, without specifiers and
+    variables."""
     word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{word}"'

@@ -1,29 +1,31 @@
-"""A live session: source -> model -> outputs, recording and file, with its levels, times, latency and dropouts.
+"""A live session: source -> model -> outputs, recording and file, with its levels, times, latency
+and dropouts.
 
-Only `run` does the work, in the thread that iterates it; everything else may be called from another thread.
+Only `run` does the work, in the thread that iterates it; everything else may be called from another
+thread.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
-from time import monotonic, perf_counter
+from time import perf_counter
 
 import numpy as np
 
 from ..audio.resample import spare
 from ..runtime.attenuation import noisy_share
 from ..runtime.engine import Engine
-from ..runtime.meter import Level, Meter
+from ..runtime.meter import Meter
 from ..runtime.stream import HopStream
 from .activity import SilenceCheck, SpeechIndicator
 from .downmix import Downmix
+from .dropouts import Dropouts
+from .level import Level
 from .protocols import AudioOutput, AudioSource
 from .recorder import Recorder
 
 GLIDE = 0.125  # most change of the noisy share per hop, so that a bypass is cross-faded
-SETTLING = 2.0  # seconds after a pause of the process in which dropouts are not counted
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,12 @@ class Latency:
 class LiveSession:
     """Enhance a source and play the result on any number of outputs.
 
-    `bypass`: set it to play the noisy signal instead, with the same latency; cross-faded over eight hops.
-    `muted`: set it to silence outputs, file and recording, noisy side included; faded within a hop.
-    `noisy`, `enhanced`: levels (dBFS, over the last half second). `meter`: processing time per block.
-    `speech`, `silence`: whether speech is heard, and whether the source delivers any sound.
-    `recorded`: the recordings that have ended.
-    `pauses`, `paused`: how often, and for how many seconds, the process was stopped.
+    `bypass`: set it to play the noisy signal instead, with the same latency; cross-faded over eight
+    hops. `muted`: set it to silence outputs, file and recording, noisy side included; faded within
+    a hop. `noisy`, `enhanced`: levels (dBFS, over the last half second). `meter`: processing time
+    per block. `speech`, `silence`: whether speech is heard, and whether the source delivers any
+    sound. `recorded`: the recordings that have ended. `pauses`, `paused`: how often, and for how
+    many seconds, the process was stopped.
     """
 
     def __init__(
@@ -61,13 +63,12 @@ class LiveSession:
         strength: float | None = None,
     ):
         """`strength`: attenuation limit in dB (see Stream)."""
-        self.engine, self.source, self.speakers, self.recorder = (
-            engine,
-            source,
-            tuple(speakers),
-            recorder,
-        )
-        self.bypass = self.muted = False
+        self.engine = engine
+        self.source = source
+        self.speakers = tuple(speakers)
+        self.recorder = recorder
+        self.bypass = False
+        self.muted = False
         self.recorded: list[Recorder] = []
         self.meter = Meter(source.sample_rate)
         self.reset_levels()
@@ -76,9 +77,9 @@ class LiveSession:
         self._gain = 1.0
         self._downmix = Downmix(engine.sample_rate)
         self._streams = [HopStream(engine, self._share, GLIDE) for _ in range(self.channels)]
-        self.pauses, self.paused, self._settled = 0, 0.0, 0.0
-        self._counted: Counter[str] = Counter()
-        self._excused: Counter[str] = Counter()
+        self.pauses = 0
+        self.paused = 0.0
+        self._dropouts = Dropouts(source, self.speakers)
 
     @property
     def strength(self) -> float | None:
@@ -87,11 +88,14 @@ class LiveSession:
 
     @strength.setter
     def strength(self, strength: float | None) -> None:
-        self._share, self._strength = noisy_share(strength), strength
+        self._share = noisy_share(strength)
+        self._strength = strength
 
     def record(self, recorder: Recorder | None) -> None:
-        """End the recording, if there is one, and begin another with `recorder`, unless that is None."""
-        former, self.recorder = self.recorder, recorder
+        """End the recording, if there is one, and begin another with `recorder`, unless that is
+        None."""
+        former = self.recorder
+        self.recorder = recorder
         if former:
             former.close()
             self.recorded.append(former)
@@ -103,11 +107,14 @@ class LiveSession:
         self.source.start(self.engine.sample_rate)
 
     def run(self) -> Iterator[np.ndarray]:
-        """Yield enhanced blocks (samples, channels) at the model's rate until the source ends or `stop` is called.
+        """Yield enhanced blocks (samples, channels) at the model's rate until the source ends or
+        `stop` is called.
 
-        Then flush with zeros: together they are `engine.latency` and a few samples longer than the input.
+        Then flush with zeros: together they are `engine.latency` and a few samples longer than the
+        input.
         """
-        received = returned = 0
+        received = 0
+        returned = 0
         for block in self.source.blocks():
             began = perf_counter()
             noisy = self._mixed_down(self.source.convert(block))
@@ -127,8 +134,10 @@ class LiveSession:
     def reset_levels(self) -> None:
         """Start the meters of the signals again, at silence."""
         rate = self.engine.sample_rate
-        self.noisy, self.enhanced = Level(rate), Level(rate)
-        self.speech, self.silence = SpeechIndicator(rate), SilenceCheck(rate)
+        self.noisy = Level(rate)
+        self.enhanced = Level(rate)
+        self.speech = SpeechIndicator(rate)
+        self.silence = SilenceCheck(rate)
 
     def stop(self) -> None:
         """Let `run` end."""
@@ -143,20 +152,18 @@ class LiveSession:
             self.recorder.close()
 
     def resume(self, seconds: float) -> None:
-        """Count a pause: the process was stopped for `seconds`. Dropouts that follow from it are not counted."""
+        """Count a pause: the process was stopped for `seconds`. Dropouts that follow from it are
+        not counted."""
         self.pauses += 1
         self.paused += seconds
-        self._settled = monotonic() + SETTLING
+        self._dropouts.excuse()
         for port in (*self.speakers, *self.source.devices):
             port.touch()
 
     def update(self) -> None:
-        """Keep the count of dropouts up to date around a pause; call this several times a second."""
-        counts = self._counts()
-        if monotonic() < self._settled:
-            self._excused = counts - self._counted
-        else:
-            self._counted = counts - self._excused
+        """Keep the count of dropouts up to date around a pause; call this several times a
+        second."""
+        self._dropouts.update()
 
     @property
     def dropouts(self) -> int:
@@ -166,17 +173,7 @@ class LiveSession:
     @property
     def reasons(self) -> dict[str, int]:
         """The dropouts by their reasons, those that did not happen left out."""
-        return dict(self._counts() - self._excused)
-
-    def _counts(self) -> "Counter[str]":
-        return Counter(
-            {
-                self.source.complaint: self.source.dropouts,
-                "buffer underrun": sum(speaker.underruns for speaker in self.speakers),
-                "buffer overrun": sum(speaker.skips for speaker in self.speakers),
-                "sound card underrun": sum(speaker.starved for speaker in self.speakers),
-            }
-        )
+        return self._dropouts.reasons
 
     @property
     def resets(self) -> int:
@@ -194,7 +191,8 @@ class LiveSession:
 
     @property
     def _burst(self) -> float:
-        """Seconds of sound that the model may deliver at once: a block, and what it completes of a hop."""
+        """Seconds of sound that the model may deliver at once: a block, and what it completes of a
+        hop."""
         block = Fraction(self.source.blocksize * self.engine.sample_rate, self.source.sample_rate)
         hop = self.engine.hop_length
         together = gcd(int(block), hop) if block.denominator == 1 else 0
@@ -210,24 +208,28 @@ class LiveSession:
         return self._downmix.reason or self.source.channels_heard
 
     def _process(self, noisy: np.ndarray) -> np.ndarray:
-        """Enhance (samples, channels) and deliver every hop at once; return the hops that are complete."""
+        """Enhance (samples, channels) and deliver every hop at once; return the hops that are
+        complete."""
         for stream in self._streams:
             stream.noisy_share = 1.0 if self.bypass else self._share
+
         done = [noisy[:0]]
-        for hops in zip(
-            *(stream.hops(noisy[:, c]) for c, stream in enumerate(self._streams)), strict=True
-        ):
-            enhanced, past = (np.stack(channels, axis=1) for channels in zip(*hops, strict=True))
+        channels = [stream.hops(noisy[:, c]) for c, stream in enumerate(self._streams)]
+        for hops in zip(*channels, strict=True):
+            enhanced = np.stack([hop for hop, _ in hops], axis=1)
+            past = np.stack([hop for _, hop in hops], axis=1)
+            unmixed = np.stack([stream.unmixed for stream in self._streams], axis=1)
             self.noisy.add(past)
             self.silence.add(past)
-            self.speech.add(past, np.stack([stream.unmixed for stream in self._streams], axis=1))
+            self.speech.add(past, unmixed)
             enhanced, past = self._faded(enhanced, past)
             self._deliver(past, enhanced)
             done.append(enhanced)
         return np.concatenate(done)
 
     def _faded(self, enhanced: np.ndarray, past: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Silence a hop (hop_length, channels) of both signals if `muted`; fade where that has changed."""
+        """Silence a hop (hop_length, channels) of both signals if `muted`; fade where that has
+        changed."""
         gain = 0.0 if self.muted else 1.0
         if self._gain == gain == 1:
             return enhanced, past
@@ -240,5 +242,6 @@ class LiveSession:
         self.enhanced.add(enhanced)
         for speaker in self.speakers:
             speaker.write(enhanced, len(enhanced) / self.engine.sample_rate)
-        if recorder := self.recorder:  # another thread may end it meanwhile
+        recorder = self.recorder  # another thread may end it meanwhile
+        if recorder:
             recorder.put(np.concatenate([noisy, enhanced], axis=1))

@@ -1,7 +1,8 @@
 """Choose the system that opens audio devices: the sound server on Linux, PortAudio elsewhere.
 
-PortAudio reaches a sound server through ALSA's PulseAudio plugin, and does not always return from closing a stream
-whose device vanished: its thread repeats an error for ever. The server's own programs can be ended at any time.
+PortAudio reaches a sound server through ALSA's PulseAudio plugin, and does not always return from
+closing a stream whose device vanished: its thread repeats an error for ever. The server's own
+programs can be ended at any time.
 """
 
 import sys
@@ -14,14 +15,15 @@ from .pulse_server import NoServer
 from .pulse_system import PulseSystem
 
 LIBRARY = (
-    "install PortAudio with `apt install libportaudio2` (Debian, Ubuntu), `dnf install portaudio` (Fedora),"
-    " `brew install portaudio` (macOS) or `pip install --force-reinstall sounddevice` (Windows); where PulseAudio or"
-    " PipeWire runs, the package pulseaudio-utils is enough"
+    "install PortAudio with `apt install libportaudio2` (Debian, Ubuntu), `dnf install portaudio`"
+    " (Fedora), `brew install portaudio` (macOS) or `pip install --force-reinstall sounddevice`"
+    " (Windows); where PulseAudio or PipeWire runs, the package pulseaudio-utils is enough"
 )
 
 
 def sound_system(portaudio: bool = False) -> SoundSystem:
-    """Return the sound server's devices if one answers on Linux, else those of PortAudio; `portaudio`: always those.
+    """Return the sound server's devices if one answers on Linux, else those of PortAudio;
+    `portaudio`: always those.
 
     Raises NoSound if neither is there, or if the server does not answer.
     """

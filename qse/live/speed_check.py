@@ -1,4 +1,5 @@
-"""Check before a session whether this machine is fast enough for the model, and if not, for which one it is."""
+"""Check before a session whether this machine is fast enough for the model, and if not, for which
+one it is."""
 
 from time import perf_counter
 
@@ -17,11 +18,9 @@ ENOUGH = 0.7  # median RTF above which dropouts are expected
 def speed(engine: Engine) -> float:
     """Return the median RTF of the model on this machine, measured on noise for half a second."""
     hop = 0.1 * np.random.default_rng(0).standard_normal(engine.hop_length).astype(np.float32)
-    stream, meter, begin = (
-        Stream(engine, blocksize=len(hop)),
-        Meter(engine.sample_rate),
-        perf_counter(),
-    )
+    stream = Stream(engine, blocksize=len(hop))
+    meter = Meter(engine.sample_rate)
+    begin = perf_counter()
     while meter.samples < TRIAL * engine.sample_rate and perf_counter() - begin < 2 * TRIAL:
         start = perf_counter()
         stream.process(hop)
@@ -30,15 +29,18 @@ def speed(engine: Engine) -> float:
 
 
 def advice(engine: Engine, threads: int = 1) -> str | None:
-    """Return a warning that the model is too slow here and names one that is not; None if it is fast enough."""
+    """Return a warning that the model is too slow here and names one that is not; None if it is
+    fast enough."""
     rtf = speed(engine)
     if rtf <= ENOUGH:
         return None
     others = {name: _speed_of(name, threads) for name in available() if name != engine.name}
     fitting = {name: other for name, other in others.items() if other <= ENOUGH}
-    text = f"{engine.name} is too slow for this machine: it takes {rtf:.2f} s for a second of sound, so expect dropouts"
+    takes = f"it takes {rtf:.2f} s for a second of sound, so expect dropouts"
+    text = f"{engine.name} is too slow for this machine: {takes}"
     if not fitting:
-        return f"{text}; no installed model is fast enough, so close other programs or use a faster machine"
+        cure = "close other programs or use a faster machine"
+        return f"{text}; no installed model is fast enough, so {cure}"
     best = max(fitting, key=lambda name: fitting[name])
     return f"{text}; --model {best} would fit ({fitting[best]:.2f} s)"
 

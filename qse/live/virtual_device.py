@@ -1,9 +1,15 @@
-"""A virtual microphone that other programs can choose: a sink to play into, and a source that gives what was played.
+"""A virtual microphone that other programs can choose: a sink to play into, and a source that gives
+what was played.
 
     qse live -> sink "qse_output" -> its monitor -> source "qse_microphone" -> a meeting program
 
-Both are modules of the sound server (PulseAudio, or PipeWire's server for it). Their arguments name the process that
-made them, so that those of a process that crashed are recognised and removed.
+Both are modules of the sound server (PulseAudio, or PipeWire's server for it). Their arguments name
+the process that made them, so that those of a process that crashed are recognised and removed. With
+a name, as for a second microphone, it is added to the names of both.
+
+Session managers store mute, volume and default devices by these names and restore them when the
+devices are made again, also some time later. So they are set within the first SETTLE seconds;
+afterwards a change is a user's, and `trouble` says what it does to the sound.
 """
 
 import os
@@ -11,108 +17,188 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 
 from ..errors import UsageError
-from .pulse_server import PulseError, defaults, pactl
+from .pulse_server import PulseError, defaults, listed, pactl
 from .pulse_system import PulseSystem
 
-SINK, SOURCE = "qse_output", "qse_microphone"
-OWN = (SOURCE, f"{SINK}.monitor")  # sources that must never be the input
+SINK = "qse_output"
+SOURCE = "qse_microphone"
+OWN = re.compile(rf"({SINK}|{SOURCE})(_[A-Za-z0-9-]+)?(\.monitor)?")
+NAME = re.compile(r"[A-Za-z0-9-]{1,20}")
 RATE = 48000  # Hz, that of meeting programs
-LABELS = {SINK: "qse output", SOURCE: "qse microphone"}
-OUTPUT = f"{LABELS[SINK]} ({SINK})"  # the sink's name in a list of devices
+SETTLE = 3.0  # seconds after the creation in which the server may restore an earlier state
+FULL = "100%"  # volume
+
+
+def is_own(name: str) -> bool:
+    """Return whether a source or sink of the server belongs to a virtual microphone."""
+    return OWN.fullmatch(name) is not None
+
+
+class VirtualMicrophone:
+    """A sink and a source of the sound server.
+
+    sink, source: their names in the server. label: the name that programs show.
+    output: name of the sink in a list of devices.
+    """
+
+    def __init__(self, name: str = ""):
+        """`name`: distinguishes it from others, letters, digits and hyphens; UsageError for
+        another."""
+        if name and not NAME.fullmatch(name):
+            rule = "1 to 20 letters, digits and hyphens"
+            raise UsageError(f"{name!r} is no name for a virtual microphone: use {rule}")
+        ending = f"_{name}" if name else ""
+        suffix = f" {name}" if name else ""
+        self.sink = SINK + ending
+        self.source = SOURCE + ending
+        self.label = f"qse microphone{suffix}"
+        self._labels = {self.sink: f"qse output{suffix}", self.source: self.label}
+        self.output = f"{self._labels[self.sink]} ({self.sink})"
+        self._indexes: list[str] = []  # of the source, as `find` saw it
+        self._made = 0.0  # when the devices were created
+
+    def create(self) -> None:
+        """Create both devices unless they exist; keep the server's default devices as they are."""
+        if len(self._modules()) == 2:
+            return
+        self.remove()
+        before = defaults()
+        form = [f"rate={RATE}", "channels=1", "channel_map=mono"]
+        pactl(*self._load("module-null-sink", "sink", self.sink, *form))
+        master = f"master={self.sink}.monitor"
+        pactl(*self._load("module-remap-source", "source", self.source, master))
+        self._made = monotonic()
+        _restore_defaults(before)
+        for kind, device in (("sink", self.sink), ("source", self.source)):
+            pactl(f"set-{kind}-mute", device, "0")
+            pactl(f"set-{kind}-volume", device, FULL)
+
+    def remove(self) -> int:
+        """Remove the devices, whatever process made them; return the number of modules removed."""
+        modules = self._modules()
+        modules.sort(key=lambda module: self.source not in module[1])  # it rests on the sink
+        for index, _ in modules:
+            with suppress(PulseError):  # gone already
+                pactl("unload-module", index)
+        return len(modules)
+
+    def owner(self) -> int | None:
+        """Return the id of another running process that made the virtual microphone."""
+        for _, arguments in self._modules():
+            owner = re.search(r"qse\.owner=\W*((\d+)\.\d+)", arguments)
+            if owner is None or int(owner[2]) == os.getpid():
+                continue
+            if _identity(int(owner[2])) == owner[1]:
+                return int(owner[2])
+        return None
+
+    def check(self) -> str:
+        """Return what keeps programs from hearing what they should, in one sentence; empty if
+        nothing does.
+
+        Within SETTLE seconds after the creation, correct it instead.
+        """
+        settling = monotonic() - self._made < SETTLE
+        for kind, device in (("sink", self.sink), ("source", self.source)):
+            state = next((fields for fields in listed(f"{kind}s") if fields["Name"] == device), {})
+            if state.get("Mute") == "yes":
+                if not settling:
+                    return f"{self._labels[device]} is muted in the sound settings: unmute it there"
+                pactl(f"set-{kind}-mute", device, "0")
+            percent = re.search(r"(\d+)%", state.get("Volume", ""))
+            if percent and percent[0] != FULL:
+                if not settling:
+                    return f"{self._labels[device]} is at {percent[0]} in the sound settings"
+                pactl(f"set-{kind}-volume", device, FULL)
+        return self._check_default()
+
+    def _check_default(self) -> str:
+        if defaults().get("sink") != self.sink:
+            return ""
+        label = self._labels[self.sink]
+        danger = "what the desktop plays goes into the virtual microphone"
+        return f"{label} is the default output, so {danger}: choose another in the sound settings"
+
+    def find(self) -> None:
+        """Note by which number the server knows the source; call this when devices have changed."""
+        rows = [row.split("\t") for row in pactl("list", "short", "sources").splitlines()]
+        self._indexes = [row[0] for row in rows if row[1:2] == [self.source]]
+
+    def heard(self) -> bool:
+        """Return whether a program records from the virtual microphone, or the server has lost
+        it."""
+        if not self._indexes:
+            return True
+        recording = [s for s in listed("source-outputs") if s.get("Corked") != "yes"]
+        return any(stream.get("Source") in self._indexes for stream in recording)
+
+    def _load(self, module: str, kind: str, name: str, *arguments: str) -> list[str]:
+        owner = _identity(os.getpid())
+        properties = f'device.description="{self._labels[name]}" qse.owner="{owner}"'
+        names = [f"{kind}_name={name}", f"{kind}_properties='{properties}'"]
+        return ["load-module", module, *arguments, *names]
+
+    def _modules(self) -> list[tuple[str, str]]:
+        """Return index and arguments of the virtual microphone's modules."""
+        names = (f"sink_name={self.sink} ", f"source_name={self.source} ")
+        found = []
+        for line in pactl("list", "short", "modules").splitlines():
+            row = line.split("\t")
+            if len(row) > 2 and any(name in f"{row[2]} " for name in names):
+                found.append((row[0], row[2]))
+        return found
 
 
 @contextmanager
-def virtual_microphone() -> Iterator[PulseSystem]:
-    """Create the virtual microphone, yield the sound system to play into it, and remove it at the end.
+def virtual_microphone(name: str = "") -> Iterator[tuple[VirtualMicrophone, PulseSystem]]:
+    """Create the virtual microphone, yield it and the sound system to play into it; remove it at
+    the end.
 
-    What a crashed process has left is replaced. When a session looks for its devices again, the virtual microphone is
-    created again if the server has lost it. Raises NoSound if there is no server, UsageError if another process has a
-    virtual microphone.
+    What a crashed process has left is replaced. When a session looks for its devices again, the
+    virtual microphone is created again if the server has lost it. Raises NoSound if there is no
+    server, UsageError if another process has a virtual microphone of this name.
     """
-    if owner := _living_owner():
-        raise UsageError(
-            f"process {owner} already has a virtual microphone: end that qse live first"
-        )
-    remove()
+    microphone = VirtualMicrophone(name)
+    owner = microphone.owner()
+    if owner:
+        cure = "end that qse live first, or name another one by --name"
+        raise UsageError(f"process {owner} already has a virtual microphone: {cure}")
+    microphone.remove()
     try:
-        yield PulseSystem(hidden=OWN, refresh=_ensure)
+        yield microphone, PulseSystem(hidden=is_own, refresh=microphone.create)
     finally:
         with suppress(PulseError):  # the server has gone, and the virtual microphone with it
-            remove()
+            microphone.remove()
 
 
-def remove() -> int:
-    """Remove the virtual microphone of whatever process; return the number of modules that were removed."""
-    modules = _modules()
-    for index, _ in sorted(
-        modules, key=lambda module: SOURCE not in module[1]
-    ):  # the source rests on the sink
-        with suppress(PulseError):  # gone already
-            pactl("unload-module", index)
-    return len(modules)
+def remove_abandoned(name: str = "") -> int:
+    """Remove what a crashed process left; return the number of modules that were removed.
+
+    Raises UsageError if the process that made it is still running.
+    """
+    microphone = VirtualMicrophone(name)
+    owner = microphone.owner()
+    if owner:
+        cure = "end that qse live, which removes it"
+        raise UsageError(f"process {owner} is using the virtual microphone: {cure}")
+    return microphone.remove()
 
 
-def remove_abandoned() -> int:
-    """As `remove`, but raise UsageError if the process that made it is still running."""
-    if owner := _living_owner():
-        raise UsageError(
-            f"process {owner} is using the virtual microphone: end that qse live, which removes it"
-        )
-    return remove()
-
-
-def _ensure() -> None:
-    """Create both modules unless they exist; keep the server's default devices as they are."""
-    if len(_modules()) == 2:
-        return
-    remove()
-    before = defaults()
-    pactl(
-        *_load("module-null-sink", "sink", SINK, f"rate={RATE}", "channels=1", "channel_map=mono")
-    )
-    pactl(*_load("module-remap-source", "source", SOURCE, f"master={SINK}.monitor"))
+def _restore_defaults(before: dict[str, str]) -> None:
+    """Set the server's default devices as they were, where it made a virtual one the default."""
     after = defaults()
-    for kind, own in (("sink", (SINK,)), ("source", OWN)):
+    for kind in ("sink", "source"):
         former = before.get(kind)
-        if former and former not in own and after.get(kind) in own:
+        if former and not is_own(former) and is_own(after.get(kind, "")):
             pactl(f"set-default-{kind}", former)
 
 
-def _load(module: str, kind: str, name: str, *arguments: str) -> list[str]:
-    properties = f'device.description="{LABELS[name]}" qse.owner="{_identity(os.getpid())}"'
-    return [
-        "load-module",
-        module,
-        *arguments,
-        f"{kind}_name={name}",
-        f"{kind}_properties='{properties}'",
-    ]
-
-
-def _modules() -> list[tuple[str, str]]:
-    """Return index and arguments of the virtual microphone's modules."""
-    rows = [line.split("\t") for line in pactl("list", "short", "modules").splitlines()]
-    names = (f"sink_name={SINK} ", f"source_name={SOURCE} ")
-    return [
-        (row[0], row[2])
-        for row in rows
-        if len(row) > 2 and any(name in f"{row[2]} " for name in names)
-    ]
-
-
-def _living_owner() -> int | None:
-    """Return the id of a process other than this one that made the virtual microphone and still runs."""
-    for _, arguments in _modules():
-        owner = re.search(r"qse\.owner=\W*((\d+)\.\d+)", arguments)
-        if owner and _identity(int(owner[2])) == owner[1] and int(owner[2]) != os.getpid():
-            return int(owner[2])
-    return None
-
-
 def _identity(pid: int) -> str | None:
-    """Return "<id>.<start time>" of a process, which no later process shares; None if there is none."""
+    """Return "<id>.<start time>" of a process, which no later process shares; None if there is
+    none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -19,13 +19,14 @@ class Worker(Thread):
     def __init__(self, session: LiveSession, to: Path | None = None, overwrite: bool = False):
         """`to`: a file for the enhanced signal, aligned with the source and of its rate.
 
-        It appears when it is complete. After an error it does not appear, except on a full disk with a live source:
-        then what was written is kept.
+        It appears when it is complete. After an error it does not appear, except on a full disk
+        with a live source: then what was written is kept.
         """
         super().__init__(name="qse live", daemon=True)
         self.session = session
         self.error: BaseException | None = None
-        self._to, self._overwrite = to, overwrite
+        self._to = to
+        self._overwrite = overwrite
 
     def run(self) -> None:
         """Do the thread's work."""
@@ -39,7 +40,8 @@ class Worker(Thread):
             self.error = error
 
     def _write(self, to: Path) -> None:
-        session, source = self.session, self.session.source
+        session = self.session
+        source = self.session.source
         layout = replace(source.layout_for(to), channels=session.channels)
         blocks = aligned(
             session.run(),
@@ -48,13 +50,10 @@ class Worker(Thread):
             source,
             session.channels,
         )
-        if (
-            write(to, _first(blocks, layout.longest), layout, self._overwrite, source.is_live)
-            == layout.longest
-        ):
-            raise QseError(
-                f"{to}: the session ended, for a {layout.format} file cannot be longer; name a .rf64 file"
-            )
+        written = write(to, _first(blocks, layout.longest), layout, self._overwrite, source.is_live)
+        if written == layout.longest:
+            limit = f"a {layout.format} file cannot be longer"
+            raise QseError(f"{to}: the session ended, for {limit}; name a .rf64 file")
 
 
 def _first(blocks: Iterable[np.ndarray], samples: float) -> Iterator[np.ndarray]:

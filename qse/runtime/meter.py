@@ -1,14 +1,9 @@
-"""Measure processing time against audio time, and signal levels.
+"""Measure processing time against audio time.
 
 RTF = processing time / audio time; below 1 is faster than real time.
 """
 
-import math
-
 import numpy as np
-
-FLOOR_DBFS = -120.0
-SPAN = 0.5  # seconds over which a level is averaged
 
 
 class Meter:
@@ -41,28 +36,3 @@ class Meter:
         seconds."""
         recent = self._recent[: min(self.blocks, len(self._recent))]
         return float(np.quantile(recent, share)) if len(recent) else 0.0
-
-
-class Level:
-    """Measure the level of a signal block by block: its power, averaged over about SPAN, or since
-    its beginning."""
-
-    def __init__(self, sample_rate: int):
-        self._span = SPAN * sample_rate
-        self._averaged = 0.0
-        self._power = 0.0
-
-    def add(self, block: np.ndarray) -> None:
-        """Count a block (samples,) or (samples, channels)."""
-        if np.size(block):
-            self._averaged = min(self._averaged + len(block), max(self._span, len(block)))
-            self._power += (
-                len(block)
-                / self._averaged
-                * (float(np.mean(np.square(block, dtype=np.float64))) - self._power)
-            )
-
-    @property
-    def dbfs(self) -> float:
-        """Return the RMS level in dB relative to full scale 1.0, at least FLOOR_DBFS."""
-        return max(FLOOR_DBFS, 10 * math.log10(self._power)) if self._power > 0 else FLOOR_DBFS

@@ -27,9 +27,9 @@ class Settings extends EventTarget {
   constructor(models) {
     super();
     this.models = models;
-    const rank = (i) => (i === 0 ? "fastest" : i === models.length - 1 ? "best quality" : "balanced");
-    const text = ({ name }, i) => (models.length > 1 ? `${name} · ${rank(i)}` : name);
-    $("model").replaceChildren(...this.models.map((model, i) => new Option(text(model, i), model.name)));
+    const fastest = models[0];
+    const text = ({ name, latency }) => `${name} · delay ${Math.round(1000 * latency)} ms${name === DEFAULT_MODELS.files ? ", best for recordings" : name === fastest.name ? ", fastest" : ""}`;
+    $("model").replaceChildren(...this.models.map((model) => new Option(text(model), model.name)));
     this.chosen = null; // by the user, for both modes
     this.showModel("files");
     $("model").disabled = false;
@@ -121,8 +121,10 @@ async function start() {
   }
   settings = new Settings(modelsOf(manifest, document.baseURI));
   settings.showModel(mode);
-  new FilesView(settings);
-  new LiveView(settings);
+  const views = [new FilesView(settings), new LiveView(settings)];
+  addEventListener("beforeunload", (event) => {
+    if (views.some((view) => view.busy)) event.preventDefault(); // the browser asks first
+  });
   $("about").textContent = `qse ${manifest.version}, Apache-2.0. It contains ONNX Runtime (MIT) and Mediabunny (MPL-2.0).`;
   if (manifest.offline) navigator.serviceWorker?.register("sw.js").catch(() => {});
   document.documentElement.dataset.ready = "true";

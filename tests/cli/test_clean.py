@@ -107,11 +107,27 @@ def test_clean_retries_failed_recordings(corpus, clean):
     (failed,) = [
         line for line in read_lines(corpus / "out.jsonl") if line["qse"]["state"] == "failed"
     ]
-    assert failed["audio_filepath"] == "a/0.wav" and "not an audio file" in failed["qse"]["error"]
+    assert failed["audio_filepath"] == str(corpus / "a/0.wav")  # also from another folder
+    assert failed["qse"]["source"] == "a/0.wav" and "not an audio file" in failed["qse"]["error"]
     (corpus / "a/0.wav").write_bytes(sound)
     assert clean()[0] == 0
     lines = read_lines(corpus / "out.jsonl")
     assert len(lines) == 10 and all(line["qse"]["state"] == "done" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "added, words",
+    [
+        ({"qse": {"speaker": 7}}, "which qse clean would replace"),
+        ({"audio_filepath": "no.wav", "shard_id": 0}, "inside a tar file; extract"),
+    ],
+)
+def test_clean_refuses_entries_that_it_would_spoil(corpus, clean, added, words):
+    lines = read_lines(corpus / "in.jsonl")
+    lines[3] |= added
+    write_lines(corpus / "in.jsonl", lines)
+    status, err = clean()
+    assert status == 2 and words in err and not (corpus / "out").exists()
 
 
 @pytest.mark.parametrize("change", [["--strength", "6"], ["--format", "flac"]])

@@ -3,12 +3,60 @@
 import os
 import subprocess
 import sys
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
 import soundfile
 from live_streams import noise
 from qse_cli import screen
+from qse_cli.controls import HELP
+from qse_cli.running import Running
+from rich.console import Console
+
+from qse.live.session import Latency
+
+SOURCE = SimpleNamespace(
+    name="1 Blue Yeti Stereo Microphone (alsa_input.usb) (PulseAudio)",
+    devices=(),
+    lost=False,
+    is_live=True,
+    bad=0,
+    blocksize=200,
+    sample_rate=16000,
+)
+
+
+def running_of(**changes):
+    """Stand in for what runs, with all that the screen reads; `changes` are of the session."""
+    standing = {
+        "source": SOURCE,
+        "speakers": (),
+        "engine": SimpleNamespace(name="live-base", version="1", sample_rate=16000),
+        "noisy": SimpleNamespace(dbfs=-20.0),
+        "enhanced": SimpleNamespace(dbfs=-30.0),
+        "speech": SimpleNamespace(heard=True),
+        "silence": SimpleNamespace(message=None),
+        "meter": SimpleNamespace(quantile=lambda share: 0.001),
+        "latency": Latency(0.02, 0.05, 0.02, 0.02),
+        "dropouts": 3,
+        "reasons": {"buffer underrun": 3},
+        "channels_heard": "",
+        "recorder": None,
+        "recorded": [],
+        "strength": None,
+        "muted": False,
+        "bypass": False,
+        "resets": 0,
+        "pauses": 0,
+    }
+    return Running(
+        SimpleNamespace(**{**standing, **changes}),
+        worker=None,
+        reconnector=SimpleNamespace(message=None, losses=0),
+        controls=SimpleNamespace(message=None),
+        standby=SimpleNamespace(message="", idle=False),
+    )
 
 
 @pytest.fixture
@@ -17,10 +65,8 @@ def noisy(tmp_path):
     return tmp_path / "noisy.wav"
 
 
-def test_plain_prints_one_line_per_second(capsys, monkeypatch):
-    monkeypatch.setattr(screen, "_state", lambda *_: [])
-    level, speech = SimpleNamespace(dbfs=-20.0), SimpleNamespace(heard=True)
-    plain = screen.Plain(SimpleNamespace(noisy=level, enhanced=level, speech=speech), None, None)
+def test_plain_prints_one_line_per_second(capsys):
+    plain = screen.Plain(running_of())
     for seconds in (0.5, 1.0, 1.1, 3.7, 3.8, 4.0, 5.2):
         plain.show(seconds)
     assert [line[:8] for line in capsys.readouterr().out.splitlines()] == [
@@ -57,46 +103,59 @@ def test_plain_on_a_dumb_terminal(command, models, noisy, monkeypatch):
     assert status == 0 and "removed" not in out and "live-base: 0.5 s of audio" in out
 
 
-def session_of(**changes):
-    """Stand in for a session, with what the lines about recordings and settings read."""
-    standing = {"recorder": None, "recorded": [], "strength": None, "muted": False, "bypass": False}
-    source, engine = SimpleNamespace(lost=False), SimpleNamespace(sample_rate=16000)
-    return SimpleNamespace(**{**standing, "source": source, "engine": engine, **changes})
-
-
 def test_screen_recording_while_a_device_is_gone():
-    recorder, reconnector = (
-        SimpleNamespace(error=None, lost=0, path="a.wav"),
-        SimpleNamespace(message="gone"),
-    )
-    controls = SimpleNamespace(message=None)
-    sessions = [
-        session_of(recorder=recorder, source=SimpleNamespace(lost=lost)) for lost in (True, False)
-    ]
-    said = [list(screen._recordings(session, reconnector, controls)) for session in sessions]
-    assert [[name for name, _ in lines] for lines in said] == [
-        ["not recorded"],
-        ["recording"],
-    ]  # a microphone, a file
+    recorder = SimpleNamespace(error=None, lost=0, path="a.wav")
+    said = []
+    for lost in (True, False):  # a microphone, a file
+        source = SimpleNamespace(**{**vars(SOURCE), "lost": lost})
+        running = running_of(recorder=recorder, source=source)
+        running.reconnector.message = "gone"
+        said.append([name for name, _ in screen._recordings(running)])
+    assert said == [["not recorded"], ["recording"]]
 
 
 def test_screen_lists_ended_and_refused_recordings():
     ended = [SimpleNamespace(error=None, lost=lost, path=f"{lost}.wav") for lost in (0, 8000)]
-    controls = SimpleNamespace(message="here.wav cannot be written")
-    said = list(
-        screen._recordings(session_of(recorded=ended), SimpleNamespace(message=None), controls)
-    )
-    assert said[0] == ("recorded", "0.wav") and said[2] == (
-        "not recorded",
-        "here.wav cannot be written",
-    )
+    running = running_of(recorded=ended)
+    running.controls.message = "here.wav cannot be written"
+    said = list(screen._recordings(running))
+    assert said[0] == ("recorded", "0.wav")
     assert said[1][0] == "not recorded" and said[1][1].startswith("0.5 s")
+    assert said[2] == ("not recorded", "here.wav cannot be written")
 
 
 def test_screen_shows_what_keys_have_changed():
-    assert list(screen._settings(session_of())) == []
-    said = dict(screen._settings(session_of(strength=12, muted=True, bypass=True)))
+    assert list(screen._settings(running_of().session)) == []
+    changed = running_of(strength=12, muted=True, bypass=True).session
+    said = dict(screen._settings(changed))
     assert list(said) == ["strength", "mute", "bypass"] and "12 dB" in said["strength"]
+
+
+def drawn(running, width):
+    """Return the lines of the screen."""
+    console = Console(width=width, markup=False, highlight=False, file=StringIO())
+    console.print(screen.panel(running, 75.0, width))
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [120, 80, 60, 50])
+def test_screen_keeps_names_dropouts_and_keys_at_every_width(width):
+    running = running_of(speakers=[SimpleNamespace(name="3 Headset (usb)", drift=0.0)])
+    running.standby.message = "qse microphone is muted in the sound settings: unmute it there"
+    lines = drawn(running, width)
+    assert {len(line) for line in lines} == {width}
+    words = " ".join(line.strip("│ ") for line in lines).split()
+    text = " ".join(words)
+    for part in (running.session.source.name, "3 Headset (usb)", "dropouts 3 (buffer underrun: 3)"):
+        assert part in text
+    assert running.standby.message in text  # no word is divided
+    for key in HELP:
+        assert any(key in line for line in lines)
+
+
+def test_screen_says_why_nothing_is_removed():
+    assert "removed   nothing (bypass)" in "\n".join(drawn(running_of(bypass=True), 80))
+    assert "removed   everything (mute)" in "\n".join(drawn(running_of(muted=True), 80))
 
 
 def test_screen_on_a_terminal(command, models, noisy, monkeypatch):

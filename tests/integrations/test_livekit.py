@@ -1,6 +1,7 @@
 """The LiveKit frame processor, with the frames of the real package."""
 
 import asyncio
+import threading
 
 import graphs
 import numpy as np
@@ -11,6 +12,7 @@ pytest.importorskip("livekit.rtc")
 from livekit import rtc
 from livekit.rtc import AudioFrame, FrameProcessor
 
+import qse
 from qse.integrations.livekit import QseProcessor
 from qse.integrations.pcm import PcmStream
 
@@ -23,14 +25,19 @@ def frames(rate, channels=1, count=50):
         yield AudioFrame(data, rate, channels, size, userdata={"kept": True})
 
 
+def made(model, **options):
+    """Return a processor whose model is loaded."""
+    processor = QseProcessor(model, **options)
+    asyncio.run(processor.loaded())
+    return processor
+
+
 @pytest.mark.parametrize(
     "rate, channels", [(8000, 1), (16000, 1), (24000, 1), (48000, 1), (48000, 2)]
 )
 def test_processor_equals_pcm_stream(recurrent, rate, channels):
-    processor, stream = (
-        QseProcessor(recurrent, strength=12),
-        PcmStream(recurrent, rate, channels, strength=12),
-    )
+    processor = made(recurrent, strength=12)
+    stream = PcmStream(recurrent, rate, channels, strength=12)
     assert isinstance(processor, FrameProcessor) and processor.enabled and processor.latency == 0
     for frame in frames(rate, channels):
         out = processor._process(frame)
@@ -45,7 +52,7 @@ def test_processor_equals_pcm_stream(recurrent, rate, channels):
 
 
 def test_processor_begins_anew_at_another_rate(recurrent):
-    processor = QseProcessor(recurrent)
+    processor = made(recurrent)
     for rate in (48000, 16000):
         stream = PcmStream(recurrent, rate)
         for frame in frames(rate):
@@ -55,7 +62,7 @@ def test_processor_begins_anew_at_another_rate(recurrent):
 
 
 def test_processor_disabled_passes_frames(recurrent):
-    processor = QseProcessor(recurrent)
+    processor = made(recurrent)
     first = [bytes(processor._process(frame).data.cast("B")) for frame in frames(16000)]
     processor.enabled = False
     assert not processor.enabled
@@ -68,7 +75,7 @@ def test_processor_disabled_passes_frames(recurrent):
 
 
 def test_processor_strength_may_change(recurrent):
-    processor = QseProcessor(recurrent, strength=0)
+    processor = made(recurrent, strength=0)
     noisy = b"".join(bytes(processor._process(frame).data.cast("B")) for frame in frames(16000))
     sent = b"".join(bytes(frame.data.cast("B")) for frame in frames(16000))
     assert noisy[2 * processor.latency :] == sent[: -2 * processor.latency]
@@ -79,29 +86,120 @@ def test_processor_strength_may_change(recurrent):
         processor.strength = -3
 
 
+PARTICIPANTS = 20
+
+
+def voices(rate, number, count=20):
+    """The frames of one participant: noise of its own."""
+    rng = np.random.default_rng(number)
+    size = rate // 100
+    for _ in range(count):
+        yield rng.integers(-9000, 9000, size).astype(np.int16).tobytes()
+
+
+def test_processor_keeps_twenty_participants_apart(recurrent):
+    """Their frames come in turn, each from a task of its own, as from LiveKit's audio streams."""
+
+    async def participant(processor, number):
+        received = []
+        for pcm in voices(16000, number):
+            frame = processor._process(AudioFrame(pcm, 16000, 1, 160))
+            received.append(bytes(frame.data.cast("B")))
+            await asyncio.sleep(0)  # the next participant's frame
+        return received
+
+    async def run():
+        processor = QseProcessor(recurrent)
+        await processor.loaded()
+        tracks = (participant(processor, number) for number in range(PARTICIPANTS))
+        return await asyncio.gather(*tracks)
+
+    for number, received in enumerate(asyncio.run(run())):
+        stream = PcmStream(recurrent)
+        assert received == [stream.process(pcm) for pcm in voices(16000, number)]
+
+
+def test_processor_closed_by_one_stream_goes_on_for_others(recurrent):
+    """LiveKit closes the processor at the end of each audio stream that uses it."""
+
+    async def run():
+        processor = QseProcessor(recurrent)
+        await processor.loaded()
+        received = []
+
+        async def track(closes):
+            for pcm in voices(16000, 0):
+                frame = processor._process(AudioFrame(pcm, 16000, 1, 160))
+                received.append(bytes(frame.data.cast("B")))
+                if closes:
+                    processor._close()
+
+        await asyncio.create_task(track(closes=False))
+        await asyncio.create_task(track(closes=True))
+        processor._close()
+        assert len(processor._streams) == 0
+        return received
+
+    received = asyncio.run(run())
+    assert received[:20] == received[20:]
+
+
+def test_sessions_load_one_model_off_the_event_loop(tmp_path, monkeypatch):
+    graphs.delay(tmp_path / "model.onnx")
+    released = threading.Event()
+    loads = []
+
+    def slow(model):
+        loads.append(threading.current_thread())
+        assert released.wait(30)
+        return qse.load(model)
+
+    monkeypatch.setattr("qse.integrations.shared_model.load", slow)
+    pcm = np.full(160, 5000, np.int16).tobytes()
+
+    async def run():
+        processors = [QseProcessor(tmp_path) for _ in range(10)]
+        early = processors[0]._process(AudioFrame(pcm, 16000, 1, 160))
+        assert bytes(early.data.cast("B")) == bytes(320)
+        released.set()
+        for processor in processors:
+            await processor.loaded()
+        for _ in range(3):
+            late = processors[0]._process(AudioFrame(pcm, 16000, 1, 160))
+        assert bytes(late.data.cast("B")) == pcm
+
+    asyncio.run(run())
+    assert len(loads) == 1 and loads[0] is not threading.main_thread()
+
+
 class Witness(QseProcessor):
-    """Keeps the frames that LiveKit gives to the processor."""
+    """Keeps the frames that LiveKit gives to the processor, by the task that gave them."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.given = []
+        self.given = {}
 
     def _process(self, frame):
-        self.given.append(bytes(frame.data.cast("B")))
+        given = self.given.setdefault(asyncio.current_task(), [])
+        given.append(bytes(frame.data.cast("B")))
         return super()._process(frame)
 
 
 @pytest.mark.parametrize("rate", [16000, 48000])
-def test_processor_inside_audio_stream(tmp_path, rate):
-    """A local track, without a room, delivers to a LiveKit audio stream, which calls the processor for each frame.
+def test_processor_inside_two_audio_streams(tmp_path, rate):
+    """Two local tracks, without a room, deliver to two audio streams, which call one processor for each frame.
 
     A busy machine may miss frames, for which LiveKit inserts silence; the processor is held to the frames it was given.
     """
     graphs.recurrent(tmp_path / "model.onnx")
     graphs.delay(tmp_path / "model-48k.onnx", latency=480, sample_rate=48000, hop_length=480)
-    processor, received = Witness(tmp_path), []
+    processor = Witness(tmp_path)
 
     async def run():
+        await processor.loaded()
+        return await asyncio.gather(heard(), heard())
+
+    async def heard():
         source = rtc.AudioSource(rate, num_channels=1)
         track = rtc.LocalAudioTrack.create_audio_track("microphone", source)
         stream = rtc.AudioStream.from_track(
@@ -112,6 +210,7 @@ def test_processor_inside_audio_stream(tmp_path, rate):
             noise_cancellation=processor,
         )
         capturing = asyncio.create_task(capture(source))
+        received = []
         async for event in stream:
             received.append(bytes(event.frame.data.cast("B")))
             if len(received) == 50:
@@ -119,24 +218,28 @@ def test_processor_inside_audio_stream(tmp_path, rate):
         capturing.cancel()
         await stream.aclose()
         await source.aclose()
+        return received
 
     async def capture(source):
         for frame in frames(rate, count=1000):
             await source.capture_frame(frame)
 
-    asyncio.run(asyncio.wait_for(run(), 60))
-    stream = PcmStream(tmp_path, rate)
-    assert stream.latency == (960 - 1 if rate == 48000 else 159)  # that of the graph for this rate
-    assert received == [stream.process(pcm) for pcm in processor.given[:50]]
-    assert any(any(pcm) for pcm in received)
+    received = asyncio.run(asyncio.wait_for(run(), 60))
+    expected = []
+    for given in processor.given.values():
+        stream = PcmStream(tmp_path, rate)
+        expected.append([stream.process(pcm) for pcm in given[:50]])
+    assert stream.latency == (960 - 1 if rate == 48000 else 159)  # of the graph for this rate
+    assert sorted(received) == sorted(expected) and len(received) == 2
+    assert any(any(pcm) for pcm in received[0])
 
 
 def test_processor_loads_both_graphs_at_once(tmp_path, monkeypatch):
     """A graph that is loaded at the first frame would stop LiveKit's event loop."""
     graphs.delay(tmp_path / "model.onnx")
     graphs.delay(tmp_path / "model-48k.onnx", latency=480, sample_rate=48000, hop_length=480)
-    processor = QseProcessor(tmp_path)
-    monkeypatch.setattr("qse.runtime.bands.load", None)
+    processor = made(tmp_path)
+    monkeypatch.setattr("qse.runtime.zoo._open", None)
     for rate in (16000, 48000):
         for frame in frames(rate, count=1):
             processor._process(frame)

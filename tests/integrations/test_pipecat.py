@@ -11,6 +11,7 @@ pytest.importorskip("pipecat")
 
 from pipecat.frames.frames import FilterEnableFrame, FilterUpdateSettingsFrame, InputAudioRawFrame
 
+import qse
 from qse.integrations.pcm import PcmStream
 from qse.integrations.pipecat import QseFilter
 
@@ -48,13 +49,16 @@ def test_filter_uses_the_graph_for_its_sample_rate(tmp_path, monkeypatch):
     graphs.delay(tmp_path / "model.onnx")
     graphs.delay(tmp_path / "model-48k.onnx", latency=480, sample_rate=48000, hop_length=480)
     filter = QseFilter(tmp_path)
-    monkeypatch.setattr("qse.runtime.bands.load", None)
+    filter._model.result()
+    monkeypatch.setattr("qse.runtime.zoo._open", None)
 
     async def run(rate):
         await filter.start(rate)
         out = np.frombuffer(await through(filter), np.int16)
-        assert (out[filter.latency :] == PCM[: -filter.latency]).all()
-        return filter.latency
+        latency = filter.latency
+        assert (out[latency:] == PCM[:-latency]).all()
+        await filter.stop()
+        return latency
 
     assert [asyncio.run(run(rate)) for rate in (16000, 48000)] == [319, 959]
 
@@ -119,6 +123,50 @@ def test_filter_leaves_the_event_loop_free(delay, monkeypatch):
         await filter.stop()
 
     asyncio.run(run())
+
+
+def test_filter_in_a_second_transport_is_refused(delay):
+    async def run():
+        filter = QseFilter(delay)
+        await filter.start(16000)
+        with pytest.raises(qse.QseError, match="in use by another transport: make a QseFilter"):
+            await filter.start(16000)
+        await filter.stop()
+        await filter.start(48000)
+        await filter.stop()
+
+    asyncio.run(run())
+
+
+def test_filter_that_does_not_start_may_be_started_again(delay):
+    async def run():
+        filter = QseFilter(delay)
+        with pytest.raises(ValueError, match="from 8000"):
+            await filter.start(7000)
+        await filter.start(16000)
+        assert await filter.filter(bytes(320)) == bytes(320)
+        await filter.stop()
+
+    asyncio.run(run())
+
+
+def test_twenty_filters_enhance_at_once(recurrent):
+    async def participant(number):
+        filter = QseFilter(recurrent)
+        await filter.start(16000)
+        own = np.roll(PCM, 100 * number).tobytes()
+        received = [await filter.filter(own[start : start + 640]) for start in range(0, 6400, 640)]
+        await filter.stop()
+        return own, received
+
+    async def run():
+        return await asyncio.gather(*(participant(number) for number in range(20)))
+
+    for own, received in asyncio.run(run()):
+        stream = PcmStream(recurrent)
+        assert received == [
+            stream.process(own[start : start + 640]) for start in range(0, 6400, 640)
+        ]
 
 
 def test_filter_inside_transport(recurrent):

@@ -42,6 +42,35 @@ def test_denoise_batch_of_equal_lengths(recurrent):
     assert len(Denoise(recurrent.path, sample_rate=16000)({"audio": audio[:0]})["audio"]) == 0
 
 
+def test_denoise_batch_of_mono_and_multichannel_rows(recurrent):
+    rng = np.random.default_rng(0)
+    rows = [0.1 * rng.standard_normal(shape) for shape in [800, (800, 2), (800, 2)]]
+    nested = np.empty(800, object)  # as Arrow returns a list of lists
+    for number, sample in enumerate(rows[1]):
+        nested[number] = sample
+    batch = {"audio": np.empty(4, object)}
+    for number, row in enumerate([*rows, nested]):
+        batch["audio"][number] = row
+    out = Denoise(recurrent.path, sample_rate=16000)(batch)
+    for row, enhanced in zip([*rows, rows[1]], out["audio"], strict=True):
+        np.testing.assert_array_equal(enhanced, qse.denoise(row, 16000, recurrent))
+    assert out["qse_state"].tolist() == ["done"] * 4
+
+
+def test_denoise_marks_a_bad_row_and_goes_on(recurrent):
+    items = list(rows(4))
+    items[1]["audio"] = np.array([0.1, np.nan], np.float32)
+    items[2]["sample_rate"] = 3
+    batch = batch_of(items)
+    out = Denoise(recurrent.path)(batch)
+    assert out["qse_state"].tolist() == ["done", "failed", "failed", "done"]
+    assert "NaN" in out["qse_error"][1] and "sample_rate" in out["qse_error"][2]
+    assert out["audio"][2] is items[2]["audio"] and out["qse_error"][0] == ""
+    assert (out["audio"][3] == qse.denoise(items[3]["audio"], 16000, recurrent)).all()
+    with pytest.raises(ValueError, match="qse_state already: rename it"):
+        Denoise(recurrent.path)(batch | {"qse_state": batch["id"]})
+
+
 def test_denoise_names_missing_column(recurrent):
     with pytest.raises(KeyError, match="sample_rate"):
         Denoise(recurrent.path)({"audio": np.zeros((1, 100))})

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import graphs
@@ -85,14 +85,16 @@ def device_list(server, **variables) -> list[str]:
 def test_live_list_shows_sources_and_sinks(server):
     rows = device_list(server)
     assert len(rows) == 6 and all("PulseAudio" in row for row in rows[1:])
+    kinds = ["desk_mic", "(desk)", "(headset)", "desk.monitor", "headset.monitor"]
+    assert [kind for row, kind in zip(rows[1:], kinds, strict=True) if kind not in row] == []
     source, sink = (row for row in rows if row.rstrip().endswith("put"))
     assert "desk_mic" in source and "(desk)" in sink
 
 
 def test_live_list_shows_the_defaults_of_the_environment(server):
     rows = device_list(server, PULSE_SINK="headset", PULSE_SOURCE="headset.monitor")
-    assert [row.split()[0] for row in rows if row.rstrip().endswith("put")] == ["2", "4"]
-    assert "headset.monitor" in rows[3] and "(headset)" in rows[5]
+    chosen = [row for row in rows if row.rstrip().endswith("put")]
+    assert "(headset)" in chosen[0] and "headset.monitor" in chosen[1]
 
 
 def test_live_refuses_an_input_that_hears_its_output(server):
@@ -120,8 +122,10 @@ def test_live_waits_for_a_microphone(server, options):
             "load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor"
         )
         server.pactl("set-default-source", "desk_mic")
-        until(lambda: "dropouts" in server.said, 60)
-        assert process.poll() is None and "desk_mic" in records_from(server)
+        with server.listening() if options == ["--virtual"] else nullcontext():
+            until(lambda: "dropouts" in server.said, 60)
+            until(lambda: "desk_mic" in records_from(server), 30)
+        assert process.poll() is None
     finally:
         process.terminate()
         process.wait(30)

@@ -9,6 +9,7 @@ the length of a stretch is the time to recovery. The input is noise, of which no
     python tests/soak/sound_server.py --minutes 30 --load 4 --ordinary  # without the right to real-time priority
     python tests/soak/sound_server.py --minutes 10 --suspend 20         # stop the process for 3 s, 20 times
     python tests/soak/sound_server.py --unplug 100                      # the microphone vanishes and returns
+    python tests/soak/sound_server.py --minutes 20 --pipewire           # with PipeWire
 """
 
 import argparse
@@ -28,12 +29,10 @@ from subprocess import PIPE
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from pulse_audio import CARD_RATE, FIRST, Ear, card, pulse_audio, until
+from pulse_audio import CARD_RATE, FIRST, Ear, card, pipe_wire, pulse_audio, until
 
-PERIOD, STOPPED = (
-    30.0,
-    3.0,
-)  # seconds of load and of rest; seconds that a suspended process is stopped
+PERIOD = 30.0  # seconds of load, and of rest
+STOPPED = 3.0  # seconds that a suspended process is stopped
 SHORTEST = 0.004  # seconds of digital silence that count as a dropout
 BUSY = ["nice", "-n", "10", sys.executable, "-c", "while True: sum(range(10000))"]
 WITNESS = """
@@ -223,9 +222,11 @@ def main() -> None:
     parser.add_argument("--ordinary", action="store_true")
     parser.add_argument("--suspend", type=int, default=0, metavar="TIMES")
     parser.add_argument("--unplug", type=int, default=0, metavar="TIMES")
+    parser.add_argument("--pipewire", action="store_true", help="in place of PulseAudio")
     parser.add_argument("options", nargs="*", help="options of qse live, after --")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, pulse_audio() as environment:
+    server = pipe_wire if asked.pipewire else pulse_audio
+    with tempfile.TemporaryDirectory() as folder, server() as environment:
 
         def start() -> Live:
             return Live(environment, Path(folder), asked.options, asked.ordinary)

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 import pytest
 import soundfile
 from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, to_base64
-from qse_cli.web import build_site, make_server
 from speech import SAMPLE_RATE
+
+from qse.web.server import make_server
+from qse.web.site import build_site
 
 FLAGS = (
     "--no-sandbox",

@@ -18,9 +18,9 @@ import numpy as np
 from browser import PAGE_FUNCTIONS, full_band_voice, noisy_voice, open_page, to_base64
 from conftest import FLAGS, chromium_program, serve
 from playwright.sync_api import sync_playwright
-from qse_cli.web import build_site
 
 import qse
+from qse.web.site import build_site
 
 PARTS = ("cold", "hops", "live")
 MODELS, RATES = ("live-tiny", "live-base", "live-large"), (16000, 48000)

@@ -20,7 +20,8 @@ import soundfile
 from browser import full_band_voice, open_page
 from conftest import FLAGS, chromium_program, serve
 from playwright.sync_api import sync_playwright
-from qse_cli.web import build_site
+
+from qse.web.site import build_site
 
 RATE = 44100
 

@@ -16,7 +16,8 @@ from browser import open_page, wait
 from conftest import FLAGS, chromium_program, serve
 from PIL import Image
 from playwright.sync_api import sync_playwright
-from qse_cli.web import build_site
+
+from qse.web.site import build_site
 
 ASSETS = Path(__file__).parents[2] / "assets"
 SHOTS = (

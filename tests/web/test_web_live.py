@@ -142,7 +142,7 @@ def test_page_runs_the_microphone(page):
     assert "microphone-1.wav" in page.locator("#recordings").inner_text()
     page.click("#live-start")
     wait(page, f"{status} === 'Off.'")
-    assert page.locator("#figure-rtf").inner_text() == "–"
+    assert page.locator("#figure-load").inner_text() == "–"
 
 
 def test_page_says_that_the_microphone_is_refused(page):

@@ -8,8 +8,9 @@ import threading
 import pytest
 import soundfile
 from browser import noisy_voice, open_page, wait
-from qse_cli.web import build_site, write_site
 from speech import SAMPLE_RATE
+
+from qse.web.site import build_site, write_site
 
 STATE = "document.querySelector('.file-state')?.textContent ?? ''"
 

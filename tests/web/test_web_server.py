@@ -11,11 +11,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from qse_cli.web import HEADERS, build_site, make_server, write_site
 
 import qse
 from qse.errors import QseError
 from qse.runtime.zoo import find
+from qse.web.server import make_server
+from qse.web.site import HEADERS, build_site, write_site
 
 WEB = Path(qse.__file__).parent / "web"
 

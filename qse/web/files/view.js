@@ -23,15 +23,25 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
-/** One file of the list; `state` is waiting, working, done or failed. */
+/** Return `name`, with a number where others have the same: "voice.wav", "voice (2).wav". */
+export function distinctName(name, others) {
+  const dot = name.lastIndexOf(".") > 0 ? name.lastIndexOf(".") : name.length;
+  let distinct = name;
+  for (let number = 2; others.includes(distinct); number++) {
+    distinct = `${name.slice(0, dot)} (${number})${name.slice(dot)}`;
+  }
+  return distinct;
+}
+
+/** One file of the list; `state` is waiting, working, done or failed; `name` differs from those of other rows. */
 class FileRow {
-  constructor(file, actions) {
+  constructor(file, name, actions) {
     this.file = file;
-    this.name = file.name;
+    this.name = name;
     this.state = "waiting";
     this.text = element("span", { className: "file-state", textContent: "Waiting" });
     this.progress = element("progress", { max: 1, value: 0 });
-    this.progress.setAttribute("aria-label", `Progress of ${file.name}`);
+    this.progress.setAttribute("aria-label", `Progress of ${name}`);
     const button = (text, action, properties = {}) => {
       const node = element("button", { type: "button", textContent: text, ...properties });
       node.addEventListener("click", () => action(this));
@@ -40,9 +50,11 @@ class FileRow {
     this.listen = button("Listen", actions.listen, { hidden: true });
     this.download = button("Download", actions.download, { hidden: true, className: "soft" });
     this.remove = button("×", actions.remove, { className: "icon-button", title: "Remove from the list" });
-    this.remove.setAttribute("aria-label", `Remove ${file.name} from the list`);
+    this.listen.setAttribute("aria-label", `Listen to ${name}`);
+    this.download.setAttribute("aria-label", `Download ${name}`);
+    this.remove.setAttribute("aria-label", `Remove ${name} from the list`);
     const buttons = element("span", { className: "file-actions" }, this.listen, this.download, this.remove);
-    this.node = element("li", { className: "file" }, element("span", { className: "file-name", textContent: file.name, title: file.name }), buttons, this.text, this.progress);
+    this.node = element("li", { className: "file" }, element("span", { className: "file-name", textContent: name, title: name }), buttons, this.text, this.progress);
   }
 
   show(state, text) {
@@ -73,6 +85,7 @@ export class FilesView {
     this.workers = Math.max(1, Math.min(4, Math.floor((navigator.hardwareConcurrency || 2) / 2)));
     this.rows = [];
     this.listenView = new ListenView(this.helper, settings);
+    this.place = element("li", { className: "player" });
     this.connectDrop();
     this.prepared = false;
     for (const event of ["pointerover", "focusin"]) $("panel-files").addEventListener(event, () => this.prepare());
@@ -99,6 +112,11 @@ export class FilesView {
     }
   }
 
+  /** Whether closing the page would lose work. */
+  get busy() {
+    return this.rows.some(({ state }) => state === "waiting" || state === "working");
+  }
+
   connectDrop() {
     const drop = $("drop");
     $("choose").addEventListener("click", () => $("file-input").click());
@@ -122,12 +140,16 @@ export class FilesView {
 
   add(files) {
     const actions = {
-      listen: (row) => this.listen(row),
+      listen: async (row) => {
+        await this.listen(row);
+        $("listen").scrollIntoView({ block: "nearest" });
+      },
       download: (row) => this.download(row),
       remove: (row) => this.remove(row),
     };
     for (const file of files) {
-      const row = new FileRow(file, actions);
+      const name = distinctName(file.name, this.rows.map((row) => row.name));
+      const row = new FileRow(file, name, actions);
       this.rows.push(row);
       $("file-list").append(row.node);
     }
@@ -189,6 +211,8 @@ export class FilesView {
     this.current?.node.classList.remove("current");
     this.current = row;
     row.node.classList.add("current");
+    this.place.append($("listen"));
+    row.node.after(this.place); // the player is where "Listen" was pressed
     await this.listenView.open(row.result);
   }
 
@@ -217,6 +241,7 @@ export class FilesView {
     if (this.current === row) {
       this.current = null;
       this.listenView.close();
+      this.place.remove();
       const next = this.rows.find(({ state }) => state === "done");
       if (next) this.listen(next);
     }

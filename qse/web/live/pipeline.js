@@ -8,8 +8,11 @@ import { LevelMeter, TimeMeter } from "./meters.js";
 const GLIDE = 0.125; // change per hop of the noisy signal's share, when strength or bypass is switched
 
 export class LivePipeline {
-  /** `strength` in dB, null: no limit; `bypass`: the noisy signal, delayed as the enhanced one. */
-  constructor(engine, sampleRate, { strength = null, bypass = false }) {
+  /**
+   * `strength` in dB, null: no limit; `bypass`: the noisy signal, delayed as the enhanced one; `muted`: silence in the
+   * output and in the recording, both sides of it.
+   */
+  constructor(engine, sampleRate, { strength = null, bypass = false, muted = false }) {
     this.engine = engine;
     this.inward = new Resampler(sampleRate, engine.sampleRate, QUALITY.live);
     this.outward = new Resampler(engine.sampleRate, sampleRate, QUALITY.live);
@@ -17,15 +20,17 @@ export class LivePipeline {
     this.stream = new ModelStream(engine, (milliseconds) => this.times.add(milliseconds));
     this.noisy = new LevelMeter(engine.sampleRate);
     this.enhanced = new LevelMeter(engine.sampleRate);
-    this.set({ strength, bypass });
+    this.set({ strength, bypass, muted });
     this.kept = this.wanted;
+    this.gains = { input: this.gain, output: this.gain };
     this.recording = null;
     this.received = this.emitted = 0; // samples
     this.delay = Math.round((engine.latency * sampleRate) / engine.sampleRate); // of output sample n to input sample n
   }
 
-  set({ strength, bypass }) {
+  set({ strength, bypass, muted = false }) {
     this.wanted = bypass ? 1 : keptShare(strength);
+    this.gain = muted ? 0 : 1;
   }
 
   /** Return the output samples that are ready after the next input samples. */
@@ -34,11 +39,21 @@ export class LivePipeline {
     const enhanced = await this.stream.process(noisy, () => this.glide());
     this.noisy.add(noisy);
     this.enhanced.add(enhanced);
-    const output = this.outward.process(enhanced);
-    this.recording?.add(samples, output);
+    const output = this.faded(this.outward.process(enhanced), "output");
+    const input = this.faded(samples, "input");
+    this.recording?.add(input, output);
     this.received += samples.length;
     this.emitted += output.length;
     return output;
+  }
+
+  /** Return a block of `side`, silent if muted; faded where that has changed. */
+  faded(block, side) {
+    const before = this.gains[side];
+    if (!block.length || (before === 1 && this.gain === 1)) return block;
+    this.gains[side] = this.gain;
+    const step = (this.gain - before) / block.length;
+    return block.map((sample, i) => sample * (before + (i + 1) * step));
   }
 
   glide() {

@@ -17,9 +17,12 @@ export class LiveView {
     this.session = null;
     this.outdated = false; // whether a setting has changed that needs a restart
     this.recordings = 0;
+    this.unsaved = 0; // recordings that were not downloaded
+    this.muted = false;
     this.bypassInputs = [...document.getElementsByName("bypass")];
     $("live-start").addEventListener("click", () => (this.session ? this.stop() : this.start()));
     $("record").addEventListener("click", () => this.toggleRecording());
+    $("mute").addEventListener("click", () => this.mute(!this.muted));
     for (const input of this.bypassInputs) input.addEventListener("change", () => this.apply());
     for (const id of ["input-device", "output-device", "buffer"]) {
       $(id).addEventListener("change", () => this.restart());
@@ -29,6 +32,11 @@ export class LiveView {
     navigator.mediaDevices?.addEventListener?.("devicechange", () => this.listDevices());
     this.listDevices();
     if (!("setSinkId" in AudioContext.prototype)) $("output-device").title = "This browser plays on the system's output only.";
+  }
+
+  /** Whether closing the page would lose a recording. */
+  get busy() {
+    return this.unsaved > 0 || $("record").getAttribute("aria-pressed") === "true";
   }
 
   get bypass() {
@@ -55,7 +63,7 @@ export class LiveView {
     return {
       model: this.settings.modelFor("live"),
       band: this.settings.band,
-      settings: { strength: this.settings.strength, bypass: this.bypass },
+      settings: { strength: this.settings.strength, bypass: this.bypass, muted: this.muted },
       deviceId: $("input-device").value,
       sinkId: sink === "none" ? "" : sink,
       play: sink !== "none",
@@ -106,7 +114,14 @@ export class LiveView {
 
   apply() {
     $("bypass-note").hidden = !(this.session && this.bypass);
-    this.session?.set({ strength: this.settings.strength, bypass: this.bypass });
+    this.session?.set({ strength: this.settings.strength, bypass: this.bypass, muted: this.muted });
+  }
+
+  mute(muted) {
+    this.muted = muted;
+    $("mute").setAttribute("aria-pressed", String(muted));
+    $("mute").textContent = muted ? "Unmute" : "Mute";
+    this.apply();
   }
 
   show(running) {
@@ -115,11 +130,12 @@ export class LiveView {
     $("live-panel").classList.toggle("off", !running);
     for (const input of this.bypassInputs) input.disabled = !running;
     $("record").disabled = !running;
+    $("mute").disabled = !running;
     $("bypass-note").hidden = !(running && this.bypass);
     if (running) return;
     this.setRecording(false);
     for (const side of ["noisy", "enhanced"]) this.level(side, -120, "–");
-    for (const name of ["removed", "latency", "rtf", "dropouts"]) $(`figure-${name}`).textContent = "–";
+    for (const name of ["removed", "latency", "load", "dropouts"]) $(`figure-${name}`).textContent = "–";
   }
 
   status(text, bad = false) {
@@ -147,11 +163,12 @@ export class LiveView {
     const audible = noisy > -100 && enhanced > -119;
     $("figure-removed").textContent = audible ? `${Math.max(0, noisy - enhanced).toFixed(1)} dB` : "–";
     this.rtf = hop.p50 / period;
-    $("figure-rtf").textContent = this.rtf.toFixed(2);
-    $("figure-rtf").title = `${hop.p50.toFixed(2)} ms per hop of ${period} ms (median), ${hop.p99.toFixed(2)} ms (99th percentile)`;
+    $("figure-load").textContent = `${Math.round(100 * this.rtf)} %`;
+    $("figure-load").title = `${hop.p50.toFixed(2)} ms per hop of ${period} ms (median), ${hop.p99.toFixed(2)} ms (99th percentile)`;
     const { name, bandwidth } = this.session.model;
     if (this.paused) this.status(`The sound is ${this.paused}: click the page, or check the output device.`, true);
     else if (silent > SILENT_SECONDS) this.status("The microphone delivers silence: is it muted, or the wrong one?", true);
+    else if (this.muted) this.status("Muted: output and recording are silent.", true);
     else if (this.bypass) this.status("Bypass: the microphone is played as it is.", true);
     else if (this.settings.strength === 0) this.status("Noise reduction is 0 dB: the microphone is played as it is.", true);
     else if (this.rtf > SLOW_RTF) this.status(`${name} is too slow on this device: choose a faster model.`, true);
@@ -197,7 +214,13 @@ export class LiveView {
     const actions = Object.assign(document.createElement("span"), { className: "file-actions" });
     const button = Object.assign(document.createElement("button"), { type: "button", className: "soft", textContent: "Download" });
     button.setAttribute("aria-label", `Download ${name}`);
-    button.addEventListener("click", () => download(blob, name));
+    let saved = false;
+    this.unsaved++;
+    button.addEventListener("click", () => {
+      download(blob, name);
+      if (!saved) this.unsaved--;
+      saved = true;
+    });
     actions.append(button);
     row.append(title, actions, state);
     $("recordings").append(row);

@@ -1,7 +1,7 @@
 /**
  * The worker of the microphone: runs the model on what the audio thread delivers, by shared memory or by messages.
  *
- * Messages from the page: `start`, `set` (strength, bypass), `record`, `endRecording`, `stop`; to the page: `ready`,
+ * Messages from the page: `start`, `set` (strength, bypass, muted), `record`, `endRecording`, `stop`; to the page: `ready`,
  * `figures` four times a second, `recording`, `error`.
  */
 

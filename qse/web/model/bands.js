@@ -5,7 +5,7 @@ const WIDE_BAND = 16000; // Hz: sound at a higher sample rate is for the full-ba
 /** Return the models of `manifest`, with the addresses of their graphs made absolute. */
 export function modelsOf(manifest, base) {
   const absolute = (graph) => graph && { ...graph, url: new URL(graph.url, base).href };
-  return manifest.models.map(({ name, wide, full }) => ({ name, wide: absolute(wide), full: absolute(full) }));
+  return manifest.models.map((model) => ({ ...model, wide: absolute(model.wide), full: absolute(model.full) }));
 }
 
 /**

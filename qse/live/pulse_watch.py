@@ -1,0 +1,65 @@
+"""Follow the changes of a sound server by the program pactl."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread
+
+from .pulse_server import NoServer, PulseError, in_english
+
+RETRY = 1.0  # seconds before a server that went is asked again
+CHANGE = re.compile(r"Event '\w+' on (\S+) #")
+
+
+class PulseWatch:
+    """Call a function in a thread when devices or streams of the server have changed.
+
+    It gets the kind of the object that changed, as pactl names it ("source-output", "sink",
+    "server"), and "server" when the server begins to answer.
+    """
+
+    def __init__(self, kinds: set[str], changed: Callable[[str], object]):
+        """`kinds`: those of which the function is called."""
+        self._kinds = kinds
+        self._changed = changed
+        self._closing = Event()
+        self._process: subprocess.Popen | None = None
+        self._thread = Thread(target=self._run, name="qse watch", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread and its program."""
+        self._closing.set()
+        if self._process:
+            self._process.kill()
+        self._thread.join(RETRY)
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            with suppress(OSError):  # of a program that is missing
+                self._follow()
+            self._closing.wait(RETRY)
+
+    def _follow(self) -> None:
+        """Report changes until the server or the program ends."""
+        self._process = subprocess.Popen(
+            ["pactl", "subscribe"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=in_english(),
+            text=True,
+        )
+        with self._process as process:
+            assert process.stdout
+            self._report("server")
+            for line in process.stdout:
+                change = CHANGE.match(line)
+                if change and change[1] in self._kinds and not self._closing.is_set():
+                    self._report(change[1])
+
+    def _report(self, kind: str) -> None:
+        with suppress(PulseError, NoServer):  # the server has gone, and this program with it
+            self._changed(kind)

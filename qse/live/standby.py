@@ -1,0 +1,82 @@
+"""Close the devices of a session while nobody listens to its virtual microphone, and open them when
+somebody does.
+
+A laptop's microphone light is off meanwhile, and the processor sleeps.
+"""
+
+from time import monotonic
+
+from .pulse_watch import PulseWatch
+from .reconnect import Reconnector
+from .session import LiveSession
+from .virtual_device import VirtualMicrophone
+
+GRACE = (
+    2.0  # seconds without a listener before the devices are closed: programs often open them again
+)
+KINDS = {"source-output", "source", "sink", "server"}
+
+
+class Standby:
+    """Watch a virtual microphone: who listens to it, and whether it still sounds as it should.
+
+    message: what a user changed in the sound settings that spoils the sound; empty if nothing.
+    """
+
+    def __init__(
+        self,
+        session: LiveSession,
+        reconnector: Reconnector,
+        microphone: VirtualMicrophone,
+        closes: bool = True,
+    ):
+        """`closes`: close the devices while nobody listens; false where others hear the session
+        too."""
+        self._session = session
+        self._reconnector = reconnector
+        self._microphone = microphone
+        self._closes = closes
+        self._heard = True
+        self._since = monotonic()  # when the last listener went
+        self.message = ""
+        self._watch: PulseWatch | None = None
+
+    def start(self) -> None:
+        """Begin to watch; the devices are open. The thread inherits the priority of the caller."""
+        self._since = monotonic()
+        self._watch = PulseWatch(KINDS, self._look)
+
+    @property
+    def idle(self) -> bool:
+        """True while the devices are closed because nobody listens."""
+        return self._reconnector.resting
+
+    def update(self) -> None:
+        """Close the devices if nobody has listened for a while; call this several times a
+        second."""
+        if self._wanted or monotonic() - self._since < GRACE:
+            return
+        self._reconnector.rest()
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._watch:
+            self._watch.close()
+
+    @property
+    def _wanted(self) -> bool:
+        return self._heard or not self._closes or self._session.recorder is not None
+
+    def _look(self, kind: str) -> None:
+        """Open the devices at once where somebody listens; called at every change in the server."""
+        if kind != "source-output":
+            self._microphone.find()
+        heard = self._microphone.heard()
+        if self._heard and not heard:
+            self._since = monotonic()
+        self._heard = heard
+        if self._wanted:
+            self._reconnector.wake()
+        if kind != "source-output":
+            self.message = self._microphone.check()
+            self._reconnector.refresh()

@@ -1,0 +1,67 @@
+"""Serve the page on this machine."""
+
+from collections.abc import Mapping
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import QseError
+from .site import HEADERS, Site
+
+HOST = "127.0.0.1"
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".gz": "application/gzip",  # without Content-Encoding: the page decompresses it
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
+
+
+def make_server(site: Site, port: int) -> ThreadingHTTPServer:
+    """Return a server of `site` on 127.0.0.1. Raises QseError where the port is in use."""
+    try:
+        return ThreadingHTTPServer((HOST, port), partial(_Handler, site))
+    except OSError as error:
+        raise QseError(
+            f"port {port} cannot be opened ({error.strerror}): choose another with --port"
+        ) from error
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answer GET and HEAD from a dictionary of files; nothing else of the disk can be reached."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = f"qse/{__version__}"
+
+    def __init__(self, site: Mapping[str, bytes], *arguments: Any):
+        self._site = site
+        super().__init__(*arguments)
+
+    def do_GET(self) -> None:
+        self._answer(with_content=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(with_content=False)
+
+    def _answer(self, with_content: bool) -> None:
+        name = self.path.partition("?")[0].lstrip("/") or "index.html"
+        content = self._site.get(name)
+        self.send_response(HTTPStatus.OK if content is not None else HTTPStatus.NOT_FOUND)
+        kind = TYPES.get(Path(name).suffix, "text/plain; charset=utf-8")
+        content = b"not found\n" if content is None else content
+        for header, value in {**HEADERS, "Cache-Control": "no-cache", "Content-Type": kind}.items():
+            self.send_header(header, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if with_content:
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Print nothing, so that only the command writes to the terminal."""

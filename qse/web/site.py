@@ -1,0 +1,140 @@
+"""Collect the files of the page: the static ones and the installed streaming models."""
+
+import gzip
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import QseError
+from ..runtime.bands import FULL_BAND
+from ..runtime.engine import Engine
+from ..runtime.zoo import WIDE_BAND, available, find, load
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self' 'wasm-unsafe-eval'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    # with the next, pages may share memory with their workers
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(self)",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+BANDS = ("wide", "full")
+BUILD = b"@BUILD@"  # placeholders in sw.js
+FILES = b'"@FILES@"'
+CODE = (".py", ".pyc")  # of this folder, which is no part of the page
+
+Site = dict[str, bytes]  # path below the root -> content
+
+
+@dataclass(frozen=True)
+class WebModel:
+    """A streaming model on the page: its latency in seconds, with a hop, and its graphs by band.
+
+    The band "full" is there only for a model that has such a graph.
+    """
+
+    name: str
+    latency: float
+    graphs: dict[str, bytes]
+
+    def url(self, band: str) -> str:
+        """Return the path of a graph below the root."""
+        return f"models/{self.name}{'-48k' if band == 'full' else ''}.onnx.gz"
+
+    def entry(self) -> dict[str, Any]:
+        """Return what `manifest.json` says of the model; null for a band without a graph."""
+        entry: dict[str, Any] = {"name": self.name, "latency": self.latency}
+        for band in BANDS:
+            graph = self.graphs.get(band)
+            entry[band] = {"url": self.url(band), "sha256": _sha256(graph)} if graph else None
+        return entry
+
+
+def build_site(offline: bool = False) -> Site:
+    """Return all files of the page: the static ones, the installed streaming models, and
+    `manifest.json`.
+
+    `offline`: the browser stores the page for use without a network. Raises QseError for a damaged
+    model or an installation without the page.
+    """
+    root = Path(__file__).parent
+    site: Site = {}
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and path.suffix not in CODE:
+            site[path.relative_to(root).as_posix()] = path.read_bytes()
+    if not {"index.html", "sw.js"} <= site.keys():
+        raise QseError(f"{root} does not hold the page: install qse-speech again")
+
+    models = _models()
+    for model in models:
+        for band, graph in model.graphs.items():
+            site[model.url(band)] = gzip.compress(graph, mtime=0)
+    entries = [model.entry() for model in models]
+    manifest = {"version": __version__, "offline": offline, "models": entries}
+    site["manifest.json"] = json.dumps(manifest, indent=1).encode()
+
+    sums = {name: _sha256(content) for name, content in site.items()}
+    build = _sha256(json.dumps(sums).encode())
+    cached = json.dumps(sorted(name for name in site if name != "sw.js")).encode()
+    site["sw.js"] = site["sw.js"].replace(BUILD, build[:16].encode()).replace(FILES, cached)
+    return site
+
+
+def _models() -> list[WebModel]:
+    """Return the installed streaming models, their graphs checked, the smallest first."""
+    models = []
+    for name in available():
+        paths = {"wide": find(name, WIDE_BAND), "full": find(name, FULL_BAND)}
+        if paths["wide"] == paths["full"]:
+            del paths["full"]
+        latency = 0.0
+        for path in paths.values():
+            model = load(path)
+            if isinstance(model, Engine):
+                latency = (model.latency + model.hop_length) / model.sample_rate
+        if not latency:
+            continue  # it needs complete recordings
+        graphs = {band: path.read_bytes() for band, path in paths.items()}
+        models.append(WebModel(name, latency, graphs))
+    return sorted(models, key=lambda model: len(model.graphs["wide"]))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def write_site(site: Site, folder: Path) -> None:
+    """Write the files below `folder`, which may hold an earlier export, with the headers in
+    `_headers`.
+
+    Raises QseError where the folder holds something else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise QseError(f"{folder} is a file: name a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "sw.js").is_file():
+        raise QseError(f"{folder} holds other files: name an empty or a new folder")
+    rules = "".join(f"  {name}: {value}\n" for name, value in HEADERS.items())
+    files = {**site, "_headers": f"/*\n{rules}".encode(), ".nojekyll": b""}
+    for name, content in files.items():  # of Netlify and Cloudflare; of GitHub Pages
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)

@@ -1,0 +1,123 @@
+"""The virtual microphone on PulseAudio and PipeWire: who listens, what session managers restore, two at once."""
+
+import shutil
+
+import graphs
+import pytest
+from pulse import MISSING, PIPEWIRE_MISSING, PipeWire, Server, needs_sound_server, thorough
+from waiting import until
+
+ABSENT = [*MISSING, *PIPEWIRE_MISSING]
+pytestmark = [
+    needs_sound_server,
+    pytest.mark.skipif(bool(ABSENT), reason=f"not installed: {', '.join(ABSENT)}"),
+]
+
+
+@pytest.fixture(params=[pytest.param(Server, marks=thorough), PipeWire])
+def server(request, tmp_path):
+    server = request.param()
+    graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
+    server.environment["QSE_MODELS"] = str(tmp_path / "models")
+    yield server
+    server.kill()
+    shutil.rmtree(server.home, ignore_errors=True)
+
+
+@pytest.fixture
+def live(server):
+    """Yield a function that starts qse live --virtual with options and waits until its sound runs."""
+    started = []
+
+    def start(*options):
+        process = server.live(*options)
+        started.append(process)
+        until(lambda: process.poll() is not None or "dropouts" in server.said, 60)
+        assert process.poll() is None, server.said
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_capture_is_open_only_while_somebody_listens(server, live):
+    process = live()
+    for _ in range(2):
+        until(lambda: server.recorded() == [], 30)
+        with server.listening():
+            until(lambda: server.recorded() == ["desk_mic"], 30)
+    until(lambda: "idle nobody listens" in server.said, 30)
+    process.terminate()
+    process.wait(30)
+    assert "dropouts: 0" in server.said
+
+
+def test_capture_is_open_while_a_recording_runs(server, live, tmp_path):
+    live("--record", str(tmp_path / "both.wav"))
+    lines = server.said.count("\n")
+    until(lambda: server.said.count("\n") > lines + 4, 30)
+    assert server.recorded() == ["desk_mic"] and "idle" not in server.said
+
+
+def test_virtual_microphone_comes_back_while_nobody_listens(server, live):
+    live()
+    until(lambda: server.recorded() == [], 30)
+    rows = server.pactl("list", "short", "modules").stdout.splitlines()
+    for row in reversed([row for row in rows if "qse.owner" in row]):
+        server.pactl("unload-module", row.split("\t")[0])
+    until(lambda: "qse_microphone" in server.names("sources"), 30)
+
+
+def state_of(server, kind, name):
+    for part in server.pactl("list", f"{kind}s").stdout.split("#"):
+        if f"Name: {name}\n" in part:
+            return "Mute: no" in part and "100%" in part
+    return None
+
+
+def test_own_mute_and_volume_are_reported_and_not_restored(server, live):
+    process = live()
+    time_to_settle(server)
+    server.pactl("set-source-mute", "qse_microphone", "1")
+    until(lambda: "virtual qse microphone is muted in the sound settings" in server.said, 30)
+    server.pactl("set-source-mute", "qse_microphone", "0")
+    server.pactl("set-sink-volume", "qse_output", "40%")
+    until(lambda: "virtual qse output is at 40% in the sound settings" in server.said, 30)
+    server.pactl("set-source-mute", "qse_microphone", "1")
+    process.terminate()
+    process.wait(30)
+    live()
+    until(lambda: state_of(server, "source", "qse_microphone"), 30)
+    assert state_of(server, "sink", "qse_output")
+
+
+def time_to_settle(server):
+    """Wait until what the server restores is no longer corrected."""
+    lines = server.said.count("\n")
+    until(lambda: server.said.count("\n") > lines + 3, 30)
+
+
+def test_own_output_as_the_default_output_is_reported(server, live):
+    live()
+    server.pactl("set-default-sink", "qse_output")
+    until(lambda: "virtual qse output is the default output" in server.said, 30)
+    server.pactl("set-default-sink", "desk")
+    lines = server.said.count("\n")
+    until(lambda: "default output" not in server.said.splitlines()[-1], 30)
+    assert server.said.count("\n") > lines
+
+
+def test_two_virtual_microphones_at_once(server, live):
+    live()
+    live("--name", "podcast")
+    wanted = {"qse_microphone", "qse_microphone_podcast"}
+    until(lambda: wanted <= set(server.names("sources")), 30)
+    assert "qse microphone podcast" in server.pactl("list", "sources").stdout
+    with server.listening("qse_microphone_podcast"):
+        until(lambda: server.recorded() == ["desk_mic"], 30)
+        with server.listening():
+            until(lambda: server.recorded() == ["desk_mic", "desk_mic"], 30)
+    refused = server.live("--name", "no/name")
+    assert refused.wait(60) == 2 and "is no name for a virtual microphone" in server.said
