@@ -1,18 +1,17 @@
 """Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary
 at the end."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .controls import HELP
+from .session_state import state
 
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
     from rich.text import Text
 
-    from qse.live.recorder import Recorder
-    from qse.live.session import Latency, LiveSession
+    from qse.live.session import LiveSession
 
     from .running import Running
 
@@ -136,111 +135,6 @@ def summary(running: "Running", seconds: float) -> str:
     lines = [f"{session.engine.name}: {audio}, {times}"]
     lines += [f"{name}: {text}" for name, text in state(running)]
     return "\n".join(lines)
-
-
-def state(running: "Running") -> Iterator[tuple[str, str]]:
-    """Yield name and text of each line about a session, other than its levels; what matters most
-    first."""
-    session = running.session
-    yield "dropouts", _dropouts(session)
-    yield from _devices(running)
-    yield from _settings(session)
-    yield from _recordings(running)
-    if session.source.bad:
-        text = f"{session.source.bad} blocks held samples that were not finite; they are silent"
-        yield "driver", text
-    if session.resets:
-        yield "model", f"was reset {session.resets} times, because its output was not finite"
-    yield "latency", _latency(session.latency)
-    yield "RTF", _times(session)
-    for speaker in session.speakers:
-        yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
-    if session.pauses:
-        yield "pauses", f"{session.pauses}, {session.paused:.0f} s in all"
-
-
-def _devices(running: "Running") -> Iterator[tuple[str, str]]:
-    """Yield the lines about devices that are gone, silent, muted, unused or no microphones."""
-    session = running.session
-    reconnector = running.reconnector
-    standby = running.standby
-    for port in session.source.devices:
-        if port.monitored:
-            what = f"it records what is played on {port.monitored}"
-            yield "input", f"{port.name} is no microphone: {what}"
-    if session.channels_heard:
-        yield "channels", session.channels_heard
-    if session.source.is_live and session.silence.message and not reconnector.message:
-        yield "microphone", session.silence.message
-    if standby and standby.message:
-        yield "virtual", standby.message
-    if standby and standby.idle:
-        yield "idle", "nobody listens to the virtual microphone, so the microphone is closed"
-    if reconnector.losses:
-        now = reconnector.message or f"vanished and came back: {reconnector.losses}"
-        heard = "" if reconnector.message else f"; heard now: {session.source.name}"
-        yield "device", f"{now}, {reconnector.away:.0f} s in all{heard}"
-
-
-def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:
-    """Yield the lines of what keys have changed."""
-    if session.strength is not None:
-        yield "strength", f"the noise is lowered by at most {session.strength:g} dB"
-    if session.muted:
-        yield "mute", "on: outputs and recordings are silent"
-    if session.bypass:
-        yield "bypass", "on: this is the noisy signal"
-
-
-def _recordings(running: "Running") -> Iterator[tuple[str, str]]:
-    """Yield a line for each recording that has ended, for the present one, and for one that could
-    not begin."""
-    session = running.session
-    for ended in session.recorded:
-        yield _recording(ended, session.engine.sample_rate, "recorded")
-    recorder = session.recorder
-    if recorder:
-        gone = running.reconnector.message and session.source.lost  # a file goes on
-        if gone and not recorder.error:
-            yield "not recorded", f"while a device is gone; {recorder.path}"
-        else:
-            yield _recording(recorder, session.engine.sample_rate, "recording")
-    if running.controls.message:
-        yield "not recorded", running.controls.message
-
-
-def _recording(recorder: "Recorder", sample_rate: int, state: str) -> tuple[str, str]:
-    if recorder.error:
-        return "not recorded", recorder.error
-    if recorder.lost:
-        lost = f"{recorder.lost / sample_rate:.1f} s that the disk was too slow for"
-        return "not recorded", f"{lost}; {recorder.path}"
-    return state, str(recorder.path)
-
-
-def _latency(latency: "Latency") -> str:
-    parts = {
-        "device in": latency.device_in,
-        "blocks": latency.blocks,
-        "model": latency.model,
-        "device out": latency.device_out,
-    }
-    listed = ", ".join(f"{name} {1000 * seconds:.0f}" for name, seconds in parts.items())
-    return f"{1000 * latency.total:.0f} ms ({listed})"
-
-
-def _times(session: "LiveSession") -> str:
-    meter = session.meter
-    block = session.source.blocksize / session.source.sample_rate
-    median = meter.quantile(0.5)
-    p99 = meter.quantile(0.99)
-    times = f"{1000 * median:.2f} and {1000 * p99:.2f} ms per block of {1000 * block:.1f} ms"
-    return f"median {median / block:.3f}, p99 {p99 / block:.3f} ({times})"
-
-
-def _dropouts(session: "LiveSession") -> str:
-    reasons = "; ".join(f"{reason}: {count}" for reason, count in session.reasons.items())
-    return f"{session.dropouts} ({reasons})" if reasons else "0"
 
 
 def _removed(session: "LiveSession") -> str:

@@ -40,7 +40,7 @@ def test_readme_begins_with_two_commands():
     )
     assert [command.rpartition("&& ")[2] for command in commands] == [
         ".venv/bin/qse denoise assets/noisy.wav",
-        ".venv/bin/pytest",
+        ".venv/bin/pytest -n auto",
     ]
     assert all(word in beginning for word in ("python3", "python3-venv", "git"))
 
@@ -70,5 +70,9 @@ def test_pyproject_packs_every_folder():
     folders = {
         str(path.parent.relative_to(ROOT)).replace("/", ".")
         for path in (ROOT / "qse").rglob("__init__.py")
+    }
+    folders |= {
+        "qse_" + str(path.parent.relative_to(ROOT)).replace("/", ".")
+        for path in (ROOT / "papers").rglob("__init__.py")
     }
     assert folders == set(packed) - {"qse_cli", "qse_models", "qse_recipes"}

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import soundfile
 from live_streams import noise
-from qse_cli import screen
+from qse_cli import screen, session_state
 from qse_cli.controls import HELP
 from qse_cli.running import Running
 from rich.console import Console
@@ -110,7 +110,7 @@ def test_screen_recording_while_a_device_is_gone():
         source = SimpleNamespace(**{**vars(SOURCE), "lost": lost})
         running = running_of(recorder=recorder, source=source)
         running.reconnector.message = "gone"
-        said.append([name for name, _ in screen._recordings(running)])
+        said.append([name for name, _ in session_state._recordings(running)])
     assert said == [["not recorded"], ["recording"]]
 
 
@@ -118,16 +118,16 @@ def test_screen_lists_ended_and_refused_recordings():
     ended = [SimpleNamespace(error=None, lost=lost, path=f"{lost}.wav") for lost in (0, 8000)]
     running = running_of(recorded=ended)
     running.controls.message = "here.wav cannot be written"
-    said = list(screen._recordings(running))
+    said = list(session_state._recordings(running))
     assert said[0] == ("recorded", "0.wav")
     assert said[1][0] == "not recorded" and said[1][1].startswith("0.5 s")
     assert said[2] == ("not recorded", "here.wav cannot be written")
 
 
 def test_screen_shows_what_keys_have_changed():
-    assert list(screen._settings(running_of().session)) == []
+    assert list(session_state._settings(running_of().session)) == []
     changed = running_of(strength=12, muted=True, bypass=True).session
-    said = dict(screen._settings(changed))
+    said = dict(session_state._settings(changed))
     assert list(said) == ["strength", "mute", "bypass"] and "12 dB" in said["strength"]
 
 
