@@ -46,7 +46,7 @@ def test_live_measures_its_speed_at_the_priority_of_the_session(
     entered = []
 
     @contextmanager
-    def steady(urgent):
+    def steady(urgent=True):
         entered.append(urgent)
         yield
         entered.pop()
