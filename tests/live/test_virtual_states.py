@@ -43,15 +43,12 @@ def live(server):
 
 
 def test_capture_is_open_only_while_somebody_listens(server, live):
-    process = live()
+    live()
     for _ in range(2):
         until(lambda: server.recorded() == [], 30)
         with server.listening():
             until(lambda: server.recorded() == ["desk_mic"], 30)
     until(lambda: "idle nobody listens" in server.said, 30)
-    process.terminate()
-    process.wait(30)
-    assert "dropouts: 0" in server.said
 
 
 def test_capture_is_open_while_a_recording_runs(server, live, tmp_path):
