@@ -46,7 +46,7 @@ def _zoo() -> None:
             continue
         latency = "whole files"
         if isinstance(model, Engine):
-            latency = f"{1000 * (model.latency + model.hop_length) / model.sample_rate:g} ms"
+            latency = f"{1000 * model.delay:g} ms"
         rates = sorted({model.sample_rate, full.sample_rate})
         size = sum(path.stat().st_size for path in {model.path, full.path})
         table.add_row(

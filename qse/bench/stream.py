@@ -79,7 +79,7 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
         "deadline_misses": float((times.seconds > hop).mean()),
         "memory_bytes": _peak_memory(engine),
         "params": int(engine.metadata.get("params", 0)) or None,
-        "latency": (engine.latency + engine.hop_length) / engine.sample_rate,
+        "latency": engine.delay,
         "hops": len(times.seconds),
         **counted,
     }

@@ -12,23 +12,27 @@ def model_within(seconds: float) -> str:
     UsageError if all take longer.
     """
     installed = available()
-    preferred = [name for name in (RECORDING_MODEL, DEFAULT_MODEL) if name in installed]
-    latencies = {name: _latency(name) for name in installed}
-    for name in preferred:
-        if latencies[name] <= seconds:
-            return name
+    delays: dict[str, float] = {}
+    for name in (RECORDING_MODEL, DEFAULT_MODEL):
+        if name not in installed:
+            continue
+        delays[name] = _delay(name)
+        if delays[name] <= seconds:
+            return name  # before the others are loaded
 
-    fitting = [name for name in installed if latencies[name] <= seconds]
+    for name in installed:
+        if name not in delays:
+            delays[name] = _delay(name)
+    fitting = [name for name in installed if delays[name] <= seconds]
     if fitting:
-        return max(fitting, key=lambda name: latencies[name])
-    least = 1000 * min(latencies.values())
+        return max(fitting, key=lambda name: delays[name])
+    least = 1000 * min(delays.values())
     raise UsageError(f"no model is that fast: the least delay is {least:.0f} ms")
 
 
-def _latency(name: str) -> float:
+def _delay(name: str) -> float:
     """Return the delay of a model in seconds; infinite for one that needs complete recordings."""
     try:
-        engine = streaming(load(name))
+        return streaming(load(name)).delay
     except QseError:
         return float("inf")
-    return (engine.latency + engine.hop_length) / engine.sample_rate

@@ -105,6 +105,11 @@ class Engine:
         enhanced, *after = self._session.run(None, {"audio": hop[None], **state})
         return enhanced[0], dict(zip(state, after, strict=True))
 
+    @property
+    def delay(self) -> float:
+        """Seconds from a sample to its output: until its hop is complete, and the latency."""
+        return (self.latency + self.hop_length) / self.sample_rate
+
     def session(self) -> "EngineSession":
         """Return a session for one signal: the same output as `step`, in less time."""
         return EngineSession(

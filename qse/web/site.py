@@ -110,7 +110,7 @@ def _models() -> list[WebModel]:
         for path in paths.values():
             model = load(path)
             if isinstance(model, Engine):
-                latency = (model.latency + model.hop_length) / model.sample_rate
+                latency = model.delay
         if not latency:
             continue  # it needs complete recordings
         graphs = {band: path.read_bytes() for band, path in paths.items()}
