@@ -130,8 +130,9 @@ def evaluate(
 
     with ExitStack() as stack:
         folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory()))
-        store = Store(folder, scorer.columns, described, stamps_of(system, pairs))
-        rows = _rows(scorer, pairs, store, timing, jobs, progress)
+        stamps = stamps_of(system, pairs)
+        store = Store(folder, scorer.columns, described, stamps)
+        rows = _rows(scorer, pairs, store, stamps, timing, jobs, progress)
 
     found = store.findings
     if found is None:
@@ -146,6 +147,7 @@ def _rows(
     scorer: Scorer,
     pairs: list[Pair],
     store: Store,
+    stamps: Mapping[str, str],
     timing: Timing,
     jobs: int | None,
     progress: Progress | None,
@@ -157,7 +159,6 @@ def _rows(
         need_packages(scorer.metrics)
         if timing == "aligned":
             scorer = replace(scorer, delay=scorer.constant_delay(pairs))
-        stamps = stamps_of(scorer.system, todo)
         for row in score_pairs(scorer, todo, jobs):
             store.add({**row, "stamp": stamps[row["name"]]})
             if progress:

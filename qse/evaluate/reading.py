@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.datasets import SAMPLE_RATE, Pair
+from ..data.datasets import Pair
 from ..data.recordings import length_and_rate, read_mono
 from ..errors import QseError
-from .signals import NARROW_BAND, resampled
+from .signals import NARROW_BAND, SAMPLE_RATE, resampled
 
 
 def read_pair(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..data.datasets import SAMPLE_RATE, Pair
+from ..data.datasets import Pair
 from ..errors import QseError
 from ..extras import MissingExtra
 from ..machine import cores
@@ -22,6 +22,7 @@ from .alignment import align, delay_of
 from .metrics import METRICS, own_metrics, score_each
 from .pool import spread
 from .reading import read_pair
+from .signals import SAMPLE_RATE
 from .store import Row
 from .system import Enhancer, System
 
@@ -83,7 +84,7 @@ class Scorer:
         if seconds is not None:
             row["process_s"] = round(seconds, 6)
         if not self.system.baseline:
-            row["delay"] = delay_of(enhanced, noisy if clean is None else clean, self.sample_rate)
+            row["delay"] = self._delay(enhanced, clean, noisy)
 
         found = align(
             clean,
@@ -122,9 +123,12 @@ class Scorer:
                 enhanced, _ = self.open()(pair, noisy)
             except QseError:  # reported with the utterance
                 continue
-            reference = noisy if clean is None else clean
-            delays.append(delay_of(enhanced, reference, self.sample_rate))
+            delays.append(self._delay(enhanced, clean, noisy))
         return round(np.median(delays)) if delays else 0
+
+    def _delay(self, enhanced: np.ndarray, clean: np.ndarray | None, noisy: np.ndarray) -> int:
+        """Return by how many samples the output comes after the clean signal, else the noisy."""
+        return delay_of(enhanced, noisy if clean is None else clean, self.sample_rate)
 
 
 def score_pairs(scorer: Scorer, pairs: list[Pair], jobs: int | None = None) -> Iterable[Row]:
