@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from qse import config as configuration
 from qse.errors import QseError, UsageError
 
 EXPERIMENTS = {
@@ -38,6 +37,8 @@ def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = F
 
     Raises QseError for an unknown name or setting, and for a folder that cannot be made.
     """
+    from qse import config as configuration
+
     if name not in EXPERIMENTS:
         raise UsageError(f"no experiment {name!r}: there are {', '.join(EXPERIMENTS)}")
 

@@ -1,5 +1,6 @@
 """The base of all experiments: settings, their check, and the method that runs them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from qse.config import require_positive
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(ABC):
     """Settings of an experiment.
 
     FULL: settings of the paper, as a configuration. MAY_BE_ZERO: numbers that need not be above 0.
@@ -32,6 +33,6 @@ class Experiment:
         if not given or set(given) - set(known):
             raise ValueError(f"{name} = {list(given)}: choose from {', '.join(known)}")
 
+    @abstractmethod
     def run(self, out: Path) -> str:
         """Run the experiment, write its results into the folder `out`, and return a summary."""
-        raise NotImplementedError
