@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .options import Band, Model, Strength, as_options
+from .options import FileProcessing, as_options, grouped
 
 if TYPE_CHECKING:
     from qse.corpus_cleaning.journal import Journal
@@ -19,41 +20,44 @@ if TYPE_CHECKING:
     from qse.runtime.batch import Outcome
 
 
-def clean(
-    manifest: Annotated[
-        Path,
-        typer.Argument(metavar="MANIFEST", help="NeMo manifest: JSON Lines with audio_filepath."),
-    ],
+@dataclass(frozen=True)
+class Places:
+    """The folder and the manifest of enhanced files, and the part of the work."""
+
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the enhanced files.")
-    ],
+    ]
     out: Annotated[
         Path,
         typer.Option("--manifest", metavar="OUT", help="Manifest of the enhanced files to write."),
-    ],
+    ]
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", help="Only part I of N; all may run at the same time."),
-    ] = None,
+    ] = None
     root: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR", help="Folder whose tree is repeated in -o. [default: that of MANIFEST]"
         ),
-    ] = None,
+    ] = None
     format_: Annotated[
         str | None,
         typer.Option(
             "--format", metavar="SUFFIX", help="Write wav, flac, ... [default: as the source]"
         ),
-    ] = None,
-    model: Model = "studio-base",
-    band: Band = None,
-    strength: Strength = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]"),
-    ] = None,
+    ] = None
+
+
+@grouped
+def clean(
+    *,
+    manifest: Annotated[
+        Path,
+        typer.Argument(metavar="MANIFEST", help="NeMo manifest: JSON Lines with audio_filepath."),
+    ],
+    places: Places,
+    processing: FileProcessing,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace files in DIR at the first run.")
     ] = False,
@@ -69,21 +73,18 @@ def clean(
     from qse.corpus_cleaning.journal import Journal, sharded
     from qse.corpus_cleaning.manifest import recordings
     from qse.corpus_cleaning.settings import Settings
-    from qse.machine import cores
-    from qse.runtime.bands import BandModels
-    from qse.runtime.zoo import WIDE_BAND
 
-    chosen, number, of = select(recordings(manifest, output, root, format_), shard)
-    path = sharded(out, number, of)
+    found = recordings(manifest, places.output, places.root, places.format_)
+    chosen, number, of = select(found, places.shard)
+    path = sharded(places.out, number, of)
     if path.resolve() == manifest.resolve():
         raise UsageError(f"--manifest {path} is the input itself: name another output")
     if not path.exists() and not overwrite:
         check_free(chosen)
-    models = BandModels(model, band, flush_to_zero=True)
-    # an offline model takes gigabytes per file
-    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1
-    with Journal(path, Settings.of(models, strength, format_)) as journal:
-        _run(chosen, models, journal, at_once)
+    models = processing.models()
+    settings = Settings.of(models, processing.strength, places.format_)
+    with Journal(path, settings) as journal:
+        _run(chosen, models, journal, processing.at_once(models))
 
 
 def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", threads: int) -> None:

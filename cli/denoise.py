@@ -2,6 +2,7 @@
 
 import os
 from contextlib import nullcontext
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from qse.errors import UsageError
 
 from .denoise_report import DenoiseReport
-from .options import Band, Model, Overwrite, Strength
+from .options import FileProcessing, Overwrite, grouped
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
 
@@ -20,7 +21,49 @@ if TYPE_CHECKING:
     from qse.runtime.batch_plan import FileJob
 
 
+@dataclass(frozen=True)
+class Handling:
+    """The treatment of the files that are read and written."""
+
+    overwrite: Overwrite = False
+    skip_existing: Annotated[
+        bool, typer.Option("--skip-existing", help="Leave out files whose output exists.")
+    ] = False
+    salvage: Annotated[
+        bool,
+        typer.Option("--salvage", help="Read damaged files as far as they go, with a warning."),
+    ] = False
+    track: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Enhance only this sound track. [default: all]"),
+    ] = None
+    bit_rate: Annotated[
+        float | None,
+        typer.Option(
+            min=6, max=1000, metavar="KBIT", help="kbit/s of lossy outputs. [default: as the input]"
+        ),
+    ] = None
+    keep_times: Annotated[
+        bool, typer.Option("--keep-times", help="Give outputs the file times of inputs.")
+    ] = False
+
+    def options(self, strength: float | None) -> "Options":
+        """Return the options of a batch, with the limit of the attenuation."""
+        from qse.runtime.batch import Options
+
+        return Options(
+            strength,
+            self.overwrite,
+            self.salvage,
+            bit_rate=self.bit_rate,
+            keep_times=self.keep_times,
+            track=self.track,
+        )
+
+
+@grouped
 def denoise(
+    *,
     inputs: Annotated[
         list[str], typer.Argument(metavar="IN", help="Files, folders or patterns; - is stdin.")
     ],
@@ -28,34 +71,8 @@ def denoise(
         str | None,
         typer.Option("-o", "--output", metavar="PATH", help="Output file or folder; - is stdout."),
     ] = None,
-    model: Model = "studio-base",
-    band: Band = None,
-    strength: Strength = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]"),
-    ] = None,
-    overwrite: Overwrite = False,
-    skip_existing: Annotated[
-        bool, typer.Option("--skip-existing", help="Leave out files whose output exists.")
-    ] = False,
-    salvage: Annotated[
-        bool,
-        typer.Option("--salvage", help="Read damaged files as far as they go, with a warning."),
-    ] = False,
-    track: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Enhance only this sound track. [default: all]"),
-    ] = None,
-    bit_rate: Annotated[
-        float | None,
-        typer.Option(
-            min=6, max=1000, metavar="KBIT", help="kbit/s of lossy outputs. [default: as the input]"
-        ),
-    ] = None,
-    keep_times: Annotated[
-        bool, typer.Option("--keep-times", help="Give outputs the file times of inputs.")
-    ] = False,
+    processing: FileProcessing,
+    handling: Handling,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
     ] = False,
@@ -71,20 +88,17 @@ def denoise(
     Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is
     installed. All sound tracks of a video are enhanced, its picture stays as it is.
     """
-    from qse.machine import cores
-    from qse.runtime.bands import BandModels
-    from qse.runtime.batch import Options
     from qse.runtime.batch_plan import plan, with_existing_output
-    from qse.runtime.zoo import WIDE_BAND
 
+    overwrite = handling.overwrite
+    skip_existing = handling.skip_existing
     if overwrite and skip_existing:
         raise UsageError("--overwrite and --skip-existing exclude each other: name one of them")
     piped = is_pipe(inputs, output)
     if json and piped and output not in (None, os.devnull):
         raise UsageError("--json writes to standard output: name an output file with -o")
-    models = BandModels(model, band, flush_to_zero=True)
-    # an offline model takes gigabytes per file
-    at_once = (threads or cores()) if models.at(WIDE_BAND).streams else 1
+    models = processing.models()
+    at_once = processing.at_once(models)
     with scratch_folder(wanted=piped) as scratch:
         jobs, errors = (
             ([pipe_job(inputs, output, scratch, overwrite)], [])
@@ -97,9 +111,7 @@ def denoise(
             existing = with_existing_output(jobs, skip_existing)
             report.left_out(existing, len(jobs), skip_existing)
             jobs = [job for job in jobs if job not in existing]
-        options = Options(
-            strength, overwrite, salvage, bit_rate=bit_rate, keep_times=keep_times, track=track
-        )
+        options = handling.options(processing.strength)
         _run(jobs, models, options, at_once, report)
     if report.failed:
         raise typer.Exit(1)

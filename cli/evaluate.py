@@ -1,6 +1,7 @@
 """qse evaluate: score a model, utterance by utterance, in the paper's metrics."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,36 +11,38 @@ import typer
 from qse.errors import QseError, UsageError
 
 from . import bars
-from .options import as_options
+from .options import as_options, grouped
 
 if TYPE_CHECKING:
     from qse.data.datasets import Pair
-    from qse.evaluate.evaluation import Evaluation, Groups
+    from qse.evaluate.evaluation import Evaluation, Groups, Timing
 
 
-def evaluate(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="Name of a model, .onnx file, folder of a model or run; noisy; folder of files.",
-        ),
-    ],
-    noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None,
+@dataclass(frozen=True)
+class TestData:
+    """The recordings to score on: two folders, or the test set of a corpus."""
+
+    noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None
     clean: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Clean files of the same names.")
-    ] = None,
+    ] = None
     dataset: Annotated[
         str | None, typer.Option(help="Test set of a corpus, not --noisy: voicebank or dns3.")
-    ] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of that corpus.")] = None,
+    ] = None
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of that corpus.")] = None
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The metrics, how signals are read and aligned, and the folder of results."""
+
     metrics: Annotated[
         str, typer.Option(help="Comma-separated names; all: those that the data allow.")
-    ] = "all",
+    ] = "all"
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder for the results; else runs/evaluate/MODEL."),
-    ] = None,
+    ] = None
     sample_rate: Annotated[
         int | None,
         typer.Option(
@@ -47,29 +50,59 @@ def evaluate(
             metavar="HZ",
             help="Rate of reading and of SI-SDR; else that of the files, or 16000.",
         ),
-    ] = None,
+    ] = None
     align: Annotated[
         bool, typer.Option("--align", help="Compensate the constant delay of the system.")
-    ] = False,
+    ] = False
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse files of other lengths; else up to 32 ms go.")
-    ] = False,
+    ] = False
+
+    @property
+    def timing(self) -> "Timing":
+        """Return how signals of different lengths are treated. UsageError for two ways."""
+        if self.align and self.strict:
+            raise UsageError("--align and --strict exclude each other: leave one out")
+        if self.align:
+            return "aligned"
+        return "strict" if self.strict else "trimmed"
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """Pictures, and tables by group."""
+
     plot: Annotated[
         bool,
         typer.Option(
             "--plot", help="Draw histograms and spectrograms, also of the worst utterances."
         ),
-    ] = False,
+    ] = False
     groups: Annotated[
         Path | None,
         typer.Option(
             metavar="TSV", help="Tab-separated table: utterance, then columns to group by."
         ),
-    ] = None,
+    ] = None
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of that table; may be given several times."),
-    ] = None,
+    ] = None
+
+
+@grouped
+def evaluate(
+    *,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="Name of a model, .onnx file, folder of a model or run; noisy; folder of files.",
+        ),
+    ],
+    test_data: TestData,
+    scoring: Scoring,
+    presentation: Presentation,
     lead_in: Annotated[
         int,
         typer.Option(
@@ -89,53 +122,52 @@ def evaluate(
     noisy signals and the gain over them. An interrupted run continues where it stopped, and one
     that is complete is only shown. The exit status is 1 if an utterance failed.
     """
-    if (groups is None) != (not by):
+    if (presentation.groups is None) != (not presentation.by):
         raise UsageError("--groups FILE and --by COLUMN go together")
-    if align and strict:
-        raise UsageError("--align and --strict exclude each other: leave one out")
+    timing = scoring.timing
     from qse.evaluate.systems import find_system
 
     system = find_system(model, threads)
     if lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
-    pairs = _pairs(noisy, clean, dataset, data, lead_in)
-    if plot:
+    pairs = _pairs(test_data, lead_in)
+    if presentation.plot:
         from qse.extras import need
 
         need("matplotlib")
 
     options: dict[str, Any] = {
-        "metrics": metrics,
-        "sample_rate": sample_rate or _rate_of(dataset),
-        "timing": "aligned" if align else "strict" if strict else "trimmed",
+        "metrics": scoring.metrics,
+        "sample_rate": scoring.sample_rate or _rate_of(test_data.dataset),
+        "timing": timing,
         "jobs": jobs,
     }
+    out = scoring.out or Path("runs", "evaluate", system.name)
     try:
-        of_columns = _groups(groups, by or [], pairs)
-        result = _evaluated(system, pairs, out or Path("runs", "evaluate", system.name), options)
+        of_columns = _groups(presentation.groups, presentation.by or [], pairs)
+        result = _evaluated(system, pairs, out, options)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error
-    _show(result, of_columns, plot)
+    _show(result, of_columns, presentation.plot)
 
 
-def _pairs(
-    noisy: Path | None, clean: Path | None, dataset: str | None, data: Path | None, lead_in: int
-) -> "list[Pair]":
+def _pairs(test_data: TestData, lead_in: int) -> "list[Pair]":
     """Return the utterances, sorted by name. UsageError for options that do not go together."""
     from qse.data.datasets import pair_folders, with_lead_in
     from qse.evaluate.corpora import test_pairs
 
+    dataset = test_data.dataset
     if dataset is None:
-        if noisy is None or data:
+        if test_data.noisy is None or test_data.data:
             folders = "--noisy DIR with or without --clean DIR, or --dataset and --data"
             raise UsageError(f"give the test data: {folders}")
-        return with_lead_in(pair_folders(noisy, clean), lead_in)
+        return with_lead_in(pair_folders(test_data.noisy, test_data.clean), lead_in)
 
-    if noisy or clean:
+    if test_data.noisy or test_data.clean:
         raise UsageError(f"--dataset {dataset} takes no --noisy and no --clean")
-    if data is None:
+    if test_data.data is None:
         raise UsageError(f"--dataset {dataset} needs --data DIR, the corpus' folder")
-    return with_lead_in(test_pairs(dataset, data), lead_in)
+    return with_lead_in(test_pairs(dataset, test_data.data), lead_in)
 
 
 def _rate_of(dataset: str | None) -> int | None:

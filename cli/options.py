@@ -3,12 +3,15 @@
 import math
 import re
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from qse.runtime.bands import BandModels
 
 
 def number(value: float | None) -> float | None:
@@ -57,18 +60,14 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options: dict[str, Parameter] = {}
-    for name in signature(command).parameters:
+    for name, parameter in signature(command).parameters.items():
         if name not in groups:
-            options[name] = Parameter(name, Parameter.KEYWORD_ONLY, annotation=hints[name])
+            options[name] = _option(name, parameter.default, hints[name])
             continue
         of_fields = get_type_hints(groups[name], include_extras=True)
         for field in fields(groups[name]):
-            options[field.name] = Parameter(
-                field.name,
-                Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=of_fields[field.name],
-            )
+            default = Parameter.empty if field.default is MISSING else field.default
+            options[field.name] = _option(field.name, default, of_fields[field.name])
 
     @wraps(command)
     def expanded(**values: Any) -> None:
@@ -79,6 +78,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     expanded.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]
     expanded.__annotations__ = {name: option.annotation for name, option in options.items()}
     return expanded
+
+
+def _option(name: str, default: Any, annotation: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 Model = Annotated[str, typer.Option(metavar="NAME", help="Model, by name (see qse info) or path.")]
@@ -93,6 +96,33 @@ Strength = Annotated[
         min=0, metavar="DB", callback=number, help="Lower noise by DB at most. [default: no limit]"
     ),
 ]
+
+
+@dataclass(frozen=True)
+class FileProcessing:
+    """The model for files, what it does, and how many at a time."""
+
+    model: Model = "studio-base"
+    band: Band = None
+    strength: Strength = None
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]"),
+    ] = None
+
+    def models(self) -> "BandModels":
+        """Return the graphs of the model."""
+        from qse.runtime.bands import BandModels
+
+        return BandModels(self.model, self.band, flush_to_zero=True)
+
+    def at_once(self, models: "BandModels") -> int:
+        """Return the number of files at a time: one where a file takes gigabytes."""
+        from qse.machine import cores
+        from qse.runtime.zoo import WIDE_BAND
+
+        return (self.threads or cores()) if models.at(WIDE_BAND).streams else 1
+
 
 RECIPE = typer.Option("--recipe", help="Recipe: its name, or a TOML file.")
 SPEECH = typer.Option(help="Folder of clean speech, one sub-folder per speaker.")

@@ -1,12 +1,13 @@
 """qse train: train a network on folders of speech and noise, or on an official corpus."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import bars
-from .options import NOISE, RECIPE, SPEECH, Change, number
+from .options import NOISE, RECIPE, SPEECH, Change, grouped, number
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -14,36 +15,44 @@ if TYPE_CHECKING:
     from qse.train.train_config import TrainConfig
 
 
-def train(
-    recipe: Annotated[str | None, RECIPE] = None,
-    speech: Annotated[Path | None, SPEECH] = None,
-    noise: Annotated[Path | None, NOISE] = None,
+@dataclass(frozen=True)
+class Material:
+    """The recordings to train on."""
+
+    speech: Annotated[Path | None, SPEECH] = None
+    noise: Annotated[Path | None, NOISE] = None
     data: Annotated[
         Path | None, typer.Option(help="Folder of the recipe's corpus, not --speech and --noise.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the run: checkpoints, curves, configuration. [default: runs/RECIPE]"
-        ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The pairs that choose the best weights."""
+
     valid: Annotated[
         Path | None, typer.Option(help="Folder with clean/ and noisy/ files of equal names.")
-    ] = None,
+    ] = None
     unknown: Annotated[
         Path | None,
         typer.Option(
             help="Further pairs, of sources that are in no training data; they choose the best"
             " weights."
         ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Computing:
+    """Time, processes, and where the run begins."""
+
     hours: Annotated[
         float | None, typer.Option(min=0, callback=number, help="Stop after this many hours.")
-    ] = None,
+    ] = None
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that train together, at most one per core.")
-    ] = 1,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    ] = 1
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu"
     start: Annotated[
         str | None,
         typer.Option(
@@ -51,17 +60,32 @@ def train(
             metavar="MODEL",
             help="Start from the weights of a model, or of the run in a folder.",
         ),
-    ] = None,
+    ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in --out, with its config.toml.")
-    ] = False,
+    ] = False
     cache: Annotated[
         Path | None,
         typer.Option(
             help="Folder for decoded copies of the recordings, mapped from there and not read into"
             " memory."
         ),
+    ] = None
+
+
+@grouped
+def train(
+    *,
+    recipe: Annotated[str | None, RECIPE] = None,
+    material: Material,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the run: checkpoints, curves, configuration. [default: runs/RECIPE]"
+        ),
     ] = None,
+    validation: Validation,
+    computing: Computing,
     change: Change = None,
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
@@ -71,6 +95,7 @@ def train(
     from qse.train.recipe import find_recipe, read_config
     from qse.train.run import train as run
 
+    resume = computing.resume
     if recipe:
         path = find_recipe(recipe)
     elif resume and out:
@@ -81,9 +106,7 @@ def train(
     out = out or Path("runs") / name
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
-    job = Job(
-        speech, noise, out, valid, hours, processes, device, resume, data, start, cache, unknown
-    )
+    job = Job(out=out, **vars(material), **vars(validation), **vars(computing))
     with bars.progress_bar() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
     header = weights.load_header(out / "checkpoint.safetensors")
