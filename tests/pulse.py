@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import graphs
 import numpy as np
 import pytest
 import soundfile
@@ -97,6 +98,12 @@ class Server:
             [*line, "--buffer", "200", *options], env=self.environment, stdout=log, stderr=log
         )
 
+    def sounding(self, process):
+        """Return `process`, which `live` has started, when its sound runs."""
+        until(lambda: process.poll() is not None or "dropouts" in self.said, 60)
+        assert process.poll() is None, self.said
+        return process
+
     @property
     def said(self):
         return (self.home / "live").read_text()
@@ -126,6 +133,20 @@ class PipeWire(Server):
     def kill(self):
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+@contextmanager
+def serving(kind, models=None):
+    """Run a server of `kind`; a live-base that only delays is in the folder `models`, if given."""
+    server = kind()
+    try:
+        if models:
+            graphs.delay(models / "live-base" / "model.onnx")
+            server.environment["QSE_MODELS"] = str(models)
+        yield server
+    finally:
+        server.kill()
+        shutil.rmtree(server.home, ignore_errors=True)
 
 
 def heard_through(server, seconds=5.0):

@@ -1,13 +1,12 @@
 """qse live at 48 kHz through a sound server: no conversion of the sample rate, and the samples of qse denoise."""
 
-import shutil
 import signal
 
 import numpy as np
 import pytest
 import soundfile
 import soxr
-from pulse import MISSING, Server, heard_while_playing, likeness, needs_sound_server
+from pulse import MISSING, Server, heard_while_playing, likeness, needs_sound_server, serving
 from waiting import until
 
 import qse
@@ -21,10 +20,8 @@ pytestmark = [
 
 @pytest.fixture
 def server():
-    server = Server()
-    yield server
-    server.kill()
-    shutil.rmtree(server.home)
+    with serving(Server) as server:
+        yield server
 
 
 def bursts(seconds):

@@ -1,14 +1,12 @@
 """qse live on PipeWire: no monitor for a microphone, every kind of channels, devices that come back changed."""
 
 import re
-import shutil
 import subprocess
 from contextlib import nullcontext
 
-import graphs
 import numpy as np
 import pytest
-from pulse import PIPEWIRE_MISSING, PipeWire, needs_sound_server, thorough
+from pulse import PIPEWIRE_MISSING, PipeWire, needs_sound_server, serving, thorough
 from waiting import until
 
 pytestmark = [
@@ -24,12 +22,8 @@ HEADSET = ["load-module", "module-null-sink", "sink_name=headset"]
 
 @pytest.fixture
 def server(tmp_path):
-    server = PipeWire()
-    graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
-    server.environment["QSE_MODELS"] = str(tmp_path / "models")
-    yield server
-    server.kill()
-    shutil.rmtree(server.home, ignore_errors=True)
+    with serving(PipeWire, tmp_path / "models") as server:
+        yield server
 
 
 @pytest.fixture

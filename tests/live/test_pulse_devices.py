@@ -2,17 +2,15 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
-import graphs
 import numpy as np
 import pytest
-from pulse import MISSING, Server, needs_sound_server, thorough
+from pulse import MISSING, Server, needs_sound_server, serving, thorough
 from waiting import until
 
 pytestmark = [
@@ -21,23 +19,17 @@ pytestmark = [
 ]
 
 HEADSET = ["load-module", "module-null-sink", "sink_name=headset", "rate=44100", "channels=2"]
-MOVES = [
-    "load-module",
-    "module-rescue-streams",
-]  # streams whose device vanishes, to another one; as desktops do
+# streams whose device vanishes, to another one; as desktops do
+MOVES = ["load-module", "module-rescue-streams"]
 
 
 @pytest.fixture
 def server(tmp_path):
     """Yield a server with the sinks `desk`, which is the default one, and `headset`."""
-    server = Server()
-    graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
-    server.environment["QSE_MODELS"] = str(tmp_path / "models")
-    for line in (HEADSET, MOVES, ["set-default-sink", "desk"]):
-        server.pactl(*line)
-    yield server
-    server.kill()
-    shutil.rmtree(server.home)
+    with serving(Server, tmp_path / "models") as server:
+        for line in (HEADSET, MOVES, ["set-default-sink", "desk"]):
+            server.pactl(*line)
+        yield server
 
 
 @pytest.fixture
@@ -47,9 +39,7 @@ def live(server):
 
     def start(*options):
         started.append(server.live(*options, virtual=False))
-        until(lambda: started[0].poll() is not None or "dropouts" in server.said, 60)
-        assert started[0].poll() is None, server.said
-        return started[0]
+        return server.sounding(started[-1])
 
     yield start
     for process in started:

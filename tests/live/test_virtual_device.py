@@ -1,14 +1,12 @@
 """The virtual microphone on a PulseAudio server of the test's own; another program records from it."""
 
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-import graphs
 import pytest
-from pulse import MISSING, Server, heard_through, likeness, needs_sound_server, thorough
+from pulse import MISSING, Server, heard_through, likeness, needs_sound_server, serving, thorough
 from waiting import until
 
 pytestmark = [
@@ -19,21 +17,15 @@ pytestmark = [
 
 @pytest.fixture
 def server(tmp_path):
-    server = Server()
-    graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
-    server.environment["QSE_MODELS"] = str(tmp_path / "models")
-    yield server
-    server.kill()
-    shutil.rmtree(server.home)
+    with serving(Server, tmp_path / "models") as server:
+        yield server
 
 
 @pytest.fixture
 def live(server):
     """qse live --virtual at work."""
     process = server.live()
-    until(lambda: process.poll() is not None or "dropouts" in server.said, 60)
-    assert process.poll() is None, server.said
-    yield process
+    yield server.sounding(process)
     process.kill()
     process.wait()
 

@@ -1,10 +1,7 @@
 """The virtual microphone on PulseAudio and PipeWire: who listens, what session managers restore, two at once."""
 
-import shutil
-
-import graphs
 import pytest
-from pulse import MISSING, PIPEWIRE_MISSING, PipeWire, Server, needs_sound_server, thorough
+from pulse import MISSING, PIPEWIRE_MISSING, PipeWire, Server, needs_sound_server, serving, thorough
 from waiting import until
 
 ABSENT = [*MISSING, *PIPEWIRE_MISSING]
@@ -16,12 +13,8 @@ pytestmark = [
 
 @pytest.fixture(params=[pytest.param(Server, marks=thorough), PipeWire])
 def server(request, tmp_path):
-    server = request.param()
-    graphs.delay(tmp_path / "models" / "live-base" / "model.onnx")
-    server.environment["QSE_MODELS"] = str(tmp_path / "models")
-    yield server
-    server.kill()
-    shutil.rmtree(server.home, ignore_errors=True)
+    with serving(request.param, tmp_path / "models") as server:
+        yield server
 
 
 @pytest.fixture
@@ -30,11 +23,8 @@ def live(server):
     started = []
 
     def start(*options):
-        process = server.live(*options)
-        started.append(process)
-        until(lambda: process.poll() is not None or "dropouts" in server.said, 60)
-        assert process.poll() is None, server.said
-        return process
+        started.append(server.live(*options))
+        return server.sounding(started[-1])
 
     yield start
     for process in started:
