@@ -36,11 +36,11 @@ def chosen_outputs(output: str | None, to: Path | None, monitor: bool | None) ->
 
 @dataclass(frozen=True)
 class PortOptions:
-    """What the ports of a session are opened with: `block` in samples or seconds, `buffer` in
-    seconds.
+    """Settings of the ports of a session.
 
-    `channel`: the only channel of the microphone that is heard. `waits`: wait for a microphone
-    where there is none. `paced`: read a file in real time.
+    block: in samples or seconds. buffer: in seconds. channel: the only channel of the microphone
+    that is heard. waits: wait for a microphone where there is none. paced: read a file in real
+    time.
     """
 
     block: int | Fraction

@@ -140,6 +140,6 @@ class Timing:
 
 @dataclass(frozen=True)
 class Display:
-    """What is shown."""
+    """The display on the terminal."""
 
     plain: Plain = False

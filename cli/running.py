@@ -1,4 +1,4 @@
-"""What runs in qse live beside the session."""
+"""Hold a live session, and what follows its devices and keys, together."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

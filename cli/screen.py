@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WIDEST = 120  # columns of the screen at most
 NARROW = 72  # columns below which a device's name gets a line of its own
 FRAME = 4  # columns of the frame and its padding
+# shown in yellow
 ALARMS = (
     "input",
     "microphone",
@@ -29,7 +30,7 @@ ALARMS = (
     "model",
     "device",
     "not recorded",
-)  # shown in yellow
+)
 
 
 class Plain:

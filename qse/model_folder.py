@@ -5,9 +5,8 @@ from pathlib import Path
 GRAPH = "model.onnx"
 CHECKSUMS = "SHA256SUMS"
 CONFIG = "config.toml"
-FULL_BAND_GRAPH = (
-    "model-48k.onnx"  # the same weights and the bands above 8 kHz; not every model has one
-)
+# the same weights and the bands above 8 kHz; not every model has one
+FULL_BAND_GRAPH = "model-48k.onnx"
 CHECKPOINT = "checkpoint.safetensors"  # of the last step, optimisers included
 WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of preference
 

@@ -76,6 +76,7 @@ ARMS = {  # Table 4
     "A5": LanguageConfig("AAA", quaternion=False, dim=128, feed=256),
 }
 CONTROLS = {"B1": LanguageConfig("AAAA", coupled=False)}  # section 6.3: A1 without coupling
+# parameters
 TABLE_4 = {
     "A0": 1_872_576,
     "A1": 547_200,
@@ -83,7 +84,7 @@ TABLE_4 = {
     "A3": 588_672,
     "A4": 823_296,
     "A5": 559_488,
-}  # parameters
+}
 
 
 def scaled(config: LanguageConfig, width: float) -> LanguageConfig:

@@ -48,9 +48,8 @@ def claimed_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(
-        f".qse-{secrets.token_hex(4)}.part"
-    )  # short: names are limited to 255 bytes
+    # short: names are limited to 255 bytes
+    return path.with_name(f".qse-{secrets.token_hex(4)}.part")
 
 
 @contextmanager

@@ -11,11 +11,12 @@ from .containers import MP3_RATES, mp3_header
 from .id3 import read_tags
 
 LOSSY = ("MPEG_LAYER_III", "VORBIS", "OPUS")
+# lowest sample rate; kbit/s of level 1 and level 0
 MP3_RANGES = (
     (32000, 32, 320),
     (16000, 8, 160),
     (0, 8, 64),
-)  # lowest sample rate; kbit/s of level 1 and level 0
+)
 OPUS_RANGE = (6, 256)  # kbit/s per channel
 LOWEST = 0.999  # libsndfile refuses the level 1 for MP3
 STEPS = 8  # halvings of the range of qualities of Vorbis

@@ -9,10 +9,10 @@ from .flac_blocks import COMMENT, Block, comments_of, edit_blocks, read_blocks
 from .vorbis_comments import MASK, Comments
 
 EXTENSIBLE = 0xFFFE
-EXTENSION = bytes.fromhex(
-    "000000001000800000aa00389b71"
-)  # of the subformat, behind the two bytes of the coding
+# of the subformat, behind the two bytes of the coding
+EXTENSION = bytes.fromhex("000000001000800000aa00389b71")
 PLAIN_TAGS = (1, 3)  # PCM, float
+# where FLAC says nothing
 FLAC_MASKS = {
     1: 0x4,
     2: 0x3,
@@ -22,7 +22,7 @@ FLAC_MASKS = {
     6: 0x3F,
     7: 0x70F,
     8: 0x63F,
-}  # where FLAC says nothing
+}
 BITMAP = 0x10000  # kinds of channel layout in CAF and AIFF
 DESCRIPTIONS = 0
 CAF_MASKS = {  # by the other kinds, where the order of the channels is that of the bits

@@ -40,7 +40,7 @@ PLAIN = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "U
 
 @dataclass
 class Copied:
-    """What happened to the metadata of a file.
+    """The metadata that a copy of a file does not hold.
 
     lost, dropped: names; the latter of what no longer holds.
     """

@@ -20,7 +20,7 @@ W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the chunks of a container are written.
+    """The layout of the chunks of a container.
 
     name: of the family whose chunk bodies mean the same.
     """

@@ -16,13 +16,14 @@ MAGIC = {  # how files begin -> kind
     b"#!AMR": "AMR",
     b"\x0b\x77": "AC-3",
 }
+# MP4 and QuickTime: behind the size of the first atom
 ATOMS = (
     b"ftyp",
     b"moov",
     b"mdat",
     b"wide",
     b"pnot",
-)  # MP4 and QuickTime: behind the size of the first atom
+)
 OGG_SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads in Ogg
 OF_FFMPEG = ("MP4", "Matroska", "WMA", "AMR", "AC-3", "AAC", "other Ogg")
 SUFFIXES = {

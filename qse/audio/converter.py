@@ -33,9 +33,8 @@ class Converter:
             self._half, min(1.0, 1 / self._step), ceil(PHASES / max(1.0, self._step))
         )
         self._slope = np.diff(self._table, axis=0)
-        self._line = np.zeros(
-            2 * self._half, np.float32
-        )  # the samples that are still needed, oldest first
+        # the samples that are still needed, oldest first
+        self._line = np.zeros(2 * self._half, np.float32)
         self._at = self._half + phase  # position of the next output sample in `_line`
         self.delay = (self._half - phase) / source_rate
 

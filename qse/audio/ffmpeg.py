@@ -21,15 +21,11 @@ from .content import kind_of
 from .formats import Layout
 from .probe import SURE, Media, Track, probe
 
-HARMLESS = (
-    b"Header missing",
-    b"Error while decoding stream",
-)  # printed at a tag between joined MP3 files
-SUBTYPES = {
-    "pcm_f32": "FLOAT",
-    "pcm_f64": "DOUBLE",
-    "pcm_u8": "PCM_U8",
-}  # by codec; others by the bits of a sample
+# printed at a tag between joined MP3 files
+HARMLESS = (b"Header missing", b"Error while decoding stream")
+# by codec; others by the bits of a sample
+SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}
+# of libsndfile
 STRINGS = (
     "title",
     "artist",
@@ -39,7 +35,7 @@ STRINGS = (
     "genre",
     "tracknumber",
     "copyright",
-)  # of libsndfile
+)
 INPUT = ("-hide_banner", "-nostdin", "-v", "error")
 
 

@@ -21,36 +21,38 @@ FORMATS = {
 
 # suffix -> muxer of ffmpeg
 VIDEO = {"mp4": "mp4", "m4v": "mp4", "mov": "mov", "mkv": "matroska", "webm": "webm"}
+# written through ffmpeg
 MEDIA = {
     "m4a": "ipod",
     "m4b": "ipod",
     "mka": "matroska",
     "weba": "webm",
     **VIDEO,
-}  # written through ffmpeg
+}
 FOREIGN = (*MEDIA, "aac", "wma", "amr", "ac3", "3gp", "3ga")  # read through ffmpeg
 
-HELD = {
-    "WAV": ("WAV", "WAVEX", "RF64")
-}  # formats that files with a suffix for the first one may have
+# formats that files with a suffix for the first one may have
+HELD = {"WAV": ("WAV", "WAVEX", "RF64")}
+# whose metadata have the same form
 FAMILIES = {
     "WAVEX": "WAV",
     "RF64": "WAV",
     "W64": "WAV",
     "OGG": "Ogg",
-}  # whose metadata have the same form
+}
 NEAREST = {  # subtypes of more than 16 bits: what comes nearest, where a format does not have them
     **dict.fromkeys(("FLOAT", "DOUBLE", "PCM_32", "ALAC_32"), ("PCM_32", "PCM_24")),
     **dict.fromkeys(("ALAC_24", "ALAC_20", "PCM_24"), ("PCM_24",)),
 }
 UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
+# per sample; other subtypes need less
 BYTES = {
     "PCM_16": 2,
     "PCM_24": 3,
     "PCM_32": 4,
     "FLOAT": 4,
     "DOUBLE": 8,
-}  # per sample; other subtypes need less
+}
 
 
 def frame_bytes(channels: int, subtype: str) -> int:

@@ -19,12 +19,13 @@ from .metadata_names import lost_names
 from .mp4_items import copy_items
 from .probe import Media, Track, probe
 
+# AAC for other suffixes
 ENCODERS = {
     "webm": "libopus",
     "weba": "libopus",
     "mkv": "flac",
     "mka": "flac",
-}  # AAC for other suffixes
+}
 LOSSLESS = {
     "mov": ("alac", "pcm_"),
     "mp4": ("alac",),

@@ -20,6 +20,7 @@ from .ogg_comments import copy_comments
 from .reader import AudioReader
 from .short_file import SHORT, readable_frames, write_short
 
+# families whose metadata are copied byte by byte
 COPIED = (
     "WAV",
     "AIFF",
@@ -27,7 +28,7 @@ COPIED = (
     "FLAC",
     "Ogg",
     "MP3",
-)  # families whose metadata are copied byte by byte
+)
 
 
 def is_copied(source: Path, layout: Layout) -> bool:

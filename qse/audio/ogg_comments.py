@@ -14,10 +14,11 @@ from . import vorbis_comments
 from .file_edit import replace_bytes
 from .vorbis_comments import Comments
 
+# how the comments begin; header packets
 HEADERS = {
     b"\x01vorbis": (b"\x03vorbis", 3),
     b"OpusHead": (b"OpusTags", 2),
-}  # how the comments begin; header packets
+}
 FRAMING = b"\x01"  # behind the comments of Vorbis
 CONTINUED = 1  # a page begins with the rest of a packet
 NO_POSITION = b"\xff" * 8  # of a page on which no packet ends

@@ -35,8 +35,11 @@ class Track:
 
 @dataclass(frozen=True)
 class Media:
-    """What a file holds. `chapters`: their beginnings in seconds. `covers`: number of attached
-    pictures, which are not counted as `pictures`."""
+    """The contents of a file.
+
+    chapters: their beginnings in seconds. covers: number of attached pictures, which are not
+    counted as `pictures`.
+    """
 
     tracks: list[Track]
     tags: dict[str, str]

@@ -21,16 +21,15 @@ from .reader import UNKNOWN_LENGTH
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
-SYSTEM_ERROR = (
-    2  # libsndfile's code for an error of the system: at the first write most likely a full disk
-)
+# libsndfile's code for an error of the system: at the first write most likely a full disk
+
+SYSTEM_ERROR = 2
 FLAC_FINE = 65535  # Hz: above, only multiples of 10 Hz
 FLAC_MOST = 655350  # Hz
 UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
 CLIPPED = "PCM"  # by libsndfile itself
-TOP = (
-    1 - 2**-15
-)  # largest sample of other subtypes (mu-law, ADPCM, ...): larger ones would change their sign
+# largest sample of other subtypes (mu-law, ADPCM, ...): larger ones would change their sign
+TOP = 1 - 2**-15
 
 
 def write(

@@ -71,9 +71,8 @@ def _alone(function: Callable, task: Any, crashed: Callable[[Any], Any]) -> Any:
 
 
 def _processes(jobs: int, function: Callable) -> ProcessPoolExecutor:
-    jobs = (
-        min(jobs, 61) if sys.platform == "win32" else jobs
-    )  # the limit of Windows' WaitForMultipleObjects
+    # the limit of Windows' WaitForMultipleObjects
+    jobs = min(jobs, 61) if sys.platform == "win32" else jobs
     return ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (pickle.dumps(function),))
 
 

@@ -15,9 +15,8 @@ SHORT = 0.1  # seconds over which the powers are averaged that are compared
 # seconds in which the largest power of a channel decays to 1 / e, so that a pause is no dead
 # channel
 LONG = 5.0
-DEAD = (
-    1e-3  # share of the power of the loudest channel (-30 dB) below which a channel counts as dead
-)
+# share of the power of the loudest channel (-30 dB) below which a channel counts as dead
+DEAD = 1e-3
 # power of the mean, where independent channels have 1 to 2
 CANCELS = 0.8  # below which one channel is heard alone
 HOLDS = 2.5  # up to which it stays so

@@ -18,8 +18,7 @@ TOLERATED = 3  # underruns of the sound card after which it gets a larger buffer
 
 @dataclass(frozen=True)
 class _Queue:
-    """What belongs to the device as it is open: the buffer before it, the conversion to its rate
-    and clock."""
+    """The buffer before the open device, and the conversion to its rate and clock."""
 
     buffer: JitterBuffer
     converter: Converter

@@ -20,7 +20,7 @@ from .ring_buffer import RingBuffer, WakeSignal
 
 @dataclass
 class _Capture:
-    """What belongs to the device as it is open: its rate, buffers and conversion.
+    """The rate, buffers and conversion of the open device.
 
     `before`: samples of the microphone until then, at the rate of the session; `samples`: since
     then, at `rate`.
@@ -60,9 +60,8 @@ class Microphone(Port):
         self._stopped = False
         self._model_rate = self.sample_rate
         self._capture = self._made_capture()  # of the stream
-        self._current = (
-            self._capture
-        )  # of the worker, which changes to that of the stream between two blocks
+        # of the worker, which changes to that of the stream between two blocks
+        self._current = self._capture
         self.samples = 0
         self.dropouts = 0
         self.bad = 0

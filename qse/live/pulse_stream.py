@@ -129,9 +129,10 @@ class PulseStream:
         return True
 
     def _call(self, block: np.ndarray) -> None:
+        # not known
         time = SimpleNamespace(
             currentTime=monotonic(), inputBufferAdcTime=0.0, outputBufferDacTime=0.0
-        )  # not known
+        )
         flags = SimpleNamespace(input_overflow=False, output_underflow=self._underflow)
         self._underflow = False
         self._wanted["callback"](block, len(block), time, flags)

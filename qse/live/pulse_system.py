@@ -104,9 +104,10 @@ class PulseSystem:
         line = ["parec", *self._unmixed(wanted)]
         if name is None:
             return PulseStream(line, wanted, self._may_follow)
+        # with PipeWire
         return self._staying(
             [*line, "--property=node.dont-reconnect=true"], "sources", name, wanted
-        )  # with PipeWire
+        )
 
     def _unmixed(self, wanted: dict[str, Any]) -> list[str]:
         """Return the options by which all channels of a source arrive as they are, whatever their

@@ -11,9 +11,9 @@ from .reconnect import Reconnector
 from .session import LiveSession
 from .virtual_device import VirtualMicrophone
 
-GRACE = (
-    2.0  # seconds without a listener before the devices are closed: programs often open them again
-)
+# seconds without a listener before the devices are closed: programs often open them again
+
+GRACE = 2.0
 KINDS = {"source-output", "source", "sink", "server"}
 
 

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from .stft import check_waveforms, floored, power_spectrum, stft
 
-CONVERGENCE_FLOOR = (
-    1e-2  # mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
-)
+# mean |S|^2 of white noise at about -40 dBFS: a quieter clean signal counts as this loud
+
+CONVERGENCE_FLOOR = 1e-2
 # (n_fft, hop_length, win_length)
 RESOLUTIONS = ((512, 50, 240), (1024, 120, 600), (2048, 240, 1200))
 

@@ -19,9 +19,8 @@ from .norm import QuaternionRMSNorm
 from .time_mixer import TimeMixer
 
 FEW_TOKENS = 64  # e.g. the bands of a frame; see attend
-FRAMES_AT_ONCE = (
-    128  # so that the memory of scores over time grows linearly with the length of a recording
-)
+# so that the memory of scores over time grows linearly with the length of a recording
+FRAMES_AT_ONCE = 128
 
 
 class Projections(nn.Module):

@@ -1,4 +1,7 @@
-"""Tell PyInstaller what a frozen program that uses qse needs; it finds this package by its entry point."""
+"""Tell PyInstaller what a frozen program that uses qse needs.
+
+PyInstaller finds this package by its entry point.
+"""
 
 from pathlib import Path
 

@@ -31,9 +31,11 @@ LONGEST_NAMES = 500  # characters of names in a message
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are written. `bit_rate`: of lossy files, in kbit/s, that of the source if None;
-    `keep_times`: whether they get the times of their source; `track`: the only sound track to
-    enhance, from 1, all if None."""
+    """Settings of enhanced files.
+
+    bit_rate: of lossy files, in kbit/s, that of the source if None. keep_times: whether they get
+    the times of their source. track: the only sound track to enhance, from 1, all if None.
+    """
 
     overwrite: bool = False
     salvage: bool = False
@@ -44,11 +46,11 @@ class FileOptions:
 
 @dataclass
 class Written:
-    """What was written: samples per channel of the first track, sound tracks that were enhanced,
-    and what to say.
+    """Report of an enhanced file.
 
-    `warnings`: sentences; `lost`: names of metadata that the file does not hold, among them those
-    that no longer hold.
+    samples: per channel of the first track. tracks: sound tracks that were enhanced. warnings:
+    sentences. lost: names of metadata that the file does not hold, among them those that no longer
+    hold.
     """
 
     samples: int = 0

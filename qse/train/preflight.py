@@ -76,7 +76,8 @@ def _check_sources(config: RunConfig, job: Job) -> None:
         )
     if job.cache and job.data:
         raise UsageError(
-            "cache=DIR is for speech=DIR and noise=DIR; QSE_CACHE names the folder for copies of a corpus"
+            "cache=DIR is for speech=DIR and noise=DIR; "
+            "QSE_CACHE names the folder for copies of a corpus"
         )
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)

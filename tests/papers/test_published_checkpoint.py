@@ -12,7 +12,7 @@ from qse.networks.weights import load_network
 
 
 class Code:
-    """What a file could run when it is unpickled."""
+    """Run code when it is unpickled."""
 
     def __reduce__(self):
         return print, ("this ran",)

@@ -148,7 +148,7 @@ def test_stream_refuses_sample_rates(delay):
 
 def test_denoise_takes_a_model_of_ones_own(delay):
     class Own:
-        """What `enhance` needs, and nothing that `load` adds."""
+        """Hold what `enhance` needs, and nothing that `load` adds."""
 
         sample_rate = 16000
         streams = True
