@@ -93,7 +93,8 @@ class Server:
     def live(self, *options, virtual=True):
         line = [sys.executable, "-c", "from qse_cli.main import main; main()", "live", "--plain"]
         line += ["--virtual"] if virtual else []
-        log = (self.home / "live").open("w")
+        (self.home / "live").write_text("")
+        log = (self.home / "live").open("a")  # or a process would write over what another said
         return subprocess.Popen(
             [*line, "--buffer", "200", *options], env=self.environment, stdout=log, stderr=log
         )
