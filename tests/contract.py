@@ -107,7 +107,8 @@ def check_independence(case: Case) -> None:
     not modified."""
     other = 3 * torch.randn_like(case.x)
     outputs = []
-    state = other_state = None
+    state = None
+    other_state = None
     for piece, other_piece in zip(
         case.cut(case.x, [1] * case.steps), case.cut(other, [1] * case.steps), strict=True
     ):

@@ -78,6 +78,14 @@ def live(server, tmp_path):
         process.kill()
 
 
+def qualities(clean, pairs):
+    """Return the median SI-SDR and PESQ of noisy and enhanced, and of enhanced against noisy."""
+    rows = []
+    for heard, enhanced in pairs:
+        rows.append((quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced)))
+    return np.median(rows, axis=0)
+
+
 def test_sound_through_a_sound_server(server, live, tmp_path):
     process, out, trained = live
     line = [*FIRST, sys.executable, "-c", WITNESS]
@@ -120,21 +128,12 @@ def test_sound_through_a_sound_server(server, live, tmp_path):
     assert seconds >= SECONDS
     assert shown / 1000 == pytest.approx(delay, abs=0.1 + stall)
 
-    assert (
-        jump(
-            *(
-                heard[round(lag(noisy, heard[:once])) :][: rounds * len(noisy)]
-                for heard in (before, after)
-            )
-        )
-        < 0.008
-    )
-    pairs = list(zip(pieces(noisy, before, rounds), pieces(noisy, after, rounds), strict=True))
-    rows = [
-        (quality(clean, heard), quality(clean, enhanced), quality(heard, enhanced))
-        for heard, enhanced in pairs
-    ]
-    (si_sdr, pesq), (si_sdr_after, pesq_after), (si_sdr_kept, pesq_kept) = np.median(rows, axis=0)
+    aligned = []
+    for heard in (before, after):
+        aligned.append(heard[round(lag(noisy, heard[:once])) :][: rounds * len(noisy)])
+    assert jump(*aligned) < 0.008
+    pairs = zip(pieces(noisy, before, rounds), pieces(noisy, after, rounds), strict=True)
+    (si_sdr, pesq), (si_sdr_after, pesq_after), (si_sdr_kept, pesq_kept) = qualities(clean, pairs)
     print(
         f"against clean: SI-SDR {si_sdr:.2f} -> {si_sdr_after:.2f} dB, "
         f"PESQ-WB {pesq:.2f} -> {pesq_after:.2f}"

@@ -17,12 +17,13 @@ needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs 
 
 
 def run(*arguments) -> bytes:
+    # which would take what is on standard input for keys
     line = [
         "ffmpeg",
         "-v",
         "error",
         *map(str, arguments),
-    ]  # which would take what is on standard input for keys
+    ]
     return subprocess.run(line, check=True, stdin=subprocess.DEVNULL, capture_output=True).stdout
 
 

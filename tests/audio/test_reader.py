@@ -95,9 +95,8 @@ def test_source_refuses_undivided_pcm(tmp_path):
 
 def test_source_refuses_a_flac_without_samples(tmp_path):
     path = tmp_path / "a.flac"
-    rate_channels_bits = (16000 << 44) + (
-        15 << 36
-    )  # one channel, 16 bits, an unknown number of samples
+    # one channel, 16 bits, an unknown number of samples
+    rate_channels_bits = (16000 << 44) + (15 << 36)
     streaminfo = (
         2 * (4096).to_bytes(2, "big") + bytes(6) + rate_channels_bits.to_bytes(8, "big") + bytes(16)
     )

@@ -96,10 +96,11 @@ def test_write_refuses_what_is_too_long_for_wav(tmp_path, monkeypatch):
 def test_write_leaves_nothing_when_interrupted(tmp_path):
     def blocks():
         yield tone(1000)
+        # hidden, beside the target
         assert sorted(path.suffix for path in tmp_path.iterdir()) == [
             ".lock",
             ".part",
-        ]  # hidden, beside the target
+        ]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -62,7 +62,8 @@ def test_live_measures_its_speed_at_the_priority_of_the_session(
 
 
 def test_live_refuses_to_record_into_its_files(command, models, noisy):
-    before, other = noisy.read_bytes(), noisy.with_name("b.wav")
+    before = noisy.read_bytes()
+    other = noisy.with_name("b.wav")
     for arguments in (
         ("--from", noisy, "--no-monitor", "--record", noisy),
         ("--from", noisy, "--to", other, "--record", other),

@@ -74,9 +74,8 @@ def test_levinson_solves_the_normal_equations():
 
 
 def test_slope_weights_follow_the_published_search():
-    levels = np.round(
-        hiss(25 * 40, 7).reshape(40, 25) * 5
-    )  # coarse, so that equal neighbours occur
+    # coarse, so that equal neighbours occur
+    levels = np.round(hiss(25 * 40, 7).reshape(40, 25) * 5)
     for level, weights in zip(levels, composite.slope_weights(levels), strict=True):
         rise = np.diff(level)
         for band in range(24):

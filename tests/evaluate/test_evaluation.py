@@ -79,12 +79,13 @@ def test_lead_in_is_processed_and_not_scored(corpus, models):
         == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
     )
     every = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
+    # all others, and not itself
     assert [path.stem for path in every[1].lead_in] == [
         "u2",
         "u3",
         "u4",
         "u0",
-    ]  # all others, and not itself
+    ]
     evaluated("recurrent", pairs_in(corpus), "si_sdr", corpus / "alone")
     assert (
         read_rows(corpus / "alone" / "scores.csv")[0]["si_sdr"] != rows[0]["si_sdr"]
@@ -218,9 +219,8 @@ def test_evaluation_at_48_khz_of_a_model(full_band, monkeypatch, tmp_path):
     graphs.delay(tmp_path / "narrow" / "model.onnx")
     data = pairs_in(full_band)
     wide = evaluated(str(tmp_path / "wide"), data, "band_snr,si_sdr", tmp_path / "1")
-    assert mean_of(wide, "band_snr") == pytest.approx(
-        mean_of(wide, "band_snr", "noisy"), abs=1e-3
-    )  # a pure delay
+    # a pure delay
+    assert mean_of(wide, "band_snr") == pytest.approx(mean_of(wide, "band_snr", "noisy"), abs=1e-3)
     narrow = evaluated(str(tmp_path / "narrow"), data, "si_sdr", tmp_path / "2")
     assert "evaluated at 16 kHz" in narrow.text()
     narrow = evaluated(

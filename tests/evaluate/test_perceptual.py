@@ -15,9 +15,8 @@ def pair(gain: float) -> dict:
 
 
 def test_pesq_wb_of_the_signal_itself():
-    top = 0.999 + 4 / (
-        1 + np.exp(-1.3669 * 4.5 + 3.8224)
-    )  # ITU-T P.862.2, Eq. 1 at the highest raw score
+    # ITU-T P.862.2, Eq. 1 at the highest raw score
+    top = 0.999 + 4 / (1 + np.exp(-1.3669 * 4.5 + 3.8224))
     assert pesq_wb(clean=CLEAN, enhanced=CLEAN) == pytest.approx(top, abs=1e-4)
     assert pesq_wb(clean=CLEAN, enhanced=0.5 * CLEAN) == pytest.approx(top, abs=1e-2)
 

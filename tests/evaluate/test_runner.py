@@ -76,9 +76,8 @@ def test_evaluate_continues_after_interruption(corpus):
     cells[3] = (
         "0.125"  # a value that scoring would never give: it stays only if the row is not done again
     )
-    table.write_text(
-        "\n".join([lines[0], ",".join(cells), lines[2], lines[3][:9]])
-    )  # the last row half written
+    # the last row half written
+    table.write_text("\n".join([lines[0], ",".join(cells), lines[2], lines[3][:9]]))
     counts = []
     rows = rows_of(corpus, progress=lambda done, total: counts.append((done, total)))
     assert counts == [(3, 5), (4, 5), (5, 5)]

@@ -63,9 +63,8 @@ def _case(target: Target, seed: int, number: int) -> str | None:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     before = usage.ru_maxrss
     spent = int(usage.ru_utime + usage.ru_stime)
-    resource.setrlimit(
-        resource.RLIMIT_CPU, (spent + SECONDS, resource.RLIM_INFINITY)
-    )  # the system ends the process
+    # the system ends the process
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + SECONDS, resource.RLIM_INFINITY))
     with tempfile.TemporaryDirectory(prefix="qse-case-") as folder:
         try:
             target.run(Path(folder), Random(f"{target.name} {seed} {number}"))

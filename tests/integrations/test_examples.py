@@ -34,7 +34,8 @@ def test_example_livekit_enhances_a_recording(models, tmp_path):
     )
     before, after = run_example("livekit", tmp_path / "in.wav", tmp_path / "out.wav")
     assert len(after) >= len(before)
-    spectrum, size = np.fft.rfft(after, 1 << 17), 1600
+    spectrum = np.fft.rfft(after, 1 << 17)
+    size = 1600
     found = []
     for part in np.split(before, 10):
         at = int(

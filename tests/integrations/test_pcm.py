@@ -26,20 +26,23 @@ def through(stream, pcm, block):
 
 
 def snr(wanted, got):
-    wanted, got = wanted.astype(float), got.astype(float)
+    wanted = wanted.astype(float)
+    got = got.astype(float)
     return 10 * np.log10(np.sum(wanted**2) / np.sum((got - wanted) ** 2).clip(1e-9))
 
 
 @pytest.mark.parametrize("rate", RATES)
 def test_pcm_stream_returns_as_much_as_it_takes(delay, rate):
-    stream, rng = PcmStream(delay, rate), np.random.default_rng(0)
+    stream = PcmStream(delay, rate)
+    rng = np.random.default_rng(0)
     for size in [1, 2, 3, rate // 100, 0, *rng.integers(1, rate // 20, 30)]:
         assert len(stream.process(bytes(2 * size))) == 2 * size
 
 
 @pytest.mark.parametrize("rate", RATES)
 def test_pcm_stream_latency_is_exact(delay, rate):
-    pcm, stream = sound(rate), PcmStream(delay, rate)
+    pcm = sound(rate)
+    stream = PcmStream(delay, rate)
     out = through(stream, pcm, rate // 50)
     assert stream.latency < 0.05 * rate
     ends = slice(rate // 10, len(pcm) - stream.latency)  # past the beginning of the tones
@@ -52,9 +55,8 @@ def test_pcm_stream_block_size_changes_nothing(recurrent, rate):
     whole = through(PcmStream(recurrent, rate), pcm, len(pcm))
     for block in (rate // 100, rate // 50 + 1):
         parts = through(PcmStream(recurrent, rate), pcm, block)
-        assert np.abs(parts.astype(int) - whole).max() <= (
-            0 if rate == 16000 else 1
-        )  # a position is rounded elsewhere
+        # a position is rounded elsewhere
+        assert np.abs(parts.astype(int) - whole).max() <= (0 if rate == 16000 else 1)
 
 
 @pytest.mark.parametrize("rate", (8000, 16000, 44100))
@@ -70,7 +72,8 @@ def test_pcm_stream_bypass_is_bit_exact(recurrent, rate, way):
 
 
 def test_pcm_stream_switches_without_a_click(delay):
-    rate, stream = 16000, PcmStream(delay, 16000)
+    rate = 16000
+    stream = PcmStream(delay, 16000)
     pcm = sound(rate, 2.0)
     out = []
     for number in range(100):
@@ -102,9 +105,8 @@ def test_pcm_stream_channels_are_independent(recurrent):
 def test_pcm_stream_clips(delay):
     stream = PcmStream(delay, 48000)
     pcm = np.tile(np.repeat(np.array([32767, -32768], np.int16), 40), 300)[:, None]
-    assert (
-        snr(pcm[: -stream.latency], through(stream, pcm, 480)[stream.latency :]) > 5
-    )  # no sign is turned round
+    # no sign is turned round
+    assert snr(pcm[: -stream.latency], through(stream, pcm, 480)[stream.latency :]) > 5
 
 
 @pytest.mark.parametrize("rate", [7999, 48001, 0, 16000.5])
@@ -131,7 +133,6 @@ def test_pcm_stream_uses_the_graph_for_its_sample_rate(tmp_path):
     assert PcmStream(folder, 16000).latency == 160 + 159
     full = PcmStream(folder, 48000)
     assert full.latency == 480 + 479
-    pcm = (
-        np.random.default_rng(0).integers(-9000, 9000, (9600, 1)).astype(np.int16)
-    )  # all frequencies pass
+    # all frequencies pass
+    pcm = np.random.default_rng(0).integers(-9000, 9000, (9600, 1)).astype(np.int16)
     assert (through(full, pcm, 480)[full.latency :] == pcm[: -full.latency]).all()

@@ -103,7 +103,8 @@ def test_filter_passes_sound_before_start_and_after_stop(delay):
 
 
 def test_filter_leaves_the_event_loop_free(delay, monkeypatch):
-    begun, go = threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
 
     def waiting(self, pcm):
         begun.set()

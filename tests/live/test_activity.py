@@ -9,7 +9,8 @@ import soundfile
 import qse
 from qse.live.activity import SilenceCheck, SpeechIndicator
 
-RATE, HOP = 16000, 200
+RATE = 16000
+HOP = 200
 ASSETS = Path(__file__).parents[2] / "assets"
 
 
@@ -19,7 +20,8 @@ def noise(level, seconds=1.0):
 
 def heard(noisy, enhanced):
     """Return what the indicator says after each hop."""
-    indicator, said = SpeechIndicator(RATE), []
+    indicator = SpeechIndicator(RATE)
+    said = []
     for start in range(0, len(noisy) - HOP + 1, HOP):
         indicator.add(noisy[start : start + HOP], enhanced[start : start + HOP])
         said.append(indicator.heard)
@@ -50,7 +52,8 @@ def test_speech_indicator_follows_speech_in_noise():
     said = heard(noisy[:, None], qse.denoise(noisy, RATE)[:, None])
     power = (clean[: len(said) * HOP].reshape(-1, HOP) ** 2).mean(1)
     near = np.convolve(power, np.ones(65), "same")  # 0.4 s on both sides
-    speech, pause = power > power.max() / 1000, near < power.max() / 1e6
+    speech = power > power.max() / 1000
+    pause = near < power.max() / 1e6
     assert said[speech].mean() > 0.9
     assert pause.sum() > 100 and said[pause].mean() < 0.1
 

@@ -13,7 +13,8 @@ from qse.live.microphone import Microphone
 from qse.live.reconnect import Reconnector
 from qse.live.session import LiveSession
 
-TONE, SECONDS = 440, 2
+TONE = 440
+SECONDS = 2
 
 
 def tone(rate, channels=1):
@@ -43,7 +44,8 @@ def play_through(session, run, rate, channels=1):
     speaker, microphone = session.source._sound.streams[-2:]
     assert microphone.wanted["samplerate"] == rate and microphone.wanted["channels"] == channels
     blocks = np.split(tone(rate, channels), SECONDS * 100)
-    enhanced, played = [], []
+    enhanced = []
+    played = []
     for block in blocks:
         enhanced.append(feed(run, microphone, [block]))
         played.append(speaker.take())

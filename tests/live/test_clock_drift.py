@@ -8,7 +8,9 @@ from qse.live.clock_drift import FAST, LEARNING, LIMIT, SLOW, ClockDrift
 
 @pytest.mark.parametrize("faster", [200e-6, -200e-6])
 def test_clock_drift_learns_the_ratio(faster):
-    drift, excess, furthest = ClockDrift(), 0.0, 0.0
+    drift = ClockDrift()
+    excess = 0.0
+    furthest = 0.0
     for _ in range(20_000):
         excess += (drift.update(excess, 0.1) - faster) * 0.1  # what is made less what is played
         furthest = max(furthest, abs(excess))

@@ -30,13 +30,19 @@ def minutes(engine, drift: float, count: int, block: float = BLOCK, buffer: floa
     Returns the session, and per minute: the largest residual of a recursion that only that sine fulfils, the most that
     waited after a pull in seconds, and the memory of the process in KiB.
     """
-    rate, frequency = engine.sample_rate, 10.0
-    size, turn = round(block * rate), 2 * np.cos(2 * np.pi * frequency / rate)
+    rate = engine.sample_rate
+    frequency = 10.0
+    size = round(block * rate)
+    turn = 2 * np.cos(2 * np.pi * frequency / rate)
     session, run, microphone, speaker = start(engine, rate, size, buffer)
-    ring, rows, tail = session.speakers[0].buffer.ring, [], np.zeros(2, np.float32)
-    given = taken = 0
+    ring = session.speakers[0].buffer.ring
+    rows = []
+    tail = np.zeros(2, np.float32)
+    given = 0
+    taken = 0
     for minute in range(count):
-        residual = waited = 0.0
+        residual = 0.0
+        waited = 0.0
         while given < (minute + 1) * 60 * rate:
             if given <= taken / (1 + drift):
                 at = np.arange(given, given + size)
@@ -44,7 +50,8 @@ def minutes(engine, drift: float, count: int, block: float = BLOCK, buffer: floa
                 given += size
                 continue
             heard = np.concatenate([tail, speaker.take()[:, 0]])
-            taken, tail = taken + size, heard[-2:]
+            taken = taken + size
+            tail = heard[-2:]
             waited = max(waited, ring.waiting / rate)
             if taken > 2 * rate:
                 residual = max(residual, np.abs(heard[2:] + heard[:-2] - turn * heard[1:-1]).max())

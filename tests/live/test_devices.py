@@ -65,7 +65,8 @@ def test_find_prefers_the_microphone_to_the_monitor_of_the_same_device():
 
 def test_microphone_is_awaited(monkeypatch):
     monkeypatch.setattr(microphone_wait, "RETRY", 0.001)
-    sound, said = Sound(MONITOR, HEADSET), []
+    sound = Sound(MONITOR, HEADSET)
+    said = []
 
     def initialize():
         if sound.scans == 3:

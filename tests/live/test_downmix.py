@@ -6,7 +6,8 @@ from live_streams import noise
 
 from qse.live.downmix import Downmix
 
-RATE, BLOCK = 16000, 200
+RATE = 16000
+BLOCK = 200
 
 
 def mixed(downmix, audio):

@@ -14,7 +14,8 @@ def test_file_source_paces_blocks(tmp_path, monkeypatch):
     soundfile.write(tmp_path / "noisy.wav", noise(16000), 16000)
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(files, "monotonic", lambda: clock.now)
-    source, came = FileSource(tmp_path / "noisy.wav", buffer=0.01), []
+    source = FileSource(tmp_path / "noisy.wav", buffer=0.01)
+    came = []
     source._stopped.wait = lambda seconds: setattr(clock, "now", clock.now + seconds)
     for k, _ in enumerate(source.blocks()):
         came.append(clock.now - 100)

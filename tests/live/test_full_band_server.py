@@ -33,7 +33,8 @@ def bursts(seconds):
 
 def matching_share(played, recorded):
     """Return the share of the tenths of a second of `played` that occur in `recorded` bit for bit."""
-    size, found = 1 << (len(played) + len(recorded)).bit_length(), []
+    size = 1 << (len(played) + len(recorded)).bit_length()
+    found = []
     spectrum = np.fft.rfft(recorded.astype(float), size)
     for part in np.split(played, len(played) // (RATE // 10)):
         at = int(
@@ -53,9 +54,8 @@ def test_full_band_live_equals_denoise(server, tmp_path):
 
     Where a busy machine loses sound on its way to qse, both sides of the recording lack it.
     """
-    process = server.live(
-        "--strength", "12", "--record", str(tmp_path / "both.wav")
-    )  # without, noise becomes silence
+    # without, noise becomes silence
+    process = server.live("--strength", "12", "--record", str(tmp_path / "both.wav"))
     until(lambda: process.poll() is not None or "dropouts" in server.said, 60)
     played = bursts(5)
     heard = heard_while_playing(server, played.astype(np.float32) / 32768, RATE)
@@ -70,11 +70,9 @@ def test_full_band_live_equals_denoise(server, tmp_path):
         "live-base", sample_rate=RATE
     ).latency  # the recording begins with so many zeros
     expected = qse.denoise(noisy[late:].astype(np.float32) / 32768, RATE, "live-base", strength=12)
-    whole = slice(
-        0, len(expected) - late
-    )  # the end of a live session is not flushed to the same sample
+    # the end of a live session is not flushed to the same sample
+    whole = slice(0, len(expected) - late)
     np.testing.assert_allclose(enhanced[late:][whole] / 32768, expected[whole], atol=1.5 / 32768)
-    low = (
-        soxr.resample(audio, RATE, 8000) for audio in (expected, heard)
-    )  # clocks shift higher frequencies too much
+    # clocks shift higher frequencies too much
+    low = (soxr.resample(audio, RATE, 8000) for audio in (expected, heard))
     assert likeness(*low, 8000) > 0.8

@@ -53,7 +53,9 @@ def test_jitter_buffer_underrun_does_not_jump():
 
 
 def test_jitter_buffer_skips_and_cross_fades():
-    audio, at, out = sine(1000, 10, 3), 30, []
+    audio = sine(1000, 10, 3)
+    at = 30
+    out = []
     player = player_with(audio[:at])
     for _ in range(60):
         out.append(pull(player))
@@ -62,9 +64,8 @@ def test_jitter_buffer_skips_and_cross_fades():
         at += more
     assert player.skips == 1 and player.underruns == 0
     assert player.ring.waiting < 100
-    assert (
-        np.abs(np.diff(np.concatenate(out))).max() < 0.5
-    )  # 3 Hz at 1 kHz moves by 0.02; a cut could by 2
+    # 3 Hz at 1 kHz moves by 0.02; a cut could by 2
+    assert np.abs(np.diff(np.concatenate(out))).max() < 0.5
 
 
 def test_jitter_buffer_draining_plays_to_the_end():

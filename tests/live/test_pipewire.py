@@ -95,7 +95,8 @@ def test_pipewire_devices_come_back_with_another_rate(server, live):
     ],
 )
 def test_pipewire_hears_every_kind_of_channels(server, live, gains, options, said):
-    count, positions = len(gains), ",".join(POSITIONS[: len(gains)])
+    count = len(gains)
+    positions = ",".join(POSITIONS[: len(gains)])
     form = [f"channels={count}", f"channel_map={positions}"]
     server.pactl("load-module", "module-null-sink", "sink_name=mixer", "rate=48000", *form)
     live("--input", "mixer.monitor", "--no-monitor", *options)

@@ -20,7 +20,8 @@ from qse.live.session import LiveSession
 @pytest.mark.parametrize("rate, samples", [(16000, 200), (48000, 600), (44100, 441), (1000, 10)])
 def test_port_blocksize_is_a_hop_or_10_ms(tmp_path, rate, samples):
     soundfile.write(tmp_path / "noisy.wav", noise(rate), rate)
-    sound, hop = Sound(MICROPHONE, HEADSET, rate=rate), Fraction(200, 16000)
+    sound = Sound(MICROPHONE, HEADSET, rate=rate)
+    hop = Fraction(200, 16000)
     ports = Microphone(sound, None, hop, 0.01), Loudspeaker(sound, None, hop, 0.01)
     for port in (*ports, FileSource(tmp_path / "noisy.wav", hop)):
         assert port.blocksize == samples
@@ -29,7 +30,8 @@ def test_port_blocksize_is_a_hop_or_10_ms(tmp_path, rate, samples):
 
 def test_loudspeaker_relieve_doubles_the_buffer(delay):
     session, run, microphone, speaker = start(delay)
-    sound, times = session.source._sound, 16
+    sound = session.source._sound
+    times = 16
     eye = Reconnector(session, sound)
     for _ in range(times):
         speaker = [stream for stream in sound.streams if stream is not microphone][-1]

@@ -263,7 +263,8 @@ def test_live_hears_every_kind_of_channels(server, live, gains, options, said):
 
 def programs(server) -> list[int]:
     """Return the processes that record and play for qse live."""
-    found, home = [], os.fsencode(server.home)
+    found = []
+    home = os.fsencode(server.home)
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if (

@@ -16,7 +16,8 @@ from qse.live.reconnect import Reconnector
 def test_reconnector_opens_a_vanished_device_again(delay, monkeypatch):
     monkeypatch.setattr(watch, "RETRY", 0.001)
     session, run, microphone, speaker = start(delay)
-    sound, go = session.source._sound, Event()
+    sound = session.source._sound
+    go = Event()
     failures = [sound.PortAudioError("cannot start"), sound.PortAudioError("not yet")]
 
     def initialize():
@@ -29,7 +30,8 @@ def test_reconnector_opens_a_vanished_device_again(delay, monkeypatch):
     eye.look()
     assert eye.message is None
     feed(run, microphone, [noise(160)])
-    gone, sound.entries[0] = sound.entries[0], {**MICROPHONE, "max_input_channels": 0}
+    gone = sound.entries[0]
+    sound.entries[0] = {**MICROPHONE, "max_input_channels": 0}
     microphone.wanted["finished_callback"]()
     eye.look()
     assert "Desk Microphone" in eye.message and "waiting" in eye.message
@@ -59,7 +61,8 @@ def test_reconnector_gives_up_a_sound_system_that_does_not_return(delay, monkeyp
     monkeypatch.setattr(watch, "LONGEST", 0.05)
     monkeypatch.setattr(watch, "PATIENCE", 0.05)
     session, _, microphone, speaker = start(delay)
-    stuck, closed = Event(), []
+    stuck = Event()
+    closed = []
     speaker.abort = lambda ignore_errors: stuck.wait(30)
     microphone.abort = lambda ignore_errors: closed.append(microphone)
     eye = Reconnector(session, session.source._sound)

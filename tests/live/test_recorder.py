@@ -50,7 +50,8 @@ def test_recorder_limits_integer_formats_to_full_scale(tmp_path, suffix):
 
 
 def test_recorder_slow_disk_drops_samples(tmp_path, monkeypatch):
-    go, write = Event(), soundfile.SoundFile.write
+    go = Event()
+    write = soundfile.SoundFile.write
     monkeypatch.setattr(
         soundfile.SoundFile, "write", lambda file, data: (go.wait(60), write(file, data))
     )
@@ -76,10 +77,8 @@ def test_recorder_unpaced_waits_for_the_disk(tmp_path, monkeypatch):
 
 
 def test_recorder_full_disk_keeps_what_is_there(tmp_path):
-    recorder, before = (
-        Recorder(tmp_path / "full.wav", 16000, 1),
-        resource.getrlimit(resource.RLIMIT_FSIZE),
-    )
+    recorder = Recorder(tmp_path / "full.wav", 16000, 1)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
     try:
         for _ in range(9):

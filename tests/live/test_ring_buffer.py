@@ -9,15 +9,18 @@ from qse.live.ring_buffer import RingBuffer, WakeSignal
 
 
 def test_ring_buffer_returns_what_went_in():
-    rng, ring = np.random.default_rng(0), RingBuffer(100, 2)
-    sent, got = [np.zeros((0, 2), np.float32)], [np.zeros((0, 2), np.float32)]
+    rng = np.random.default_rng(0)
+    ring = RingBuffer(100, 2)
+    sent = [np.zeros((0, 2), np.float32)]
+    got = [np.zeros((0, 2), np.float32)]
     for size in rng.integers(0, 150, 500):
         block = rng.standard_normal((size, 2)).astype(np.float32)
         sent.append(block[: ring.write(block)])
         out = np.zeros((rng.integers(0, 150), 2), np.float32)
         got.append(out[: ring.read(out)])
         assert 0 <= ring.waiting <= 100 and ring.free == 100 - ring.waiting
-    sent, got = np.concatenate(sent), np.concatenate(got)
+    sent = np.concatenate(sent)
+    got = np.concatenate(got)
     np.testing.assert_array_equal(got, sent[: len(got)])
     assert len(sent) - len(got) == ring.waiting
     ring.skip(1000)
@@ -25,7 +28,9 @@ def test_ring_buffer_returns_what_went_in():
 
 
 def test_ring_buffer_between_two_threads():
-    ring, numbers, got = RingBuffer(64, 1), np.arange(5000, dtype=np.float32)[:, None], []
+    ring = RingBuffer(64, 1)
+    numbers = np.arange(5000, dtype=np.float32)[:, None]
+    got = []
 
     def send():
         at = 0

@@ -26,7 +26,9 @@ def test_session_microphone_equals_denoise(recurrent):
 
 
 def test_session_latency_is_as_measured(delay):
-    rate, block, heard = 48000, 480, []
+    rate = 48000
+    block = 480
+    heard = []
     audio = noise(2 * rate)
     session, run, microphone, speaker = start(delay, rate)
     for part in np.split(audio, len(audio) // block):
@@ -38,13 +40,11 @@ def test_session_latency_is_as_measured(delay):
     spectra = (
         np.fft.rfft(heard[:, 0], 2 * len(audio)) * np.fft.rfft(audio[:, 0], 2 * len(audio)).conj()
     )
-    late = (
-        np.argmax(np.fft.irfft(spectra)) + block
-    )  # the first sample of a block is a block old when it is given
+    # the first sample of a block is a block old when it is given
+    late = np.argmax(np.fft.irfft(spectra)) + block
     parts = session.latency
-    announced = (
-        parts.blocks + parts.model - block / 2 / rate
-    )  # given and taken at once: no half block between them
+    # given and taken at once: no half block between them
+    announced = parts.blocks + parts.model - block / 2 / rate
     assert late / rate == pytest.approx(announced, abs=5e-4)
     assert (parts.device_in, parts.device_out) == pytest.approx((0.02, 0.02))
 
@@ -67,7 +67,8 @@ def test_session_plays_on_two_outputs(delay):
     session = LiveSession(delay, Microphone(sound, None, None, 0.01), speakers)
     session.start()
     *streams, microphone = sound.streams
-    run, heard = session.run(), []
+    run = session.run()
+    heard = []
     for block in np.split(noise(16000), 100):
         feed(run, microphone, [block])
         heard.append([stream.take() for stream in streams])
@@ -92,7 +93,8 @@ def test_session_extreme_input(recurrent, name, level):
 
 
 def test_session_counts_nan_and_plays_silence(recurrent):
-    good, bad = noise(1600), np.full((160, 1), np.nan, np.float32)
+    good = noise(1600)
+    bad = np.full((160, 1), np.nan, np.float32)
     session, run, microphone, _ = start(recurrent, 16000)
     enhanced = feed(run, microphone, [*np.split(good, 10), bad, *np.split(good, 10)])
     silent = np.concatenate([good, np.zeros_like(bad), good])[:, 0]
@@ -108,7 +110,8 @@ def test_session_resets_a_model_that_breaks(fragile):
 
 def test_session_underrun_fades_to_silence(delay):
     session, run, microphone, speaker = start(delay)
-    block, heard = np.full((160, 1), 0.5, np.float32), []
+    block = np.full((160, 1), 0.5, np.float32)
+    heard = []
     for _ in range(20):
         feed(run, microphone, [block])
         heard.append(speaker.take())
@@ -196,7 +199,8 @@ def test_session_mute_silences_everything_without_a_click(delay, tmp_path):
     recorder = Recorder(tmp_path / "both.w64", 16000, 2)
     session, run, microphone, _ = start(delay, blocksize=160, recorder=recorder)
     tone = np.sin(2 * np.pi * 200 * np.arange(16000) / 16000, dtype=np.float32)[:, None] / 2
-    blocks, out = np.split(tone, 100), []
+    blocks = np.split(tone, 100)
+    out = []
     for number, block in enumerate(blocks):
         session.muted = 30 <= number < 60
         out.append(feed(run, microphone, [block]))

@@ -9,12 +9,12 @@ from qse.live import speed_check as warmup
 
 def test_advice_names_a_faster_model(models, monkeypatch):
     speeds = {"live-base": 1.3, "recurrent": 0.2, "fragile": 0.4}
-    monkeypatch.setattr(
-        warmup, "speed", lambda engine: speeds.get(engine.name, 2.0)
-    )  # others are installed as well
+    # others are installed as well
+    monkeypatch.setattr(warmup, "speed", lambda engine: speeds.get(engine.name, 2.0))
     advice = warmup.advice(qse.load("live-base"))
     assert "live-base is too slow" in advice and "--model fragile would fit" in advice
-    speeds["fragile"] = speeds["recurrent"] = 0.9
+    speeds["fragile"] = 0.9
+    speeds["recurrent"] = 0.9
     assert "no installed model" in warmup.advice(qse.load("live-base"))
     assert warmup.advice(qse.load("recurrent")) is not None
     speeds["live-base"] = 0.6

@@ -50,7 +50,8 @@ def test_worker_full_disk_keeps_live_sound(tmp_path, recurrent, monkeypatch):
 
 
 def test_worker_ends_at_the_longest_file(tmp_path, recurrent, monkeypatch):
-    source, target = tmp_path / "a.wav", tmp_path / "b.wav"
+    source = tmp_path / "a.wav"
+    target = tmp_path / "b.wav"
     soundfile.write(source, noise(4000), 16000)
     monkeypatch.setattr(Layout, "longest", 2500)
     session = LiveSession(recurrent, FileSource(source, 160, paced=False))

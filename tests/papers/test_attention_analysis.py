@@ -68,9 +68,8 @@ def test_attention_analysis_of_text(sst2, tmp_path, monkeypatch):
     assert "| paper, speech | 1 | 3.83 | 0.63 | 6.07 |" in table and "| layer 0 | 1 |" in table
     assert_drawn(tmp_path)
 
-    monkeypatch.setattr(
-        "qse_papers.sentiment.train_classifier", None
-    )  # a second run trains nothing
+    # a second run trains nothing
+    monkeypatch.setattr("qse_papers.sentiment.train_classifier", None)
     assert experiment("attention-analysis", tmp_path, changes) == line
 
 
@@ -84,9 +83,8 @@ def test_attention_analysis_of_speech(small_run, noisy, tmp_path):
     experiment("attention-analysis", tmp_path, changes)
     rates = rows_of(tmp_path / "attention-agreement.csv")
     assert set(column(rates, "layer")) == {"time 0", "frequency 0"}
-    assert (
-        len(rates) == 4 * 2 * 2 * 2 * 6
-    )  # two runs and two controls, layers, numbers of keys, heads, pairs
+    # two runs and two controls, layers, numbers of keys, heads, pairs
+    assert len(rates) == 4 * 2 * 2 * 2 * 6
     for layer, top, expected in (("frequency 0", "1", 1 / 9), ("time 0", "5", 5 / 51)):
         assert numbers(rates, "chance", layer=layer, top=top)[0] == pytest.approx(expected)
     outputs = rows_of(tmp_path / "attention-outputs.csv")

@@ -14,9 +14,8 @@ def test_copy_task_sequence_layout():
     x, bits = CopyTask(length=4, blanks=3).sequence(6, torch.Generator().manual_seed(0))
     assert x.shape == (6, 11, 12) and bits.shape == (6, 4, BITS)
     assert torch.equal(x[:, :4, :BITS], bits) and not x[:, 4:, :BITS].any()
-    assert (
-        x[..., BITS].nonzero()[:, 1].tolist() == [6] * 6
-    )  # one delimiter, at the end of the blanks
+    # one delimiter, at the end of the blanks
+    assert x[..., BITS].nonzero()[:, 1].tolist() == [6] * 6
 
 
 def test_copy_task_networks_match_in_weights():

@@ -35,7 +35,6 @@ def test_images_learns_a_colour(colours, tmp_path):
     rows = rows_by(tmp_path / "out" / "images.csv", "network")
     assert list(rows) == arms
     assert min(numbers(list(rows.values()), "accuracy %")) > 85
-    assert (
-        rows["shared"]["paper: accuracy %"] == "-" and rows["vit"]["paper: accuracy %"] == "74.2"
-    )  # ten classes
+    # ten classes
+    assert rows["shared"]["paper: accuracy %"] == "-" and rows["vit"]["paper: accuracy %"] == "74.2"
     assert int(rows["shared"]["parameters"]) < int(rows["real"]["parameters"]) / 3

@@ -88,9 +88,8 @@ def test_reasoning_continues_with_the_runs_that_are_stored(tmp_path, monkeypatch
     assert trained == ["A1"] and a1["parameters"] == b1["parameters"]
     assert (float(a1["paper: arithmetic %"]), float(b1["paper: arithmetic %"])) == (80, 54)
     losses = numbers(rows_of(tmp_path / "reasoning-curves.csv"), "loss")
-    assert (
-        len(losses) == 4 and losses[1] < losses[0] < 5.6 and losses[3] < losses[2] < 5.6
-    )  # ln 256: nothing learned
+    # ln 256: nothing learned
+    assert len(losses) == 4 and losses[1] < losses[0] < 5.6 and losses[3] < losses[2] < 5.6
 
 
 def test_reasoning_continues_after_divergence(tmp_path, monkeypatch):

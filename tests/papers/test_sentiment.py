@@ -48,9 +48,8 @@ def test_sentiment_trains_every_arm(sst2, tmp_path, monkeypatch):
 def test_sentiment_reports_the_spread_over_seeds(sst2, tmp_path, monkeypatch):
     changes = [*SMALL, f"train={sst2}", f"valid={sst2}", "batch=24", 'arms=["shared"]']
     experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1]"])
-    line = experiment(
-        "sentiment", tmp_path, [*changes, "seeds=[0, 1, 2]"]
-    )  # trains the third alone
+    # trains the third alone
+    line = experiment("sentiment", tmp_path, [*changes, "seeds=[0, 1, 2]"])
     accuracies = numbers(rows_of(tmp_path / "sentiment-curves.csv"), "accuracy %")
     mean = sum(accuracies) / 3
     spread = torch.tensor(accuracies).std().item()

@@ -38,9 +38,8 @@ def test_spectrograms_scores_each_network(small_run, tmp_path):
 
 def test_low_level_is_that_of_its_band():
     time = np.arange(16000) / 16000
-    assert low_level(np.sin(2 * np.pi * 64 * time)) == pytest.approx(
-        10 * np.log10(0.25), abs=0.01
-    )  # one-sided
+    # one-sided
+    assert low_level(np.sin(2 * np.pi * 64 * time)) == pytest.approx(10 * np.log10(0.25), abs=0.01)
     assert low_level(np.sin(2 * np.pi * 200 * time)) < -100
 
 

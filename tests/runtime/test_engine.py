@@ -125,7 +125,8 @@ def test_engine_refuses_a_foreign_graph(tmp_path):
         if change == "metadata":
             del other.metadata_props[:]
         elif change == "output":
-            other.graph.output[1].name = other.graph.node[2].output[0] = "past"
+            other.graph.output[1].name = "past"
+            other.graph.node[2].output[0] = "past"
         else:
             key, value = {"shape": ("hop_length", "80"), "rate": ("sample_rate", "16 kHz")}[change]
             next(entry for entry in other.metadata_props if entry.key == key).value = value

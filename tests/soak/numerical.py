@@ -18,9 +18,8 @@ import soxr
 import qse
 from qse.runtime.engine import Engine
 
-SPEECH = soundfile.read(Path(__file__).parents[2] / "assets" / "clean.wav", dtype="float32")[
-    0
-]  # 16 kHz
+# 16 kHz
+SPEECH = soundfile.read(Path(__file__).parents[2] / "assets" / "clean.wav", dtype="float32")[0]
 LITTLE = 10 ** (-40 / 20)
 RATES = (8000, 11025, 16000, 22050, 32000, 44100, 48000, 96000, 192000)
 GRAPHS = (16000, 48000)
@@ -35,7 +34,8 @@ def noise(samples: int, dbfs: float, seed: int = 0) -> np.ndarray:
 
 def signals(rate: int, seconds: float) -> Iterator[tuple[str, np.ndarray, float]]:
     """Yield name, samples, and the loudest output in dBFS that is not invented sound."""
-    short, long = np.arange(round(min(5, seconds) * rate)), round(seconds * rate)
+    short = np.arange(round(min(5, seconds) * rate))
+    long = round(seconds * rate)
     yield "zeros", np.zeros(long, np.float32), -60
     yield (
         "square wave, full scale",
@@ -61,10 +61,13 @@ def recovery(engine: Engine, value: float) -> tuple[float, int]:
     """Return for how many seconds after 20 ms of `value` in speech the output is disturbed, and the resets."""
     rate = engine.sample_rate
     audio = soxr.resample(SPEECH[:40000], 16000, rate)
-    start, stop = rate // 2, rate // 2 + rate // 50
+    start = rate // 2
+    stop = rate // 2 + rate // 50
     streams = [qse.Stream(engine) for _ in range(2)]
-    without, with_them = audio.copy(), audio.copy()
-    without[start:stop], with_them[start:stop] = 0, value
+    without = audio.copy()
+    with_them = audio.copy()
+    without[start:stop] = 0
+    with_them[start:stop] = value
     difference = np.abs(streams[0].process(without) - streams[1].process(with_them))
     if not np.isfinite(difference).all():
         return np.inf, streams[1].resets

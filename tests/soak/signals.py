@@ -92,7 +92,9 @@ def main() -> None:
     parser.add_argument("--model", default="live-tiny")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    rng, counts, wrong = random.Random(asked.seed), Counter(), []
+    rng = random.Random(asked.seed)
+    counts = Counter()
+    wrong = []
     line = [sys.executable, "-c", FORKS]
     forks = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(asked.load)]

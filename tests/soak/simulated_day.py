@@ -24,15 +24,16 @@ import soundfile
 from qse.audio.formats import Layout
 
 LOOP, RATE = soundfile.read(Path(__file__).parents[2] / "assets" / "noisy.wav", dtype="float32")
-BLOCK, HOUR, PROBE = 1 << 16, 3600 * RATE, 4 * RATE
+BLOCK = 1 << 16
+HOUR = 3600 * RATE
+PROBE = 4 * RATE
 
 
 def sound(start: int, stop: int) -> np.ndarray:
     """Return the samples from `start` to `stop` of the endless input: (samples,) float32."""
     at = np.arange(start, stop)
-    level = -3 * (
-        (at // len(LOOP)) * 7 % 11
-    )  # dB: 0 to -30, so that the model never sees a periodic signal
+    # dB: 0 to -30, so that the model never sees a periodic signal
+    level = -3 * ((at // len(LOOP)) * 7 % 11)
     return LOOP[at % len(LOOP)] * np.float32(10) ** (level / 20).astype(np.float32)
 
 
@@ -42,7 +43,8 @@ class Endless:
     damage = None
 
     def __init__(self, samples: int):
-        self.samples, self.layout = samples, Layout(RATE, 1, "RF64", "FLOAT", "FILE", {})
+        self.samples = samples
+        self.layout = Layout(RATE, 1, "RF64", "FLOAT", "FILE", {})
 
     def __enter__(self) -> "Endless":
         return self
@@ -59,7 +61,9 @@ class Report:
     """In place of the writer: print a row for each hour of output."""
 
     def __init__(self) -> None:
-        self.written, self._digest, self._last = 0, hashlib.sha256(), np.zeros(0, np.float32)
+        self.written = 0
+        self._digest = hashlib.sha256()
+        self._last = np.zeros(0, np.float32)
 
     def write(self, target: Path, blocks: Iterable[np.ndarray], *_: object) -> int:
         print("hour", "samples", "sha256", "lag", "MiB", "elapsed s", sep="\t", flush=True)
@@ -130,7 +134,7 @@ def main() -> None:
         if asked.reference
         else [*live, asked.blocksize]
     )
-    sys.argv, sys.stdout = ["qse", *line, "--model", asked.model], sys.stdout
+    sys.argv = ["qse", *line, "--model", asked.model]
     command()
 
 

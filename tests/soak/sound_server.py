@@ -98,9 +98,8 @@ class Live:
         return f"{urgent} of {len(threads)} threads real-time, nice {os.getpriority(os.PRIO_PROCESS, self.process.pid)}"
 
     def end(self) -> str:
-        self.process.send_signal(
-            signal.SIGTERM
-        )  # SIGINT is ignored where a shell has started this with &
+        # SIGINT is ignored where a shell has started this with &
+        self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(60) in (0, 143), "qse live ended with an error"
         said = self.path.read_text()
         return said[said.rindex("longest block") - 80 :].partition("\n")[2]
@@ -109,7 +108,8 @@ class Live:
 def silences(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return begin and length in seconds of the stretches of digital silence, the shortest ones left out."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], heard == 0, [False]]).astype(np.int8)))
-    begins, lengths = edges[::2] / CARD_RATE, (edges[1::2] - edges[::2]) / CARD_RATE
+    begins = edges[::2] / CARD_RATE
+    lengths = (edges[1::2] - edges[::2]) / CARD_RATE
     return begins[lengths >= SHORTEST], lengths[lengths >= SHORTEST]
 
 
@@ -137,7 +137,9 @@ while True:
 def load(live: Live, minutes: float, processes: int) -> None:
     """Start and kill busy processes, PERIOD seconds each, for `minutes`; print the dropouts by phase, with the longest
     time for which the machine kept a process of real-time priority waiting in that phase."""
-    began, turn, counts = time.monotonic(), 0, [0, 0]
+    began = time.monotonic()
+    turn = 0
+    counts = [0, 0]
     while (left := 60 * minutes - (time.monotonic() - began)) > 0:
         before = live.dropouts
         witness = subprocess.Popen(
@@ -179,7 +181,9 @@ def unplug(start: Callable[[], Live], environment: dict, times: int) -> Live:
 
     Where it ends, it is started again.
     """
-    live, waits, given_up = start(), [], 0
+    live = start()
+    waits = []
+    given_up = 0
     for number in range(times):
         with playing(environment):
             until(lambda live=live: live.hears)

@@ -23,7 +23,8 @@ import qse
 from qse.web.site import build_site
 
 PARTS = ("cold", "hops", "live")
-MODELS, RATES = ("live-tiny", "live-base", "live-large"), (16000, 48000)
+MODELS = ("live-tiny", "live-base", "live-large")
+RATES = (16000, 48000)
 HOP_MS = 12.5
 SECONDS = 10  # of sound in each round
 WARM_UP = 20  # hops of each round that do not count
@@ -84,7 +85,8 @@ def in_browser(page, name: str, rate: int, audio: np.ndarray, direct: bool) -> n
 
 def natively(name: str, rate: int, audio: np.ndarray) -> np.ndarray:
     engine = qse.load(name, sample_rate=rate)
-    session, times = engine.session(), []
+    session = engine.session()
+    times = []
     for hop in audio[: len(audio) // engine.hop_length * engine.hop_length].reshape(
         -1, engine.hop_length
     ):
@@ -128,10 +130,8 @@ def print_live(page, seconds: float, buffer: float) -> None:
         found = page.evaluate(
             LIVE, {"transport": transport, "seconds": seconds, "buffer": buffer / 1000}
         )
-        hop, latency = (
-            found["figures"]["hop"],
-            {name: round(1000 * s) for name, s in found["latency"].items()},
-        )
+        hop = found["figures"]["hop"]
+        latency = {name: round(1000 * s) for name, s in found["latency"].items()}
         print(
             f"live, {transport}, {seconds:g} s, buffer {buffer:g} ms: {found['dropouts']}, latency in ms {latency}"
         )

@@ -60,7 +60,8 @@ class Memory(threading.Thread):
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.largest, self.ended = {}, False
+        self.largest = {}
+        self.ended = False
 
     def run(self) -> None:
         while not self.ended:
@@ -121,7 +122,8 @@ def compare(page: Path, python: Path) -> None:
         print(
             f"page {one.frames} frames, {one.channels} channels, {one.samplerate} Hz; Python {other.frames}"
         )
-        error = energy = 0.0
+        error = 0.0
+        energy = 0.0
         for block, wanted in zip(one.blocks(RATE * 10), other.blocks(RATE * 10), strict=True):
             error += np.square(block - wanted).sum()
             energy += np.square(wanted).sum()

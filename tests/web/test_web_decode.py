@@ -62,20 +62,16 @@ def test_compressed_file_is_read_as_libsndfile_reads_it(shared_page, form, subty
 def test_video_container_is_read_as_ffmpeg_reads_it(shared_page, tmp_path, suffix, codec):
     if shutil.which("ffmpeg") is None:
         pytest.skip("needs ffmpeg")
-    source, target, decoded = (
-        tmp_path / "source.wav",
-        tmp_path / f"x.{suffix}",
-        tmp_path / "decoded.wav",
-    )
+    source = tmp_path / "source.wav"
+    target = tmp_path / f"x.{suffix}"
+    decoded = tmp_path / "decoded.wav"
     soundfile.write(source, STEREO, SAMPLE_RATE)
     for arguments in ([source, "-c:a", codec, target], [target, "-c:a", "pcm_f32le", decoded]):
         subprocess.run(["ffmpeg", "-loglevel", "error", "-i", *map(str, arguments)], check=True)
     found, rate = decode(shared_page, target.read_bytes())
     wanted, wanted_rate = soundfile.read(decoded, dtype="float32")
-    assert (
-        rate == wanted_rate and abs(len(found) - len(wanted)) < 1100
-    )  # ffmpeg keeps the padding of the last frame
+    # ffmpeg keeps the padding of the last frame
+    assert rate == wanted_rate and abs(len(found) - len(wanted)) < 1100
     length = min(len(found), len(wanted))
-    np.testing.assert_allclose(
-        found[:length], wanted[:length], rtol=0, atol=2e-4
-    )  # two decoders of Opus
+    # two decoders of Opus
+    np.testing.assert_allclose(found[:length], wanted[:length], rtol=0, atol=2e-4)

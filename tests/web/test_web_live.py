@@ -81,9 +81,8 @@ def test_live_output_equals_python(shared_page, transport, name, rate, strength)
     stretches = list(played(result, wanted))
     assert sum(len(found) for found, _ in stretches) > rate / 2
     for found, expected in (pair for pair in stretches if len(pair[0])):
-        difference = (
-            found - expected
-        )  # of rounding; its peak depends on where in the voice the microphone began
+        # of rounding; its peak depends on where in the voice the microphone began
+        difference = found - expected
         assert np.abs(difference).max() < 5e-6 and np.sqrt(np.mean(difference**2)) < 1e-7
 
 
@@ -92,18 +91,19 @@ def test_live_output_equals_python(shared_page, transport, name, rate, strength)
 def test_live_recording_is_aligned(shared_page, transport, rate):
     """Noisy left, enhanced right, of the same moments, at the rate of the sound card."""
     result = run(shared_page, "live-tiny", sampleRate=rate, transport=transport)
-    (recorded, found_rate), received = result["recording"], result["input"]
+    (recorded, found_rate) = result["recording"]
+    received = result["input"]
     assert found_rate == rate and recorded.shape[1] == 2
     noisy, enhanced = recorded[rate // 2 :].T
     energy = np.convolve(received**2, np.ones(4000), "valid")
-    start = int(
-        np.argmin(energy - 2 * np.correlate(received, noisy[:4000], "valid"))
-    )  # least squared difference
+    # least squared difference
+    start = int(np.argmin(energy - 2 * np.correlate(received, noisy[:4000], "valid")))
     np.testing.assert_allclose(
         noisy[: len(received) - start], received[start : start + len(noisy)], atol=1e-4
     )
     wanted = qse.denoise(noisy, rate, "live-tiny")[rate // 2 :]
-    found, lags = enhanced[rate // 2 :], range(-40, 41)
+    found = enhanced[rate // 2 :]
+    lags = range(-40, 41)
     products = [np.dot(found[50:-50], np.roll(wanted, lag)[50:-50]) for lag in lags]
     assert abs(lags[int(np.argmax(products))]) <= 1
 
@@ -125,9 +125,8 @@ def test_page_runs_the_microphone(page):
     page.select_option("#model", "live-tiny")
     page.click("#live-start")
     status = "document.getElementById('live-status').textContent"
-    wait(
-        page, f"/(Cleaning with live-tiny|live-tiny is too slow)/.test({status})"
-    )  # the latter on a busy machine
+    # the latter on a busy machine
+    wait(page, f"/(Cleaning with live-tiny|live-tiny is too slow)/.test({status})")
     wait(page, "document.getElementById('figure-latency').textContent.endsWith(' ms')")
     page.click("#record")
     page.locator("[name=bypass][value=on] + span").click()

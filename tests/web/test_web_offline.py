@@ -49,9 +49,8 @@ def test_export_works_without_the_network(chromium, static_host, recording):
     end, address = static_host
     context = chromium.new_context()
     page = open_page(context, address)
-    assert not page.evaluate(
-        "crossOriginIsolated"
-    )  # the host sends no headers: messages, and all works
+    # the host sends no headers: messages, and all works
+    assert not page.evaluate("crossOriginIsolated")
     page.select_option("#model", "live-tiny")
     page.set_input_files("#file-input", recording)
     wait(page, f"{STATE}.includes('cleaned with live-tiny')")

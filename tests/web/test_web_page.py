@@ -46,9 +46,8 @@ def test_page_playback_keys(done):
     done.keyboard.press("ArrowLeft")
     done.keyboard.press("Space")
     wait(done, "document.getElementById('play').getAttribute('aria-label') === 'Pause'")
-    wait(
-        done, "document.getElementById('play').getAttribute('aria-label') === 'Play'"
-    )  # at the end
+    # at the end
+    wait(done, "document.getElementById('play').getAttribute('aria-label') === 'Play'")
 
 
 def test_page_spectrograms_show_what_was_removed(done):

@@ -60,9 +60,8 @@ def test_server_headers_allow_shared_memory_and_no_other_origin():
     policy = HEADERS["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'") and "http" not in policy and "*" not in policy
     page = (WEB / "index.html").read_text(encoding="utf-8")
-    without_header_only = policy.replace(
-        "; frame-ancestors 'none'", ""
-    )  # which a page cannot say of itself
+    # which a page cannot say of itself
+    without_header_only = policy.replace("; frame-ancestors 'none'", "")
     assert without_header_only in page
 
 
@@ -110,10 +109,11 @@ def test_first_visit_loads_at_most_5_megabytes(site):
     """Compressed: the page, the runtime, and live-base for either bandwidth or both."""
     models = ("models/live-base.onnx.gz", "models/live-base-48k.onnx.gz")
     names = [name for name in site if name in models or not name.startswith("models/")]
+    # with the first compressed file; of exported pages only
     later = (
         "vendor/mediabunny.min.mjs",
         "sw.js",
-    )  # with the first compressed file; of exported pages only
+    )
     assert sum(len(gzip.compress(site[name])) for name in names if name not in later) < 5e6
 
 

@@ -79,9 +79,8 @@ class Paper:
         self.h = []
         self.p = []
         for frame in x.unbind(1):
-            hidden = torch.tanh(
-                times(self.w_hh, hidden) + times(self.w_hx, frame) + self.b
-            )  # Eq. 6
+            # Eq. 6
+            hidden = torch.tanh(times(self.w_hh, hidden) + times(self.w_hx, frame) + self.b)
             self.h.append(hidden)
             self.p.append(times(self.w_hy, hidden))  # Eq. 8
         return torch.stack(self.p, 1)
