@@ -64,7 +64,8 @@ def pulse_audio() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def pipe_wire() -> Iterator[dict[str, str]]:
-    """Start PipeWire with the same two sound cards; yield the environment in which it is the only server."""
+    """Start PipeWire with the same two sound cards; yield the environment in which it is the only
+    server."""
     server = PipeWire()
     environment = {**server.environment, "OMP_NUM_THREADS": "1"}
     try:
