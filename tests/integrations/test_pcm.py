@@ -1,4 +1,4 @@
-"""Live PCM through a model that only delays, so that every sample of the output can be predicted."""
+"""Live PCM through a model that only delays, so that every sample of the output is known."""
 
 import graphs
 import numpy as np

@@ -87,7 +87,8 @@ def cluster():
 
 
 def mapped(ray, worker, model):
-    """The enhanced audio of twelve rows by their ids, from two actors of the class `worker`, and the actors' ids."""
+    """Return the enhanced audio of twelve rows by their ids, from two actors of the class `worker`,
+    and the actors' ids."""
     data = ray.data.from_items(list(rows(12))).repartition(4)
     options = {"model": str(model), "strength": 12}
     actors = ray.data.ActorPoolStrategy(size=2)
@@ -110,7 +111,8 @@ def test_denoise_in_two_actors_equals_one_process(cluster, recurrent):
 
 
 def test_denoise_killed_actor_loses_nothing(cluster, recurrent, tmp_path):
-    """One of two actors ends by SIGKILL in the middle of a batch; Ray starts another one and repeats the batch."""
+    """One of two actors ends by SIGKILL in the middle of a batch; Ray starts another one and
+    repeats the batch."""
     marker = tmp_path / "killed"
 
     class Mortal(Denoise):

@@ -1,4 +1,5 @@
-"""qse live on PipeWire: no monitor for a microphone, every kind of channels, devices that come back changed."""
+"""qse live on PipeWire: no monitor for a microphone, every kind of channels, devices that come
+back changed."""
 
 import re
 import subprocess

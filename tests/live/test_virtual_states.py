@@ -1,4 +1,5 @@
-"""The virtual microphone on PulseAudio and PipeWire: who listens, what session managers restore, two at once."""
+"""The virtual microphone on PulseAudio and PipeWire: who listens, what session managers restore,
+two at once."""
 
 import pytest
 from pulse import MISSING, PIPEWIRE_MISSING, PipeWire, Server, needs_sound_server, serving, thorough
@@ -19,7 +20,7 @@ def server(request, tmp_path):
 
 @pytest.fixture
 def live(server):
-    """Yield a function that starts qse live --virtual with options and waits until its sound runs."""
+    """Yield a function that starts qse live --virtual with options and waits for its sound."""
     started = []
 
     def start(*options):

@@ -1,8 +1,10 @@
-"""Released graphs on unusual signals: silence, square waves, offsets, denormals, samples that are not finite.
+"""Released graphs on unusual signals: silence, square waves, offsets, denormals, samples that are
+not finite.
 
-Printed per signal and graph, as the table of docs/reliability.md: the peak of the output in dBFS. For `NaN`, `Inf` and
-`1e38`, 20 ms of them in speech: the time until the output is again, within -40 dBFS, what it is without them. At last,
-for each model: the peak for near-silence in files of 8 to 192 kHz. Exit status 1 if a result is not as it should be.
+Printed per signal and graph, as the table of docs/reliability.md: the peak of the output in dBFS.
+For `NaN`, `Inf` and `1e38`, 20 ms of them in speech: the time until the output is again, within
+-40 dBFS, what it is without them. At last, for each model: the peak for near-silence in files of 8
+to 192 kHz. Exit status 1 if a result is not as it should be.
 
     python tests/soak/numerical.py --seconds 60
 """
@@ -58,7 +60,8 @@ def peak(audio: np.ndarray) -> float:
 
 
 def recovery(engine: Engine, value: float) -> tuple[float, int]:
-    """Return for how many seconds after 20 ms of `value` in speech the output is disturbed, and the resets."""
+    """Return for how many seconds after 20 ms of `value` in speech the output is disturbed, and the
+    resets."""
     rate = engine.sample_rate
     audio = soxr.resample(SPEECH[:40000], 16000, rate)
     start = rate // 2
@@ -77,7 +80,8 @@ def recovery(engine: Engine, value: float) -> tuple[float, int]:
 
 
 def rates(name: str) -> float:
-    """Return the loudest output of half a second of noise at -80 dBFS in dBFS, in all sample rates."""
+    """Return the peak in dBFS of the outputs for half a second of noise at -80 dBFS, over all
+    sample rates."""
     loudest = -np.inf
     for rate in RATES:
         audio = noise(rate // 2, -80)
