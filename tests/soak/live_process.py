@@ -111,10 +111,11 @@ def silences(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return begins[counted], lengths[counted]
 
 
-def print_silences(heard: np.ndarray) -> None:
-    """Print number, length and places of the silences in a recording, from its first sound on."""
+def print_silences(source: str, heard: np.ndarray) -> None:
+    """Print number, length and places of the silences in a recording of a source, from its first
+    sound on."""
     begins, lengths = silences(heard[np.flatnonzero(heard)[0] :])
-    print(f"in the recording of {len(heard) / CARD_RATE:.0f} s: {len(lengths)} silences", end="")
+    print(f"{source}, {len(heard) / CARD_RATE:.0f} s: {len(lengths)} silences", end="")
     if not len(lengths):
         print()
         return

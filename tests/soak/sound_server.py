@@ -8,7 +8,7 @@ meeting program does.
 
 Dropouts are counted twice: by `qse live`, with their reasons, and in the recording, as stretches of
 digital silence; the length of a stretch is the time to recovery. The input is noise, of which no
-model makes digital silence.
+model makes digital silence. A recording of that input shows what is lost without `qse live`.
 
     python tests/soak/sound_server.py --minutes 20 --load 2 --pipewire --virtual
     python tests/soak/sound_server.py --minutes 30 --load 4             # 4 busy processes (nice 10)
@@ -162,16 +162,17 @@ def main() -> None:
             return
         with playing(environment):
             live = start()
-            ear = Ear(heard_at, environment, CARD_RATE)
+            ears = [Ear(name, environment, CARD_RATE) for name in (heard_at, "noisy.monitor")]
             until(lambda: live.hears)
             time.sleep(5)
             if wanted.suspend:
                 suspend(live, wanted.suspend, wanted.minutes)
             else:
                 load(live, wanted.minutes, wanted.load)
-            heard = ear.stop()
+            heard, played = (ear.stop() for ear in ears)
             print(live.end())
-    print_silences(heard)
+    print_silences(heard_at, heard)
+    print_silences("noisy.monitor", played)
 
 
 if __name__ == "__main__":

@@ -170,6 +170,32 @@ def test_page_says_that_the_microphone_is_silent(page):
     wait(page, f"{STATUS}.includes('silence')")
 
 
+# a voice in two channels of opposite sign, as from a cable in antiphase
+ANTIPHASE = """() => {
+  const context = new AudioContext();
+  const tone = new OscillatorNode(context, { frequency: 300 });
+  const merger = new ChannelMergerNode(context, { numberOfInputs: 2 });
+  tone.connect(new GainNode(context, { gain: 0.3 })).connect(merger, 0, 0);
+  tone.connect(new GainNode(context, { gain: -0.3 })).connect(merger, 0, 1);
+  const target = new MediaStreamAudioDestinationNode(context, { channelCount: 2 });
+  merger.connect(target);
+  tone.start();
+  navigator.mediaDevices.getUserMedia = async () => target.stream;
+}"""
+
+
+def test_page_hears_channels_that_cancel_and_says_so(page):
+    page.evaluate(ANTIPHASE)
+    page.select_option("#model", "live-tiny")
+    page.click("#tab-live")
+    page.click("#live-start")
+    wait(page, f"{STATUS}.includes('channels: only 1: mixed, they would cancel')")
+    level = "Number(document.getElementById('meter-noisy').getAttribute('aria-valuenow'))"
+    wait(page, f"Math.abs({level} + 13.5) < 2")  # of a sine with a peak of 0.3
+    page.select_option("#channel", "2")
+    wait(page, f"{STATUS}.includes('channels: only 2 of 2, as chosen')")
+
+
 def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
     """Check that the audio thread plays silence without its worker, and never the noisy signal."""
     found = shared_page.evaluate(f"""async () => {{
