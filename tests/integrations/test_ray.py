@@ -20,10 +20,9 @@ def rows(count=8):
 def batch_of(items):
     audio = np.empty(len(items), object)
     audio[:] = [item["audio"] for item in items]
-    return {
-        "audio": audio,
-        **{key: np.array([item[key] for item in items]) for key in ("sample_rate", "id")},
-    }
+    rates = np.array([item["sample_rate"] for item in items])
+    ids = np.array([item["id"] for item in items])
+    return {"audio": audio, "sample_rate": rates, "id": ids}
 
 
 def test_denoise_batch_equals_qse_denoise(recurrent):
