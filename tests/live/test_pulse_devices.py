@@ -1,4 +1,5 @@
-"""The devices of a PulseAudio server of the test's own: named ones, the default ones, and where they go to."""
+"""The devices of a PulseAudio server of the test's own: named ones, the default ones, and where
+they go to."""
 
 import os
 import re
@@ -34,7 +35,8 @@ def server(tmp_path):
 
 @pytest.fixture
 def live(server):
-    """Yield a function that starts qse live with options and returns the process, whose sound runs."""
+    """Yield a function that starts qse live with options and returns the process when its sound
+    runs."""
     started = []
 
     def start(*options):
@@ -58,7 +60,8 @@ def records_from(server) -> list[str]:
 
 
 def devices_of(server, streams, devices) -> list[str]:
-    """Return the devices of the streams that programs have; a stream without a client is the server's own."""
+    """Return the devices of the streams that programs have; a stream without a client is the
+    server's own."""
     names = dict(
         row.split("\t")[:2] for row in server.pactl("list", "short", devices).stdout.splitlines()
     )
@@ -101,7 +104,7 @@ def test_live_refuses_an_input_that_hears_its_output(server):
     ],
 )
 def test_live_waits_for_a_microphone(server, options):
-    """Take the only microphone away: the server makes the monitor of an output the default source."""
+    """Take the only microphone away: the server makes a monitor the default source."""
     module = index_of(server, "source_name=desk_mic")
     server.pactl("unload-module", module)
     process = server.live(*options, virtual=False)
@@ -157,7 +160,8 @@ def test_live_does_not_move_to_the_monitor_of_another_output(server, live):
 
 @thorough
 def test_live_stops_while_the_default_input_hears_its_output(server, live):
-    """Make the monitor of the output the default source, as a server does whose only microphone vanished."""
+    """Make the monitor of the output the default source, as a server does whose only microphone
+    vanished."""
     process = live()
     server.pactl("set-default-source", "desk.monitor")
     until(lambda: "records what is played on" in server.said, 30)
@@ -168,7 +172,8 @@ def test_live_stops_while_the_default_input_hears_its_output(server, live):
 
 
 def test_live_waits_for_a_named_output_that_vanished(server, live):
-    """Check that it does not play on another device, to which the server moves it and which may be a loudspeaker."""
+    """Check that it does not play on another device, to which the server moves it and which may be
+    a loudspeaker."""
     process = live("--output", "headset")
     assert plays_on(server) == ["headset"]
     server.pactl("unload-module", index_of(server, "sink_name=headset"))
@@ -199,7 +204,8 @@ def test_live_goes_on_when_devices_come_back_with_another_rate(server, live):
 
 
 def test_live_ends_with_a_status_when_it_cannot_continue(server, live):
-    """Let a microphone come back without the channel that was named, so that a service starts again and says why."""
+    """Let a microphone come back without the channel that was named, so that a service starts again
+    and says why."""
     source = ["load-module", "module-null-sink", "sink_name=mixer", "rate=48000"]
     server.pactl(*source, "channels=2")
     process = live("--input", "mixer.monitor", "--output", "headset", "--channel", "2")
@@ -245,7 +251,8 @@ FOUR = "channels=4 channel_map=aux0,aux1,aux2,aux3"
     ],
 )
 def test_live_hears_every_kind_of_channels(server, live, gains, options, said):
-    """Check that none of the sound is lost on its way through the server, which may mix channels itself."""
+    """Check that none of the sound is lost on its way through the server, which may mix channels
+    itself."""
     form = FOUR if len(gains) == 4 else "channels=2"
     server.pactl("load-module", "module-null-sink", "sink_name=mixer", "rate=48000", *form.split())
     live("--input", "mixer.monitor", "--output", "headset", *options)
@@ -276,7 +283,8 @@ def programs(server) -> list[int]:
 
 
 def test_live_killed_leaves_no_busy_programs(server, live):
-    """Stop the server, which has no core for its work where programs of real-time priority keep all of them busy."""
+    """Stop the server, which has no core for its work where programs of real-time priority keep all
+    of them busy."""
     process = live()
     running = programs(server)
     assert len(running) == 2
