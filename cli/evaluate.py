@@ -70,7 +70,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Presentation:
-    """Pictures, and tables by group."""
+    """Pictures, tables by group, and the comparison with another system."""
 
     plot: Annotated[
         bool,
@@ -81,12 +81,20 @@ class Presentation:
     groups: Annotated[
         Path | None,
         typer.Option(
-            metavar="TSV", help="Tab-separated table: utterance, then columns to group by."
+            metavar="TSV",
+            help="Tab-separated table: utterance, then columns to group by; or VoiceBank's log.",
         ),
     ] = None
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of that table; may be given several times."),
+    ] = None
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Also print paired differences from this system, or from the results in a folder.",
+        ),
     ] = None
 
 
@@ -115,19 +123,27 @@ def evaluate(
         int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
+    device: Annotated[
+        str, typer.Option(help="Where PyTorch runs the network of a run: cpu, cuda, cuda:N, mps.")
+    ] = "cpu",
 ) -> None:
     """Score a model against clean references, or with DNSMOS if there are none.
 
     Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the
     noisy signals and the gain over them. An interrupted run continues where it stopped, and one
-    that is complete is only shown. The exit status is 1 if an utterance failed.
+    that is complete is only shown. The exit status is 1 if an utterance failed. Where MODEL and
+    --against both name folders of results, these are compared, and nothing is scored.
     """
+    against = presentation.against
+    if against and _has_results(model) and _has_results(against):
+        typer.echo(_compared(Path(model), Path(against)))
+        return
     if (presentation.groups is None) != (not presentation.by):
         raise UsageError("--groups FILE and --by COLUMN go together")
     timing = scoring.timing
     from qse.evaluate.systems import find_system
 
-    system = find_system(model, threads)
+    system = find_system(model, threads, device)
     if lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
     pairs = _pairs(test_data, lead_in)
@@ -146,9 +162,13 @@ def evaluate(
     try:
         of_columns = _groups(presentation.groups, presentation.by or [], pairs)
         result = _evaluated(system, pairs, out, options)
+        if against and not _has_results(against):
+            other = find_system(against, threads)
+            against = str(Path("runs", "evaluate", other.name))
+            _evaluated(other, pairs, Path(against), options).write(of_columns)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error
-    _show(result, of_columns, presentation.plot)
+    _show(result, of_columns, presentation.plot, against)
 
 
 def _pairs(test_data: TestData, lead_in: int) -> "list[Pair]":
@@ -194,12 +214,30 @@ def _evaluated(
         return evaluate(system, pairs, out, progress=advance, **options)
 
 
-def _show(result: "Evaluation", groups: "Groups", plot: bool) -> None:
+def _has_results(name: str) -> bool:
+    """Return whether a folder of this name holds the scores of an evaluation."""
+    from qse.evaluate.store import SCORES
+
+    return Path(name, SCORES).is_file()
+
+
+def _compared(folder: Path, other: Path) -> str:
+    """Return the table of paired differences between the results in two folders."""
+    from qse.evaluate.differences import comparison
+    from qse.evaluate.store import SCORES, read_rows
+
+    rows = read_rows(folder / SCORES)
+    return comparison(rows, read_rows(other / SCORES), folder.name, other.name)
+
+
+def _show(result: "Evaluation", groups: "Groups", plot: bool, against: str | None) -> None:
     """Write and print the tables and the failures, and end with the exit status."""
     text = result.write(groups)
     if plot:
         result.plot()
     typer.echo(text)
+    if against and result.folder:
+        typer.echo(_compared(result.folder, Path(against)))
     if result.saved:
         typer.echo(f"computed before: delete {result.folder} to do it again", err=True)
     typer.echo(f"written to {result.folder}", err=True)

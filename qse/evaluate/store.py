@@ -14,6 +14,7 @@ from ..audio.atomic_write import atomic_path, write_text
 from ..errors import QseError
 
 Row = dict[str, Any]
+SCORES = "scores.csv"
 CURE = "name another folder, or delete this one"
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
 
@@ -31,7 +32,7 @@ class Store:
     ):
         self.folder = folder
         self.columns = columns
-        self._table = folder / "scores.csv"
+        self._table = folder / SCORES
         self._settings = folder / "settings.json"
         self._summary = folder / "summary.json"
         _writable(folder)
