@@ -50,6 +50,8 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
         )
     start = _start(config, job, own.network)
     loss = as_loss(own.loss or config.loss)
+    if loss.needs_discriminator:
+        need("pesq", "train")
     if own.source is None:
         _check_rates(config, job, start.network.config.sample_rate)
         _check_losses(config, start.network, loss)
@@ -135,10 +137,10 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
             f"model.sample_rate is {rate}, mix.sample_rate {config.mix.sample_rate}: "
             "make them equal"
         )
-    if rate % SAMPLE_RATE and (config.loss.pesq or config.loss.stoi):
+    if rate % SAMPLE_RATE and (config.loss.pesq or config.loss.stoi or config.loss.discriminator):
         cure = "set their weights to 0"
         raise QseError(
-            f"the losses pesq and stoi need a multiple of {SAMPLE_RATE} Hz, "
+            f"the losses pesq, stoi and discriminator need a multiple of {SAMPLE_RATE} Hz, "
             f"the model works at {rate}: {cure}"
         )
 

@@ -14,10 +14,11 @@ from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
 from ..losses.composite import LossConfig
-from ..losses.composite_loss import CompositeLoss, LossTerm
+from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
 from ..model_folder import weights_of
 from ..networks import Network, weights
 from . import checkpoint
+from .discriminator_training import DiscriminatorTraining
 from .job import Job
 from .loop import TrainingLoop
 from .new_ranges import train_highest_range_only_
@@ -111,8 +112,17 @@ def _work(
     def batches(step: int) -> Batch:
         return source.batch(step, plan.batch, rank).to(device)
 
-    loss = training_loss(own.loss or config.loss, plan.carry_state_probability, plan.look_ahead)
-    trainer = Trainer(network, loss, batches, plan, device, rank)
+    objective = as_loss(own.loss or config.loss)
+    discriminator = None
+    if objective.needs_discriminator:
+        discriminator = DiscriminatorTraining(plan.seed, device)
+    loss = training_loss(
+        objective,
+        plan.carry_state_probability,
+        plan.look_ahead,
+        discriminator.loss if discriminator else None,
+    )
+    trainer = Trainer(network, loss, batches, plan, device, rank, discriminator)
     if plan.highest_range_only:
         train_highest_range_only_(trainer.network)
     if job.start:

@@ -19,6 +19,7 @@ from ..data.sampling import step_seed
 from ..data.source import Batch
 from ..networks import Network, weights
 from . import checkpoint
+from .discriminator_training import DiscriminatorTraining
 from .ema import WeightEMA, copy_
 from .optimizers import optimizers
 from .parallel import average_, count, gather
@@ -35,10 +36,10 @@ class Trainer:
     """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are
     for checkpoints.
 
-    batches: the batch of a step. done: steps so far; skipped: those of them without an update,
-    because a gradient was not finite. seconds: time spent on steps; heard: audio in all processes,
-    in samples at 16 kHz, both over all resumes. origin: name of the model whose weights were the
-    first ones, if any.
+    batches: the batch of a step. discriminator: the one that is trained as well, if any. done:
+    steps so far; skipped: those of them without an update, because a gradient was not finite.
+    seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both over all
+    resumes. origin: name of the model whose weights were the first ones, if any.
     """
 
     def __init__(
@@ -49,12 +50,14 @@ class Trainer:
         config: TrainConfig,
         device: torch.device,
         rank: int = 0,
+        discriminator: DiscriminatorTraining | None = None,
     ):
         self.config = config
         self.loss = loss
         self.batches = batches
         self.device = device
         self.rank = rank
+        self.discriminator = discriminator
         self.network = network.to(device).train()
         self.ema = WeightEMA(self.network, config.ema_decay)
         if config.compile:
@@ -93,6 +96,8 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
         values = _read({"loss": total, **terms, "norm": norm})
         self._update(math.isfinite(values.pop("norm")))
+        if self.discriminator:
+            self.discriminator.update(average_)
         self.done += 1
         self.seconds += time.perf_counter() - began
         return values, bool(stops > 0)
@@ -136,6 +141,8 @@ class Trainer:
             "average": self.ema.network.state_dict(),
             "optimizer": checkpoint.optimizer_tensors(self.network, self.optimizers),
         }
+        if self.discriminator:
+            parts["discriminator"] = self.discriminator.tensors()
         if self.config.carry_state_probability:
             carried = {name: state.cpu() for name, state in self.carried.items()}
             for rank, states in enumerate(gather([carried])):
@@ -176,6 +183,8 @@ class Trainer:
         checkpoint.restore_optimizers(
             self.network, self.optimizers, weights.pick(tensors, "optimizer")
         )
+        if self.discriminator:
+            self.discriminator.restore(weights.pick(tensors, "discriminator"))
         self.ema.updates = int(header["averaged"])
         self.done = int(header["step"])
         self.skipped = int(header["skipped"])

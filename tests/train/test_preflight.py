@@ -78,7 +78,7 @@ def test_prepare_refuses_models_and_losses(training_audio, tmp_path):
     slow = replace(CONFIG, model={**TINY, "sample_rate": 8000})
     refused("model.sample_rate is 8000, mix.sample_rate 16000", slow, to("new"))
     slow = replace(slow, mix=replace(slow.mix, sample_rate=8000), loss=LossConfig(pesq=0, stoi=1))
-    refused("pesq and stoi need", slow, to("new", valid=None))
+    refused("pesq, stoi and discriminator need", slow, to("new", valid=None))
     # hops less the latency
     for segment, loss, plan in (
         (0.03, replace(LOSS, mrstft=1.0), PLAN),  # which reads 600 samples
