@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WIDEST = 120  # columns of the screen at most
 NARROW = 72  # columns below which a device's name gets a line of its own
 FRAME = 4  # columns of the frame and its padding
+OTHERS = 16  # lines of the screen at most, beside those of the state
 # shown in yellow
 ALARMS = (
     "input",
@@ -111,9 +112,12 @@ def panel(running: "Running", seconds: float, width: int, height: int) -> "Panel
     """
     from rich.console import Console
 
-    console = Console(width=width, markup=False, highlight=False)
     lines = list(state(running))
     screen = _panel(running, lines, seconds, width)
+    if OTHERS + sum(1 + 2 * len(text) // width for _, text in lines) <= height:
+        return screen  # without the time that it takes to measure it
+
+    console = Console(width=width, markup=False, highlight=False)
     while len(lines) > 1 and len(console.render_lines(screen)) > height:
         lines.pop()
         screen = _panel(running, lines, seconds, width)
