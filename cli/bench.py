@@ -25,6 +25,7 @@ def bench(
     ] = None,
     seconds: Annotated[float, typer.Option(help="Measuring time of every row in seconds.")] = 3.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads of one computation.")] = 1,
+    device: Annotated[str, typer.Option(help="For offline: cpu, cuda, cuda:N or mps.")] = "cpu",
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the numbers to this file as well.")
     ] = None,
@@ -39,7 +40,7 @@ def bench(
         raise UsageError(f"no topic called {topic}: there are {', '.join(functions)}")
     if json and not json.parent.is_dir():
         raise UsageError(f"{json}: there is no folder {json.parent}; make it first")
-    table = functions[topic](Request(tuple(models or ()), seconds, threads))
+    table = functions[topic](Request(tuple(models or ()), seconds, threads, device))
     print_table(table)
     if json:
         from json import dumps

@@ -70,7 +70,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Presentation:
-    """Pictures, and tables by group."""
+    """Pictures, tables by group, and the comparison with another system."""
 
     plot: Annotated[
         bool,
@@ -81,13 +81,42 @@ class Presentation:
     groups: Annotated[
         Path | None,
         typer.Option(
-            metavar="TSV", help="Tab-separated table: utterance, then columns to group by."
+            metavar="TSV",
+            help="Tab-separated table: utterance, then columns to group by; or VoiceBank's log.",
         ),
     ] = None
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of that table; may be given several times."),
     ] = None
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Also print paired differences from this system, or from the results in a folder.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Computing:
+    """How the model is run."""
+
+    lead_in: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of recordings that the model processes before each one.",
+        ),
+    ] = 0
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
+    ] = None
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1
+    device: Annotated[
+        str, typer.Option(help="Where PyTorch runs the network of a run: cpu, cuda, cuda:N, mps.")
+    ] = "cpu"
 
 
 @grouped
@@ -103,34 +132,31 @@ def evaluate(
     test_data: TestData,
     scoring: Scoring,
     presentation: Presentation,
-    lead_in: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Number of recordings that the model processes before each one.",
-        ),
-    ] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
+    computing: Computing,
 ) -> None:
     """Score a model against clean references, or with DNSMOS if there are none.
 
     Writes a CSV with a row per utterance, a summary as JSON and Markdown with 95 % intervals, the
     noisy signals and the gain over them. An interrupted run continues where it stopped, and one
-    that is complete is only shown. The exit status is 1 if an utterance failed.
+    that is complete is only shown. The exit status is 1 if an utterance failed. Where MODEL and
+    --against both name folders of results, these are compared, and nothing is scored.
     """
+    from qse.evaluate.differences import compared
+    from qse.evaluate.store import has_results
+
+    against = presentation.against
+    if against and has_results(model) and has_results(against):
+        typer.echo(compared(model, against))
+        return
     if (presentation.groups is None) != (not presentation.by):
         raise UsageError("--groups FILE and --by COLUMN go together")
     timing = scoring.timing
     from qse.evaluate.systems import find_system
 
-    system = find_system(model, threads)
-    if lead_in and not system.computes:
+    system = find_system(model, computing.threads, computing.device)
+    if computing.lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
-    pairs = _pairs(test_data, lead_in)
+    pairs = _pairs(test_data, computing.lead_in)
     if presentation.plot:
         from qse.extras import need
 
@@ -140,15 +166,19 @@ def evaluate(
         "metrics": scoring.metrics,
         "sample_rate": scoring.sample_rate or _rate_of(test_data.dataset),
         "timing": timing,
-        "jobs": jobs,
+        "jobs": computing.jobs,
     }
     out = scoring.out or Path("runs", "evaluate", system.name)
     try:
         of_columns = _groups(presentation.groups, presentation.by or [], pairs)
         result = _evaluated(system, pairs, out, options)
+        if against and not has_results(against):
+            other = find_system(against, computing.threads)
+            against = str(Path("runs", "evaluate", other.name))
+            _evaluated(other, pairs, Path(against), options).write(of_columns)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error
-    _show(result, of_columns, presentation.plot)
+    _show(result, of_columns, presentation.plot, against)
 
 
 def _pairs(test_data: TestData, lead_in: int) -> "list[Pair]":
@@ -194,12 +224,16 @@ def _evaluated(
         return evaluate(system, pairs, out, progress=advance, **options)
 
 
-def _show(result: "Evaluation", groups: "Groups", plot: bool) -> None:
+def _show(result: "Evaluation", groups: "Groups", plot: bool, against: str | None) -> None:
     """Write and print the tables and the failures, and end with the exit status."""
+    from qse.evaluate.differences import compared
+
     text = result.write(groups)
     if plot:
         result.plot()
     typer.echo(text)
+    if against and result.folder:
+        typer.echo(compared(result.folder, against))
     if result.saved:
         typer.echo(f"computed before: delete {result.folder} to do it again", err=True)
     typer.echo(f"written to {result.folder}", err=True)

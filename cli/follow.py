@@ -3,6 +3,7 @@ screen."""
 
 import os
 import sys
+from shutil import get_terminal_size
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -48,8 +49,9 @@ def follow(running: "Running", plain: bool = False) -> None:
 
     if worker.error is not None:
         raise worker.error
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
     try:
-        print(summary(running, monotonic() - begin), flush=True)
+        print(summary(running, monotonic() - begin, width), flush=True)
     except OSError:
         abandon_stdout()
     for recorder in session.recorded:

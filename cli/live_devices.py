@@ -14,6 +14,8 @@ from qse.errors import UsageError
 from .streams import say
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from qse.live.devices import Device
     from qse.live.file_source import FileSource
     from qse.live.loudspeaker import Loudspeaker
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from .live_options import Devices
 
+DETAILS = 50  # columns of the list of devices beside the names
 UNCUT = 200  # columns of the list of devices where it does not go to a terminal
 
 
@@ -120,22 +123,53 @@ def print_devices(portaudio: bool) -> None:
     found = devices(sound_system(portaudio))
     if not found:
         raise NoDevice("sound device")
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, UNCUT)
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("id", "device", "sample rate", "in", "out", "default"):
-        table.add_column(name, no_wrap=name != "device", overflow="fold")
-    for device in sorted(found, key=_order):
+    table.add_column("id", no_wrap=True)
+    table.add_column("device", overflow="fold")
+    found.sort(key=_order)
+    longest = max(len(_full_name(device)) for device in found)
+    if console.width < longest + DETAILS:
+        _add_below(table, found)
+    else:
+        _add_beside(table, found)
+    console.print(table)
+
+
+def _full_name(device: "Device") -> str:
+    return f"{device.name} ({device.host})"
+
+
+def _add_beside(table: "Table", found: "list[Device]") -> None:
+    """Add a row for each device."""
+    for name in ("sample rate", "in", "out", "default"):
+        table.add_column(name, no_wrap=True)
+    for device in found:
         table.add_row(
             str(device.id),
-            f"{device.name} ({device.host})",
+            _full_name(device),
             f"{device.sample_rate} Hz",
             str(device.inputs or ""),
             str(device.outputs or ""),
             " and ".join(device.default_for),
         )
-    console = Console(markup=False, highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, UNCUT)
-    console.print(table)
+
+
+def _add_below(table: "Table", found: "list[Device]") -> None:
+    """Add a row for each device, and one below with its details: a narrow terminal has no room for
+    them beside a name."""
+    for device in found:
+        details = [f"{device.sample_rate} Hz"]
+        if device.inputs:
+            details.append(f"{device.inputs} in")
+        if device.outputs:
+            details.append(f"{device.outputs} out")
+        if device.default_for:
+            details.append(f"default {' and '.join(device.default_for)}")
+        table.add_row(str(device.id), _full_name(device))
+        table.add_row("", "  ".join(details), style="dim")
 
 
 def _order(device: "Device") -> tuple[int, int]:

@@ -72,7 +72,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def expanded(**values: Any) -> None:
         for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+            of_group = {field.name: values.pop(field.name) for field in fields(group)}
+            values[name] = group(**of_group)
         command(**values)
 
     expanded.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]

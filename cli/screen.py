@@ -1,6 +1,7 @@
 """Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary
 at the end."""
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from .controls import HELP
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 WIDEST = 120  # columns of the screen at most
 NARROW = 72  # columns below which a device's name gets a line of its own
 FRAME = 4  # columns of the frame and its padding
+OTHERS = 16  # lines of the screen at most, beside those of the state
 # shown in yellow
 ALARMS = (
     "input",
@@ -99,12 +101,31 @@ class Screen:
 
     def show(self, seconds: float) -> None:
         """Draw the screen."""
-        width = min(WIDEST, self._console.width)
-        self._live.update(panel(self._running, seconds, width), refresh=True)
+        width, height = self._console.size
+        self._live.update(panel(self._running, seconds, min(WIDEST, width), height), refresh=True)
 
 
-def panel(running: "Running", seconds: float, width: int) -> "Panel":
-    """Return the screen of `width` columns, `seconds` after the start."""
+def panel(running: "Running", seconds: float, width: int, height: int) -> "Panel":
+    """Return the screen of `width` columns, `seconds` after the start.
+
+    Of the state, what matters least is left out until the screen has at most `height` lines.
+    """
+    from rich.console import Console
+
+    lines = list(state(running))
+    screen = _panel(running, lines, seconds, width)
+    if OTHERS + sum(1 + 2 * len(text) // width for _, text in lines) <= height:
+        return screen  # without the time that it takes to measure it
+
+    console = Console(width=width, markup=False, highlight=False)
+    while len(lines) > 1 and len(console.render_lines(screen)) > height:
+        lines.pop()
+        screen = _panel(running, lines, seconds, width)
+    return screen
+
+
+def _panel(running: "Running", lines: list[tuple[str, str]], seconds: float, width: int) -> "Panel":
+    """Return the screen with these lines of the state."""
     from rich.panel import Panel
     from rich.table import Table
 
@@ -118,7 +139,7 @@ def panel(running: "Running", seconds: float, width: int) -> "Panel":
     table.add_row("removed", _removed(now))
     heard = now.speech.heard
     table.add_row("speech", "● heard" if heard else "·", style="" if heard else "dim")
-    for name, text in state(running):
+    for name, text in lines:
         table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
     table.add_row("", "")
     for number, line in enumerate(_filled(HELP, width - FRAME - len("not recorded") - 2)):
@@ -127,14 +148,19 @@ def panel(running: "Running", seconds: float, width: int) -> "Panel":
     return Panel(table, title=title, width=width)
 
 
-def summary(running: "Running", seconds: float) -> str:
-    """Return the report at the end of a session that took `seconds`."""
+def summary(running: "Running", seconds: float, width: int | None = None) -> str:
+    """Return the report at the end of a session that took `seconds`, wrapped to `width` columns if
+    given."""
     session = running.session
     meter = session.meter
     audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s"
     times = f"RTF {meter.rtf:.3f}, longest block {1000 * meter.longest:.2f} ms"
     lines = [f"{session.engine.name}: {audio}, {times}"]
     lines += [f"{name}: {text}" for name, text in state(running)]
+    if width:
+        lines = [
+            fill(line, width, subsequent_indent="    ", break_on_hyphens=False) for line in lines
+        ]
     return "\n".join(lines)
 
 

@@ -94,11 +94,11 @@ class Pauses:
     def watched(self) -> Iterator["Pauses"]:
         """Install the signal handlers, where the system has these signals."""
         handlers = {"SIGTSTP": self._ask, "SIGCONT": self._continue}
-        numbers = {}
+        before = {}
         for name, handler in handlers.items():
             if hasattr(signal, name):
-                numbers[getattr(signal, name)] = handler
-        before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
+                number = getattr(signal, name)
+                before[number] = signal.signal(number, handler)
         try:
             yield self
         finally:

@@ -9,7 +9,6 @@ random weights, others of the same kind, and uniform attention, a plain mean of 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,10 +22,9 @@ from .agreement_tables import CHANCE, by_head, by_pair, by_top
 from .attention_capture import Layers, load_speech_network, speech_signals, text_signals, untrained
 from .attention_outputs import output, same_inputs, trained_apart, trained_networks
 from .attention_plots import Panel, plot_agreement, plot_maps, plot_outputs
-from .base import Experiment
 from .progress import progress
 from .results import Row, markdown, write_markdown, write_table
-from .sentiment import Sentiment
+from .sentiment import Sentiment, TextTraining
 
 KINDS = {"shared": "shared", "hamilton": "full"}  # scores -> arm of `sentiment`
 TOPS = (1, 5)
@@ -34,32 +32,21 @@ RATE = 16000
 
 
 @dataclass(frozen=True)
-class AttentionAnalysis(Experiment):
+class AttentionAnalysis(TextTraining):
     """Settings; FULL holds the sizes of appendix E.2.
 
-    train, valid, dim ... seeds: as in `sentiment`, whose networks are used where `out` holds them;
-    texts: sentences of `valid` that are analysed. models: folders of runs, qtransformer-hamilton
-    and qtransformer, in place of the texts; audio: folder of recordings that they are analysed on:
-    `files` of them, the first `seconds` of each.
+    Networks of `sentiment` are used where `out` holds them. texts: sentences of `valid` that are
+    analysed. models: folders of runs, qtransformer-hamilton and qtransformer, in place of the
+    texts; audio: folder of recordings that they are analysed on: `files` of them, the first
+    `seconds` of each.
     """
 
-    train: str = ""
-    valid: str = ""
+    seeds: tuple[int, ...] = (0, 1)
+    texts: int = 200
     models: tuple[str, ...] = ()
     audio: str = ""
     files: int = 4
     seconds: float = 2.0
-    texts: int = 200
-    dim: int = 128
-    feed: int = 512
-    heads: int = 4
-    layers: int = 2
-    vocabulary: int = 8000
-    length: int = 64
-    epochs: int = 1
-    batch: int = 32
-    learning_rate: float = 5e-4
-    seeds: tuple[int, ...] = (0, 1)
 
     FULL = {"epochs": 20, "learning_rate": 3e-4, "texts": 872, "seeds": [0, 1, 2]}
 
@@ -95,12 +82,8 @@ class AttentionAnalysis(Experiment):
 
     def _sentiment(self) -> Sentiment:
         """Return the experiment `sentiment` with the settings that both have."""
-        settings: dict[str, Any] = {"arms": tuple(KINDS.values())}
-        own = vars(self)
-        for field in fields(Sentiment):
-            if field.name in own:
-                settings[field.name] = own[field.name]
-        return Sentiment(**settings)
+        shared = {field.name: getattr(self, field.name) for field in fields(TextTraining)}
+        return Sentiment(arms=tuple(KINDS.values()), **shared)
 
     def _text(self, out: Path) -> dict[str, list[Layers]]:
         """Train both kinds with each seed; return the signals of these networks by name.

@@ -24,7 +24,7 @@ from .networks.count import parameter_count
 from .networks.spoken import SpokenClassifier, units_with
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import arm_values, listed, mean_and_deviation, run_all
+from .study import listed, run_all, table_by_arm
 
 NAME = re.compile(r"(\d)_([^_]+)_(\d+)\.wav")
 CLASSES = 10
@@ -88,16 +88,7 @@ class Digits(Experiment):
 
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "digits-runs.json", self, self._train)
-        table: list[Row] = []
-        for arm in self.arms:
-            table.append(
-                {
-                    "network": arm,
-                    "parameters": arm_values(rows, arm, "parameters")[0],
-                    "error %": mean_and_deviation(arm_values(rows, arm, "error %")),
-                    "paper, TIMIT: PER %": PAPER.get(arm, "-"),
-                }
-            )
+        table = table_by_arm(self.arms, rows, {"error %": 2}, {"paper, TIMIT: PER %": PAPER})
         write_results(out / "digits", table, curves, NOTE.format(self, listed(self.seeds)))
         labels = ("epoch", "error on unheard speakers, %")
         plot_runs(out / "digits.png", curves, x="epoch", y="error %", labels=labels)

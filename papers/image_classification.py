@@ -27,7 +27,7 @@ from .networks.count import parameter_count
 from .networks.vision import image_classifier
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import arm_values, listed, mean_and_deviation, run_all
+from .study import arm_values, listed, run_all, table_by_arm
 
 ARMS = ("shared", "hamilton", "convolution", "real", "vit-quaternion", "vit")
 PAPER_100 = {"shared": 70.94, "hamilton": 71.09, "convolution": 70.09}  # CIFAR-100, accuracy %
@@ -77,17 +77,8 @@ class ImageClassification(Experiment):
         rows, curves = run_all(out / "images-runs.json", self, self._train)
         classes = arm_values(rows, self.arms[0], "classes")[0]
         paper = PAPER_10 if classes <= FEW else PAPER_100
-        table: list[Row] = []
-        for arm in self.arms:
-            table.append(
-                {
-                    "network": arm,
-                    "parameters": arm_values(rows, arm, "parameters")[0],
-                    "accuracy %": mean_and_deviation(arm_values(rows, arm, "accuracy %")),
-                    "training, s": mean_and_deviation(arm_values(rows, arm, "seconds"), 0),
-                    "paper: accuracy %": paper.get(arm, "-"),
-                }
-            )
+        metrics = {"accuracy %": 2, "training, s": 0}
+        table = table_by_arm(self.arms, rows, metrics, {"paper: accuracy %": paper})
         write_results(out / "images", table, curves, NOTE.format(self, classes, listed(self.seeds)))
         labels = ("epoch", "accuracy on test images, %")
         plot_runs(out / "images.png", curves, x="epoch", y="accuracy %", labels=labels, lines=paper)
@@ -125,7 +116,7 @@ class ImageClassification(Experiment):
                 accuracy = 100 * right.float().mean().item()
                 curve.append({"epoch": step // per_epoch, "loss": loss, "accuracy %": accuracy})
                 began = time.process_time()
-        found = {"parameters": parameter_count(network), "classes": classes, "seconds": seconds}
+        found = {"parameters": parameter_count(network), "classes": classes, "training, s": seconds}
         return found | {"accuracy %": curve[-1]["accuracy %"]}, curve
 
     def _batches(self, train: Images) -> Iterator[tuple[Tensor, Tensor]]:

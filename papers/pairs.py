@@ -21,18 +21,28 @@ from .networks.count import parameter_count
 from .networks.pairs import DecomposableClassifier, LstmClassifier, PairClassifier
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import arm_values, mean_and_deviation, run_all
+from .study import arm_values, known_of, run_all, table_by_arm
 from .words import INFERENCE, Vocabulary, read_snli
 
-PAPER = {  # accuracy % on SNLI, parameters
-    "q-att": (85.4, "200K"),
-    "deatt": (86.2, "700K"),
-    "deatt-small": (83.4, "200K"),
-    "lstm": (84.18, "721K"),
-    "quaternion-lstm": (84.21, "180K"),
-    "phm-lstm-2": (84.38, "361K"),
-    "phm-lstm-5": (84.58, "146K"),
-    "phm-lstm-10": (84.40, "81K"),
+ACCURACY = {  # of the papers, % on SNLI
+    "q-att": 85.4,
+    "deatt": 86.2,
+    "deatt-small": 83.4,
+    "lstm": 84.18,
+    "quaternion-lstm": 84.21,
+    "phm-lstm-2": 84.38,
+    "phm-lstm-5": 84.58,
+    "phm-lstm-10": 84.40,
+}
+PARAMETERS = {  # of the papers
+    "q-att": "200K",
+    "deatt": "700K",
+    "deatt-small": "200K",
+    "lstm": "721K",
+    "quaternion-lstm": "180K",
+    "phm-lstm-2": "361K",
+    "phm-lstm-5": "146K",
+    "phm-lstm-10": "81K",
 }
 
 
@@ -46,7 +56,7 @@ class Pairs(Experiment):
 
     train: str = ""
     valid: str = ""
-    arms: tuple[str, ...] = tuple(PAPER)
+    arms: tuple[str, ...] = tuple(ACCURACY)
     channels: int = 20
     embedding: int = 100
     vocabulary: int = 20000
@@ -60,29 +70,23 @@ class Pairs(Experiment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_known("arms", PAPER)
+        self.require_known("arms", ACCURACY)
         with torch.device("meta"):
             for arm in self.arms:
                 self.network(arm, 2)
 
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "pairs-runs.json", self, self._train)
-        table: list[Row] = []
-        lines: dict[str, float] = {}
-        for arm in self.arms:
-            lines[arm], parameters = PAPER[arm]
-            table.append(
-                {
-                    "network": arm,
-                    "parameters": arm_values(rows, arm, "parameters")[0],
-                    "accuracy %": mean_and_deviation(arm_values(rows, arm, "accuracy %")),
-                    "paper: parameters": parameters,
-                    "paper: accuracy %": lines[arm],
-                }
-            )
+        table = table_by_arm(
+            self.arms,
+            rows,
+            {"accuracy %": 2},
+            {"paper: parameters": PARAMETERS, "paper: accuracy %": ACCURACY},
+        )
         note = NOTE.format(self, arm_values(rows, self.arms[0], "pairs")[0])
         write_results(out / "pairs", table, curves, note)
         labels = ("epoch", "accuracy on validation pairs, %")
+        lines = known_of(self.arms, ACCURACY)
         plot_runs(out / "pairs.png", curves, x="epoch", y="accuracy %", labels=labels, lines=lines)
         return summary(table, "{network} {accuracy %} % ({parameters:,})")
 

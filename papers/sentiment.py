@@ -35,18 +35,14 @@ PAPER = {  # Table 15: accuracy, its deviation, latency in ms
 
 
 @dataclass(frozen=True)
-class Sentiment(Experiment):
-    """Settings; FULL trains longer. In the sizes `full` has the 100,000 parameters of appendix E.2.
+class TextTraining(Experiment):
+    """Settings of encoders that are trained on SST-2.
 
-    AdamW with a cosine schedule; `warmup` is the share of the steps in which the rate rises. The
-    accuracy is that of the last epoch. `out` holds the trained networks, so that an interrupted
-    experiment continues.
+    In the sizes `full` has the 100,000 parameters of appendix E.2.
     """
 
     train: str = ""
     valid: str = ""
-    arms: tuple[str, ...] = ("shared", "full", "real")
-    phm_n: int = 4
     dim: int = 128
     feed: int = 512
     heads: int = 4
@@ -56,9 +52,22 @@ class Sentiment(Experiment):
     epochs: int = 1
     batch: int = 32
     learning_rate: float = 5e-4
+    seeds: tuple[int, ...] = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Sentiment(TextTraining):
+    """Settings; FULL trains longer.
+
+    AdamW with a cosine schedule; `warmup` is the share of the steps in which the rate rises. The
+    accuracy is that of the last epoch. `out` holds the trained networks, so that an interrupted
+    experiment continues.
+    """
+
+    arms: tuple[str, ...] = ("shared", "full", "real")
+    phm_n: int = 4
     warmup: float = 0.05
     latency_seconds: float = 2.0  # of timing, for each arm
-    seeds: tuple[int, ...] = (0, 1, 2)
 
     FULL = {"epochs": 20, "learning_rate": 3e-4}
     MAY_BE_ZERO = ("warmup",)

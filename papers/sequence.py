@@ -21,7 +21,7 @@ from .networks.text import TextConfig, matrix_parameters
 from .networks.transducer import END, Transducer, greedy
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import arm_values, known_of, listed, mean_and_deviation, run_all
+from .study import known_of, listed, run_all, table_by_arm
 from .transduction import Arithmetic, ParallelText, Transduction
 
 ARMS = ("phm-1", "phm-2", "phm-4", "phm-8", "full", "partial")
@@ -74,16 +74,7 @@ class SequenceToSequence(Experiment):
         rows, curves = run_all(out / "sequence-runs.json", self, self._train)
         metric = self._task.metric
         paper = PAPER_STYLE if self.data else PAPER_ARITHMETIC
-        table: list[Row] = []
-        for arm in self.arms:
-            table.append(
-                {
-                    "network": arm,
-                    "parameters": arm_values(rows, arm, "parameters")[0],
-                    metric: mean_and_deviation(arm_values(rows, arm, metric)),
-                    f"paper, {metric}": paper.get(arm, "-"),
-                }
-            )
+        table = table_by_arm(self.arms, rows, {metric: 2}, {f"paper, {metric}": paper})
         task = f"operands of at most {self.digits} digits"
         label = "exact match, held-out operands, %"
         if self.data:

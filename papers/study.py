@@ -67,6 +67,28 @@ def arm_values(rows: Sequence[Row], arm: str, key: str) -> list[Any]:
     return column(rows_with(rows, arm=arm), key)
 
 
+def table_by_arm(
+    arms: Sequence[str],
+    rows: Sequence[Row],
+    metrics: Mapping[str, int],
+    paper: Mapping[str, Mapping[str, Any]],
+) -> list[Row]:
+    """Return a row per arm: its parameters, mean and deviation of each metric, the paper's values.
+
+    metrics: {key of the rows, also the title: digits}. paper: {title: {arm: value}}; "-" stands for
+    an arm that the paper does not have.
+    """
+    table: list[Row] = []
+    for arm in arms:
+        row: Row = {"network": arm, "parameters": arm_values(rows, arm, "parameters")[0]}
+        for key, digits in metrics.items():
+            row[key] = mean_and_deviation(arm_values(rows, arm, key), digits)
+        for title, values in paper.items():
+            row[title] = values.get(arm, "-")
+        table.append(row)
+    return table
+
+
 def known_of(arms: Sequence[str], paper: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of `paper` for `arms`, in their order."""
     return {arm: paper[arm] for arm in arms if arm in paper}

@@ -24,7 +24,7 @@ from .classify import Examples, predictions, train_classifier
 from .networks.text import TextClassifier, TextConfig, matrix_parameters
 from .plots import plot_runs
 from .results import Row, summary, write_results
-from .study import arm_values, known_of, listed, mean_and_deviation, run_all
+from .study import known_of, listed, run_all, table_by_arm
 from .words import Vocabulary, read_lines
 
 ARMS = ("real", "full", "partial", "shared", "phm-2", "phm-4", "phm-8")
@@ -115,13 +115,8 @@ class VerbAgreement(Experiment):
 
     def run(self, out: Path) -> str:
         rows, curves = run_all(out / "verb-agreement-runs.json", self, self._train)
-        table: list[Row] = []
-        for arm in self.arms:
-            row: Row = {"network": arm, "parameters": arm_values(rows, arm, "parameters")[0]}
-            for key in rows[0]:
-                if key.endswith("%"):
-                    row[key] = mean_and_deviation(arm_values(rows, arm, key))
-            table.append(row | {"paper %": PAPER.get(arm, "-")})
+        metrics = {key: 2 for key in rows[0] if key.endswith("%")}
+        table = table_by_arm(self.arms, rows, metrics, {"paper %": PAPER})
         table += self._controls()
         train, test = self._sentences
         note = NOTE.format(self, len(train), len(test), listed(self.seeds))

@@ -23,6 +23,8 @@ RATE = 16000
 SELECTED = os.environ.get("QSE_SOUND_SERVER")  # what tests/sound_server.sh runs
 NOISY = Path(__file__).parents[1] / "assets/noisy.wav"
 
+HEADSET = ["load-module", "module-null-sink", "sink_name=headset", "rate=44100", "channels=2"]
+
 needs_sound_server = pytest.mark.skipif(
     SELECTED is None, reason="needs a sound server: tests/sound_server.sh"
 )
@@ -67,6 +69,29 @@ class Server:
     def names(self, kind):
         rows = self.pactl("list", "short", kind, check=False).stdout.splitlines()
         return [row.split("\t")[1] for row in rows]
+
+    def unload(self, words):
+        """Remove the device whose module has these words in its arguments."""
+        rows = self.pactl("list", "short", "modules").stdout.splitlines()
+        self.pactl("unload-module", next(row.split("\t")[0] for row in rows if words in row))
+
+    def playing(self):
+        """Return the sinks that programs play on."""
+        return self._used("sink-inputs", "sinks")
+
+    def recording(self):
+        """Return the sources that programs record from."""
+        return self._used("source-outputs", "sources")
+
+    def _used(self, streams, devices):
+        """Return the devices of streams; one without a client is the server's own."""
+        names = {}
+        for row in self.pactl("list", "short", devices).stdout.splitlines():
+            index, name = row.split("\t")[:2]
+            names[index] = name
+        rows = self.pactl("list", "short", streams).stdout.splitlines()
+        fields = [row.split("\t") for row in rows]
+        return [names.get(device, "") for _, device, client, *_ in fields if client != "-"]
 
     @contextmanager
     def listening(self, source="qse_microphone"):

@@ -18,17 +18,18 @@ from pulse import PipeWire
 TOOLS = ("pulseaudio", "pactl", "pacat", "parec")
 RATE = 16000
 CARD_RATE = 44100
-# a busy machine must not keep clients waiting, where that may be asked for
-FIRST = [
-    "chrt",
-    "--rr",
-    "5",
-]
-FIRST = (
-    FIRST
-    if shutil.which("chrt") and not subprocess.run([*FIRST, "true"], capture_output=True).returncode
-    else []
-)
+
+
+def real_time() -> list[str]:
+    """Return the beginning of a line that runs a program at real-time priority; nothing where the
+    system does not allow that."""
+    line = ["chrt", "--rr", "5"]
+    if not shutil.which("chrt"):
+        return []
+    return [] if subprocess.run([*line, "true"], capture_output=True).returncode else line
+
+
+FIRST = real_time()  # a busy machine must not keep clients of the test waiting
 
 
 @contextmanager
@@ -47,12 +48,7 @@ def pulse_audio() -> Iterator[dict[str, str]]:
     with (home / "log").open("w") as log:
         process = subprocess.Popen(line, env=environment, stdout=log, stderr=log)
     try:
-        until(
-            lambda: (
-                subprocess.run(["pactl", "info"], env=environment, capture_output=True).returncode
-                == 0
-            )
-        )
+        until(lambda: _answers(environment))
         if FIRST:
             subprocess.run(["chrt", "--rr", "--pid", "5", str(process.pid)], check=True)
         yield environment
@@ -64,7 +60,8 @@ def pulse_audio() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def pipe_wire() -> Iterator[dict[str, str]]:
-    """Start PipeWire with the same two sound cards; yield the environment in which it is the only server."""
+    """Start PipeWire with the same two sound cards; yield the environment in which it is the only
+    server."""
     server = PipeWire()
     environment = {**server.environment, "OMP_NUM_THREADS": "1"}
     try:
@@ -75,6 +72,11 @@ def pipe_wire() -> Iterator[dict[str, str]]:
     finally:
         server.kill()
         shutil.rmtree(server.home, ignore_errors=True)
+
+
+def _answers(environment: dict) -> bool:
+    asked = subprocess.run(["pactl", "info"], env=environment, capture_output=True)
+    return asked.returncode == 0
 
 
 def card(name: str) -> str:
@@ -90,22 +92,16 @@ def until(true, seconds: float = 120.0) -> None:
 
 
 class Ear(Thread):
-    """Records the monitor of a sink at RATE.
+    """Records a source, as the monitor of a sink.
 
-    `samples`: what was heard, `begin`: when the first of it was.
+    `begin`: when the first sample of it was heard.
     """
 
-    def __init__(self, sink: str, environment: dict, rate: int = RATE):
+    def __init__(self, source: str, environment: dict, rate: int = RATE):
         super().__init__(daemon=True)
-        line = [
-            *FIRST,
-            "parec",
-            f"--device={sink}.monitor",
-            f"--rate={rate}",
-            "--channels=1",
-            "--format=float32le",
-        ]
-        self.process = subprocess.Popen([*line, "--latency-msec=20"], env=environment, stdout=PIPE)
+        line = [*FIRST, "parec", f"--device={source}", f"--rate={rate}", "--channels=1"]
+        line += ["--format=float32le", "--latency-msec=20"]
+        self.process = subprocess.Popen(line, env=environment, stdout=PIPE)
         self.begin = np.inf
         self.rate = rate
         self._parts: list[bytes] = []

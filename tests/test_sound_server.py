@@ -96,7 +96,7 @@ def test_sound_through_a_sound_server(server, live, tmp_path):
     clean, _ = soundfile.read(ASSETS / "clean.wav", dtype="float32")
     rounds = SECONDS * RATE // len(noisy)
     time.sleep(SETTLE)
-    ears = Ear("noisy", server), Ear("enhanced", server)
+    ears = [Ear(f"{sink}.monitor", server) for sink in ("noisy", "enhanced")]
     # or one of them would miss the beginning
     until(lambda: all(ear.begin < np.inf for ear in ears))
     play(np.tile(noisy, rounds), tmp_path / "noisy.raw", server)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from paired_differences import differences
 from release_cells import (
     BINS,
     MAIN,
@@ -19,6 +18,7 @@ from release_cells import (
 )
 
 from qse.errors import QseError
+from qse.evaluate.differences import differences
 from qse.evaluate.report import Mean, cell, gains, grouped, read_groups, summary
 from qse.evaluate.store import Row, read_rows
 

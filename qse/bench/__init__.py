@@ -18,16 +18,18 @@ from .table import Table
 
 TOPICS = ("stream", "graphs", "precision", "attention", "layers", "offline", "train")
 WITHOUT_MODELS = ("attention", "layers")
+ON_A_DEVICE = ("offline",)
 
 
 @dataclass(frozen=True)
 class Request:
     """Settings of a benchmark: models by name or path (for topics that take some), seconds per row,
-    threads."""
+    threads, device of PyTorch (for topics in ON_A_DEVICE)."""
 
     models: tuple[str, ...] = ()
     seconds: float = 3.0
     threads: int = 1
+    device: str = "cpu"
 
 
 @contextmanager
@@ -51,4 +53,6 @@ def topics() -> dict[str, Callable[[Request], Table]]:
 def _bench(topic: str, request: Request) -> Table:
     if request.models and topic in WITHOUT_MODELS:
         raise UsageError(f"{topic} is measured without a model: leave {request.models[0]} out")
+    if request.device != "cpu" and topic not in ON_A_DEVICE:
+        raise UsageError(f"{topic} is measured on the CPU: leave device={request.device} out")
     return import_module(f".{topic}", __name__).bench(request)

@@ -169,5 +169,8 @@ class PeakMemory(TorchDispatchMode):
 
 def _storages(values: Any) -> list[Any]:
     """Return the storages of the tensors in a nest of lists, tuples and dicts."""
-    tensors = [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
-    return [tensor.untyped_storage() for tensor in tensors]
+    storages = []
+    for leaf in tree_leaves(values):
+        if isinstance(leaf, torch.Tensor):
+            storages.append(leaf.untyped_storage())
+    return storages

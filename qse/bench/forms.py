@@ -38,10 +38,10 @@ def shared_four_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     q = q.movedim(-2, 0)
     k = k.movedim(-2, 0)
     v = v.movedim(-2, 0)
-    products = [q[c] @ k[c].mT for c in range(4)]
+    products = map(torch.matmul, q, k.mT)
     score = reduce(torch.add, products) / math.sqrt(4 * q.shape[-1])
     weights = score.softmax(-1)
-    return torch.stack([weights @ v[c] for c in range(4)], -2)
+    return torch.stack([weights @ part for part in v], -2)
 
 
 def hamilton_four_calls(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -109,9 +109,10 @@ def onnx_graph(form: str, heads: int, tokens: int, d: int) -> bytes:
             score = op("Sum", *map(matmul, q, k))
             scaled = op("Mul", score, constant(np.float32((4 * d) ** -0.5)))
             weights = op("Softmax", scaled, axis=-1)
-            y = op("Concat", *(matmul(weights, part) for part in v), axis=0)
+            components = [matmul(weights, part) for part in v]
         else:
-            y = op("Concat", *(_component(op, constant, a, q, k, v, d) for a in range(4)), axis=0)
+            components = [_component(op, constant, a, q, k, v, d) for a in range(4)]
+        y = op("Concat", *components, axis=0)
     nodes.append(helper.make_node("Identity", [y], ["y"]))
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "qkvy"]
     graph = helper.make_graph(nodes, "attention", values[:3], values[3:], constants)
@@ -123,9 +124,12 @@ def _component(
     op: Op, constant: Constant, a: int, q: list[str], k: list[str], v: list[str], d: int
 ) -> str:
     """Add the nodes of component a of Eqs. 14-16; return its output."""
-    products = [op("MatMul", q[x], k[PART[a][x]]) for x in range(4)]
-    signed = [part if SIGN[a][x] > 0 else op("Neg", part) for x, part in enumerate(products)]
-    weights = op("Softmax", op("Mul", op("Sum", *signed), constant(np.float32(d**-0.5))), axis=-1)
+    products = []
+    for x in range(4):
+        product = op("MatMul", q[x], k[PART[a][x]])
+        products.append(product if SIGN[a][x] > 0 else op("Neg", product))
+    score = op("Mul", op("Sum", *products), constant(np.float32(d**-0.5)))
+    weights = op("Softmax", score, axis=-1)
     return op("MatMul", weights, v[a])
 
 
@@ -156,6 +160,8 @@ def _folded(op: Op, constant: Constant, heads: int, tokens: int, d: int) -> str:
         scale=d**-0.5,
         domain="com.microsoft",
     )
-    start, end, axis = (constant(np.array([number])) for number in (0, d, 2))
+    start = constant(np.array([0]))
+    end = constant(np.array([d]))
+    axis = constant(np.array([2]))
     y = op("Slice", reshape(y, tokens, heads * 4, 4 * d), start, end, axis)
     return reshape(y, 1, tokens, -1)

@@ -7,6 +7,7 @@ are written.
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from ..networks import build_network
 from ..nn.attention import SharedScoreAttention
 from ..nn.hamilton import HamiltonAttention, written_out_
 from ..runtime.timing import race
+from ..torch_device import torch_device
 from . import Request, torch_threads
 from .table import Column, Table
 
@@ -52,12 +54,15 @@ def bench(request: Request) -> Table:
     The literal form keeps all scores in memory, gigabytes of them: it runs at the wider STFT only.
     """
     names = request.models or ("qconformer", "qconformer-hamilton")
+    device = torch_device(request.device)
     rows = []
     with torch_threads(request.threads):
         for stft in STFTS:
-            rows += _rows(names, stft, request.seconds, literal=stft == STFTS[0])
+            rows += _rows(names, stft, request.seconds, device)
+    place = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     notes = (
-        "untrained weights; peak MiB: largest memory of the process while this row ran.",
+        f"on {place}; untrained weights; peak MiB: largest memory of the process, or on a GPU of "
+        "its tensors there, while this row ran.",
         "paper: Table 3, n_fft 512, hop 256, an Intel Xeon Gold 6342; "
         "the number of threads is not given.",
     )
@@ -65,13 +70,15 @@ def bench(request: Request) -> Table:
 
 
 def _rows(
-    names: tuple[str, ...], stft: tuple[int, int], seconds: float, literal: bool
+    names: tuple[str, ...], stft: tuple[int, int], seconds: float, device: torch.device
 ) -> list[dict]:
     torch.manual_seed(0)
-    noisy = 0.1 * torch.randn(1, round(16000 * AUDIO))
-    calls = {key: lambda n=n: n(noisy) for key, n in _networks(names, stft, literal).items()}
+    noisy = 0.1 * torch.randn(1, round(16000 * AUDIO)).to(device)
+    calls: dict[tuple[str, str], Callable[[], Tensor]] = {}
+    for key, network in _networks(names, stft, literal=stft == STFTS[0]).items():
+        calls[key] = partial(_enhanced, network.to(device), noisy)
     with torch.inference_mode():
-        memory = {key: _peak(call) for key, call in calls.items()}
+        memory = {key: _peak(call, device) for key, call in calls.items()}
         times = race(calls, seconds, warmup=0, least=RUNS)
 
     rows = []
@@ -91,6 +98,11 @@ def _rows(
         }
         rows.append(row)
     return rows
+
+
+def _enhanced(network: nn.Module, noisy: Tensor) -> Tensor:
+    """Return the output on the CPU: the copy waits until the device has computed it."""
+    return network(noisy).cpu()
 
 
 def _networks(
@@ -114,9 +126,13 @@ def _networks(
     return networks
 
 
-def _peak(call: Callable[[], Tensor]) -> float | None:
-    """Return the largest memory of the process during `call` in bytes; None if the system does not
-    report it."""
+def _peak(call: Callable[[], Tensor], device: torch.device) -> float | None:
+    """Return the largest memory of the process, or of a GPU's tensors, during `call` in bytes;
+    None if the system does not report it."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        call()
+        return float(torch.cuda.max_memory_allocated(device))
     try:
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     except OSError:

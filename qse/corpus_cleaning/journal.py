@@ -95,7 +95,7 @@ class Journal:
         if not recording.target.is_file():
             return False
         wanted = Counter(entry[PATH] for entry in recording.entries)
-        return all(self._done[name] == count for name, count in wanted.items())
+        return wanted.items() <= self._done.items()
 
     def _load(self) -> list[Entry]:
         """Return the entries of finished recordings; if the file holds anything else, rewrite it

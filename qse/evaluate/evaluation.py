@@ -189,6 +189,8 @@ def _described(scorer: Scorer, pairs: list[Pair], timing: Timing) -> dict[str, A
         "sample_rate": scorer.sample_rate,
         "timing": timing,
     }
+    device = getattr(system, "device", "cpu")
+    settings |= {"device": device} if device != "cpu" else {}
     return settings | ({"lead_in": lead_in} if lead_in else {})
 
 

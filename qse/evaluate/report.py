@@ -7,7 +7,9 @@ system helps, which two separate intervals do not.
 """
 
 import csv
+import re
 from collections.abc import Iterable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ RESAMPLES = 10_000
 LEVEL = 0.95
 SEED = 0
 CHUNK = 1_000_000  # values drawn at a time: bounds the memory
+LOGGED = re.compile(r"p\d{3}_\d+ \S+ -?\d+(\.\d+)?")  # utterance, noise, SNR in dB
 Mean = dict[str, float]
 
 
@@ -126,21 +129,32 @@ def grouped(rows: list[Row], groups: dict[str, str]) -> dict[str, list[Row]]:
 def read_groups(path: Path, column: str) -> dict[str, str]:
     """Return {utterance: value of `column`} from a tab-separated table.
 
-    Its first column names the utterance.
+    Its first column names the utterance. The log of a part of VoiceBank+DEMAND, lines such as
+    "p232_001 bus 17.5", has the columns noise and snr.
     """
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            header, *lines = list(csv.reader(file, delimiter="\t"))
-    except OSError as error:
-        raise QseError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as reason:
-        wanted = "give a tab-separated text file with a header"
-        raise QseError(f"{path} cannot be read as a table: {reason}; {wanted}") from reason
+    header, *lines = _table(path)
     if column not in header[1:]:
         others = ", ".join(header[1:]) or "none"
         raise QseError(f"{path} has no column {column}: there are {others}")
     place = header.index(column)
     return {line[0]: line[place] for line in lines if len(line) > place}
+
+
+def _table(path: Path) -> list[list[str]]:
+    """Return the cells of a table, its header first."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            text = file.read()
+        logged = [line.split() for line in text.splitlines() if line.strip()]
+        if logged and all(LOGGED.fullmatch(" ".join(words)) for words in logged):
+            return [["utterance", "noise", "snr"], *logged]
+        header, *lines = list(csv.reader(StringIO(text, newline=""), delimiter="\t"))
+    except OSError as error:
+        raise QseError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as reason:
+        wanted = "give a tab-separated text file with a header"
+        raise QseError(f"{path} cannot be read as a table: {reason}; {wanted}") from reason
+    return [header, *lines]
 
 
 def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:

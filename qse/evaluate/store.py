@@ -14,6 +14,7 @@ from ..audio.atomic_write import atomic_path, write_text
 from ..errors import QseError
 
 Row = dict[str, Any]
+SCORES = "scores.csv"
 CURE = "name another folder, or delete this one"
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
 
@@ -31,7 +32,7 @@ class Store:
     ):
         self.folder = folder
         self.columns = columns
-        self._table = folder / "scores.csv"
+        self._table = folder / SCORES
         self._settings = folder / "settings.json"
         self._summary = folder / "summary.json"
         _writable(folder)
@@ -93,6 +94,11 @@ class Store:
         except (OSError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) and "enhanced" in found else None
+
+
+def has_results(folder: str | Path) -> bool:
+    """Return whether a folder holds the scores of an evaluation."""
+    return Path(folder, SCORES).is_file()
 
 
 def read_rows(path: Path) -> list[Row]:

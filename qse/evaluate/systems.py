@@ -21,11 +21,12 @@ import numpy as np
 
 from .. import config as configuration
 from ..data.datasets import Pair
-from ..errors import QseError
+from ..errors import QseError, UsageError
 from ..extras import need
 from ..model_folder import CONFIG, GRAPH, weights_of
 from ..runtime.graph_check import metadata_of
 from ..runtime.zoo import available, find
+from ..torch_device import torch_device
 from .reading import read_rate
 from .signals import SAMPLE_RATE, resampled
 from .system import Enhanced, Enhancer, FolderSystem, NoisySystem, System
@@ -86,8 +87,11 @@ class ModelSystem(_ComputingSystem):
         return lambda noisy, rate: denoise(noisy.astype(np.float32), rate, engine)
 
 
+@dataclass(frozen=True)
 class CheckpointSystem(_ComputingSystem):
-    """A trained network before any export, with its averaged weights, on the CPU."""
+    """A trained network before any export, with its averaged weights, on a device of PyTorch."""
+
+    device: str = "cpu"
 
     def fingerprint(self) -> str:
         return hashlib.sha256(weights_of(self.path).read_bytes()).hexdigest()
@@ -112,7 +116,7 @@ class CheckpointSystem(_ComputingSystem):
             torch.set_num_threads(self.threads)
             signal = torch.from_numpy(resampled(noisy, sample_rate, rate).astype(np.float32))
             with torch.no_grad():
-                enhanced = network.enhance(signal[None])[0].numpy()
+                enhanced = network.enhance(signal[None].to(self.device))[0].cpu().numpy()
             return resampled(enhanced, rate, sample_rate)
 
         return process
@@ -124,7 +128,7 @@ class CheckpointSystem(_ComputingSystem):
 
         network = load_network(self.path / CONFIG, weights_of(self.path))[0]
         try:
-            return network.at(sample_rate)
+            return network.to(torch_device(self.device)).at(sample_rate)
         except ValueError as error:
             rate = network.config.sample_rate
             reason = f"works at {rate} Hz, not at {sample_rate}: evaluate with sample_rate={rate}"
@@ -157,9 +161,11 @@ class NetworkProcess:
         network = self.network.at(sample_rate)
         training = network.training
         network.eval()
+        device = next((weight.device for weight in network.parameters()), "cpu")
+        signal = torch.from_numpy(noisy.astype(np.float32))[None].to(device)
         try:
             with torch.no_grad():
-                return network.enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+                return network.enhance(signal)[0].cpu().numpy()
         finally:
             network.train(training)
 
@@ -183,13 +189,23 @@ def as_system(system: Any, threads: int = 1) -> System:
     raise QseError(f"no system to evaluate: {wanted}, not {system!r}")
 
 
-def find_system(name: str, threads: int = 1) -> System:
-    """Return the system for "noisy", a model's name, or a path. QseError if it is none of them."""
+def find_system(name: str, threads: int = 1, device: str = "cpu") -> System:
+    """Return the system for "noisy", a model's name, or a path. QseError if it is none of them.
+
+    device: where PyTorch computes. UsageError for another one than "cpu" with a system that
+    PyTorch does not run.
+    """
     path = Path(name)
+    is_folder = name not in available() and path.is_dir() and not (path / GRAPH).is_file()
+    if is_folder and weights_of(path).is_file():
+        if device != "cpu":
+            torch_device(device)  # refuses one that is not there
+        return CheckpointSystem(path.resolve().name, path, threads, device)
+    if device != "cpu":
+        raise UsageError(f"device={device} is for the folder of a run: {name} is not run by it")
     if name == "noisy":
         return NoisySystem("noisy")
-    if name not in available() and path.is_dir() and not (path / GRAPH).is_file():
-        kind = CheckpointSystem if weights_of(path).is_file() else FolderSystem
-        return kind(path.resolve().name, path, threads)
+    if is_folder:
+        return FolderSystem(path.resolve().name, path, threads)
     graph = find(name)
     return ModelSystem(graph.parent.name if graph.name == GRAPH else graph.stem, graph, threads)

@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from .metrics import METRICS
-from .report import RESAMPLES, SEED, Mean, grouped, sides
+from .report import RESAMPLES, SEED, Mean, cell, grouped, sides
 from .store import Row
 
 COLUMNS = 80
@@ -47,6 +47,15 @@ def group_tables(rows: list[Row], groups: dict[str, str], column: str) -> str:
             laid_out = _laid_out([_shortened(column), "n", *head], lines)
             tables.append(f"{METRICS[name].title} by {column}\n\n{laid_out}")
     return "\n".join(tables)
+
+
+def difference_table(differences: dict[str, Mean], heading: str) -> str:
+    """Return a line per metric: number of pairs, mean difference with both ends of its interval."""
+    lines = []
+    for name, change in differences.items():
+        count = str(change["n"])
+        lines.append([METRICS[name].title, count, cell(name, differences, "+")])
+    return _laid_out(["metric", "n", heading], lines)
 
 
 def _cells(name: str, found: dict[str, dict[str, Mean]]) -> list[str]:

@@ -1,9 +1,9 @@
 """Export: from a trained network to an ONNX graph and a model folder.
 
-export_stream       write the wave-step graph of a streaming network; export_offline: the graph of
-another
-lower               the same network on real layers
-register, adapt     real forms of layers of one's own, which `quaternion_axis` cannot describe
+export_stream      write the wave-step graph of a streaming network
+export_offline     write the graph of another network
+lower              the same network on real layers
+register, adapt    real forms of layers of one's own, which `quaternion_axis` cannot describe
 """
 
 from ..public_names import lazily

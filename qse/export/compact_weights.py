@@ -129,6 +129,7 @@ def _building(
         make("Mul", [f"{name}.ordered", f"{name}.factors"], [f"{name}.scaled"]),
         make("Reshape", [f"{name}.scaled", f"{name}.shape"], [name]),
     ]
-    return [
-        numpy_helper.from_array(value, f"{name}.{key}") for key, value in constants.items()
-    ], nodes
+    stored = []
+    for key, value in constants.items():
+        stored.append(numpy_helper.from_array(value, f"{name}.{key}"))
+    return stored, nodes

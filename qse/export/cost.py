@@ -40,7 +40,7 @@ class ModelCost:
 
 def measure_cost(network: Network, model: Model, seconds: float = 10.0) -> ModelCost:
     """Measure a network and its graph on one thread of this machine, over `seconds` of audio."""
-    params = sum(parameter.numel() for parameter in network.parameters())
+    params = network.parameter_count
     if not isinstance(model, Engine):
         noisy = speech_like(round(seconds * model.sample_rate), model.sample_rate)
         times = race({model.name: lambda: _enhance(model, noisy)}, 0.0, least=2)[model.name]

@@ -48,7 +48,7 @@ def metadata_of(network: Network, name: str, version: str, licence: str) -> dict
         "licence": licence,
         "sample_rate": network.config.sample_rate,
         "hop_length": network.config.hop_length,
-        "params": sum(parameter.numel() for parameter in network.parameters()),
+        "params": network.parameter_count,
     }
 
 

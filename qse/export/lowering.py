@@ -36,7 +36,7 @@ def lower(network: nn.Module) -> nn.Module:
     Raises QseError, which names the layer, for one that cannot be lowered.
     """
     consumed = copy.deepcopy(network).eval()
-    paths = {id(layer): path for path, layer in consumed.named_modules()}
+    paths = _paths(consumed)
     try:
         lowered = real_form(consumed)
     except NoRealForm as error:
@@ -63,9 +63,14 @@ def _try(network: Network, lowered: nn.Module) -> None:
         ) from error
 
 
+def _paths(network: nn.Module) -> dict[int, str]:
+    """Return the path of every layer in the network by the layer's `id`."""
+    return {id(layer): path for path, layer in network.named_modules()}
+
+
 def _failing_layer(error: BaseException, network: nn.Module) -> str:
     """Return the name of the innermost layer, besides those of torch, in which an error came up."""
-    paths = {id(layer): path for path, layer in network.named_modules()}
+    paths = _paths(network)
     found: nn.Module = network
     for frame, _ in walk_tb(error.__traceback__):
         layer: Any = frame.f_locals.get("self")

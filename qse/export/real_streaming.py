@@ -1,8 +1,6 @@
 """Register real forms of the parts of a streaming network: fewer and larger operators for one frame
 at a time."""
 
-from itertools import chain
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -110,7 +108,9 @@ def _decoder(decoder: Decoder) -> Decoder:
 def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
     n_fft = network.config.n_fft
     (seen, _) = network.encoder.split.receptive_fields()
-    bins = torch.tensor(list(chain.from_iterable(range(*ends) for ends in seen)))
+    bins: list[int] = []
+    for first, last in seen:
+        bins.extend(range(first, last))
     network.encoder.add_module("split", RealBandSplit(network.encoder.split))
     synthesis = FactoredSynthesis(network.synthesis)
     synthesis.window *= 2  # of 2 sigmoid(o0), see RealMask
@@ -120,7 +120,7 @@ def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
     return with_children(
         network,
         analysis=FactoredAnalysis(network.analysis),
-        features=RealFeatures(network.features, n_fft, bins),
+        features=RealFeatures(network.features, n_fft, torch.tensor(bins)),
         encoder=real_form(network.encoder),
         bottleneck=real_form(network.bottleneck),
         decoder=real_form(network.decoder),

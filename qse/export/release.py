@@ -177,4 +177,7 @@ def _scores(
     if "mean_with" in header or not (run / "valid.csv").exists():
         return {}
     with (run / "valid.csv").open(newline="") as file:
-        return next((row for row in csv.DictReader(file) if row["step"] == header["step"]), {})
+        for row in csv.DictReader(file):
+            if row["step"] == header["step"]:
+                return row
+    return {}

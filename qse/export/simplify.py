@@ -108,8 +108,7 @@ class _Rewriter:
         return prod(self.shape[node.input[0]]) == prod(self.shape[node.output[0]])
 
     def _last_axis(self, node: onnx.NodeProto) -> bool:
-        """Return True if the operator works along the last axis, and the stored tensor has the same
-        one."""
+        """Return True if the operator works along the last axis, which the stored tensor keeps."""
         shape = self.shape[node.input[0]]
         stored = self.stored[self.view[node.input[0]]]
         axis = -1
@@ -119,10 +118,10 @@ class _Rewriter:
         return axis in (-1, len(shape) - 1) and stored[-1] == shape[-1]
 
     def _rewrite(self, node: onnx.NodeProto) -> None:
-        """Write a node on stored tensors if its operator allows it, otherwise on tensors of the old
-        shapes."""
+        """Write a node on stored tensors if its operator allows it, else on those of old shapes."""
         first = node.input[0]
-        if node.op_type in ELEMENTWISE:
+        normalises = node.op_type == "LayerNormalization" and self._last_axis(node)
+        if node.op_type in ELEMENTWISE or normalises:
             self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
         elif node.op_type in PAIRWISE:
             self._pairwise(node)
@@ -130,8 +129,6 @@ class _Rewriter:
             self._matmul(node)
         elif node.op_type == "Transpose" and self.stored[self.view[first]] != self.shape[first]:
             self._transpose(node)
-        elif node.op_type == "LayerNormalization" and self._last_axis(node):
-            self._write(node, [self.view[first], *node.input[1:]], self.stored[self.view[first]])
         else:
             self._write_in_old_shapes(node)
 
@@ -140,22 +137,25 @@ class _Rewriter:
 
     def _pairwise(self, node: onnx.NodeProto) -> None:
         a, b = node.input
-        fixed = [name for name in (a, b) if name in self.constants]
-        if not fixed and self.shape[a] == self.shape[b]:
+        constants = (a in self.constants) + (b in self.constants)
+        if not constants and self.shape[a] == self.shape[b]:
             first = self.stored[self.view[a]]
             second = self.stored[self.view[b]]
             equal = _long(first) == _long(second)
             shape = min(first, second, key=len) if equal else self.shape[a]
             self._write(node, [self._shaped(a, shape), self._shaped(b, shape)], shape)
-        elif len(fixed) == 1 and self._same_last_axes(b if a in fixed else a, fixed[0], node):
-            inputs = [name if name in fixed else self.view[name] for name in (a, b)]
-            varying = self.view[b if a in fixed else a]
+        elif constants == 1 and self._same_last_axes(node):
+            inputs = [self.view.get(a, a), self.view.get(b, b)]
+            varying = inputs[1] if a in self.constants else inputs[0]
             self._write(node, inputs, self.stored[varying])
         else:
             self._write_in_old_shapes(node)
 
-    def _same_last_axes(self, name: str, constant: str, node: onnx.NodeProto) -> bool:
-        """Return True if `constant` is broadcast to the stored tensor of `name` as to `name`."""
+    def _same_last_axes(self, node: onnx.NodeProto) -> bool:
+        """Return True if the constant is broadcast to the stored tensor as to the old one."""
+        name, constant = node.input
+        if name in self.constants:
+            name, constant = constant, name
         shape = self.shape[name]
         if prod(shape) != prod(self.shape[node.output[0]]):
             return False
@@ -182,7 +182,7 @@ class _Rewriter:
             "Transpose", node.input, node.output, perm=list(map(long.index, turned))
         )
         source = self._shaped(node.input[0], _long(shape))
-        self._write(short, [source], tuple(shape[axis] for axis in turned))
+        self._write(short, [source], _long(self.shape[node.output[0]]))
 
     def _write(self, node: onnx.NodeProto, inputs: list[str], stored: Shape | None = None) -> None:
         """Write a node; `stored` is the shape of its output where it differs from the old one."""

@@ -8,8 +8,9 @@ the process that made them, so that those of a process that crashed are recognis
 a name, as for a second microphone, it is added to the names of both.
 
 Session managers store mute, volume and default devices by these names and restore them when the
-devices are made again, also some time later. So they are set within the first SETTLE seconds;
-afterwards a change is a user's, and `trouble` says what it does to the sound.
+devices are made again, also some time later. So they are set within the first SETTLE seconds in
+which a session watches them; afterwards a change is a user's, and `check` says what it does to the
+sound.
 """
 
 import os
@@ -28,7 +29,7 @@ SOURCE = "qse_microphone"
 OWN = re.compile(rf"({SINK}|{SOURCE})(_[A-Za-z0-9-]+)?(\.monitor)?")
 NAME = re.compile(r"[A-Za-z0-9-]{1,20}")
 RATE = 48000  # Hz, that of meeting programs
-SETTLE = 3.0  # seconds after the creation in which the server may restore an earlier state
+SETTLE = 3.0  # seconds after the first check in which the server may restore an earlier state
 FULL = "100%"  # volume
 
 
@@ -58,20 +59,21 @@ class VirtualMicrophone:
         self._labels = {self.sink: f"qse output{suffix}", self.source: self.label}
         self.output = f"{self._labels[self.sink]} ({self.sink})"
         self._indexes: list[str] = []  # of the source, as `find` saw it
-        self._made = 0.0  # when the devices were created
+        self._former: dict[str, str] = {}  # the default devices before the creation
+        self._checked: float | None = None  # when `check` was called first since then
 
     def create(self) -> None:
         """Create both devices unless they exist; keep the server's default devices as they are."""
         if len(self._modules()) == 2:
             return
         self.remove()
-        before = defaults()
+        self._former = defaults()
         form = [f"rate={RATE}", "channels=1", "channel_map=mono"]
         pactl(*self._load("module-null-sink", "sink", self.sink, *form))
         master = f"master={self.sink}.monitor"
         pactl(*self._load("module-remap-source", "source", self.source, master))
-        self._made = monotonic()
-        _restore_defaults(before)
+        self._checked = None
+        _restore_defaults(self._former)
         for kind, device in (("sink", self.sink), ("source", self.source)):
             pactl(f"set-{kind}-mute", device, "0")
             pactl(f"set-{kind}-volume", device, FULL)
@@ -99,28 +101,37 @@ class VirtualMicrophone:
         """Return what keeps programs from hearing what they should, in one sentence; empty if
         nothing does.
 
-        Within SETTLE seconds after the creation, correct it instead.
+        Within SETTLE seconds after the first call since the creation, correct it instead.
         """
-        settling = monotonic() - self._made < SETTLE
-        for kind, device in (("sink", self.sink), ("source", self.source)):
-            state = next((fields for fields in listed(f"{kind}s") if fields["Name"] == device), {})
-            if state.get("Mute") == "yes":
-                if not settling:
-                    return f"{self._labels[device]} is muted in the sound settings: unmute it there"
-                pactl(f"set-{kind}-mute", device, "0")
-            percent = re.search(r"(\d+)%", state.get("Volume", ""))
-            if percent and percent[0] != FULL:
-                if not settling:
-                    return f"{self._labels[device]} is at {percent[0]} in the sound settings"
-                pactl(f"set-{kind}-volume", device, FULL)
-        return self._check_default()
-
-    def _check_default(self) -> str:
+        if self._checked is None:
+            self._checked = monotonic()
+        changes = list(self._changes())
+        if monotonic() - self._checked < SETTLE:
+            for command, device, value, _ in changes:
+                pactl(command, device, value)
+            _restore_defaults(self._former)
+            return ""
+        if changes:
+            return changes[0][-1]
         if defaults().get("sink") != self.sink:
             return ""
         label = self._labels[self.sink]
         danger = "what the desktop plays goes into the virtual microphone"
         return f"{label} is the default output, so {danger}: choose another in the sound settings"
+
+    def _changes(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield for each mute and volume that was changed the arguments of pactl that undo it, and
+        a sentence."""
+        for kind, device in (("sink", self.sink), ("source", self.source)):
+            label = self._labels[device]
+            state = next((fields for fields in listed(f"{kind}s") if fields["Name"] == device), {})
+            if state.get("Mute") == "yes":
+                sentence = f"{label} is muted in the sound settings: unmute it there"
+                yield f"set-{kind}-mute", device, "0", sentence
+            percent = re.search(r"(\d+)%", state.get("Volume", ""))
+            if percent and percent[0] != FULL:
+                sentence = f"{label} is at {percent[0]} in the sound settings"
+                yield f"set-{kind}-volume", device, FULL, sentence
 
     def find(self) -> None:
         """Note by which number the server knows the source; call this when devices have changed."""

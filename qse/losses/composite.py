@@ -11,6 +11,7 @@ on digital silence in either signal: powers are raised to `POWER_FLOOR` before a
 or a quotient. Shapes that differ, or that are not (B, N), raise ValueError.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -45,6 +46,7 @@ TERMS = (
     "noise_floor",
     "over_attenuation",
     "high_band",
+    "discriminator",
 )
 
 
@@ -71,6 +73,8 @@ class LossConfig:
     over_attenuation: float = 0.0
     complex_l1_of: str = "waveform"  # or mask
     high_band: float = 0.0  # SNR above 8 kHz, of segments at a higher rate than 16 kHz
+    # of a network that learns to predict WB-PESQ, trained beside (MetricGAN)
+    discriminator: float = 0.0
     si_sdr_unit: float = 10.0
     n_fft: int = 512
     hop_length: int = 128
@@ -100,15 +104,17 @@ def composite(
     noisy: Tensor | None = None,
     sample_rate: int = WIDE_BAND,
     specs: tuple[Tensor, Tensor] | None = None,
+    discriminator: Callable[..., Tensor] | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the weighted sum of Eq. 70 and its terms before weighting, {name: detached scalar}.
 
-    A term of weight 0 is not computed; noise_floor needs `noisy`; complex_l1 of the mask needs
-    `specs`, the clean and the enhanced one, (B, 2, T, F). The paper's recipes count SI-SDR in dB,
-    as Li et al. 2020 do; its gradient is then as strong as that of all other terms together, or
-    stronger. Computed in the precision of `clean`, also under autocast. At a `sample_rate` other
-    than 16 kHz, magnitudes are scaled to those at 16 kHz; at a multiple of it, pesq, stoi and
-    noise_floor compare the band below 8 kHz.
+    A term of weight 0 is not computed. noise_floor needs `noisy`; complex_l1 of the mask needs
+    `specs`, the clean and the enhanced one, (B, 2, T, F); discriminator needs a loss of that name,
+    which is trained as well. The paper's recipes count SI-SDR in dB, as Li et al. 2020 do; its
+    gradient is then as strong as that of all other terms together, or stronger. Computed in the
+    precision of `clean`, also under autocast. At a `sample_rate` other than 16 kHz, magnitudes are
+    scaled to those at 16 kHz; at a multiple of it, pesq, stoi, noise_floor and discriminator
+    compare the band below 8 kHz.
     """
     # a window of the same duration sums this many times as many samples
     ratio = sample_rate / WIDE_BAND
@@ -128,12 +134,10 @@ def composite(
         "compressed": lambda: compressed_spectrum(**scaled, **spectral),
         "snr": lambda: snr(**signals) / config.si_sdr_unit,
         "stoi": lambda: stoi(**low),
-        "noise_floor": lambda: (
-            noise_floor(**low, noisy=_below_8_khz(_required(noisy), sample_rate))
-            / config.si_sdr_unit
-        ),
+        "noise_floor": lambda: _noise_floor(noisy, sample_rate, low) / config.si_sdr_unit,
         "over_attenuation": lambda: over_attenuation(**scaled, **spectral),
         "high_band": lambda: high_band_snr(**signals, sample_rate=sample_rate) / config.si_sdr_unit,
+        "discriminator": lambda: _discriminated(discriminator, low),
     }
     total = clean.new_zeros(())
     values = {}
@@ -149,8 +153,8 @@ def composite(
 
 
 def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
-    """Return how many samples a segment needs: whole frames of every term, and of stoi 0.4 s, its
-    30 frames."""
+    """Return how many samples a segment needs: whole frames of every term; of stoi 0.4 s, its 30
+    frames; of discriminator 0.25 s, the least that PESQ scores."""
     ratio = sample_rate / WIDE_BAND
     own_stft = round(ratio * config.n_fft) // 2 + 1  # the ends are reflected by half a window
     at_16_khz = max(1, sample_rate // WIDE_BAND)
@@ -162,6 +166,7 @@ def least_samples(config: LossConfig, sample_rate: int = WIDE_BAND) -> int:
         "pesq": at_16_khz * (PESQ_FRAME // 2 + 1),
         "stoi": round(0.4 * sample_rate),
         "noise_floor": at_16_khz * FRAME_LENGTH,
+        "discriminator": round(0.25 * sample_rate),
     }
     used = [name for name in TERMS if getattr(config, name)]
     return max(least.get(name, at_16_khz) for name in used)
@@ -182,7 +187,13 @@ def _below_8_khz(x: Tensor, sample_rate: int) -> Tensor:
     return to_wide_band(x, sample_rate) if sample_rate >= 2 * WIDE_BAND else x
 
 
-def _required(noisy: Tensor | None) -> Tensor:
+def _noise_floor(noisy: Tensor | None, sample_rate: int, low: dict[str, Tensor]) -> Tensor:
     if noisy is None:
         raise ValueError("the term noise_floor needs the noisy signal")
-    return noisy
+    return noise_floor(**low, noisy=_below_8_khz(noisy, sample_rate))
+
+
+def _discriminated(discriminator: Callable[..., Tensor] | None, low: dict[str, Tensor]) -> Tensor:
+    if discriminator is None:
+        raise ValueError("the term discriminator needs the loss of one that is trained as well")
+    return discriminator(**low)

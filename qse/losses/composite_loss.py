@@ -41,6 +41,11 @@ class CompositeLoss:
         """True if the loss needs the specs of an offline network."""
         return self.config is not None and self.config.needs_specs
 
+    @property
+    def needs_discriminator(self) -> bool:
+        """True if the loss needs one that is trained as well."""
+        return self.config is not None and self.config.discriminator != 0
+
     def least_samples(self, sample_rate: int) -> int:
         """Return the samples that a segment needs for the terms of the config; those of one's own
         are not known."""
@@ -54,6 +59,7 @@ class CompositeLoss:
         noisy: Tensor | None = None,
         sample_rate: int = WIDE_BAND,
         specs: tuple[Tensor, Tensor] | None = None,
+        discriminator: LossTerm | None = None,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the sum and its terms before weighting, {name: detached scalar};
         see `composite`."""
@@ -61,7 +67,13 @@ class CompositeLoss:
         total = clean.new_zeros(())
         terms: dict[str, Tensor] = {}
         if self.config:
-            total, terms = composite(self.config, **signals, sample_rate=sample_rate, specs=specs)
+            total, terms = composite(
+                self.config,
+                **signals,
+                sample_rate=sample_rate,
+                specs=specs,
+                discriminator=discriminator,
+            )
         given = {**signals, "enhanced": enhanced.to(clean.dtype), "sample_rate": sample_rate}
         for name, (weight, term) in self.own.items():
             with torch.autocast(clean.device.type, enabled=False):

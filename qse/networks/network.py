@@ -46,6 +46,11 @@ class Network(nn.Module, ABC):
             )
         return self
 
+    @property
+    def parameter_count(self) -> int:
+        """Return the number of weights."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
     @abstractmethod
     def enhance(self, noisy: Tensor) -> Tensor:
         """Enhance whole signals (B, N) -> (B, N), aligned with the input: no latency."""

@@ -48,7 +48,7 @@ def count_cost(name: str) -> tuple[int, int]:
     spec = torch.empty(
         1, 2, 1 + config.sample_rate // config.hop_length, config.n_fft // 2 + 1, device="meta"
     )
-    return sum(parameter.numel() for parameter in network.parameters()), macs(core, spec)
+    return network.parameter_count, macs(core, spec)
 
 
 @torch.no_grad()

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ..nn.band_split import BandMerge, BandSplit
+from ..nn.band_split import BandMerge, BandSplit, bands_of
 from ..nn.conv import FrequencyUpsample
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import join
@@ -176,7 +176,7 @@ def _with_parts(module: Any, **parts: nn.Module) -> Any:
 def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
     for n in range(config.blocks):
         yield DualPathBlock(
-            sum(bins // width for bins, width in config.ranges) // 4,
+            sum(bands_of(config.ranges)) // 4,
             config.channels[2],
             config.heads,
             qk_norm=config.qk_norm,
@@ -189,5 +189,8 @@ def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
 
 def _look_ahead(config: StreamingConfig) -> dict[int, LookAhead]:
     channels = config.channels[2]
-    frames = config.look_ahead_of_blocks()
-    return {block: LookAhead(channels, ahead) for block, ahead in frames.items() if ahead}
+    layers = {}
+    for block, frames in config.look_ahead_of_blocks().items():
+        if frames:
+            layers[block] = LookAhead(channels, frames)
+    return layers

@@ -103,10 +103,11 @@ class StreamingConfig:
     def look_ahead_of_blocks(self) -> dict[int, int]:
         """Return the look-ahead in frames of the layer before each of `look_ahead_blocks`; later
         ones have more."""
+        frames = {}
         layers = len(self.look_ahead_blocks)
-        return {
-            block: (self.look_ahead + n) // layers for n, block in enumerate(self.look_ahead_blocks)
-        }
+        for n, block in enumerate(self.look_ahead_blocks):
+            frames[block] = (self.look_ahead + n) // layers
+        return frames
 
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingConfig":
         """Return the same windows in seconds at a lower sample rate, without the bands above half

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .. import config as configuration
 from ..errors import QseError
-from ..model_folder import weights_of
+from ..model_folder import CHECKPOINT, weights_of
 from . import Network, build_network
 
 
@@ -22,7 +22,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """
     with _opened(path) as file:
         names = file.keys()
-        return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
+        tensors = {name: file.get_tensor(name) for name in names}
+        return tensors, file.metadata() or {}
 
 
 def load_header(path: Path) -> dict[str, str]:
@@ -44,11 +45,11 @@ def _opened(path: Path) -> Iterator[Any]:
 
 def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors under `prefix.`, without it in their names."""
-    return {
-        name[len(prefix) + 1 :]: tensor
-        for name, tensor in tensors.items()
-        if name.startswith(f"{prefix}.")
-    }
+    picked = {}
+    for name, tensor in tensors.items():
+        if name.startswith(f"{prefix}."):
+            picked[name.removeprefix(f"{prefix}.")] = tensor
+    return picked
 
 
 def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -88,8 +89,8 @@ def weights_step(folder: Path) -> str:
 
     This shows outdated weights of a run that was resumed without validation.
     """
-    last = folder / "checkpoint.safetensors"
-    steps = [
-        load_header(path).get("step", "?") for path in (weights_of(folder), last) if path.is_file()
-    ]
+    steps = []
+    for path in (weights_of(folder), folder / CHECKPOINT):
+        if path.is_file():
+            steps.append(load_header(path).get("step", "?"))
     return " of ".join(dict.fromkeys(steps))

@@ -1,10 +1,10 @@
 """Layers on quaternions, in the order in which the signal meets them, and what a layer of one's own
 is made from.
 
-TimeMixer           base of layers along time; Stateful: base of all layers with a state
-declared            what a layer declares of its quaternion weights and its axis: see
-qse/nn/declared.py real_matrix         expand a quaternion weight (4, out, in, *kernel) to its real
-matrix
+TimeMixer      base of layers along time
+Stateful       base of all layers with a state
+declared.py    what a layer declares of its quaternion weights and its axis
+real_matrix    expand a quaternion weight (4, out, in, *kernel) to its real matrix
 """
 
 from ..extras import need

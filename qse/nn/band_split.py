@@ -29,6 +29,11 @@ def ranges_below(ranges: Ranges, bins: int) -> Ranges:
     return tuple(kept)
 
 
+def bands_of(ranges: Ranges) -> list[int]:
+    """Return the number of bands in every range."""
+    return [bins // width for bins, width in ranges]
+
+
 class BandSplit(nn.Module):
     """Split bins into bands by one strided convolution per range: (B, 4, 1, T, F) ->
     (B, 4, C, T, bands).
@@ -98,7 +103,7 @@ class BandMerge(nn.Module):
         self.act = nn.LeakyReLU(0.2)
 
     def forward(self, x: Tensor) -> Tensor:
-        parts = x.split([bins // width for bins, width in self.ranges], dim=-1)
+        parts = x.split(bands_of(self.ranges), dim=-1)
         merged = [up(part) for up, part in zip(self.ups, parts, strict=True)]
         return self.act(join(merged, -1))
 

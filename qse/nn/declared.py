@@ -76,9 +76,11 @@ def declared_weights(network: nn.Module) -> Iterator[DeclaredWeight]:
 def weights_of_layer(layer: nn.Module, path: str = "") -> list[DeclaredWeight]:
     """Return the quaternion weights that a layer declares itself; raises as `declared_weights`
     does."""
-    plain = [(name, False) for name in getattr(layer, "quaternion_weights", ())]
-    gates = [(name, True) for name in getattr(layer, "quaternion_gates", ())]
-    weights = [DeclaredWeight(path, layer, name, gated) for name, gated in plain + gates]
+    weights = []
+    for name in getattr(layer, "quaternion_weights", ()):
+        weights.append(DeclaredWeight(path, layer, name, gated=False))
+    for name in getattr(layer, "quaternion_gates", ()):
+        weights.append(DeclaredWeight(path, layer, name, gated=True))
     for weight in weights:
         _check(weight)
     return weights

@@ -46,17 +46,12 @@ class _GRU(torch.autograd.Function):
         states = x.new_empty(STRETCH, count, units)
         into = w_input.t().contiguous()
         again = w_hidden.t().contiguous()
-        steps = [
-            (
-                last,
-                g[:, : 2 * units],
-                last[:, : 2 * units],
-                *g.chunk(3, 1),
-                last[:, 2 * units :],
-                state,
-            )
-            for g, last, state in zip(from_input, from_hidden, states, strict=True)
-        ]
+        steps = []
+        for g, last, state in zip(from_input, from_hidden, states, strict=True):
+            rz = g[:, : 2 * units]
+            last_rz = last[:, : 2 * units]
+            last_new = last[:, 2 * units :]
+            steps.append((last, rz, last_rz, *g.chunk(3, 1), last_new, state))
         before = hidden
         for start in range(0, frames, STRETCH):
             now = slice(start, start + STRETCH)
@@ -88,10 +83,9 @@ class _GRU(torch.autograd.Function):
         of_hidden = torch.zeros_like(hidden)
         slopes, of_gates = x.new_empty(2, STRETCH, count, 3, units)
         arriving, keep, of_state = x.new_empty(3, STRETCH, count, units)
-        steps = [
-            (g, k, d, d[:, None], slope, out, out.flatten(1))
-            for g, k, d, slope, out in zip(arriving, keep, of_state, slopes, of_gates, strict=True)
-        ]
+        steps = []
+        for g, k, d, slope, out in zip(arriving, keep, of_state, slopes, of_gates, strict=True):
+            steps.append((g, k, d, d[:, None], slope, out, out.flatten(1)))
         for start in reversed(range(0, frames, STRETCH)):
             now = slice(start, start + STRETCH)
             r, z, new, last_new = gates[now].unbind(2)

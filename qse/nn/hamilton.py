@@ -46,13 +46,13 @@ def folded_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     Values are padded with zeros from d to 4d, because fused kernels require heads of one width;
     even with four times the products after the softmax they are faster on a CPU.
     """
-    *_, length, _, d = k.shape
+    d = k.shape[-1]
     sign = k.new_tensor(SIGN)[:, None, :, None]  # a, 1, 4, 1
     k = torch.stack([k[..., list(part), :] for part in PART], 2) * sign  # N, H, 4, L, 4, d
-    q = q.flatten(-2)[:, :, None].expand(-1, -1, 4, -1, -1)
-    v = F.pad(v.movedim(-2, 2), (0, 3 * d))
-    q, k, v = (x.reshape(x.shape[0], -1, length, 4 * d) for x in (q, k, v))  # N, 4 H, L, 4d
-    y = attend(q, k, v, scale=1 / math.sqrt(d))[..., :d]
+    k = k.flatten(-2)
+    q = q.flatten(-2)[:, :, None].expand_as(k)
+    v = F.pad(v.movedim(-2, 2), (0, 3 * d))  # N, H, 4, L, 4d, as q and k
+    y = attend(q.flatten(1, 2), k.flatten(1, 2), v.flatten(1, 2), scale=1 / math.sqrt(d))[..., :d]
     return y.unflatten(1, (-1, 4)).movedim(2, -2)
 
 

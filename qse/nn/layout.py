@@ -41,7 +41,7 @@ def join(parts: list[Tensor], dim: int) -> Tensor:
     the last part."""
     if not is_channels_innermost(parts[-1]):
         return torch.cat(parts, dim)
-    tokens = [to_tokens(part) for part in parts]
+    tokens = list(map(to_tokens, parts))
     token_dim = (0, 3, 4, 1, 2).index(dim % 5)
     return to_features(
         _Join.apply(token_dim, *tokens) if torch.is_grad_enabled() else torch.cat(tokens, token_dim)

@@ -182,7 +182,7 @@ def _join(pool: ThreadPoolExecutor) -> None:
     interruption: BaseException | None = None
     while True:
         try:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown()  # jobs that have not begun end at once, as `stop` is set
             break
         except (KeyboardInterrupt, SystemExit) as error:
             interruption = error  # a further signal: the threads still run the model

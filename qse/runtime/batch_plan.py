@@ -65,16 +65,18 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     single = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _output_folder(output, single) if output else None
     earlier = _earlier_results(found, folder, inputs)
-    entries = [entry for entry in found.values() if abspath(entry.path) not in earlier]
-    targets = [_target(entry, output, folder) for entry in entries]
-    taken = Counter(map(realpath, targets))
+    targets: dict[Path, Path] = {}
+    for entry in found.values():
+        if abspath(entry.path) not in earlier:
+            targets[entry.path] = _target(entry, output, folder)
+    taken = Counter(map(realpath, targets.values()))
     jobs: dict[str, FileJob] = {}
-    for entry, target in zip(entries, targets, strict=True):
+    for source, target in targets.items():
         if taken[realpath(target)] > 1:
-            target = _with_both_suffixes(target, entry.path)
-        first = jobs.setdefault(realpath(target), FileJob(entry.path, target))
-        if first.source != entry.path:
-            clash = f"{entry.path} would be written to {target}, as {first} is"
+            target = _with_both_suffixes(target, source)
+        first = jobs.setdefault(realpath(target), FileJob(source, target))
+        if first.source != source:
+            clash = f"{source} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
     if not jobs and not errors:
         named = ", ".join(inputs)
@@ -162,8 +164,8 @@ def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list
         return earlier
 
     place = Path(realpath(folder))
-    roots = {entry.root for entry in found.values()}
-    if any(Path(realpath(root)) in place.parents for root in roots):
+    roots = {Path(realpath(entry.root)) for entry in found.values()}
+    if not roots.isdisjoint(place.parents):
         for real, entry in found.items():
             if place in Path(real).parents:
                 earlier.add(abspath(entry.path))

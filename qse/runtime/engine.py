@@ -50,7 +50,9 @@ class Engine:
         self._session = open_session(self.path, threads, flush_to_zero)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         inputs = self._session.get_inputs()
-        self._shapes = {node.name: tuple(node.shape) for node in inputs[1:]}
+        self._shapes: dict[str, tuple] = {}
+        for node in inputs[1:]:
+            self._shapes[node.name] = tuple(node.shape)
         if not self._fits(inputs):
             raise NotStreaming(
                 f"{self.path} is an ONNX file, but not a streaming model written by `qse export`"
@@ -69,11 +71,13 @@ class Engine:
         if not described(self.metadata, METADATA):
             return False
 
-        first = [(node.name, *map(str, node.shape)) for node in inputs[:1]]
-        if first != [("audio", "1", self.metadata["hop_length"])]:
+        if not inputs or inputs[0].name != "audio":
             return False
-        if any(node.type != "tensor(float)" for node in inputs):
+        if list(map(str, inputs[0].shape)) != ["1", self.metadata["hop_length"]]:
             return False
+        for node in inputs:
+            if node.type != "tensor(float)":
+                return False
 
         for shape in self._shapes.values():
             if not all(isinstance(size, int) and size >= 0 for size in shape):

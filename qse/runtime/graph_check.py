@@ -71,8 +71,9 @@ def metadata_of(data: bytes) -> dict[str, str]:
     try:
         for field, value in _fields(memoryview(data)):
             if field == METADATA:
-                entry = {part: bytes(_message(text)) for part, text in _fields(_message(value))}
-                found[entry[1].decode(errors="replace")] = entry[2].decode(errors="replace")
+                entry = dict(_fields(_message(value)))
+                key = bytes(_message(entry[1])).decode(errors="replace")
+                found[key] = bytes(_message(entry[2])).decode(errors="replace")
     except (IndexError, KeyError):
         return {}
     return found
@@ -133,7 +134,7 @@ def _size(value_info: memoryview) -> int:
     number left out."""
     messages = [value_info]
     for number in (2, 1, 2, 1):  # ValueInfoProto.type.tensor_type.shape.dim
-        messages = [_message(value) for value in _of_number(messages, number)]
+        messages = list(map(_message, _of_number(messages, number)))
     sizes = _of_number(messages, 1)  # dim.dim_value
     return prod(value for value in sizes if isinstance(value, int))
 

@@ -2,6 +2,7 @@
 and their memory is bounded."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,6 @@ from .graph_check import Unfit, check_graph, memory_limit
 
 MOST = 10**6  # of a sample rate in Hz or a hop in samples
 LONGEST = 60  # seconds of latency
-
-_limited = False  # whether the memory of this process's sessions is bounded, see _limit
 
 
 def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: bool = False) -> Any:
@@ -84,23 +83,26 @@ def _read_texts(session: Any) -> None:
 
 def _limit(options: Any, nodes: int) -> None:
     """Bound the memory of sessions of unknown graphs together, and of the constants of each."""
-    import onnxruntime as ort
-
-    global _limited
     most = memory_limit() // 2
-    if not _limited:
-        arena = {
-            "max_mem": most,
-            "arena_extend_strategy": -1,
-            "initial_chunk_size_bytes": -1,
-            "max_dead_bytes_per_chunk": -1,
-        }
-        place = ort.OrtMemoryInfo(
-            "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
-        )
-        ort.create_and_register_allocator(place, ort.OrtArenaCfg(arena))
-        _limited = True
+    _bound_shared_memory(most)
     options.add_session_config_entry("session.use_env_allocators", "1")
     options.add_session_config_entry(
         "optimization.constant_folding_max_output_size_in_bytes", str(most // max(1, nodes))
     )
+
+
+@cache
+def _bound_shared_memory(most: int) -> None:
+    """Let the sessions of unknown graphs share an arena of `most` bytes, one for the process."""
+    import onnxruntime as ort
+
+    arena = {
+        "max_mem": most,
+        "arena_extend_strategy": -1,
+        "initial_chunk_size_bytes": -1,
+        "max_dead_bytes_per_chunk": -1,
+    }
+    place = ort.OrtMemoryInfo(
+        "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
+    )
+    ort.create_and_register_allocator(place, ort.OrtArenaCfg(arena))

@@ -22,6 +22,7 @@ def training_loss(
     config: LossConfig | CompositeLoss | LossTerm,
     carry_state_probability: float = 0.0,
     look_ahead: Sequence[int] = (),
+    discriminator: LossTerm | None = None,
 ) -> Loss:
     """Return the loss of the enhanced against the clean signal, as the trainer calls it.
 
@@ -31,6 +32,7 @@ def training_loss(
     which come out with the next hops. States of a step whose loss is not finite are carried as
     zero.
     look_ahead: of a network that trains with several, in frames; one is drawn for every step.
+    discriminator: the loss of that name, where the configuration has it.
     The network works at the sample rate of the batch. Each rate and look-ahead carries states of
     its own.
     """
@@ -39,7 +41,7 @@ def training_loss(
     def loss(network: Network, batch: Batch, carried: Carried) -> tuple[Tensor, Terms, Carried]:
         noisy, clean, rate = batch
         network, prefix = _drawn(network, rate, look_ahead)
-        compare = partial(objective, sample_rate=rate)
+        compare = partial(objective, sample_rate=rate, discriminator=discriminator)
         if not carry_state_probability or not network.streams:
             enhanced, specs = _enhanced(network, noisy, clean if objective.needs_specs else None)
             return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}

@@ -54,3 +54,21 @@ def test_evaluate_names_options_in_errors_of_a_system(corpus, run, monkeypatch):
     done = run("noisy", "--noisy", corpus / "noisy")
     assert isinstance(done.exception, UsageError)
     assert str(done.exception) == "works at 16000 Hz: evaluate with --sample-rate 16000"
+
+
+def test_evaluate_against_another_system(corpus, run, monkeypatch):
+    """The noisy signals against themselves, scored again or from results: no difference."""
+    monkeypatch.chdir(corpus)
+    folders = "--clean", "clean", "--noisy", "noisy", "--metrics", "si_sdr", "--jobs", 1
+    first = run("clean", *folders, "--out", "results/clean")
+    done = run("noisy", *folders, "--out", "results/noisy", "--against", "noisy")
+    assert "| SI-SDR dB | 3 | +0.00 (+0.00 to +0.00) |" in done.stdout, done.stderr
+    both = run("results/noisy", "--against", "results/clean")
+    assert first.exit_code == both.exit_code == 0
+    assert "noisy minus clean" in both.stdout and "| SI-SDR dB | 3 | -" in both.stdout
+
+
+def test_evaluate_refuses_a_device_for_what_pytorch_does_not_run(corpus, run):
+    done = run("noisy", "--noisy", corpus / "noisy", "--device", "cuda")
+    assert isinstance(done.exception, UsageError)
+    assert "device=cuda is for the folder of a run: noisy is not" in str(done.exception)

@@ -115,6 +115,17 @@ def test_live_list_shows_names_as_they_are(command, models, monkeypatch):
     assert status == 0 and "Mic [red]" in out
 
 
+def test_live_list_keeps_names_whole_in_a_narrow_terminal(command, models, monkeypatch):
+    name = "alsa_input.pci-0000_00_1f.3.analog-stereo"
+    sound = Sound({**MICROPHONE, "name": f"Built-in Audio ({name})"}, HEADSET)
+    monkeypatch.setitem(sys.modules, "sounddevice", sound)
+    monkeypatch.setattr("qse_cli.live_devices.UNCUT", 50)
+    monkeypatch.setenv("COLUMNS", "50")
+    status, out, _ = command("live", "--list")
+    assert status == 0 and name in out and "16000 Hz  1 in  default input" in out
+    assert max(map(len, out.splitlines())) <= 50
+
+
 def test_live_says_what_to_install(command, models, monkeypatch):
     class Missing:
         def find_spec(self, name, path=None, target=None):

@@ -131,10 +131,10 @@ def test_screen_shows_what_keys_have_changed():
     assert list(said) == ["strength", "mute", "bypass"] and "12 dB" in said["strength"]
 
 
-def drawn(running, width):
+def drawn(running, width, height=24):
     """Return the lines of the screen."""
     console = Console(width=width, markup=False, highlight=False, file=StringIO())
-    console.print(screen.panel(running, 75.0, width))
+    console.print(screen.panel(running, 75.0, width, height))
     return console.file.getvalue().splitlines()
 
 
@@ -151,6 +151,26 @@ def test_screen_keeps_names_dropouts_and_keys_at_every_width(width):
     assert running.standby.message in text  # no word is divided
     for key in HELP:
         assert any(key in line for line in lines)
+
+
+def test_screen_on_a_terminal_of_few_lines_leaves_out_what_matters_least():
+    running = running_of(resets=4, pauses=2, paused=3.0, channels_heard="only 2 of 2", strength=6)
+    whole = drawn(running, 50)
+    lines = drawn(running, 50, len(whole) - 4)
+    text = "\n".join(lines)
+    assert len(lines) <= len(whole) - 4 and "RTF" in "\n".join(whole) and "RTF" not in text
+    for kept in ("Blue Yeti", "dropouts", "only 2 of 2", "q quit"):
+        assert kept in text
+
+
+def test_summary_wraps_between_words():
+    meter = SimpleNamespace(
+        samples=16000, sample_rate=16000, rtf=0.1, longest=0.01, quantile=lambda share: 0.001
+    )
+    whole = screen.summary(running_of(meter=meter), 1.0)
+    wrapped = screen.summary(running_of(meter=meter), 1.0, 50)
+    assert max(map(len, wrapped.splitlines())) <= 50 < max(map(len, whole.splitlines()))
+    assert wrapped.split() == whole.split()
 
 
 def test_screen_says_why_nothing_is_removed():

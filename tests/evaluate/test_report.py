@@ -74,3 +74,14 @@ def test_group_table_orders_and_averages_groups(tmp_path):
         report.read_groups(tmp_path / "groups.tsv", "speaker")
     with pytest.raises(QseError, match=r"nothing.tsv cannot be read: No such file or directory$"):
         report.read_groups(tmp_path / "nothing.tsv", "snr")
+
+
+def test_read_groups_of_the_log_of_voicebank(tmp_path):
+    (tmp_path / "log_testset.txt").write_text("p232_001 bus 17.5\np257_002 psquare 2.5\n")
+    assert report.read_groups(tmp_path / "log_testset.txt", "snr") == {
+        "p232_001": "17.5",
+        "p257_002": "2.5",
+    }
+    assert report.read_groups(tmp_path / "log_testset.txt", "noise")["p257_002"] == "psquare"
+    with pytest.raises(QseError, match="no column speaker: there are noise, snr"):
+        report.read_groups(tmp_path / "log_testset.txt", "speaker")

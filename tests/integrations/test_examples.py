@@ -27,7 +27,8 @@ def test_example_pipecat_enhances_a_recording(models, tmp_path):
 
 
 def test_example_livekit_enhances_a_recording(models, tmp_path):
-    """LiveKit keeps to the clock, so a busy machine may lose sound: some tenth of a second must come through whole."""
+    """LiveKit keeps to the clock, so a busy machine may lose sound: some tenth of a second must
+    come through whole."""
     pytest.importorskip("livekit.rtc")
     soundfile.write(
         tmp_path / "in.wav", 0.1 * np.random.default_rng(0).standard_normal(16000), 16000

@@ -187,9 +187,11 @@ class Witness(QseProcessor):
 
 @pytest.mark.parametrize("rate", [16000, 48000])
 def test_processor_inside_two_audio_streams(tmp_path, rate):
-    """Two local tracks, without a room, deliver to two audio streams, which call one processor for each frame.
+    """Two local tracks, without a room, deliver to two audio streams, which call one processor for
+    each frame.
 
-    A busy machine may miss frames, for which LiveKit inserts silence; the processor is held to the frames it was given.
+    A busy machine may miss frames, for which LiveKit inserts silence; the processor is held to the
+    frames it was given.
     """
     graphs.recurrent(tmp_path / "model.onnx")
     graphs.delay(tmp_path / "model-48k.onnx", latency=480, sample_rate=48000, hop_length=480)

@@ -1,4 +1,4 @@
-"""Live PCM through a model that only delays, so that every sample of the output can be predicted."""
+"""Live PCM through a model that only delays, so that every sample of the output is known."""
 
 import graphs
 import numpy as np
@@ -12,9 +12,10 @@ RATES = (8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000)
 def sound(rate, seconds=1.0, channels=1):
     """Tones below 3 kHz as interleaved 16-bit samples (samples, channels)."""
     time = np.arange(round(rate * seconds)) / rate
-    tones = [
-        sum(np.sin(2 * np.pi * f * time + c) for f in (211, 997, 2503)) for c in range(channels)
-    ]
+    tones = []
+    for channel in range(channels):
+        parts = [np.sin(2 * np.pi * f * time + channel) for f in (211, 997, 2503)]
+        tones.append(sum(parts))
     return (8000 * np.stack(tones, axis=1) / 3).astype(np.int16)
 
 

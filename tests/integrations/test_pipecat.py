@@ -45,7 +45,8 @@ def test_filter_equals_pcm_stream(recurrent, rate):
 
 
 def test_filter_uses_the_graph_for_its_sample_rate(tmp_path, monkeypatch):
-    """Both graphs are loaded when the filter is created, so that `start` does not stop the event loop."""
+    """Both graphs are loaded when the filter is created, so that `start` does not stop the event
+    loop."""
     graphs.delay(tmp_path / "model.onnx")
     graphs.delay(tmp_path / "model-48k.onnx", latency=480, sample_rate=48000, hop_length=480)
     filter = QseFilter(tmp_path)
@@ -171,7 +172,7 @@ def test_twenty_filters_enhance_at_once(recurrent):
 
 
 def test_filter_inside_transport(recurrent):
-    """The input transport applies the filter to every frame and pushes frames of the same length."""
+    """The input transport applies the filter to every frame and pushes frames of equal length."""
     from pipecat.pipeline.pipeline import Pipeline
     from pipecat.processors.frame_processor import FrameProcessor
     from pipecat.transports.base_input import BaseInputTransport

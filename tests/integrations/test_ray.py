@@ -20,10 +20,9 @@ def rows(count=8):
 def batch_of(items):
     audio = np.empty(len(items), object)
     audio[:] = [item["audio"] for item in items]
-    return {
-        "audio": audio,
-        **{key: np.array([item[key] for item in items]) for key in ("sample_rate", "id")},
-    }
+    rates = np.array([item["sample_rate"] for item in items])
+    ids = np.array([item["id"] for item in items])
+    return {"audio": audio, "sample_rate": rates, "id": ids}
 
 
 def test_denoise_batch_equals_qse_denoise(recurrent):
@@ -87,7 +86,8 @@ def cluster():
 
 
 def mapped(ray, worker, model):
-    """The enhanced audio of twelve rows by their ids, from two actors of the class `worker`, and the actors' ids."""
+    """Return the enhanced audio of twelve rows by their ids, from two actors of the class `worker`,
+    and the actors' ids."""
     data = ray.data.from_items(list(rows(12))).repartition(4)
     options = {"model": str(model), "strength": 12}
     actors = ray.data.ActorPoolStrategy(size=2)
@@ -110,7 +110,8 @@ def test_denoise_in_two_actors_equals_one_process(cluster, recurrent):
 
 
 def test_denoise_killed_actor_loses_nothing(cluster, recurrent, tmp_path):
-    """One of two actors ends by SIGKILL in the middle of a batch; Ray starts another one and repeats the batch."""
+    """One of two actors ends by SIGKILL in the middle of a batch; Ray starts another one and
+    repeats the batch."""
     marker = tmp_path / "killed"
 
     class Mortal(Denoise):

@@ -44,7 +44,8 @@ def test_speech_indicator_holds_and_ends():
 
 
 def test_speech_indicator_follows_speech_in_noise():
-    """clean.wav between pauses, in white noise, through live-base; speech: within 30 dB of the loudest hop."""
+    """clean.wav between pauses, in white noise, through live-base; speech: within 30 dB of the
+    loudest hop."""
     if "live-base" not in qse.available():
         pytest.skip("no trained model is installed")
     clean = np.pad(soundfile.read(ASSETS / "clean.wav", dtype="float32")[0], RATE)

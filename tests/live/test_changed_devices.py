@@ -1,4 +1,5 @@
-"""Devices that come back with another sample rate, other channels or another name; what cannot be continued."""
+"""Devices that come back with another sample rate, other channels or another name; what cannot be
+continued."""
 
 import numpy as np
 import pytest
@@ -40,7 +41,8 @@ def session_on(delay, sound, **options):
 
 
 def play_through(session, run, rate, channels=1):
-    """Give the microphone a tone at its rate; return what the model put out and what the loudspeaker played."""
+    """Give the microphone a tone at its rate; return what the model put out and what the
+    loudspeaker played."""
     speaker, microphone = session.source._sound.streams[-2:]
     assert microphone.wanted["samplerate"] == rate and microphone.wanted["channels"] == channels
     blocks = np.split(tone(rate, channels), SECONDS * 100)

@@ -25,7 +25,8 @@ def test_clock_drift_limit():
 
 
 def test_clock_drift_slows_down():
-    """The answer to a level that is off at once becomes weaker with the time that was listened, down to a limit."""
+    """The answer to a level that is off at once becomes weaker with the time that was listened,
+    down to a limit."""
     answers = []
     for age in (0.0, LEARNING, 3 * LEARNING, 1e6):
         drift = ClockDrift()

@@ -25,10 +25,11 @@ def resident() -> int:
 
 
 def minutes(engine, drift: float, count: int, block: float = BLOCK, buffer: float = 0.05):
-    """Sound from a microphone to a headset whose clock runs faster by `drift`: a sine, checked minute by minute.
+    """Play a sine from a microphone to a headset whose clock runs faster by `drift`, and check it
+    minute by minute.
 
-    Returns the session, and per minute: the largest residual of a recursion that only that sine fulfils, the most that
-    waited after a pull in seconds, and the memory of the process in KiB.
+    Returns the session, and per minute: the largest residual of a recursion that only that sine
+    fulfils, the most that waited after a pull in seconds, and the memory of the process in KiB.
     """
     rate = engine.sample_rate
     frequency = 10.0

@@ -51,7 +51,8 @@ def test_downmix_averages_independent_channels():
 
 
 def test_downmix_hears_two_speakers_with_a_microphone_each():
-    """One speaks while the other is silent, with 20 dB less of each other's voice; the onset of neither is lost."""
+    """One speaks while the other is silent, with 20 dB less of each other's voice; the onset of
+    neither is lost."""
     turns = np.repeat([[1, 0.1], [0.1, 1], [1, 0.1], [0.1, 1]], 3 * RATE, axis=0).astype(np.float32)
     voice = noise(len(turns))
     heard = mixed(Downmix(RATE), voice * turns)

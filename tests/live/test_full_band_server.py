@@ -1,4 +1,5 @@
-"""qse live at 48 kHz through a sound server: no conversion of the sample rate, and the samples of qse denoise."""
+"""qse live at 48 kHz through a sound server: no conversion of the sample rate, and the samples of
+qse denoise."""
 
 import signal
 
@@ -25,14 +26,16 @@ def server():
 
 
 def bursts(seconds):
-    """White noise, to 24 kHz, whose level varies, as 16-bit samples below half of full scale (samples,)."""
+    """Return white noise (samples,) whose level varies, as 16-bit samples below half of full
+    scale."""
     noise = np.random.default_rng(0).standard_normal(int(seconds * RATE))
     swell = np.sin(2 * np.pi * 3 * np.arange(len(noise)) / RATE) ** 2
     return (3000 * noise * swell).clip(-16000, 16000).astype(np.int16)
 
 
 def matching_share(played, recorded):
-    """Return the share of the tenths of a second of `played` that occur in `recorded` bit for bit."""
+    """Return the share of the tenths of a second of `played` that are in `recorded`, bit for
+    bit."""
     size = 1 << (len(played) + len(recorded)).bit_length()
     found = []
     spectrum = np.fft.rfft(recorded.astype(float), size)
@@ -50,7 +53,8 @@ def matching_share(played, recorded):
 
 @pytest.mark.skipif("live-base" not in qse.available(), reason="no trained model is installed")
 def test_full_band_live_equals_denoise(server, tmp_path):
-    """The noisy side of the recording is what was played, bit for bit; the enhanced side is qse.denoise of it.
+    """The noisy side of the recording is what was played, bit for bit; the enhanced side is
+    qse.denoise of it.
 
     Where a busy machine loses sound on its way to qse, both sides of the recording lack it.
     """

@@ -9,7 +9,7 @@ from qse.live.model_choice import model_within
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Models with hops of 10 ms: studio-base of 210 ms, live-base of 20 ms, another one of 15 ms."""
+    """Make models with hops of 10 ms: studio-base of 210 ms, live-base of 20 ms, one of 15 ms."""
     for name, samples in {"studio-base": 3200, "live-base": 160, "quick": 80}.items():
         graphs.delay(tmp_path / name / "model.onnx", latency=samples)
     monkeypatch.setenv("QSE_MODELS", str(tmp_path))

@@ -1,4 +1,5 @@
-"""qse live on PipeWire: no monitor for a microphone, every kind of channels, devices that come back changed."""
+"""qse live on PipeWire: no monitor for a microphone, every kind of channels, devices that come
+back changed."""
 
 import re
 import subprocess
@@ -17,7 +18,7 @@ pytestmark = [
 ]
 MICROPHONE = ["load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor"]
 POSITIONS = ("front-left", "front-right", "rear-left", "rear-right")
-HEADSET = ["load-module", "module-null-sink", "sink_name=headset"]
+HEADSET = ["load-module", "module-null-sink"]
 
 
 @pytest.fixture
@@ -41,14 +42,9 @@ def live(server):
         process.wait(30)
 
 
-def unload(server, words):
-    rows = server.pactl("list", "short", "modules").stdout.splitlines()
-    server.pactl("unload-module", next(row.split("\t")[0] for row in rows if words in row))
-
-
 @pytest.mark.parametrize("virtual", [True, pytest.param(False, marks=thorough)])
 def test_pipewire_waits_for_a_microphone(server, live, virtual):
-    unload(server, "source_name=desk_mic")
+    server.unload("source_name=desk_mic")
     process = live(*([] if virtual else ["--no-monitor"]), virtual=virtual)
     until(lambda: "waiting for a microphone" in server.said, 60)
     assert server.recorded() == []
@@ -65,7 +61,7 @@ def test_pipewire_does_not_record_a_monitor_when_the_microphone_vanishes(server,
     process = live(*([] if virtual else ["--no-monitor"]), virtual=virtual)
     until(lambda: "dropouts" in server.said, 60)
     with server.listening() if virtual else nullcontext():
-        unload(server, "source_name=desk_mic")
+        server.unload("source_name=desk_mic")
         until(lambda: "still waiting: " in server.said and "no microphone" in server.said, 30)
         assert server.recorded() == []
         server.pactl(*MICROPHONE)
@@ -75,16 +71,18 @@ def test_pipewire_does_not_record_a_monitor_when_the_microphone_vanishes(server,
     assert process.poll() is None
 
 
-def test_pipewire_devices_come_back_with_another_rate(server, live):
-    server.pactl(*HEADSET, "rate=44100", "channels=2")
+def test_pipewire_headset_comes_back_with_its_profile_for_calls(server, live):
+    """It has another name, rate and number of channels then."""
+    server.pactl(*HEADSET, "sink_name=headset.a2dp", "rate=44100", "channels=2")
     process = live("--input", "desk_mic", "--output", "headset")
     until(lambda: "dropouts" in server.said, 60)
-    unload(server, "sink_name=headset")
+    server.unload("sink_name=headset.a2dp")
     until(lambda: "gone" in server.said, 30)
-    server.pactl(*HEADSET, "rate=16000", "channels=1")
+    server.pactl(*HEADSET, "sink_name=headset.handsfree", "rate=16000", "channels=1")
     until(lambda: "came back: 1" in server.said, 30)
     assert process.poll() is None
-    assert "float32le 1ch" in server.pactl("list", "sink-inputs").stdout
+    played = server.pactl("list", "sink-inputs").stdout
+    assert "float32le 1ch" in played and 'media.name = "qse"' in played
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_reconnector_without_reconnect_is_an_error(delay, monkeypatch):
 
 
 def test_reconnector_gives_up_a_sound_system_that_does_not_return(delay, monkeypatch):
-    """As PortAudio's ALSA streams do at times, whose device vanished. The other stream must not be closed either."""
+    """As PortAudio's ALSA streams do at times, whose device vanished. The other stream must not be
+    closed either."""
     monkeypatch.setattr(watch, "LONGEST", 0.05)
     monkeypatch.setattr(watch, "PATIENCE", 0.05)
     session, _, microphone, speaker = start(delay)

@@ -10,15 +10,20 @@ import pytest
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="systemd is Linux's")
 
 
+def logged(log):
+    """Return the first lines of a shell script that writes its arguments to a file."""
+    return ["#!/bin/sh", f'echo "$*" >> {shlex.quote(str(log))}']
+
+
 @pytest.fixture
 def systemctl(tmp_path, monkeypatch):
-    """A systemctl that writes its arguments to a file; returns that file, and the path of the unit."""
+    """Return the file to which a systemctl of the test writes its arguments, and the path of the
+    unit."""
     log = tmp_path / "log"
     program = tmp_path / "bin" / "systemctl"
     program.parent.mkdir()
-    program.write_text(
-        f'#!/bin/sh\necho "$*" >> {shlex.quote(str(log))}\necho "said: $*"\nexit ${{FAKE_STATUS:-0}}\n'
-    )
+    lines = [*logged(log), 'echo "said: $*"', "exit ${FAKE_STATUS:-0}", ""]
+    program.write_text("\n".join(lines))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -121,8 +126,8 @@ def test_service_install_that_fails_leaves_unit_as_it_was(command, systemctl, tm
 
 def test_service_install_that_does_not_start_is_not_enabled(command, systemctl, tmp_path):
     log, unit = systemctl
-    script = f'#!/bin/sh\necho "$*" >> {shlex.quote(str(log))}\n[ "$2" != restart ] || {{ echo failed >&2; exit 1; }}\n'
-    (tmp_path / "bin/systemctl").write_text(script)
+    lines = [*logged(log), '[ "$2" != restart ] || { echo failed >&2; exit 1; }', ""]
+    (tmp_path / "bin/systemctl").write_text("\n".join(lines))
     assert command("service", "install")[0] == 1
     assert (
         not unit.exists() and log.read_text().splitlines()[-1] == "--user disable qse-live.service"

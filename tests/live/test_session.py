@@ -175,7 +175,8 @@ def test_session_records_both_sides_aligned(tmp_path, delay):
 
 
 def test_session_pause_is_no_dropout(delay, monkeypatch):
-    """Dropouts within two seconds after a pause of the process do not count; earlier and later ones do."""
+    """Dropouts within two seconds after a pause of the process do not count; earlier and later ones
+    do."""
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr("qse.live.dropouts.monotonic", lambda: clock.now)
     session, _, microphone, _ = start(delay)

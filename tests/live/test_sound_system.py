@@ -1,4 +1,5 @@
-"""Which system opens audio devices: a sound server, in place of which stands a script called pactl, or PortAudio."""
+"""Which system opens audio devices: a sound server, in place of which stands a script called
+pactl, or PortAudio."""
 
 import sys
 
@@ -10,7 +11,10 @@ from qse.live.devices import find
 from qse.live.pulse_server import PulseError
 from qse.live.sound_system import sound_system
 
-LISTED = "{kind} #{id}\\n\\tName: {name}\\n\\tDescription: {label}\\n\\tSample Specification: s16le {spec}\\n"
+LISTED = (
+    "{kind} #{id}\\n\\tName: {name}\\n\\tDescription: {label}\\n"
+    "\\tSample Specification: s16le {spec}\\n"
+)
 SOURCES = LISTED.format(kind="Source", id=3, name="mic", label="Desk Mic", spec="1ch 44100Hz")
 SINKS = LISTED.format(kind="Sink", id=7, name="desk", label="Speakers", spec="2ch 48000Hz")
 SERVER = f"""\
@@ -25,7 +29,8 @@ REFUSED = "echo 'Connection failure: Connection refused' >&2; exit 1"
 
 @pytest.fixture
 def pactl(tmp_path, monkeypatch):
-    """Return a function that makes the program pactl of a shell script, or none; it returns the module sounddevice."""
+    """Return a function that makes the program pactl of a shell script, or none; it returns the
+    module sounddevice."""
     module = Sound(MICROPHONE, HEADSET)
     monkeypatch.setitem(sys.modules, "sounddevice", module)
     monkeypatch.setattr(sys, "platform", "linux")

@@ -1,4 +1,5 @@
-"""The virtual microphone on a PulseAudio server of the test's own; another program records from it."""
+"""The virtual microphone on a PulseAudio server of the test's own; another program records from
+it."""
 
 import signal
 import subprocess
@@ -131,7 +132,8 @@ def test_virtual_microphone_survives_restart_of_server(server, live):
 
 
 def test_virtual_microphone_is_never_its_own_input(server, live):
-    """Not as the default source, which the server moves recordings to, not when it is moved there, and not by name."""
+    """Not as the default source, which the server moves recordings to, not when it is moved there,
+    and not by name."""
     with server.listening():
         until(lambda: server.recorded() == ["desk_mic"], 30)
         server.pactl("set-default-source", "qse_microphone")

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 import scipy.signal
 
 from qse.losses.composite import LossConfig, composite
-from qse.losses.full_band import high_band_snr, to_wide_band
+from qse.losses.full_band import HIGH_FLOOR, high_band_snr, to_wide_band
 from qse.losses.waveform import SNR_LIMIT
 
 NONE = dict.fromkeys(("mrstft", "si_sdr", "rms", "complex_l1", "pesq"), 0.0)
@@ -47,10 +47,11 @@ def test_high_band_snr_is_the_snr_of_the_band(error):
 
 
 def test_high_band_snr_of_band_limited_speech_asks_for_silence():
-    clean = tone(1000)
+    clean = torch.full((1, 48000), 0.1)
     quiet = high_band_snr(clean=clean, enhanced=clean + 1e-3 * tone(12000), sample_rate=48000)
     loud = high_band_snr(clean=clean, enhanced=clean + 1 * tone(12000), sample_rate=48000)
-    assert 0 < quiet < loud
+    for level, mean_square in ((quiet, 1e-8 / 2), (loud, 1e-2 / 2)):
+        assert level == pytest.approx(10 * np.log10(mean_square / HIGH_FLOOR + 1), abs=0.05)
     assert -SNR_LIMIT <= high_band_snr(clean=clean, enhanced=clean, sample_rate=48000) <= 0
 
 

@@ -1,8 +1,8 @@
-"""Send SIGINT or SIGTERM at random times to `qse denoise`, again and again; nothing may abort or be left behind.
+"""Send SIGINT or SIGTERM at random times to `qse denoise`; nothing may abort or be left behind.
 
-Each run is a process of its own, forked after the imports, that ends as the command does, interpreter included. It
-enhances two files with two threads. One run in three gets a second and a third signal within 50 ms. Busy processes load
-the machine meanwhile.
+Each run is a process of its own, forked after the imports, that ends as the command does,
+interpreter included. It enhances two files with two threads. One run in three gets a second and a
+third signal within 50 ms. Busy processes load the machine meanwhile.
 
     python tests/soak/signals.py --runs 1000 --load 4
 """
@@ -52,7 +52,8 @@ STATUSES = {
 def run(
     forks: subprocess.Popen, folder: Path, model: str, rng: random.Random, longest: float
 ) -> tuple:
-    """Do one run; return its status, its messages, and the files that are neither inputs nor complete results."""
+    """Do one run; return its status, its messages, and the files that are neither inputs nor
+    complete results."""
     said = folder / "said"
     files = [str(path) for path in folder.glob("?.wav")]
     print(said, "denoise", *files, "--model", model, "--threads", "2", file=forks.stdin, flush=True)
@@ -112,9 +113,8 @@ def main() -> None:
     finally:
         for process in (*busy, forks):
             process.kill()
-    print(
-        f"{asked.runs} runs, by status: {dict(counts)}; wrong: {len(wrong)}; load {os.getloadavg()[0]:.0f}"
-    )
+    print(f"{asked.runs} runs, by status: {dict(counts)}; wrong: {len(wrong)}", end="; ")
+    print(f"load {os.getloadavg()[0]:.0f}")
     sys.exit(bool(wrong))
 
 

@@ -1,9 +1,11 @@
-"""A day of sound through `qse live --from FILE --to FILE --as-fast-as-possible`, without a file of that length.
+"""A day of sound through `qse live --from FILE --to FILE --as-fast-as-possible`, without a file of
+that length.
 
-The input repeats assets/noisy.wav at another level each time; it is generated block by block, in place of what the
-command would read. The output is not stored: each hour of it becomes a checksum. Reported per hour: the checksum, the
-lag of the output behind the input by cross-correlation, and the memory of the process. `--reference` sends the same
-sound through `qse denoise`; both reports must have the same checksums.
+The input repeats assets/noisy.wav at another level each time; it is generated block by block, in
+place of what the command would read. The output is not stored: each hour of it becomes a checksum.
+Reported per hour: the checksum, the lag of the output behind the input by cross-correlation, and
+the memory of the process. `--reference` sends the same sound through `qse denoise`; both reports
+must have the same checksums.
 
     python tests/soak/simulated_day.py --hours 24 > live.tsv
     python tests/soak/simulated_day.py --hours 24 --reference > file.tsv

@@ -1,4 +1,5 @@
-"""Shared by the tests of qse web: a server, a headless Chromium with a microphone that plays a file, calls of its page.
+"""Shared by the tests of qse web: a server, a headless Chromium with a microphone that plays a
+file, calls of its page.
 
 Playwright and Chromium are needed; where one is missing, the tests that use them are skipped.
 """
@@ -27,7 +28,8 @@ ENHANCE = f"""async ({{ wav, name, strength, format, band }}) => {{
   const {{ RemoteWorker }} = await import("/rpc.js");
   const worker = (globalThis.worker ??= new RemoteWorker("/files/worker.js"));
   const noisy = fromBase64(wav);
-  const {{ blob: enhanced }} = await worker.call("enhanceFile", {{ blob: noisy, model: await modelOf(name), band }});
+  const asked = {{ blob: noisy, model: await modelOf(name), band }};
+  const {{ blob: enhanced }} = await worker.call("enhanceFile", asked);
   const result = await worker.call("encodeFile", {{ noisy, enhanced, strength, format }});
   return toBase64(result);
 }}"""
@@ -73,7 +75,8 @@ def chromium(tmp_path_factory):
 
 @contextmanager
 def checked_page(chromium, address):
-    """The page, opened and ready. Fails at the end on script errors and on requests to another origin."""
+    """Yield the page, opened and ready; fail at the end on script errors and on requests to another
+    origin."""
     page = open_page(chromium, address)
     yield page
     page.close()
@@ -99,7 +102,7 @@ def shared_page(chromium, address):
 
 @pytest.fixture
 def enhance_in_page(shared_page):
-    """Enhance a file in the page's worker: call(wav, model, strength=None, form="float32", band=None)."""
+    """Return a function that enhances a file in the page's worker."""
 
     def call(
         wav: bytes,

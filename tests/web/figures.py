@@ -1,10 +1,12 @@
 """Print figures of the page in Chromium: cold start, time per hop against native, a live session.
 
-    PYTHONPATH=tests python tests/web/figures.py [cold] [hops] [live] [--models live-base] [--rounds 3] [--live 60]
+    PYTHONPATH=tests python tests/web/figures.py [cold] [hops] [live]
+        [--models live-base] [--rounds 3] [--live 60]
 
-cold: from opening the page in an empty browser until it is ready, and until live-base is loaded, asked for at once.
-hops: each graph natively, in the browser, and there by the public interface of ONNX Runtime, in turn, on a voice in
-noise. RTF: of the median.
+cold: from opening the page in an empty browser until it is ready, and until live-base is loaded,
+asked for at once.
+hops: each graph natively, in the browser, and there by the public interface of ONNX Runtime, in
+turn, on a voice in noise. RTF: of the median.
 live: live-base at 48 kHz with both transports.
 """
 
@@ -48,7 +50,8 @@ self.onmessage = async ({ data: { graph, direct, audio } }) => {
   const times = [];
   const stream = new ModelStream(engine, (milliseconds) => times.push(milliseconds));
   const samples = new Float32Array(audio);
-  for (const end = performance.now() + 3000; performance.now() < end; ) { // while the browser still compiles
+  const end = performance.now() + 3000; // the browser still compiles
+  while (performance.now() < end) {
     await stream.process(samples.subarray(0, 10 * engine.hopLength));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -61,7 +64,8 @@ READY = f"""async () => {{
   {PAGE_FUNCTIONS}
   const {{ RemoteWorker }} = await import("/rpc.js");
   const opened = performance.now(); // since navigation began
-  await new RemoteWorker("/files/worker.js").call("prepare", {{ model: await modelOf("live-base"), band: "wide" }});
+  const worker = new RemoteWorker("/files/worker.js");
+  await worker.call("prepare", {{ model: await modelOf("live-base"), band: "wide" }});
   return [opened / 1000, performance.now() / 1000];
 }}"""
 LIVE = f"""async ({{ transport, seconds, buffer }}) => {{
@@ -69,7 +73,8 @@ LIVE = f"""async ({{ transport, seconds, buffer }}) => {{
   const {{ LiveSession }} = await import("/live/session.js");
   const settings = {{ strength: null, bypass: false }};
   const updates = {{}};
-  const options = {{ model: await modelOf("live-base"), settings, transport, buffer, sampleRate: 48000 }};
+  const model = await modelOf("live-base");
+  const options = {{ model, settings, transport, buffer, sampleRate: 48000 }};
   const session = new LiveSession(options, (update) => Object.assign(updates, update));
   await session.start();
   await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
@@ -132,9 +137,8 @@ def print_live(page, seconds: float, buffer: float) -> None:
         )
         hop = found["figures"]["hop"]
         latency = {name: round(1000 * s) for name, s in found["latency"].items()}
-        print(
-            f"live, {transport}, {seconds:g} s, buffer {buffer:g} ms: {found['dropouts']}, latency in ms {latency}"
-        )
+        settings = f"live, {transport}, {seconds:g} s, buffer {buffer:g} ms"
+        print(f"{settings}: {found['dropouts']}, latency in ms {latency}")
         print(
             f"    hop min {hop['min']:.2f}  p50 {hop['p50']:.2f}  p99 {hop['p99']:.2f} ms",
             flush=True,

@@ -1,9 +1,10 @@
-"""Clean a long compressed stereo recording in the page, in an ordinary profile of Chromium, and compare it with Python.
+"""Clean a long compressed stereo recording in the page, in an ordinary profile of Chromium, and
+compare it with Python.
 
     PYTHONPATH=tests python tests/web/long_recording.py [--minutes 60] [--model live-tiny]
 
-Needs ffmpeg, and about 4 GB of disk for an hour. Printed: the largest resident memory of each kind of process of the
-browser, the time, the length of the download, and its SNR against `qse denoise`.
+Needs ffmpeg, and about 4 GB of disk for an hour. Printed: the largest resident memory of each kind
+of process of the browser, the time, the length of the download, and its SNR against `qse denoise`.
 """
 
 import argparse
@@ -119,9 +120,8 @@ def clean(folder: Path, recording: Path, model: str) -> Path:
 def compare(page: Path, python: Path) -> None:
     """Print lengths and SNR, block by block in bounded memory."""
     with soundfile.SoundFile(page) as one, soundfile.SoundFile(python) as other:
-        print(
-            f"page {one.frames} frames, {one.channels} channels, {one.samplerate} Hz; Python {other.frames}"
-        )
+        form = f"{one.channels} channels, {one.samplerate} Hz"
+        print(f"page {one.frames} frames, {form}; Python {other.frames} frames")
         error = 0.0
         energy = 0.0
         for block, wanted in zip(one.blocks(RATE * 10), other.blocks(RATE * 10), strict=True):

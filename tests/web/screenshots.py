@@ -1,4 +1,4 @@
-"""Write the screenshots of docs/web.md: both modes, wide and at the width of a phone (needs Pillow).
+"""Write the screenshots of docs/web.md: both modes, wide and as on a phone (needs Pillow).
 
     PYTHONPATH=tests python tests/web/screenshots.py [--to docs/images]
 

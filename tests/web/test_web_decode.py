@@ -1,4 +1,5 @@
-"""Compressed recordings in the browser: the samples of other decoders, with the rate and channels of the file."""
+"""Compressed recordings in the browser: the samples of other decoders, with the rate and channels
+of the file."""
 
 import base64
 import shutil
@@ -18,8 +19,11 @@ DECODE = f"""async ({{ text, atOnce }}) => {{
   const {{ openRecording }} = await import("/files/decode.js");
   const worker = new RemoteWorker("/files/worker.js");
   const call = (method, values, progress) => worker.call(method, values, progress);
-  const rateOnly = async (...values) => ({{ sampleRate: (await call(...values)).sampleRate }}); // without WebCodecs
-  const other = {{ call: (method, ...rest) => (method === "decode" && atOnce ? rateOnly : call)(method, ...rest) }};
+  const rateOnly = async (...values) => ({{ // without WebCodecs
+    sampleRate: (await call(...values)).sampleRate,
+  }});
+  const chosen = (method) => (method === "decode" && atOnce ? rateOnly : call);
+  const other = {{ call: (method, ...rest) => chosen(method)(method, ...rest) }};
   const recording = await openRecording(fromBase64(text), other);
   worker.close();
   return {{ ...recording, blob: null, wav: await toBase64(recording.blob) }};
@@ -48,7 +52,8 @@ def decode(page, content: bytes, at_once: bool = False) -> tuple[np.ndarray, int
     ],
 )
 def test_compressed_file_is_read_as_libsndfile_reads_it(shared_page, form, subtype, rate, at_once):
-    """In pieces, and at once as where a browser has no WebCodecs, whose 16-bit samples have another scale."""
+    """In pieces, and at once as where a browser has no WebCodecs, whose 16-bit samples have another
+    scale."""
     content = to_wav(soxr.resample(STEREO, SAMPLE_RATE, rate), rate, subtype, form)
     found, found_rate = decode(shared_page, content, at_once)
     wanted = from_wav(content)[0]

@@ -1,4 +1,5 @@
-"""Recordings in the browser: the samples of `qse.denoise` at every rate, one sentence for what is no sound."""
+"""Recordings in the browser: the samples of `qse.denoise` at every rate, one sentence for what is
+no sound."""
 
 from pathlib import Path
 
@@ -85,7 +86,8 @@ def all_done(page) -> None:
 
 
 def test_page_enhances_dropped_files(page, tmp_path):
-    """Two files at once: progress, playback, the switch, a limit, and a download in the original's format."""
+    """Two files at once: progress, playback, the switch, a limit, and a download in the original's
+    format."""
     for number, audio in enumerate((noisy_voice(), STEREO)):
         soundfile.write(tmp_path / f"voice {number}.wav", audio, SAMPLE_RATE, subtype="PCM_16")
     page.set_input_files("#file-input", sorted(tmp_path.glob("*.wav")))
@@ -147,10 +149,8 @@ def test_page_enhances_again_with_another_bandwidth(page, tmp_path):
     before = states.all_inner_texts()
     assert "cleaned with live-tiny, " in before[0] and "cleaned with live-tiny, " in before[1]
     page.select_option("#band", "wide")
-    wait(
-        page,
-        "document.querySelector('.file-state').textContent.includes('cleaned with live-tiny up to 8 kHz')",
-    )
+    state = "document.querySelector('.file-state').textContent"
+    wait(page, f"{state}.includes('cleaned with live-tiny up to 8 kHz')")
     assert states.nth(1).inner_text() == before[1]
 
 
@@ -170,7 +170,8 @@ def test_page_says_that_a_recording_cannot_be_read(page, tmp_path):
     page.evaluate("""async () => {
       const { RemoteWorker } = await import("/rpc.js");
       const { call } = RemoteWorker.prototype;
-      const broken = Object.assign(new Error("The requested file could not be read"), { kind: "NotReadableError" });
+      const broken = new Error("The requested file could not be read");
+      broken.kind = "NotReadableError";
       RemoteWorker.prototype.call = function (method, ...rest) {
         return method === "enhanceFile" ? Promise.reject(broken) : call.call(this, method, ...rest);
       };

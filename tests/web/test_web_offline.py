@@ -1,4 +1,5 @@
-"""The exported page on a plain static host: usable without a network, and refused where its files do not agree."""
+"""The exported page on a plain static host: usable without a network, and refused where its files
+do not agree."""
 
 import functools
 import gzip

@@ -5,11 +5,16 @@ import soundfile
 from browser import noisy_voice, open_page, wait
 from speech import SAMPLE_RATE
 
-UNNAMED = """[...document.querySelectorAll("button, select, input, canvas, progress, [role=meter], [role=radiogroup]")]
-  .filter((node) => !node.closest("[hidden]"))
-  .filter((node) => !(node.labels?.length || node.getAttribute("aria-label") || node.getAttribute("aria-labelledby")
-    || (node.tagName === "BUTTON" && node.textContent.trim())))
-  .map((node) => node.outerHTML)"""
+UNNAMED = """() => {
+  const kinds = "button, select, input, canvas, progress, [role=meter], [role=radiogroup]";
+  const isNamed = (node) => node.labels?.length
+    || node.getAttribute("aria-label")
+    || node.getAttribute("aria-labelledby")
+    || (node.tagName === "BUTTON" && node.textContent.trim());
+  return [...document.querySelectorAll(kinds)]
+    .filter((node) => !node.closest("[hidden]") && !isNamed(node))
+    .map((node) => node.outerHTML);
+}"""
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def test_page_playback_keys(done):
 
 
 def test_page_spectrograms_show_what_was_removed(done):
-    """Brightness of the pictures: the cleaned one is darker, with 0 dB as bright as the original."""
+    """The picture of the cleaned recording is darker, with 0 dB as bright as the original."""
     script = """(side) => {
       const canvas = document.querySelector(`#picture-${side} canvas`);
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

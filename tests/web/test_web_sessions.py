@@ -1,4 +1,5 @@
-"""The two kinds of session of an engine give the same samples; where C functions fail, the public interface is used."""
+"""The two kinds of session of an engine give the same samples; where C functions fail, the public
+interface is used."""
 
 import pytest
 from browser import PAGE_FUNCTIONS

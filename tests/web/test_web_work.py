@@ -1,4 +1,5 @@
-"""What the page keeps from being lost or confused: unfinished work, equal names, the player's place, mute."""
+"""What the page keeps from being lost or confused: unfinished work, equal names, the player's
+place, mute."""
 
 import numpy as np
 import pytest

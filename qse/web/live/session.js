@@ -32,8 +32,9 @@ async function openMicrophone(deviceId) {
 }
 
 /**
- * Options: `model` and `band` (see `graphFor`), `settings` (strength, bypass), `deviceId`, `sinkId`, `play` (false: no playback), `buffer` in
- * seconds; for tests `transport` ("shared" or "messages"), `sampleRate` and `tap`.
+ * Options: `model` and `band` (see `graphFor`), `settings` (strength, bypass), `deviceId`, `channel` (the only one to
+ * take, counted from 1; null mixes), `sinkId`, `play` (false: no playback), `buffer` in seconds; for tests `transport`
+ * ("shared" or "messages"), `sampleRate` and `tap`.
  *
  * `onUpdate(changes)` is called with figures, `dropouts`, `recording`, `error` (a sentence; the session has ended).
  */
@@ -52,7 +53,7 @@ export class LiveSession {
       this.context = new AudioContext({ latencyHint: "interactive", ...(sampleRate ? { sampleRate } : {}) });
       this.stream = await openMicrophone(deviceId);
       if (sinkId && this.context.setSinkId) await this.context.setSinkId(sinkId);
-      for (const file of ["ring.js", "worklet.js"]) {
+      for (const file of ["ring.js", "downmix.js", "worklet.js"]) {
         await this.context.audioWorklet.addModule(new URL(file, import.meta.url));
       }
       await this.startWorker();
@@ -112,12 +113,13 @@ export class LiveSession {
 
   connect() {
     const { context } = this;
-    const { buffer = 0.04, play = true, tap = false } = this.options;
+    const { buffer = 0.04, play = true, channel = null, tap = false } = this.options;
     const processorOptions = {
       rings: this.rings,
       target: Math.round(buffer * context.sampleRate),
       limit: Math.round((LIMIT_SECONDS + buffer) * context.sampleRate),
       batch: Math.round(this.model.hop * context.sampleRate),
+      channel,
       tap,
     };
     this.node = new AudioWorkletNode(context, "qse-live", { outputChannelCount: [2], processorOptions });
@@ -140,13 +142,13 @@ export class LiveSession {
     if (seconds > ANSWER_SECONDS) this.fail("The processing no longer answers. Start again, or choose a faster model.");
   }
 
-  report({ underruns, dropped, skipped, playing, delay }) {
+  report({ underruns, dropped, skipped, playing, delay, channels }) {
     const { context, model } = this;
     const input = this.stream.getAudioTracks()[0]?.getSettings().latency ?? 0;
     const output = context.outputLatency || context.baseLatency || 0;
     const latency = { input, pipeline: delay, model: model.latency, output };
     latency.total = input + delay + model.latency + output;
-    this.onUpdate({ dropouts: { underruns, dropped, skipped }, playing, latency });
+    this.onUpdate({ dropouts: { underruns, dropped, skipped }, playing, latency, channels });
   }
 
   /** Change `strength` (dB or null) and `bypass` while running. */

@@ -24,7 +24,7 @@ export class LiveView {
     $("record").addEventListener("click", () => this.toggleRecording());
     $("mute").addEventListener("click", () => this.mute(!this.muted));
     for (const input of this.bypassInputs) input.addEventListener("change", () => this.apply());
-    for (const id of ["input-device", "output-device", "buffer"]) {
+    for (const id of ["input-device", "channel", "output-device", "buffer"]) {
       $(id).addEventListener("change", () => this.restart());
     }
     settings.addEventListener("change", ({ detail }) => (detail === "strength" ? this.apply() : this.restart()));
@@ -65,6 +65,7 @@ export class LiveView {
       band: this.settings.band,
       settings: { strength: this.settings.strength, bypass: this.bypass, muted: this.muted },
       deviceId: $("input-device").value,
+      channel: Number($("channel").value) || null,
       sinkId: sink === "none" ? "" : sink,
       play: sink !== "none",
       buffer: Number($("buffer").value),
@@ -79,6 +80,7 @@ export class LiveView {
     this.session = session;
     this.outdated = false;
     this.rtf = 0;
+    this.channels = { given: 0, reason: "" }; // those of the microphone, and why not all are mixed
     this.paused = null;
     try {
       await session.start();
@@ -144,7 +146,7 @@ export class LiveView {
     $("live-status").classList.toggle("on", !bad && Boolean(this.session?.node));
   }
 
-  update({ figures, dropouts, latency, recording, error, paused }) {
+  update({ figures, dropouts, latency, channels, recording, error, paused }) {
     if (error) {
       this.session = null;
       this.show(false);
@@ -153,6 +155,7 @@ export class LiveView {
     }
     if (recording) this.addRecording(recording);
     if (paused !== undefined) this.paused = paused;
+    if (channels !== undefined) this.channels = channels;
     if (figures && !this.session.stopping) this.showFigures(figures);
     if (dropouts) this.showTransport(dropouts, latency);
   }
@@ -166,13 +169,23 @@ export class LiveView {
     $("figure-load").textContent = `${Math.round(100 * this.rtf)} %`;
     $("figure-load").title = `${hop.p50.toFixed(2)} ms per hop of ${period} ms (median), ${hop.p99.toFixed(2)} ms (99th percentile)`;
     const { name, bandwidth } = this.session.model;
+    const { channel } = this.session.options;
+    const { given } = this.channels;
     if (this.paused) this.status(`The sound is ${this.paused}: click the page, or check the output device.`, true);
+    else if (channel > given && given) this.status(`The microphone has no channel ${channel}: choose another.`, true);
     else if (silent > SILENT_SECONDS) this.status("The microphone delivers silence: is it muted, or the wrong one?", true);
     else if (this.muted) this.status("Muted: output and recording are silent.", true);
     else if (this.bypass) this.status("Bypass: the microphone is played as it is.", true);
     else if (this.settings.strength === 0) this.status("Noise reduction is 0 dB: the microphone is played as it is.", true);
     else if (this.rtf > SLOW_RTF) this.status(`${name} is too slow on this device: choose a faster model.`, true);
-    else this.status(`Cleaning with ${name} up to ${bandwidth / 1000} kHz${resets ? `; the model was reset ${resets} times` : ""}.`);
+    else this.status(`Cleaning with ${name} up to ${bandwidth / 1000} kHz${this.remarks(resets)}.`);
+  }
+
+  /** Return what else the status line says while all is well. */
+  remarks(resets) {
+    const { reason } = this.channels;
+    const channels = reason && `; channels: ${reason}`;
+    return channels + (resets ? `; the model was reset ${resets} times` : "");
   }
 
   showTransport({ underruns, dropped, skipped }, { input, pipeline, model, output, total }) {

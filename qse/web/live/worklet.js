@@ -2,8 +2,9 @@
  * The audio thread: hands the microphone's samples to the worker and plays what comes back.
  *
  * Options: `limit`, samples that may be under way before input is dropped; `target`, samples that are gathered before
- * playback; `batch`, samples per message; `rings`, the memory of two shared rings, or null for messages; `tap`, keep
- * what comes in and goes out, for tests. What is missing is replaced by silence, never by the noisy signal.
+ * playback; `batch`, samples per message; `rings`, the memory of two shared rings, or null for messages; `channel`,
+ * the only one to take, counted from 1, or null; `tap`, keep what comes in and goes out, for tests. What is missing is
+ * replaced by silence, never by the noisy signal.
  */
 
 const QUANTUM = 128;
@@ -14,7 +15,7 @@ const REPORT_SECONDS = 0.1;
 class LiveProcessor extends AudioWorkletProcessor {
   constructor({ processorOptions }) {
     super();
-    Object.assign(this, processorOptions); // limit, target, batch, rings, tap
+    Object.assign(this, processorOptions); // limit, target, batch, rings, channel, tap
     this.input = this.rings ? new Ring(this.rings.input) : null;
     this.output = new Ring(this.rings ? this.rings.output : Ring.memory(CAPACITY, false));
     this.pending = new Float32Array(this.batch);
@@ -28,6 +29,7 @@ class LiveProcessor extends AudioWorkletProcessor {
     this.ended = false;
     this.taps = { input: [], output: [], events: [] }; // events: [output sample, `played` from there on or null]
     this.mono = new Float32Array(QUANTUM);
+    this.downmix = new Downmix(sampleRate, this.channel);
     this.other = new Float32Array(QUANTUM);
     this.port.onmessage = ({ data }) => this.control(data);
   }
@@ -45,19 +47,14 @@ class LiveProcessor extends AudioWorkletProcessor {
 
   process([microphone], [speaker]) {
     if (this.ended) return false;
-    this.send(this.downmix(microphone));
+    this.downmix.process(microphone, this.mono);
+    this.send(this.mono);
     const output = speaker[0];
     this.pull(output);
     for (const channel of speaker.slice(1)) channel.set(output);
     if (this.tap) this.taps.output.push(output.slice());
     if (++this.quanta % Math.round((REPORT_SECONDS * sampleRate) / QUANTUM) === 0) this.report();
     return true;
-  }
-
-  downmix(channels) {
-    this.mono.fill(0); // without a microphone, too: the clock goes on
-    for (const channel of channels) for (let i = 0; i < QUANTUM; i++) this.mono[i] += channel[i] / channels.length;
-    return this.mono;
   }
 
   send(samples) {
@@ -143,7 +140,9 @@ class LiveProcessor extends AudioWorkletProcessor {
 
   report() {
     const { underruns, dropped, skipped, playing, sent, played } = this;
-    this.port.postMessage({ underruns, dropped, skipped, playing, delay: (sent - played) / sampleRate });
+    const delay = (sent - played) / sampleRate;
+    const { given, reason } = this.downmix;
+    this.port.postMessage({ underruns, dropped, skipped, playing, delay, channels: { given, reason } });
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { LevelMeter, TimeMeter } from "../../../qse/web/live/meters.js";
+import "../../../qse/web/live/downmix.js";
 import "../../../qse/web/live/ring.js";
 
 const RATE = 48000;
@@ -19,7 +20,7 @@ await import("../../../qse/web/live/worklet.js");
 /** An audio thread over shared rings, and the worker's side of the rings. */
 function start({ target = 512, limit = 4096, shared = true } = {}) {
   const rings = { input: Ring.memory(1 << 13, shared), output: Ring.memory(1 << 13, shared) };
-  const processor = new Processor({ processorOptions: { rings, target, limit, batch: 600, tap: false } });
+  const processor = new Processor({ processorOptions: { rings, target, limit, batch: 600, channel: null, tap: false } });
   return { processor, toWorker: new Ring(rings.input), fromWorker: new Ring(rings.output) };
 }
 
@@ -107,17 +108,17 @@ test("LiveProcessor begins with no more than the target", () => {
   assert.deepEqual([processor.played, processor.skipped], [26 * QUANTUM, 0]);
 });
 
-test("LiveProcessor averages the microphone's channels and goes on without one", () => {
+test("LiveProcessor mixes the microphone's channels and goes on without one", () => {
   const { processor, toWorker } = start();
-  quantum(processor, [block(1), block(0)]);
+  quantum(processor, [block(1), block(0.5)]);
   quantum(processor, []);
   const received = new Float32Array(2 * QUANTUM);
   toWorker.read(received);
-  assert.deepEqual([received[0], received[QUANTUM]], [0.5, 0]);
+  assert.deepEqual([received[0], received[QUANTUM]], [0.75, 0]);
 });
 
 test("LiveProcessor posts batches where memory is not shared", () => {
-  const processor = new Processor({ processorOptions: { rings: null, target: 512, limit: 9999, batch: 600, tap: false } });
+  const processor = new Processor({ processorOptions: { rings: null, target: 512, limit: 9999, batch: 600, channel: null, tap: false } });
   const sent = [];
   quantum(processor); // before the worker is connected: nothing is kept for it
   const port = { postMessage: (samples) => sent.push(samples.slice()) };

@@ -1,0 +1,58 @@
+"""Compare two evaluations of the same recordings: paired differences with 95 % intervals.
+
+A difference is computed utterance by utterance, so that its interval is narrower than the two
+intervals of the means side by side.
+"""
+
+from pathlib import Path
+
+from ..errors import QseError
+from . import tables
+from .metrics import METRICS
+from .report import Mean, interval
+from .store import SCORES, Row, read_rows
+
+SAME = 1e-3  # largest difference between scores of the same noisy recordings
+
+
+def differences(rows: list[Row], others: list[Row], side: str = "") -> dict[str, Mean]:
+    """Return {metric: mean and interval of rows minus others}, utterance by utterance.
+
+    Utterances that only one of them has are left out. side: "noisy_" compares the noisy signals.
+    """
+    partners = {other["name"]: other for other in others}
+    found = {}
+    for name in METRICS:
+        column = side + name
+        values = []
+        for row in rows:
+            other = partners.get(row["name"], {})
+            if column in row and column in other:
+                values.append(row[column] - other[column])
+        if values:
+            found[name] = interval(values)
+    return found
+
+
+def comparison(rows: list[Row], others: list[Row], name: str, other: str) -> str:
+    """Return a Markdown table of the paired differences of `name` minus `other`.
+
+    Raises QseError if the evaluations have no utterance in common, or other noisy recordings.
+    """
+    found = differences(rows, others)
+    if not found:
+        raise QseError(f"{name} and {other} have no utterance and metric in common to compare")
+    for metric, change in differences(rows, others, "noisy_").items():
+        if max(-change["low"], change["high"]) > SAME:
+            raise QseError(
+                f"{metric} of the noisy recordings differs between {name} and {other}: compare "
+                "evaluations of the same recordings"
+            )
+    return tables.difference_table(found, f"{name} minus {other}")
+
+
+def compared(folder: str | Path, other: str | Path) -> str:
+    """Return the `comparison` of the results in two folders."""
+    rows = read_rows(Path(folder, SCORES))
+    others = read_rows(Path(other, SCORES))
+    return comparison(rows, others, Path(folder).name, Path(other).name)

@@ -1,0 +1,32 @@
+"""A sound server like a desktop's, and qse live on it; tests of other servers have their own."""
+
+import pytest
+from pulse import HEADSET, Server, serving
+
+# streams whose device vanishes, to another one; as desktops do
+MOVES = ["load-module", "module-rescue-streams"]
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Yield a server with the sinks `desk`, which is the default one, and `headset`."""
+    with serving(Server, tmp_path / "models") as server:
+        for line in (HEADSET, MOVES, ["set-default-sink", "desk"]):
+            server.pactl(*line)
+        yield server
+
+
+@pytest.fixture
+def live(server):
+    """Yield a function that starts qse live with options and returns the process when its sound
+    runs."""
+    started = []
+
+    def start(*options):
+        started.append(server.live(*options, virtual=False))
+        return server.sounding(started[-1])
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()

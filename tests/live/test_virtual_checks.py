@@ -1,0 +1,73 @@
+"""What a session manager restores of the virtual devices is undone at the start of a session; later
+changes are a user's."""
+
+import pytest
+
+from qse.live import virtual_device
+from qse.live.virtual_device import VirtualMicrophone
+
+
+class Settings:
+    """The states of a sound server: calls of pactl change them."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        self.mutes = {}
+        self.volumes = {}
+        self.sink = "desk"
+        monkeypatch.setattr(virtual_device, "pactl", self.pactl)
+        monkeypatch.setattr(virtual_device, "listed", self.listed)
+        monkeypatch.setattr(virtual_device, "defaults", lambda: {"sink": self.sink})
+        monkeypatch.setattr(virtual_device, "monotonic", lambda: self.now)
+
+    def pactl(self, command, *arguments):
+        if command.endswith("-mute"):
+            self.mutes[arguments[0]] = {"1": "yes", "0": "no"}[arguments[1]]
+        elif command.endswith("-volume"):
+            self.volumes[arguments[0]] = arguments[1]
+        elif command == "set-default-sink":
+            self.sink = arguments[0]
+        return ""
+
+    def listed(self, kind):
+        found = []
+        for name, mute in self.mutes.items():
+            volume = f"mono: 65536 / {self.volumes[name]} / 0.00 dB"
+            found.append({"Name": name, "Mute": mute, "Volume": volume})
+        return found
+
+    def restore(self):
+        """Restore an earlier state, as a session manager does some time after the creation."""
+        self.pactl("set-sink-volume", "qse_output", "40%")
+        self.pactl("set-source-mute", "qse_microphone", "1")
+        self.pactl("set-default-sink", "qse_output")
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    return Settings(monkeypatch)
+
+
+def test_what_was_restored_before_the_session_began_is_undone(settings):
+    """Loading a model, and waiting for a microphone, may take longer than a session manager."""
+    microphone = VirtualMicrophone()
+    microphone.create()
+    settings.restore()
+    settings.now = 60.0
+    assert microphone.check() == ""
+    assert set(settings.mutes.values()) == {"no"} and set(settings.volumes.values()) == {"100%"}
+    assert settings.sink == "desk"
+
+
+def test_what_a_user_changes_stays_and_is_said(settings):
+    microphone = VirtualMicrophone()
+    microphone.create()
+    microphone.check()
+    settings.now = 60.0
+    assert microphone.check() == ""
+    settings.restore()
+    assert microphone.check() == "qse output is at 40% in the sound settings"
+    settings.pactl("set-sink-volume", "qse_output", "100%")
+    assert microphone.check().startswith("qse microphone is muted in the sound settings")
+    settings.pactl("set-source-mute", "qse_microphone", "0")
+    assert microphone.check().startswith("qse output is the default output, so what the desktop")
