@@ -76,3 +76,5 @@ def test_repaired_wav_reads_like_the_file_after_its_header(tmp_path):
     with RepairedWav(path, samples_offset(path)) as file:
         assert file.read() == data  # the header was right
         assert file.seek(44) == 44 and file.read(4) == data[44:48] and file.tell() == 48
+    with pytest.raises(ValueError, match="closed file"):
+        file.tell()

@@ -29,6 +29,20 @@ def test_predicted_stoi_correlates_with_the_package():
     assert np.abs(ours - reference).max() < 0.03
 
 
+def test_predicted_stoi_has_the_highest_band_of_the_package():
+    """Noise in the bands around 3.0 and 3.8 kHz alone, which are the last two of 15."""
+    package = pytest.importorskip("pystoi")
+    clean = speech_like(0, 3.0)
+    spectrum = np.fft.rfft(np.random.default_rng(0).standard_normal(len(clean)))
+    frequency = np.fft.rfftfreq(len(clean), 1 / 16000)
+    spectrum[(frequency < 2700) | (frequency > 4200)] = 0
+    enhanced = clean + 0.3 * np.fft.irfft(spectrum, len(clean))
+    ours = stoi_loss.predicted_stoi(
+        clean=torch.tensor(clean[None]), enhanced=torch.tensor(enhanced[None])
+    )
+    assert ours.item() == pytest.approx(package.stoi(clean, enhanced, 16000), abs=0.03)
+
+
 def test_stoi_ignores_level_and_silent_frames(pair):
     clean = pair[0]
     enhanced = pair[1]
