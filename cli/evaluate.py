@@ -98,6 +98,27 @@ class Presentation:
     ] = None
 
 
+@dataclass(frozen=True)
+class Computing:
+    """How the model is run."""
+
+    lead_in: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of recordings that the model processes before each one.",
+        ),
+    ] = 0
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
+    ] = None
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1
+    device: Annotated[
+        str, typer.Option(help="Where PyTorch runs the network of a run: cpu, cuda, cuda:N, mps.")
+    ] = "cpu"
+
+
 @grouped
 def evaluate(
     *,
@@ -111,21 +132,7 @@ def evaluate(
     test_data: TestData,
     scoring: Scoring,
     presentation: Presentation,
-    lead_in: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Number of recordings that the model processes before each one.",
-        ),
-    ] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
-    device: Annotated[
-        str, typer.Option(help="Where PyTorch runs the network of a run: cpu, cuda, cuda:N, mps.")
-    ] = "cpu",
+    computing: Computing,
 ) -> None:
     """Score a model against clean references, or with DNSMOS if there are none.
 
@@ -134,19 +141,22 @@ def evaluate(
     that is complete is only shown. The exit status is 1 if an utterance failed. Where MODEL and
     --against both name folders of results, these are compared, and nothing is scored.
     """
+    from qse.evaluate.differences import compared
+    from qse.evaluate.store import has_results
+
     against = presentation.against
-    if against and _has_results(model) and _has_results(against):
-        typer.echo(_compared(Path(model), Path(against)))
+    if against and has_results(model) and has_results(against):
+        typer.echo(compared(model, against))
         return
     if (presentation.groups is None) != (not presentation.by):
         raise UsageError("--groups FILE and --by COLUMN go together")
     timing = scoring.timing
     from qse.evaluate.systems import find_system
 
-    system = find_system(model, threads, device)
-    if lead_in and not system.computes:
+    system = find_system(model, computing.threads, computing.device)
+    if computing.lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
-    pairs = _pairs(test_data, lead_in)
+    pairs = _pairs(test_data, computing.lead_in)
     if presentation.plot:
         from qse.extras import need
 
@@ -156,14 +166,14 @@ def evaluate(
         "metrics": scoring.metrics,
         "sample_rate": scoring.sample_rate or _rate_of(test_data.dataset),
         "timing": timing,
-        "jobs": jobs,
+        "jobs": computing.jobs,
     }
     out = scoring.out or Path("runs", "evaluate", system.name)
     try:
         of_columns = _groups(presentation.groups, presentation.by or [], pairs)
         result = _evaluated(system, pairs, out, options)
-        if against and not _has_results(against):
-            other = find_system(against, threads)
+        if against and not has_results(against):
+            other = find_system(against, computing.threads)
             against = str(Path("runs", "evaluate", other.name))
             _evaluated(other, pairs, Path(against), options).write(of_columns)
     except QseError as error:
@@ -214,30 +224,16 @@ def _evaluated(
         return evaluate(system, pairs, out, progress=advance, **options)
 
 
-def _has_results(name: str) -> bool:
-    """Return whether a folder of this name holds the scores of an evaluation."""
-    from qse.evaluate.store import SCORES
-
-    return Path(name, SCORES).is_file()
-
-
-def _compared(folder: Path, other: Path) -> str:
-    """Return the table of paired differences between the results in two folders."""
-    from qse.evaluate.differences import comparison
-    from qse.evaluate.store import SCORES, read_rows
-
-    rows = read_rows(folder / SCORES)
-    return comparison(rows, read_rows(other / SCORES), folder.name, other.name)
-
-
 def _show(result: "Evaluation", groups: "Groups", plot: bool, against: str | None) -> None:
     """Write and print the tables and the failures, and end with the exit status."""
+    from qse.evaluate.differences import compared
+
     text = result.write(groups)
     if plot:
         result.plot()
     typer.echo(text)
     if against and result.folder:
-        typer.echo(_compared(result.folder, Path(against)))
+        typer.echo(compared(result.folder, against))
     if result.saved:
         typer.echo(f"computed before: delete {result.folder} to do it again", err=True)
     typer.echo(f"written to {result.folder}", err=True)

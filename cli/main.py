@@ -32,6 +32,7 @@ COMMANDS = (
     "live",
     "service",
     "info",
+    "prepare",
     "train",
     "mix",
     "export",

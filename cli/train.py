@@ -52,7 +52,9 @@ class Computing:
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that train together, at most one per core.")
     ] = 1
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu"
+    device: Annotated[
+        str, typer.Option(help="cpu, cuda (a GPU for each process), cuda:N (that one) or mps.")
+    ] = "cpu"
     start: Annotated[
         str | None,
         typer.Option(
@@ -92,6 +94,7 @@ def train(
     from qse.errors import UsageError
     from qse.networks import weights
     from qse.train.job import Job
+    from qse.train.parallel import is_first
     from qse.train.recipe import find_recipe, read_config
     from qse.train.run import train as run
 
@@ -109,6 +112,8 @@ def train(
     job = Job(out=out, **vars(material), **vars(validation), **vars(computing))
     with bars.progress_bar() as progress:
         run(read_config(path, change or []), job, _Steps(), progress)
+    if not is_first():
+        return
     header = weights.load_header(out / "checkpoint.safetensors")
     done = int(header["step"])
     steps = int(header.get("steps", 0))

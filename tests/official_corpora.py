@@ -33,6 +33,20 @@ def voicebank(folder, sample_rate):
     return folder
 
 
+def dns3_of_ten(folder):
+    """The same with ten talkers, of whom the last one has most of the speech, and five noises."""
+    root = dns3(folder, 16000) / "datasets"
+    for path in [*(root / "clean").rglob("*.wav"), *(root / "noise").glob("*.wav")]:
+        path.unlink()
+    for number in range(12):
+        name = f"book_1_reader_{min(number, 9):05}_seg_{number}"
+        write(root / f"clean/read_speech/{name}.wav", 0.5 * speech_like(24000, 16000, number))
+    for number in range(5):
+        noise = 0.1 * np.random.default_rng(number).standard_normal(16000)
+        write(root / f"noise/{number}.wav", noise)
+    return folder
+
+
 def dns3(folder, sample_rate):
     """DNS-Challenge 3, a little of each of its folders."""
     rng = np.random.default_rng(0)

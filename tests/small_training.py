@@ -66,7 +66,7 @@ class Reports:
         self.closed = True
 
 
-def batches(step: int, size: int = 4) -> Batch:
+def batches(step: int, share: int = 0, size: int = 4) -> Batch:
     """Noise, and what is to be made of it: (size, 6) each."""
     x = torch.randn(size, 6, generator=torch.Generator().manual_seed(step))
     return Batch(x, x.flip(1), 16000)
@@ -84,25 +84,26 @@ def squared_error(
     return error, {"error": error.detach()}, {}
 
 
-def linear(rank: int, size: int) -> Trainer:
-    """Trains on `size` of the eight items of a batch."""
+def linear(rank: int, size: int, accumulate: int = 1) -> Trainer:
+    """Trains on `size` of the eight items of a batch, `accumulate` times."""
     torch.manual_seed(0)
 
-    def source(step):
-        noisy, clean, rate = batches(step, 8)
-        mine = slice(rank * size, (rank + 1) * size)
+    def source(step, share):
+        noisy, clean, rate = batches(step, size=8)
+        mine = slice(share * size, (share + 1) * size)
         return Batch(noisy[mine], clean[mine], rate)
 
-    return Trainer(nn.Linear(6, 6), squared_error, source, replace(PLAN, clip_norm=1e9), CPU, rank)
+    plan = replace(PLAN, clip_norm=1e9, accumulate=accumulate)
+    return Trainer(nn.Linear(6, 6), squared_error, source, plan, CPU, rank)
 
 
 def live(plan: TrainConfig, rank: int = 0) -> Trainer:
     """The smallest live network, that is to halve noise."""
     torch.manual_seed(0)
 
-    def source(step):
+    def source(step, share):
         noisy = 0.1 * torch.randn(
-            2, 640, generator=torch.Generator().manual_seed(100 * step + rank)
+            2, 640, generator=torch.Generator().manual_seed(100 * step + share)
         )
         return Batch(noisy, 0.5 * noisy, 16000)
 
@@ -118,9 +119,9 @@ def carrying(rank: int = 0, done: int = 0, plan: TrainConfig | None = None) -> T
     torch.manual_seed(0)
     plan = plan or replace(PLAN, carry_state_probability=0.5)
 
-    def source(step):
+    def source(step, share):
         noisy = 0.1 * torch.randn(
-            4, 640, generator=torch.Generator().manual_seed(100 * step + rank)
+            4, 640, generator=torch.Generator().manual_seed(100 * step + share)
         )
         return Batch(noisy, 0.5 * noisy, 16000)
 
@@ -173,7 +174,12 @@ def work(rank: int, processes: int, folder: Path) -> None:
     stops = [run.step(stop=rank == 1)[1], run.step()[1]]
     kept = copies(run.tensors())
     source = run.batches
-    run.batches = lambda step: spoilt(source(step)) if rank == 1 else source(step)
+
+    def spoilt_in_one(step, share):
+        batch = source(step, share)
+        return spoilt(batch) if rank == 1 else batch
+
+    run.batches = spoilt_in_one
     run.step()
     same(kept, copies(run.tensors()))
     findings = {"terms": terms, "stops": stops, "skipped": run.skipped, "samples": half.heard}

@@ -33,7 +33,8 @@ def claimed_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
     """Do what `atomic_path` does, for one process at a time: raise Claimed at once if another one
     writes `path`.
 
-    The temporary file that a killed process left for the same path is used again.
+    The temporary file that a killed process left for the same path is removed: a program that it
+    started may still write into that one.
     """
     path = Path(os.path.realpath(path))
     with claim(path) as hidden:
@@ -41,6 +42,7 @@ def claimed_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
         locks = {hidden} if hidden else set()
         _unfinished.update(locks)
         try:
+            part.unlink(missing_ok=True)
             with _published(part, path, overwrite):
                 yield part
         finally:

@@ -27,6 +27,7 @@ MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPE
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 )
+OGG_SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads in Ogg
 BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
 MOST_FILLING = 1 << 14  # samples; more is a wrong number in the fact chunk
 TAGS = 1 << 16  # most bytes of tags after the announced samples
@@ -87,11 +88,11 @@ def announced_frames(path: Path, file: soundfile.SoundFile) -> int | None:
 def has_more(path: Path, file: soundfile.SoundFile) -> bool:
     """Return whether libsndfile stops before the end of the file.
 
-    It does so for files joined into one, an MP3 file with a variable bit rate and no length, and a
-    WAV file that is longer than its header says.
+    It does so for files joined into one, several tracks in Ogg, an MP3 file with a variable bit
+    rate and no length, and a WAV file that is longer than its header says.
     """
     if file.format == "OGG":
-        return _ogg_goes_on(path)
+        return has_tracks(path) or _ogg_goes_on(path)
     if file.format in ("WAV", "WAVEX"):
         held = file.frames * frame_bytes(file.channels, file.subtype)
         size = path.stat().st_size
@@ -132,6 +133,19 @@ def _ogg_ends(path: Path) -> bool:
     page = tail[max(0, tail.rfind(b"OggS")) :]
     header = 27 + page[26] if len(page) > 26 else len(page) + 1
     return len(page) >= header + sum(page[27:header])
+
+
+def has_tracks(path: Path) -> bool:
+    """Return whether an Ogg file holds several sound tracks, of which libsndfile reads the first.
+
+    All tracks begin before the first of them goes on (RFC 3533, section 4).
+    """
+    count = 0
+    with path.open("rb") as file:
+        while (header := file.read(27))[:4] == b"OggS" and len(header) == 27 and header[5] & 2:
+            body = file.read(sum(file.read(header[26])))
+            count += body.startswith(OGG_SOUND)
+    return count > 1
 
 
 def _ogg_goes_on(path: Path) -> bool:

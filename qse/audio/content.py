@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from .chunks import AIFF, CAF, W64, dialect_of
+from .containers import OGG_SOUND
 from .formats import suffix_of
 from .id3 import tag_size
 
@@ -24,7 +25,6 @@ ATOMS = (
     b"wide",
     b"pnot",
 )
-OGG_SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads in Ogg
 OF_FFMPEG = ("MP4", "Matroska", "WMA", "AMR", "AC-3", "AAC", "other Ogg")
 SUFFIXES = {
     "WAV": ("wav", "wave", "rf64"),

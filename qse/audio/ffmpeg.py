@@ -45,10 +45,18 @@ class FfmpegSource:
     Its length is unknown until the end.
     """
 
-    def __init__(self, path: Path, name: str | None = None, salvage: bool = False, track: int = 1):
+    def __init__(
+        self,
+        path: Path,
+        name: str | None = None,
+        salvage: bool = False,
+        track: int = 1,
+        media: Media | None = None,
+    ):
         """Open the sound track number `track`, from 1.
 
-        Raises QseError if ffmpeg is not installed, or finds no such track in `path`.
+        media: what ffprobe has found in `path`; it is asked if that is None. Raises QseError if
+        ffmpeg is not installed, or finds no such track in `path`.
         """
         self.path = path
         self.name = name or str(path)
@@ -62,7 +70,7 @@ class FfmpegSource:
         except OSError as error:
             raise QseError(f"{self.name} cannot be read: {error.strerror}") from error
         executable = program(self.name)
-        self.media = probe(path)
+        self.media = media or probe(path)
         count = len(self.media.tracks) if self.media else 1
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
@@ -146,30 +154,23 @@ class FfmpegSource:
         self._messages.close()
 
 
-def duration(path: Path) -> float:
-    """Return the duration of all sound tracks together, in seconds, by the header of `path`; 0
-    if it does not say."""
-    media = probe(path)
-    return media.seconds * max(1, len(media.tracks)) if media else 0.0
-
-
-def reads(path: Path, name: str, salvage: bool) -> bool:
-    """Return whether ffmpeg is installed and sure to find sound in a file that libsndfile does not
-    read.
+def readable(path: Path, name: str, salvage: bool) -> Media | None:
+    """Return what ffprobe finds in a file that libsndfile does not read, if ffmpeg is sure to find
+    sound there; None if not, or if it is not installed.
 
     Raises QseError if the file is a WAV file that ends early, of which ffmpeg does not complain,
     unless `salvage`.
     """
     if shutil.which("ffmpeg") is None:
-        return False
+        return None
     media = probe(path)
     if media is None or not media.tracks or media.score <= SURE:
-        return False
+        return None
     if _ends_early(path) and not salvage:
         raise QseError(
             f"{name} is cut short: its end is missing; record or copy it again; {SALVAGE}"
         )
-    return True
+    return media
 
 
 def _ends_early(path: Path) -> bool:

@@ -161,13 +161,16 @@ def _stale(frame: bytes) -> str:
         return ""
     body = frame[10 if count == 4 else 6 :]
     start = 4 if name.startswith(b"COM") else 1  # behind encoding and, for comments, language
-    wide = body[:1] in (b"\x01", b"\x02")
-    text = (
-        body[start : start + 128].replace(b"\0", b"") if wide else body[start:].partition(b"\0")[0]
-    )
-    described = text.lstrip(b"\xff\xfe").decode("latin-1")
-    words = re.match(r"[\w ]*", described)
-    return words[0] if words and is_loudness(described) else ""
+    description = _text(body[start:], body[:1])
+    return description if is_loudness(description) else ""
+
+
+def _text(data: bytes, encoding: bytes) -> str:
+    """Return the text at the beginning of `data`, which ends with a zero, in an encoding of ID3."""
+    if encoding not in (b"\x01", b"\x02"):
+        return data.partition(b"\0")[0].decode("utf-8", "replace")
+    end = next((at for at in range(0, len(data) - 1, 2) if not any(data[at : at + 2])), len(data))
+    return data[:end].decode("utf-16" if encoding == b"\x01" else "utf-16-be", "replace")
 
 
 def _back_start(tail: bytes) -> int:

@@ -5,16 +5,15 @@ by byte: so the samples of the target are those that libsndfile wrote. Without f
 has the strings of libsndfile.
 """
 
-import re
 import shutil
 import subprocess
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from .chapters import chapter_options, timed
 from .chunk_copy import Copied, copy_chunks
-from .content import family_of
+from .content import family_of, kind_of
 from .flac_blocks import copy_blocks
 from .formats import Layout, native
 from .id3 import copy_tags
@@ -30,7 +29,8 @@ from .metadata_names import (
 )
 from .ogg_comments import copy_comments, read_headers, write_entries
 from .probe import Media, probe
-from .short_file import write_short
+from .reader import AudioReader
+from .short_file import SHORT, write_short
 
 MUXERS = {"WAV": "wav", "AIFF": "aiff", "FLAC": "flac", "MP3": "mp3", "Ogg": "ogg", "CAF": "caf"}
 WITH_COVER = ("FLAC", "MP3", "AIFF")
@@ -48,39 +48,60 @@ STRINGS = {  # of libsndfile: the names under which formats hold them
 }
 
 
-def map_metadata(source: Path, part: Path, layout: Layout) -> Copied:
+def map_metadata(
+    source: Path, reader: AudioReader, part: Path, layout: Layout, samples: int, folder: Path
+) -> Copied:
     """Give `part`, a file with this layout, what its format can hold of the metadata of `source`.
 
+    reader: of `source`. samples: samples per channel of `part`. folder: for temporary files.
     Raises OSError.
     """
-    if _has_none(source):
+    names = mapped_names(source)
+    if _has_none(source, names):
         return Copied()
-    media = probe(source)
+    origin = readable_by_ffmpeg(source, reader.layout, folder)
+    media = reader.media or probe(origin)
+    unread = without_tag(source, names)
     program = shutil.which("ffmpeg")
     if media is None or program is None or needs_strings(layout):
-        return _by_strings(source, part, media)
+        return _by_strings(part, media, names, unread)
     dropped = list(filter(is_loudness, tags_of(media)))
-    with TemporaryDirectory(prefix="qse-") as folder:
-        short = Path(folder) / "short"
-        mapped = Path(folder) / "mapped"
-        write_short(short, _mappable(layout))
-        command = [program, "-v", "error", "-nostdin", "-y"]
-        command += ["-i", f"file:{short}", "-i", f"file:{source}"]
-        command += _options(media, layout.family, dropped)
-        command += ["-f", MUXERS[layout.family], f"file:{mapped}"]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-        if done.returncode:
-            return _by_strings(source, part, media)
-        _take(mapped, part, layout, media)
-        return Copied(lost_names(source, media, probe(mapped)), dropped)
+
+    short = folder / "short"
+    mapped = folder / "mapped"
+    write_short(short, _mappable(layout))
+    command = [program, "-v", "error", "-nostdin", "-y"]
+    command += ["-i", f"file:{short}", "-i", f"file:{origin}"]
+    command += chapter_options(media.chapters, 1, 2, folder)
+    command += _options(media, layout.family, dropped)
+    command += ["-f", MUXERS[layout.family], f"file:{mapped}"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode:
+        return _by_strings(part, media, names, unread)
+    _take(mapped, part, layout, media, samples)
+    return Copied([*lost_names(media, probe(mapped)), *unread], dropped)
 
 
-def _has_none(source: Path) -> bool:
+def readable_by_ffmpeg(source: Path, layout: Layout, folder: Path) -> Path:
+    """Return a file with the metadata of `source` that ffmpeg reads.
+
+    That is `source`, but for W64, in which ffmpeg does not look for tags, a short WAV file in
+    `folder`. layout: of `source`. Raises OSError.
+    """
+    if kind_of(source) != "W64":
+        return source
+    origin = folder / "origin.wav"
+    write_short(origin, replace(layout, format="WAV"))
+    copy_chunks(source, origin, same_coding=False, samples=SHORT)
+    return origin
+
+
+def _has_none(source: Path, names: list[str]) -> bool:
     """Return whether a file certainly has no metadata, which is cheaper to find out than what
     ffprobe says."""
     if family_of(source) not in MUXERS:
         return False
-    return all(name.lower() in TECHNICAL for name in mapped_names(source))
+    return all(name.lower() in TECHNICAL for name in names)
 
 
 def needs_strings(layout: Layout) -> bool:
@@ -101,7 +122,7 @@ def _mappable(layout: Layout) -> Layout:
 
 def _options(media: Media, family: str, dropped: list[str]) -> list[str]:
     """Return what ffmpeg maps from its second input into its first."""
-    options = ["-map", "0:a", "-c", "copy", "-fflags", "+bitexact", "-map_chapters", "1", "-copyts"]
+    options = ["-map", "0:a", "-c", "copy", "-fflags", "+bitexact", "-copyts"]
     options += ["-map_metadata", "1" if media.tags else "1:s:a:0"]
     options += (
         ["-map_metadata:s:a:0", "-1"]
@@ -121,37 +142,24 @@ def _tag_place(media: Media) -> str:
     return "1:g" if media.tags else "1:s:a:0"
 
 
-def _take(mapped: Path, part: Path, layout: Layout, media: Media) -> None:
+def _take(mapped: Path, part: Path, layout: Layout, media: Media, samples: int) -> None:
     """Copy the metadata of the short file."""
     if layout.family == "FLAC":
         copy_blocks(mapped, part)
     elif layout.family == "Ogg":
+        write_entries(mapped, timed(read_headers(mapped).comments.entries, media.chapters))
         copy_comments(mapped, part)
-        write_entries(part, _with_times(read_headers(part).comments.entries, media.chapters))
     elif layout.family == "MP3":
         copy_tags(mapped, part)
     else:
-        copy_chunks(mapped, part, same_coding=False, samples=0, leave=(b"chan", b"CHAN"))
+        copy_chunks(mapped, part, False, samples, leave=(b"chan", b"CHAN"))
 
 
-def _with_times(entries: list[bytes], chapters: list[float]) -> list[bytes]:
-    """Return comments with the times of chapters in milliseconds: ffmpeg rounds the seconds of
-    some up."""
-    times = iter(chapters)
-    right = []
-    for entry in entries:
-        name, _, text = entry.partition(b"=")
-        if re.fullmatch(rb"CHAPTER\d{3}", name):
-            seconds, thousandths = divmod(round(1000 * next(times, 0.0)), 1000)
-            minutes = seconds // 60
-            clock = f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds % 60:02d}"
-            text = f"{clock}.{thousandths:03d}".encode()
-        right.append(name + b"=" + text)
-    return right
+def _by_strings(part: Path, media: Media | None, names: list[str], unread: list[str]) -> Copied:
+    """Name what is lost where libsndfile has written its strings into `part`.
 
-
-def _by_strings(source: Path, part: Path, media: Media | None) -> Copied:
-    """Name what is lost where libsndfile has written its strings into `part`."""
+    names: of the metadata of the source. unread: those among them that are no tags.
+    """
     import soundfile
 
     try:
@@ -161,12 +169,10 @@ def _by_strings(source: Path, part: Path, media: Media | None) -> Copied:
         held = {}
     if media:
         dropped = list(filter(is_loudness, tags_of(media)))
-        return Copied(
-            [*lost_tags(media, held.values()), *lost_parts(media, 0, 0), *without_tag(source)],
-            dropped,
-        )
+        lost = [*lost_tags(media, held.values()), *lost_parts(media, None), *unread]
+        return Copied(lost, dropped)
     kept = set().union(*(STRINGS.get(string, ()) for string in held))
     if held:
         kept |= {"INFO", "info", "NAME", "AUTH", "ANNO", "(c)"}
-    gone = [name for name in mapped_names(source) if name not in kept]
+    gone = [name for name in names if name not in kept and name.lower() not in TECHNICAL]
     return Copied(list(filterfalse(is_loudness, gone)), list(filter(is_loudness, gone)))

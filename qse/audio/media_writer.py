@@ -2,7 +2,7 @@
 program ffmpeg.
 
 Sound tracks come back in their order, with their names, languages and marks. Pictures, subtitles,
-chapters and tags are copied. Tags that state a loudness are left out.
+attachments, chapters and tags are copied. Tags that state a loudness are left out.
 """
 
 import subprocess
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import QseError
+from .chapters import chapter_options
 from .chunk_copy import Copied
 from .content import kind_of
 from .ffmpeg import INPUT, last_message, program
 from .formats import MEDIA, VIDEO, suffix_of
 from .loudness import is_loudness
-from .metadata_names import lost_names
+from .metadata_names import lost_names, mapped_names, without_tag
 from .mp4_items import copy_items
 from .probe import Media, Track, probe
 
@@ -34,8 +35,17 @@ LOSSLESS = {
     "m4b": ("alac",),
 }
 USUAL_RATE = 192  # kbit/s, where the source does not say one
+# codings of tracks that are copied as they are; Matroska holds any
+COPIED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("m4a", "m4b"), ("aac", "alac")),
+    **dict.fromkeys(("mp4", "m4v"), ("aac", "alac", "mp3", "ac3", "eac3", "opus", "flac")),
+    **dict.fromkeys(("webm", "weba"), ("opus", "vorbis")),
+    "mov": ("aac", "alac", "mp3", "ac3", "eac3", "pcm_"),
+}
 ITEMS = ("m4a", "m4b")  # files whose tags are copied byte by byte between each other
 WITH_SUBTITLES = (*VIDEO, "mka")
+MATROSKA = ("mkv", "mka")  # where covers are attachments, which ffmpeg does not make of pictures
+WEB = ("webm", "weba")  # without covers and attachments
 
 
 @dataclass(frozen=True)
@@ -60,21 +70,22 @@ def write_media(
 
     `media`: what the source holds. `target`: the name that `part` will get; its suffix selects the
     format. `kbit`: bit rate of lossy tracks; that of the source if None. Return what is lost.
-    Raises QseError if ffmpeg fails.
+    Temporary files go to the folder of the sounds. Raises QseError if ffmpeg fails.
     """
     suffix = suffix_of(target)
+    folder = sounds[0].path.parent
     command = [program(str(target)), *INPUT, "-y", "-i", f"file:{source}"]
     for sound in sounds:
         command += ["-i", f"file:{sound.path}"]
-    if suffix not in ("mka", "weba"):
-        command += ["-map", "0:v?"]
+    command += chapter_options(media.chapters, 0, 1 + len(sounds), folder)
+    command += _pictures(source, media, suffix, folder)
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
     for number, track in enumerate(media.tracks):
         command += _track(number, track, enhanced.get(number), suffix, kbit)
     if suffix in WITH_SUBTITLES:
-        command += ["-map", "0:s?"]
+        command += ["-map", "0:s?", *_described("s", media.subtitles)]
     dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
-    command += ["-c:v", "copy", "-c:s", "copy", *_metadata(media, dropped)]
+    command += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
     done = subprocess.run(
         [*command, "-f", MEDIA[suffix], f"file:{part}"],
         stdin=subprocess.DEVNULL,
@@ -87,7 +98,9 @@ def write_media(
         )
     if suffix in ITEMS and kind_of(source) == "MP4":
         dropped += copy_items(source, part)
-    return Copied(lost_names(source, media, probe(part)), dropped)
+    result = probe(part)
+    lost = [*lost_names(media, result), *without_tag(source, mapped_names(source))]
+    return Copied([*lost, *_lost_of_tracks(media, result)], dropped)
 
 
 def clips(track: Track, suffix: str) -> bool:
@@ -107,17 +120,24 @@ def encoder(track: Track, suffix: str) -> str:
 def _track(
     number: int, track: Track, place: int | None, suffix: str, kbit: float | None
 ) -> list[str]:
-    """Return the options for the sound track `number` of the output: input `place`, or the
-    source if None."""
+    """Return the options for the sound track `number` of the output.
+
+    place: input with the enhanced samples; None for a track that is copied, or encoded anew where
+    the output does not hold its coding.
+    """
     described = [f"-map_metadata:s:a:{number}", f"0:s:a:{number}"]
     described += [f"-disposition:a:{number}", "+".join(track.marks) or "0"]
     for name in track.tags:
         if is_loudness(name):
             described += [f"-metadata:s:a:{number}", f"{name}="]
-    if place is None:
-        return ["-map", f"0:a:{number}", f"-c:a:{number}", "copy", *described]
+    if track.name:  # MP4 holds it as handler_name, Matroska as title
+        described += [f"-metadata:s:a:{number}", f"handler_name={track.name}"]
+        described += [f"-metadata:s:a:{number}", f"title={track.name}"]
+    origin = f"0:a:{number}" if place is None else f"{place}:a"
+    if place is None and track.codec.startswith(COPIED.get(suffix, ("",))):
+        return ["-map", origin, f"-c:a:{number}", "copy", *described]
     coding = encoder(track, suffix)
-    options = ["-map", f"{place}:a", f"-c:a:{number}", coding]
+    options = ["-map", origin, f"-c:a:{number}", coding]
     if coding in ("alac", "flac"):
         fine = track.bits > 16
         options += [f"-sample_fmt:a:{number}", _sample_format(coding, fine)]
@@ -133,16 +153,56 @@ def _sample_format(coding: str, fine: bool) -> str:
     return ("s32" if fine else "s16") + planar
 
 
+def _pictures(source: Path, media: Media, suffix: str, folder: Path) -> list[str]:
+    """Return the options for moving pictures, covers and attachments."""
+    moving: list[str] = []
+    if suffix not in ("mka", "weba"):
+        only = suffix in (*MATROSKA, *WEB)
+        moving += ["-map", "0:V?" if only else "0:v?"]
+        moving += _described("v", media.pictures + (0 if only else media.covers))
+    if suffix not in MATROSKA:
+        return moving
+    moving += ["-map", "0:t?", *_described("t", media.attachments)]
+    if not media.covers:
+        return moving
+    command = [program(str(source)), *INPUT, "-i", f"file:{source}", "-map", "0:v", "-map", "-0:V"]
+    command += ["-c", "copy", "-frames:v", "1", "-f", "image2pipe", "-"]
+    picture = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).stdout
+    form = "png" if picture.startswith(b"\x89PNG") else "jpeg"
+    path = folder / f"cover.{form}"
+    path.write_bytes(picture)
+    kind = [f"-metadata:s:t:{media.attachments}", f"mimetype=image/{form}"]
+    return [*moving, "-attach", str(path), *kind]
+
+
+def _described(kind: str, count: int) -> list[str]:
+    """Return the options with which `count` tracks of a kind keep names, languages, time codes."""
+    options = []
+    for number in range(count):
+        options += [f"-map_metadata:s:{kind}:{number}", f"0:s:{kind}:{number}"]
+    return options
+
+
+def _lost_of_tracks(media: Media, result: Media | None) -> list[str]:
+    """Return what some track of the result lacks that it had: positions of its channels, name,
+    language."""
+    lost = {}
+    written = result.tracks if result else []
+    for track, other in zip(media.tracks, written, strict=False):
+        if track.channels > 2 and track.positions not in ("", other.positions):
+            lost["channel positions"] = True
+        if track.name and track.name != other.name:
+            lost["name of a track"] = True
+        if track.tags.get("language", "und") not in ("und", other.tags.get("language")):
+            lost["language of a track"] = True
+    return list(lost)
+
+
 def _metadata(media: Media, dropped: list[str]) -> list[str]:
-    options = [
-        "-map_chapters",
-        "0",
-        "-map_metadata",
-        "0" if media.tags or not media.tracks else "0:s:a:0",
-    ]
-    if (
-        not media.pictures
-    ):  # of a sound file, whose chapters would be moved by the delay of its encoder
+    place = "0" if media.tags or not media.tracks else "0:s:a:0"
+    options = ["-map_metadata", place]
+    if not media.pictures:
+        # of a sound file, whose chapters would be moved by the delay of its encoder
         options.append("-copyts")
     for name in dropped:
         options += ["-metadata", f"{name}="]

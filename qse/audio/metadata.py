@@ -1,7 +1,8 @@
 """Give an enhanced file the metadata of its original: byte by byte within a format, mapped between
 two.
 
-What cannot be kept, and what no longer holds, is returned by name.
+They are read once, into a short file of the target's format. If that can be read, they go from
+there into the enhanced file. What cannot be kept, and what no longer holds, is returned by name.
 """
 
 from pathlib import Path
@@ -48,18 +49,35 @@ def carry(source: Path, reader: AudioReader, part: Path, layout: Layout, samples
     `samples`: samples per channel that were written. Raises OSError, and TooLong for a WAV or AIFF
     file of more than 4 GiB.
     """
-    same_coding = _is_coded_alike(reader, layout)
-    try:
-        if not is_copied(source, layout):
-            copied = map_metadata(source, part, layout)
-        elif _is_harmless(source, layout, same_coding):
-            copied = _copy(source, part, layout, same_coding, samples)
-        else:
-            copied = Copied(lost=mapped_names(source) or ["all metadata"])
-    except ValueError:  # damaged metadata: those that can be named are lost
-        copied = Copied(lost=mapped_names(source) or ["all metadata"])
+    with TemporaryDirectory(prefix="qse-") as folder:
+        try:
+            if is_copied(source, layout):
+                copied = _copy_tried(source, reader, part, layout, samples, Path(folder))
+            else:
+                copied = map_metadata(source, reader, part, layout, samples, Path(folder))
+        except ValueError:  # damaged metadata: those that can be named are lost
+            copied = _all_lost(source)
     _carry_positions(reader.channel_mask, part, layout, copied)
     return copied
+
+
+def _copy_tried(
+    source: Path, reader: AudioReader, part: Path, layout: Layout, samples: int, folder: Path
+) -> Copied:
+    """Copy metadata byte by byte, unless they are so damaged that the file could not be read."""
+    same_coding = _is_coded_alike(reader, layout)
+    short = folder / "short"
+    write_short(short, layout)
+    frames = readable_frames(short)
+    copied = _copy(source, short, layout, same_coding, frames or SHORT)
+    if readable_frames(short) != frames:
+        return _all_lost(source)
+    _copy(short, part, layout, same_coding, samples)
+    return copied
+
+
+def _all_lost(source: Path) -> Copied:
+    return Copied(lost=mapped_names(source) or ["all metadata"])
 
 
 def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
@@ -78,17 +96,6 @@ def _copy(source: Path, part: Path, layout: Layout, same_coding: bool, samples: 
     if family == "MP3":
         return Copied(dropped=copy_tags(source, part))
     return copy_chunks(source, part, same_coding, samples)
-
-
-def _is_harmless(source: Path, layout: Layout, same_coding: bool) -> bool:
-    """Return whether a file with the metadata of `source`, which may be damaged, can be read;
-    try it on a short one."""
-    with TemporaryDirectory(prefix="qse-") as folder:
-        short = Path(folder) / "short"
-        write_short(short, layout)
-        before = readable_frames(short)
-        _copy(source, short, layout, same_coding, before or SHORT)
-        return readable_frames(short) == before
 
 
 def _carry_positions(mask: int | None, part: Path, layout: Layout, copied: Copied) -> None:

@@ -1,8 +1,9 @@
 """Name the metadata of a file: those that it has, and those that the file made from it lacks."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import Path
 
+from .chapters import same_chapters
 from .chunk_copy import chunk_names
 from .content import family_of
 from .flac_blocks import block_names
@@ -24,7 +25,6 @@ TECHNICAL = (
     "number_of_frames",
     "number_of_bytes",
     "waveformatextensible_channel_mask",
-    "encoded_by",
     "language",
 )
 READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
@@ -79,43 +79,49 @@ def without_technical(tags: dict[str, str]) -> dict[str, str]:
 
 
 def tags_of(media: Media) -> dict[str, str]:
-    """Return the tags of a file, and of its first track: Ogg files hold theirs there."""
+    """Return the tags of a file; in Ogg they are those of its first track."""
     track = media.tracks[0].tags if media.tracks else {}
-    return without_technical({**track, **media.tags})
+    return without_technical(media.tags or track)
 
 
-def lost_names(source: Path, media: Media, result: Media | None) -> list[str]:
-    """Return the names of what is in `source` and not in `result`: what ffprobe finds in the
-    file made from it."""
-    kept = set(tags_of(result).values()) if result else set()
-    covers = result.covers if result else 0
-    chapters = len(result.chapters) if result else 0
-    return [*lost_tags(media, kept), *lost_parts(media, covers, chapters), *without_tag(source)]
+def lost_names(media: Media, result: Media | None) -> list[str]:
+    """Return the names of what ffprobe finds in a file and not in the one made from it."""
+    kept = list(tags_of(result).values()) if result else []
+    return [*lost_tags(media, kept), *lost_parts(media, result)]
 
 
-def lost_tags(media: Media, kept: Collection[str]) -> list[str]:
+def lost_tags(media: Media, kept: Iterable[str]) -> list[str]:
     """Return the names of the tags whose texts are not in `kept`; for those of loudness there is
     another message."""
+    held = {text.strip() for text in kept}
     return [
         name
         for name, text in tags_of(media).items()
-        if text.strip() not in ("", *kept) and not is_loudness(name)
+        if text.strip() not in ("", *held) and not is_loudness(name)
     ]
 
 
-def lost_parts(media: Media, covers: int, chapters: int) -> list[str]:
+def lost_parts(media: Media, result: Media | None) -> list[str]:
+    """Return which parts of a file are not whole in the one made from it."""
     lost = []
-    if media.covers and not covers:
+    if media.covers > (result.covers if result else 0):
         lost.append("cover")
-    if media.chapters and not chapters:
+    if not same_chapters(media.chapters, result.chapters if result else []):
         lost.append("chapters")
+    if media.attachments > (result.attachments if result else 0):
+        lost.append("attachments")
+    if media.data > (result.data if result else 0):
+        lost.append("data track")
     return lost
 
 
-def without_tag(source: Path) -> list[str]:
-    """Return the names of metadata that ffmpeg does not read as tags, chapters or cover."""
-    names = mapped_names(source)
+def without_tag(source: Path, names: list[str]) -> list[str]:
+    """Return those among the names of the metadata of `source` that ffmpeg does not read as tags,
+    chapters or cover."""
     family = family_of(source)
-    if family not in WITHOUT_TAG:
-        return [name for name in names if name not in READ_AS_TAGS]
-    return [name for name in names if name in WITHOUT_TAG[family]]
+    if family in WITHOUT_TAG:
+        return [name for name in names if name in WITHOUT_TAG[family]]
+    unread = [name for name in names if name not in READ_AS_TAGS]
+    if "id3" in names and ("INFO" in names or "bext" in names):  # whose tags ffmpeg takes instead
+        unread.append("id3")
+    return unread

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .chapters import Chapter
+
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 
 
@@ -14,7 +16,8 @@ SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix 
 class Track:
     """A sound track.
 
-    `bits`: of a sample, 0 for lossy codings; `bit_rate`: in bit/s, 0 if unknown.
+    `bits`: of a sample, 0 for lossy codings; `bit_rate`: in bit/s, 0 if unknown; `positions`: of
+    the channels, under ffmpeg's name for them, "" if unknown; `name`: that a person gave, else "".
     """
 
     codec: str
@@ -23,6 +26,8 @@ class Track:
     bits: int
     bit_rate: int
     tags: dict[str, str] = field(default_factory=dict)
+    positions: str = ""
+    name: str = ""
     marks: tuple[str, ...] = ()  # default, comment, hearing_impaired, ...
 
     @property
@@ -37,15 +42,19 @@ class Track:
 class Media:
     """The contents of a file.
 
-    chapters: their beginnings in seconds. covers: number of attached pictures, which are not
-    counted as `pictures`.
+    pictures, subtitles: numbers of tracks. covers: number of attached pictures, which are not
+    counted as `pictures`. attachments: number of other attached files, such as fonts. data: number
+    of tracks of other data, but for time codes and chapters.
     """
 
     tracks: list[Track]
     tags: dict[str, str]
-    chapters: list[float]
+    chapters: list[Chapter]
     covers: int
     pictures: int
+    subtitles: int
+    attachments: int
+    data: int
     seconds: float
     score: int
 
@@ -70,19 +79,35 @@ def _media(found: dict[str, Any]) -> Media:
     form = found["format"]
     pictures = [stream for stream in streams if stream.get("codec_type") == "video"]
     covers = [stream for stream in pictures if stream.get("disposition", {}).get("attached_pic")]
-    tracks = [_track(stream) for stream in streams if stream.get("codec_type") == "audio"]
+    sounds = [stream for stream in streams if stream.get("codec_type") == "audio"]
+    has_own = bool(form.get("tags"))  # in Ogg, tags of the file are those of a track
+    tracks = [_track(stream, has_own) for stream in sounds]
     return Media(
         tracks=tracks,
         tags=form.get("tags", {}),
-        chapters=[float(chapter.get("start_time", 0)) for chapter in found.get("chapters", [])],
+        chapters=[_chapter(chapter) for chapter in found.get("chapters", [])],
         covers=len(covers),
         pictures=len(pictures) - len(covers),
+        subtitles=sum(stream.get("codec_type") == "subtitle" for stream in streams),
+        attachments=sum(stream.get("codec_type") == "attachment" for stream in streams),
+        data=sum(map(_is_data, streams)),
         seconds=float(form.get("duration", 0)),
         score=int(form.get("probe_score", 0)),
     )
 
 
-def _track(stream: dict[str, Any]) -> Track:
+def _is_data(stream: dict[str, Any]) -> bool:
+    is_known = stream.get("codec_tag_string") in ("tmcd", "text")
+    return stream.get("codec_type") == "data" and not is_known
+
+
+def _chapter(found: dict[str, Any]) -> Chapter:
+    start = float(found.get("start_time", 0))
+    end = float(found.get("end_time", start))
+    return Chapter(start, end, found.get("tags", {}))
+
+
+def _track(stream: dict[str, Any], has_own_tags: bool) -> Track:
     bits = _number(stream, "bits_per_raw_sample") or _number(stream, "bits_per_sample")
     marks = [name for name, is_set in stream.get("disposition", {}).items() if is_set]
     return Track(
@@ -92,8 +117,16 @@ def _track(stream: dict[str, Any]) -> Track:
         bits=bits,
         bit_rate=_number(stream, "bit_rate"),
         tags=stream.get("tags", {}),
+        positions=stream.get("channel_layout", ""),
+        name=_name(stream.get("tags", {})) if has_own_tags else "",
         marks=tuple(marks),
     )
+
+
+def _name(tags: dict[str, str]) -> str:
+    """Return the name of a track: in MP4, programs write one where there is none."""
+    handler = tags.get("handler_name", "")
+    return tags.get("title") or ("" if handler.lower().endswith("handler") else handler)
 
 
 def _number(stream: dict[str, Any], name: str) -> int:

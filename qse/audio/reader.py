@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import QseError
 from .channel_mask import read_mask
 from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
-from .containers import exact_frames, has_more, is_cut, says_length
+from .containers import exact_frames, has_more, has_tracks, is_cut, says_length
 from .content import OF_FFMPEG, kind_of
 from .formats import FOREIGN, Layout, native, suffix_of
 from .probe import Media
@@ -70,16 +70,21 @@ def open_audio(
     as it goes and set `damage`. track: the number of the sound track, from 1, in a file that has
     several.
     """
-    from .ffmpeg import FfmpegSource, reads
+    from .ffmpeg import FfmpegSource, readable
 
     if _is_foreign(path):
         return FfmpegSource(path, name, salvage, track)
     try:
-        return Source(path, name, salvage)
+        source = Source(path, name, salvage)
     except NotRead:
-        if not reads(path, name or str(path), salvage):
+        media = readable(path, name or str(path), salvage)
+        if media is None:
             raise
-    return FfmpegSource(path, name, salvage, track)
+        return FfmpegSource(path, name, salvage, track, media)
+    if track > 1:
+        source.__exit__()
+        raise QseError(f"{source.name} has no sound track {track}: it has 1")
+    return source
 
 
 def _is_foreign(path: Path) -> bool:
@@ -183,7 +188,10 @@ def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
             fault = f"{damage}; {SALVAGE}"
         if fault:
             file.close()
-            partly = file.subtype == "MPEG_LAYER_III" and fault == MORE
+            of_ffmpeg = file.subtype == "MPEG_LAYER_III" or (
+                file.format == "OGG" and has_tracks(path)
+            )
+            partly = of_ffmpeg and fault == MORE
             raise (NotRead if partly else QseError)(f"{name} {fault}")
     except FileNotFoundError as error:
         raise QseError(f"{name}: no such file") from error

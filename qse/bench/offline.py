@@ -74,7 +74,7 @@ def _rows(
 ) -> list[dict]:
     torch.manual_seed(0)
     noisy = 0.1 * torch.randn(1, round(16000 * AUDIO)).to(device)
-    calls = {}
+    calls: dict[tuple[str, str], Callable[[], Tensor]] = {}
     for key, network in _networks(names, stft, literal=stft == STFTS[0]).items():
         calls[key] = partial(_enhanced, network.to(device), noisy)
     with torch.inference_mode():

@@ -1,118 +1,243 @@
-"""Cache a corpus that is too large for memory: one file of samples on disk, written once and
-memory-mapped.
+"""Cache a corpus that is too large for memory: one file of samples on disk, memory-mapped.
 
-NAME.int16  the recordings end to end      NAME.json  what they are: path, bytes and time of every
-file, lengths
+NAME.int16           the recordings end to end
+NAME.json            what they are, in the same order: path, bytes and time of every file, lengths;
+                     and the files that are left out because they cannot be read
+NAME.unreadable.txt  why files cannot be read, a line for each
+
+Recordings are only appended: a run that has mapped the file keeps its data, a process that is
+interrupted loses what it wrote in the last SAVED_EVERY seconds, and new files cost their own time.
 """
 
 import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from ..audio.atomic_write import write_text
+from ..audio.claim import Claimed, claim
 from ..errors import QseError
 from .bandwidth import bandwidth
-from .corpus import Corpus, group_of, none_reaches, read_or_faults, refuse
+from .corpus import Corpus, none_reaches, read_or_faults, refuse, top_folder
 from .datasets import Progress
 
-FILES_AT_ONCE = 256  # in memory while the cache is written
+FILES_AT_ONCE = 32  # in memory while the cache is written
+SAVED_EVERY = 30.0  # seconds
+WAIT = 0.5  # seconds between two looks at a cache that another process writes
+
+Identity = tuple[str, int, int]  # path below the folder, bytes, time: a changed file has another
 
 
-def cached_corpus(
-    paths: list[Path],
-    folder: Path,
-    cache: Path,
-    sample_rate: int = 16000,
-    progress: Progress | None = None,
-    least_cutoff: float = 0.0,
-) -> Corpus:
-    """Return the recordings of `paths` below `folder` from `cache` (a path without suffix), updated
-    if necessary.
+@dataclass
+class Index:
+    """What a cache holds. lengths: in samples, in the order of the samples; 0 for a recording whose
+    content ends below the least cutoff. skipped: files that are left out, and why."""
 
-    Groups are the sub-folders of `folder`; `progress` is called with (done, all) of the files while
-    it is written; `least_cutoff` as in `Corpus.read`. Raises QseError for files that cannot be
-    used, and for a full disk.
+    lengths: dict[Identity, int] = field(default_factory=dict)
+    skipped: dict[Identity, str] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """Return the size of the samples."""
+        return 2 * sum(self.lengths.values())
+
+    def lacks(self, identity: Identity) -> bool:
+        """Return whether a file is to be added."""
+        return identity not in self.lengths and identity not in self.skipped
+
+
+@dataclass(frozen=True)
+class CorpusCache:
+    """A cache at `path` (without suffix) of files below `folder`.
+
+    least_cutoff: as in `Corpus.read`. skip: leave out, from now on, files that cannot be read.
     """
-    paths = sorted(paths, key=lambda path: (group_of(path, folder), path))
-    samples = cache.with_suffix(".int16")
-    index = cache.with_suffix(".json")
-    faults = list[str]()
-    files = {path: _identity(path, folder) for path in paths}
-    content = {
-        "sample_rate": sample_rate,
-        "least_cutoff": least_cutoff,
-        "files": list(files.values()),
-    }
-    try:
-        found = _index(index, samples)
-        if {**found, "lengths": None} != {**content, "lengths": None}:
-            lengths, faults = _write(paths, samples, sample_rate, least_cutoff, progress)
-            good = [files[path] for path in lengths]
-            found = {**content, "files": good, "lengths": list(lengths.values())}
-            write_text(index, json.dumps(found))
-    except OSError as error:
-        raise QseError(
-            f"{cache.parent}: cannot be written ({error.strerror}); free some space"
-        ) from error
-    refuse(faults)  # the cache is complete once they are removed
-    groups = []
-    kept = []
-    for length, path in zip(found["lengths"], paths, strict=True):
-        if length:
-            groups.append(group_of(path, folder))
-            kept.append(length)
-    if not kept:
-        raise none_reaches(folder, least_cutoff)
-    audio = torch.from_file(str(samples), size=sum(kept), dtype=torch.int16)
-    return Corpus.from_samples(audio, kept, groups, sample_rate)
+
+    path: Path
+    folder: Path
+    sample_rate: int = 16000
+    least_cutoff: float = 0.0
+    skip: bool = False
+
+    def corpus(
+        self,
+        paths: list[Path],
+        progress: Progress | None = None,
+        group_of: Callable[[str], str] = top_folder,
+    ) -> Corpus:
+        """Return the recordings of `paths`, which are added to the cache where it lacks them.
+
+        progress: called with (done, all) of the files that are added. group_of: of a path below the
+        folder. Raises QseError for files that cannot be used, and for a full disk.
+        """
+        files = {_identity(path, self.folder): path for path in paths}
+        index = self.added(files, progress)
+        starts = dict(zip(index.lengths, _starts(index), strict=True))
+        chosen = []
+        for identity in files:
+            if index.lengths.get(identity):
+                chosen.append((group_of(identity[0]), identity[0].split("/"), identity))
+        if not chosen:
+            raise none_reaches(self.folder, self.least_cutoff)
+        chosen.sort()
+        identities = [identity for *_, identity in chosen]
+        return Corpus.from_samples(
+            _mapped(self._samples),
+            [index.lengths[identity] for identity in identities],
+            [group for group, *_ in chosen],
+            self.sample_rate,
+            [starts[identity] for identity in identities],
+        )
+
+    def added(self, files: dict[Identity, Path], progress: Progress | None = None) -> Index:
+        """Add what the cache lacks, while no other process does; return what it holds then."""
+        try:
+            index = self.index()
+            if any(map(index.lacks, files)):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with _claimed(self._samples):
+                    index = self.index()  # another process may have written it
+                    faults = self._write(index, files, progress)
+                self._report(index, faults)
+        except OSError as error:
+            raise QseError(
+                f"{self.path.parent}: cannot be written ({error.strerror}); free some space"
+            ) from error
+        return index
+
+    @property
+    def unreadable(self) -> Path:
+        """Return the path of the list of files that cannot be read."""
+        return self.path.with_suffix(".unreadable.txt")
+
+    @property
+    def _samples(self) -> Path:
+        return self.path.with_suffix(".int16")
+
+    @property
+    def _json(self) -> Path:
+        return self.path.with_suffix(".json")
+
+    def _settings(self) -> dict[str, Any]:
+        return {"sample_rate": self.sample_rate, "least_cutoff": self.least_cutoff}
+
+    def index(self) -> Index:
+        """Return what the cache holds: nothing if there is none, or it is damaged, or of other
+        settings. It is then written anew."""
+        try:
+            found = json.loads(self._json.read_text(encoding="utf-8"))
+            index = Index()
+            for file, length in zip(found["files"], found["lengths"], strict=True):
+                index.lengths[_read_identity(file)] = length
+            for file, reason in found.get("skipped", []):
+                index.skipped[_read_identity(file)] = reason
+            same = {key: found[key] for key in self._settings()} == self._settings()
+            whole = index.bytes <= self._samples.stat().st_size
+        except (FileNotFoundError, ValueError, TypeError, LookupError, RecursionError):
+            return Index()
+        return index if same and whole else Index()
+
+    def _write(
+        self, index: Index, files: dict[Identity, Path], progress: Progress | None
+    ) -> list[str]:
+        """Append what `index` lacks; return why files cannot be read."""
+        if index.lengths and self._samples.stat().st_nlink > 1:
+            index.lengths.clear()  # another cache has the same file: it stays as it is
+        missing = [(identity, path) for identity, path in files.items() if index.lacks(identity)]
+        faults = []
+        if not index.lengths:
+            self._samples.unlink(missing_ok=True)  # a run that has mapped it keeps its data
+        with self._samples.open("ab") as file:
+            file.truncate(index.bytes)  # what was written after the index
+            saved = time.monotonic()
+            for first in range(0, len(missing), FILES_AT_ONCE):
+                some = missing[first : first + FILES_AT_ONCE]
+                faults += self._append(file, index, some)
+                if progress:
+                    progress(first + len(some), len(missing))
+                if time.monotonic() > saved + SAVED_EVERY:
+                    self._save(file, index)
+                    saved = time.monotonic()
+            self._save(file, index)
+        return faults
+
+    def _append(self, file: BinaryIO, index: Index, some: list[tuple[Identity, Path]]) -> list[str]:
+        faults = []
+        recordings = read_or_faults([path for _, path in some], self.sample_rate)
+        for (identity, _), recording in zip(some, recordings, strict=True):
+            if isinstance(recording, str):
+                faults.append(recording)
+                if self.skip:
+                    index.skipped[identity] = recording
+                continue
+            if self.least_cutoff and bandwidth(recording, self.sample_rate) < self.least_cutoff:
+                recording = recording[:0]
+            file.write(recording.tobytes())
+            index.lengths[identity] = len(recording)
+        return faults
+
+    def _save(self, file: BinaryIO, index: Index) -> None:
+        """Write the index, after the samples that it describes are on the disk."""
+        file.flush()
+        os.fsync(file.fileno())
+        content = {
+            **self._settings(),
+            "files": list(index.lengths),
+            "lengths": list(index.lengths.values()),
+            "skipped": list(index.skipped.items()),
+        }
+        write_text(self._json, json.dumps(content))
+
+    def _report(self, index: Index, faults: list[str]) -> None:
+        """Write the list of files that cannot be read. QseError if they are not left out."""
+        listed = dict.fromkeys([*index.skipped.values(), *faults])
+        if listed:
+            write_text(self.unreadable, "".join(f"{fault}\n" for fault in listed))
+        else:
+            self.unreadable.unlink(missing_ok=True)
+        if not self.skip:
+            refuse(faults, f"; all of them are in {self.unreadable}")
 
 
-def _identity(path: Path, folder: Path) -> list[str | int]:
-    """Return what tells that a file has not changed: its name, size and time."""
+def _identity(path: Path, folder: Path) -> Identity:
     status = path.stat()
-    return [path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns]
+    return path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns
 
 
-def _index(index: Path, samples: Path) -> dict[str, Any]:
-    """Return what the cache holds; {} if there is none, or it is damaged:
-    it is then written again."""
-    try:
-        found = json.loads(index.read_text()) if index.exists() and samples.exists() else {}
-        return found if found and 2 * sum(found["lengths"]) == samples.stat().st_size else {}
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return {}
+def _read_identity(values: list[Any]) -> Identity:
+    """Return the identity of a file as JSON has it."""
+    return values[0], values[1], values[2]
 
 
-def _write(
-    paths: list[Path],
-    samples: Path,
-    sample_rate: int,
-    least_cutoff: float,
-    progress: Progress | None,
-) -> tuple[dict[Path, int], list[str]]:
-    """Write all recordings into one file; return their lengths, and the reasons why others cannot
-    be used.
+def _starts(index: Index) -> list[int]:
+    """Return where each recording begins in the samples."""
+    lengths = np.fromiter(index.lengths.values(), np.int64, len(index.lengths))
+    return (lengths.cumsum() - lengths).tolist()
 
-    The length of a recording whose content ends below `least_cutoff` is 0.
-    """
-    samples.parent.mkdir(parents=True, exist_ok=True)
-    samples.with_suffix(".json").unlink(missing_ok=True)  # until the file is complete
-    samples.unlink(missing_ok=True)  # a run that has mapped it keeps its data
-    lengths = {}
-    faults = []
-    with samples.open("wb") as file:
-        for first in range(0, len(paths), FILES_AT_ONCE):
-            some = paths[first : first + FILES_AT_ONCE]
-            for path, recording in zip(some, read_or_faults(some, sample_rate), strict=True):
-                if isinstance(recording, str):
-                    faults.append(recording)
-                    continue
-                if least_cutoff and bandwidth(recording, sample_rate) < least_cutoff:
-                    recording = recording[:0]
-                file.write(recording.tobytes())
-                lengths[path] = len(recording)
-            if progress:
-                progress(first + len(some), len(paths))
-    return lengths, faults
+
+def _mapped(samples: Path) -> Tensor:
+    """Map a file of int16 samples, for reading alone: memory for it is never reserved."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        return torch.from_numpy(np.memmap(samples, np.int16, "r"))
+
+
+@contextmanager
+def _claimed(path: Path) -> Iterator[None]:
+    """Hold the claim to a file; wait while another process has it."""
+    while True:
+        try:
+            with claim(path):
+                yield
+            return
+        except Claimed:
+            time.sleep(WAIT)

@@ -6,9 +6,9 @@ mixing is indexing. 10 hours at 16 kHz are 1.2 GB.
 Glossary: G groups (top-level sub-folders: a speaker, a noise class), U files, R rows, N samples.
 """
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +24,11 @@ from .datasets import audio_files
 
 @dataclass(frozen=True)
 class Corpus:
-    """Recordings laid end to end.
+    """Recordings in one tensor.
 
-    audio: int16 (total samples,), full scale 32768.
+    audio: int16 (total samples,), full scale 32768; parts of it may belong to no recording.
     starts, lengths: int64 (U,), where each recording lies in `audio`; always on the CPU.
-    groups: int64 (U,), index into `names`; recordings of one group lie next to each other.
+    groups: int64 (U,), index into `names`, sorted.
     names: the G group names (top-level sub-folder; "" for files lying in the folder itself).
     sample_rate: Hz.
     """
@@ -84,16 +84,22 @@ class Corpus:
 
     @classmethod
     def from_samples(
-        cls, audio: Tensor, lengths: list[int], groups: list[str], sample_rate: int
+        cls,
+        audio: Tensor,
+        lengths: list[int],
+        groups: list[str],
+        sample_rate: int,
+        starts: list[int] | None = None,
     ) -> "Corpus":
-        """Make a corpus of recordings that lie end to end in `audio` already, those of a group next
-        to each other."""
+        """Make a corpus of recordings that are in `audio` already, sorted by group; `starts`: where
+        they begin, if they do not lie end to end in this order."""
         names = sorted(set(groups))
-        ends = torch.tensor(lengths).cumsum(0)
+        if starts is None:
+            starts = [0, *accumulate(lengths)][:-1]
         number = dict(zip(names, range(len(names)), strict=True))
         return cls(
             audio=audio,
-            starts=ends - torch.tensor(lengths),
+            starts=torch.tensor(starts),
             lengths=torch.tensor(lengths),
             groups=torch.tensor([number[group] for group in groups]),
             names=tuple(names),
@@ -107,7 +113,7 @@ class Corpus:
     @property
     def seconds(self) -> float:
         """Return the duration of all recordings together."""
-        return len(self.audio) / self.sample_rate
+        return int(self.lengths.sum()) / self.sample_rate
 
     def excerpts(
         self, start: Tensor, length: Tensor, position: Tensor, samples: int, fade: int
@@ -151,8 +157,13 @@ def none_reaches(folder: Path, least_cutoff: float) -> QseError:
 def group_of(path: Path, folder: Path) -> str:
     """Return the sub-folder of `folder` that a file lies in, "" for one that lies in the folder
     itself."""
-    parts = path.relative_to(folder).parts
-    return parts[0] if len(parts) > 1 else ""
+    return top_folder(path.relative_to(folder).as_posix())
+
+
+def top_folder(name: str) -> str:
+    """Return the first folder of a path with slashes, "" if it has none."""
+    folder, slash, _ = name.partition("/")
+    return folder if slash else ""
 
 
 def read_recordings(
@@ -182,14 +193,13 @@ def read_or_faults(
         return list(pool.map(lambda path: _read_or_fault(path, sample_rate, channel), paths))
 
 
-def refuse(faults: Iterable[str]) -> None:
-    """Raise QseError if there are any faults."""
-    faults = list(faults)
+def refuse(faults: list[str], place: str = "") -> None:
+    """Raise QseError if there are any faults; `place` says where all of them are listed."""
     if faults:
         more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
         raise QseError(
             f"cannot train on all of this audio: {'; '.join(faults[:5])}{more}. "
-            "Repair or remove these files"
+            f"Repair or remove these files{place}"
         )
 
 

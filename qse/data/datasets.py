@@ -135,7 +135,7 @@ def voicebank_files(folder: Path, part: str) -> list[Pair]:
 def dns3(folder: Path) -> Dns3:
     """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that
     holds it."""
-    root = _dns3_root(folder)
+    root = dns3_root(folder)
     parts = ("clean", "noise", "impulse_responses")
     clean, noise, responses = (
         audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts
@@ -150,7 +150,7 @@ def _is_noise(path: Path) -> bool:
 
 def dns3_test(folder: Path) -> list[Pair]:
     """Return the development test set of DNS-Challenge 3: noisy recordings without a reference."""
-    return pair_folders(_part_of(_dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
+    return pair_folders(_part_of(dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
 
 
 TEST_SETS: dict[str, Callable[[Path], list[Pair]]] = {
@@ -165,6 +165,7 @@ def _part_of(folder: Path, name: str, corpus: str) -> Path:
     return Path(folder) / name
 
 
-def _dns3_root(folder: Path) -> Path:
+def dns3_root(folder: Path) -> Path:
+    """Return the folder `datasets` of DNS-Challenge 3: this one, or that in it."""
     inner = Path(folder) / "datasets"
     return inner if inner.is_dir() else Path(folder)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import soundfile
 import torch
@@ -43,19 +44,44 @@ def write_pairs(
     spoken = Corpus.read(speech, mix.sample_rate)
     noises = Corpus.read(noise, mix.sample_rate)
     mixer = NoiseMixer(mix, spoken, noises, seed, rooms=rooms_of(mix, seed + ROOMS_SEED))
+    mix_pairs(mixer, folder, count, progress)
+
+
+def mix_pairs(
+    mixer: NoiseMixer,
+    folder: Path,
+    count: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write `count` segments of `mixer` as pairs into `folder`, which appears when it is complete.
+
+    Another process may have made it meanwhile. Raises QseError where it cannot be written.
+    """
     digits = max(4, len(str(count)))
+    sample_rate = mixer.config.sample_rate
     try:
-        for side in SIDES:
-            (folder / side).mkdir(parents=True)
-        for number in range(count):
-            noisy, clean, _ = mixer.batch(number, 1)
-            pair = torch.cat([noisy, clean])
-            pair /= pair.abs().max().clamp_min(1.0)
-            for side, audio in zip(SIDES, pair.numpy(), strict=True):
-                soundfile.write(
-                    folder / side / f"{number + 1:0{digits}}.flac", audio, mix.sample_rate, "PCM_16"
-                )
-            if progress:
-                progress(number + 1, count)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".qse-", dir=folder.parent) as temporary:
+            made = Path(temporary) / "pairs"
+            for side in SIDES:
+                (made / side).mkdir(parents=True)
+            for number in range(count):
+                noisy, clean, _ = mixer.batch(number, 1)
+                pair = torch.cat([noisy, clean])
+                pair /= pair.abs().max().clamp_min(1.0)
+                for side, audio in zip(SIDES, pair.numpy(), strict=True):
+                    path = made / side / f"{number + 1:0{digits}}.flac"
+                    soundfile.write(path, audio, sample_rate, "PCM_16")
+                if progress:
+                    progress(number + 1, count)
+            _rename(made, folder)
     except (OSError, soundfile.SoundFileError) as error:
         raise QseError(f"{folder} cannot be written: {error}") from error
+
+
+def _rename(made: Path, folder: Path) -> None:
+    try:
+        made.rename(folder)
+    except OSError:
+        if not folder.is_dir():  # else another process has made the same
+            raise

@@ -15,8 +15,8 @@ class PairedSegments:
     in silence.
 
     noisy, clean: recordings of equal lengths in equal order. samples: of a segment. A batch is a
-    function of (seed, rank, step) and of the number of processes, which share the pairs of an
-    epoch.
+    function of (seed, rank, step) and of the number of shares of a step, which divide the pairs of
+    an epoch.
     """
 
     def __init__(
@@ -26,14 +26,14 @@ class PairedSegments:
         samples: int,
         seed: int,
         device: torch.device | str = "cpu",
-        processes: int = 1,
+        shares: int = 1,
     ):
         self.noisy = noisy.to(device)
         self.clean = clean.to(device)
         self.samples = samples
         self.seed = seed
         self.device = torch.device(device)
-        self.processes = processes
+        self.shares = shares
         self.segments = len(noisy.lengths)
 
     @torch.no_grad()
@@ -54,8 +54,8 @@ class PairedSegments:
 
     def _pairs(self, step: int, size: int, rank: int) -> Tensor:
         """Return the pairs of a batch, indices (size,):
-        all processes share the order of an epoch."""
-        together = size * self.processes
+        all shares have the same order of an epoch."""
+        together = size * self.shares
         epoch, place = divmod(step, max(1, self.segments // together))
         order = (
             BatchRng(self.seed, ORDER, epoch, torch.device("cpu"))

@@ -67,6 +67,11 @@ class BatchRng:
         return torch.randn(shape, generator=self._samples, device=self.device)
 
 
+def shuffled(count: int, seed: int) -> list[int]:
+    """Return the numbers below `count` in an order that depends on the seed only."""
+    return BatchRng(seed, 0, 0, torch.device("cpu")).uniform(0, 1, count).argsort().tolist()
+
+
 class CorpusSampler:
     """Draw audio from a corpus: first a group, then a recording of the group.
 

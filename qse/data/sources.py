@@ -11,23 +11,22 @@ from pathlib import Path
 
 import torch
 
-from ..errors import QseError
+from ..errors import QseError, UsageError
 from . import copies, datasets
 from .bandwidth import FULL_BAND_LEAST
-from .cached_corpus import cached_corpus
+from .cached_corpus import CorpusCache
 from .corpus import Corpus, read_recordings
+from .dns3_source import dns3, dns3_pairs, prepare_dns3
 from .mix_config import MixConfig
 from .multi_rate import WIDE_BAND, MultiRateSource, wide_band
 from .noise_mixing import NoiseMixer
 from .paired_segments import PairedSegments
-from .room_simulation import measured_bank
-from .sampling import BatchRng
+from .sampling import shuffled
 from .source import BatchSource
 
 # training pairs of VoiceBank+DEMAND kept for validation; the test set is for the final evaluation
 HELD_OUT = 100
 LEAST_REACH = 0.9  # of half the sample rate, where that is below FULL_BAND_LEAST
-RESPONSE = 1.0  # seconds that are kept of a measured impulse response
 
 
 def folders(
@@ -56,10 +55,28 @@ def folders(
     return MultiRateSource(mixers[0], mixers[1], wide_share, seed)
 
 
-def write_cache(speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path) -> None:
-    """Write the copies that `folders` maps, before several processes read them."""
-    for _ in _folder_corpora(speech, noise, mix, wide_share, cache):
-        pass
+def write_cache(
+    speech: Path,
+    noise: Path,
+    mix: MixConfig,
+    wide_share: float,
+    cache: Path,
+    progress: datasets.Stages | None = None,
+    skip: bool = False,
+) -> list[CorpusCache]:
+    """Write the copies that `folders` maps, and return the caches.
+
+    progress: called with (what is copied, files done, all of them). skip: leave out, from now on,
+    files that cannot be read.
+    """
+    caches = []
+    for part, cutoff in _parts(mix, wide_share):
+        for folder, name in ((speech, "speech"), (noise, "noise")):
+            store = _folder_cache(folder, name, part.sample_rate, cutoff, cache, skip)
+            told = progress and partial(progress, store.path.name)
+            store.corpus(datasets.audio_files(folder), told)
+            caches.append(store)
+    return caches
 
 
 def _folder_corpora(
@@ -67,13 +84,18 @@ def _folder_corpora(
 ) -> Iterator[tuple[MixConfig, Corpus, Corpus]]:
     """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16
     kHz too."""
+    for part, cutoff in _parts(mix, wide_share):
+        voices = _folder_corpus(speech, "speech", part.sample_rate, cutoff, cache)
+        yield part, voices, _folder_corpus(noise, "noise", part.sample_rate, cutoff, cache)
+
+
+def _parts(mix: MixConfig, wide_share: float) -> list[tuple[MixConfig, float]]:
+    """Return the mixing at each rate of a run, with the frequency that recordings must reach."""
     full_band = mix.sample_rate > WIDE_BAND
     parts = [(mix, min(FULL_BAND_LEAST, LEAST_REACH * mix.sample_rate / 2) if full_band else 0.0)]
     if full_band and wide_share:
         parts.append((wide_band(mix), 0.0))
-    for part, cutoff in parts:
-        voices = _folder_corpus(speech, "speech", part.sample_rate, cutoff, cache)
-        yield part, voices, _folder_corpus(noise, "noise", part.sample_rate, cutoff, cache)
+    return parts
 
 
 def _folder_corpus(
@@ -81,14 +103,18 @@ def _folder_corpus(
 ) -> Corpus:
     if cache is None:
         return Corpus.read(folder, sample_rate, least_cutoff=least_cutoff)
-    store = cache / f"{name}-{sample_rate}"
-    return cached_corpus(
-        datasets.audio_files(folder), folder, store, sample_rate, least_cutoff=least_cutoff
-    )
+    store = _folder_cache(folder, name, sample_rate, least_cutoff, cache)
+    return store.corpus(datasets.audio_files(folder))
+
+
+def _folder_cache(
+    folder: Path, name: str, sample_rate: int, least_cutoff: float, cache: Path, skip: bool = False
+) -> CorpusCache:
+    return CorpusCache(cache / f"{name}-{sample_rate}", folder, sample_rate, least_cutoff, skip)
 
 
 def voicebank(
-    data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
+    data: Path, mix: MixConfig, seed: int, device: torch.device, shares: int = 1
 ) -> BatchSource:
     """Read the training pairs of VoiceBank+DEMAND at 16 kHz into memory; `mix` gives only the
     length of segments."""
@@ -104,46 +130,38 @@ def voicebank(
             raise QseError(
                 f"{pair.noisy} has {one} samples and {pair.clean} {other}: a pair is of one length"
             )
-    return PairedSegments(noisy, clean, mix.samples, seed, device, processes)
-
-
-def dns3(
-    data: Path, mix: MixConfig, seed: int, device: torch.device, processes: int = 1
-) -> BatchSource:
-    """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the
-    CPU."""
-    speech, noise = _dns3_corpora(data, mix.sample_rate)
-    responses = datasets.dns3(data).impulse_responses
-    chosen = [responses[index] for index in _shuffled(len(responses), seed)[: mix.rooms]]
-    recordings = read_recordings(chosen, mix.sample_rate, channel=0)
-    bank = measured_bank(
-        [response for response in recordings if response.any()], round(RESPONSE * mix.sample_rate)
-    )
-    return NoiseMixer(mix, speech, noise, seed, "cpu", bank)
+    return PairedSegments(noisy, clean, mix.samples, seed, device, shares)
 
 
 CORPORA = {"voicebank": voicebank, "dns3": dns3}
 
 
-def prepare(dataset: str, data: Path, progress: datasets.Stages | None = None) -> None:
-    """Make the 16 kHz copies of a corpus that are missing, before several processes read them.
+def prepare(
+    dataset: str,
+    data: Path,
+    mix: MixConfig,
+    progress: datasets.Stages | None = None,
+    skip: bool = False,
+) -> list[CorpusCache]:
+    """Make the 16 kHz copies of a corpus that are missing, and its validation pairs, before several
+    processes read them; return the caches, if it has some.
 
-    progress is called with (what is copied, files done, all of them).
+    progress: called with (what is copied, files done, all of them). skip: leave out, from now on,
+    files that cannot be read; VoiceBank+DEMAND must be complete.
     """
     if dataset == "voicebank":
+        if skip:
+            raise UsageError(f"{data}: pairs of VoiceBank+DEMAND cannot be left out: repair them")
         copies.voicebank(data, "train", progress and partial(progress, "16 kHz copies"))
-    else:
-        _dns3_corpora(data, datasets.SAMPLE_RATE, progress)
+        return []
+    return prepare_dns3(data, mix, progress, skip)
 
 
-def validates(dataset: str) -> bool:
-    """Return whether the corpus has pairs; DNS-Challenge 3 has speech and noise to mix."""
-    return dataset != "dns3"
-
-
-def validation(dataset: str, data: Path) -> list[datasets.Pair]:
-    """Return the pairs of the corpus that are held out of training, if it has any."""
-    return copies.with_copies(_split(data)[1], data) if validates(dataset) else []
+def validation(dataset: str, data: Path, mix: MixConfig) -> list[datasets.Pair]:
+    """Return the pairs that are held out of training."""
+    if dataset == "dns3":
+        return dns3_pairs(data, mix)
+    return copies.with_copies(_split(data)[1], data)
 
 
 def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
@@ -156,25 +174,6 @@ def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
             raise QseError(
                 f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}"
             )
-    order = _shuffled(len(pairs), seed=0)
+    order = shuffled(len(pairs), seed=0)
     held = min(HELD_OUT, len(pairs) // 5)
     return [pairs[index] for index in order[held:]], [pairs[index] for index in order[:held]]
-
-
-def _shuffled(count: int, seed: int) -> list[int]:
-    """Return the numbers below `count` in an order that depends on the seed only."""
-    return BatchRng(seed, 0, 0, torch.device("cpu")).uniform(0, 1, count).argsort().tolist()
-
-
-def _dns3_corpora(
-    data: Path, sample_rate: int, progress: datasets.Stages | None = None
-) -> tuple[Corpus, Corpus]:
-    """Return clean speech and noise of DNS-Challenge 3, hundreds of hours, from cached copies."""
-    found = datasets.dns3(data)
-
-    def cached(name: str, paths: list[Path]) -> Corpus:
-        cache = copies.copies_of(found.root) / name
-        told = progress and partial(progress, f"16 kHz copy, {name}")
-        return cached_corpus(paths, found.root / name, cache, sample_rate, told)
-
-    return cached("clean", found.clean), cached("noise", found.noise)

@@ -4,11 +4,13 @@ A difference is computed utterance by utterance, so that its interval is narrowe
 intervals of the means side by side.
 """
 
+from pathlib import Path
+
 from ..errors import QseError
 from . import tables
 from .metrics import METRICS
 from .report import Mean, interval
-from .store import Row
+from .store import SCORES, Row, read_rows
 
 SAME = 1e-3  # largest difference between scores of the same noisy recordings
 
@@ -47,3 +49,10 @@ def comparison(rows: list[Row], others: list[Row], name: str, other: str) -> str
                 "evaluations of the same recordings"
             )
     return tables.difference_table(found, f"{name} minus {other}")
+
+
+def compared(folder: str | Path, other: str | Path) -> str:
+    """Return the `comparison` of the results in two folders."""
+    rows = read_rows(Path(folder, SCORES))
+    others = read_rows(Path(other, SCORES))
+    return comparison(rows, others, Path(folder).name, Path(other).name)

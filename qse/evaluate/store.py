@@ -96,6 +96,11 @@ class Store:
         return found if isinstance(found, dict) and "enhanced" in found else None
 
 
+def has_results(folder: str | Path) -> bool:
+    """Return whether a folder holds the scores of an evaluation."""
+    return Path(folder, SCORES).is_file()
+
+
 def read_rows(path: Path) -> list[Row]:
     """Return the complete rows of a scores.csv, numbers as floats; empty cells are left out.
 

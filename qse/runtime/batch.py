@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from ..audio.ffmpeg import duration
+from ..audio.probe import probe
 from ..audio.reader import AudioReader, open_audio
 from ..errors import QseError
 from .batch_plan import FileJob
@@ -76,8 +76,10 @@ def sound_seconds(path: Path) -> float:
     give it."""
     try:
         with open_audio(path) as source:
-            known = source.samples is not None
-            return (source.samples or 0) / source.layout.sample_rate if known else duration(path)
+            if source.samples is not None:
+                return source.samples / source.layout.sample_rate
+            media = source.media or probe(path)
+            return media.seconds * max(1, len(media.tracks)) if media else 0.0
     except QseError:
         return 0.0
 

@@ -14,13 +14,13 @@ from ..audio.chunk_copy import Copied
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import wrong_suffix
-from ..audio.ffmpeg import program
-from ..audio.formats import VIDEO, Layout, named_format, suffix_of
-from ..audio.mapped_metadata import needs_strings
+from ..audio.ffmpeg import FfmpegSource, program
+from ..audio.formats import VIDEO, Layout, suffix_of
+from ..audio.mapped_metadata import needs_strings, readable_by_ffmpeg
 from ..audio.media_writer import Sound, clips, write_media
 from ..audio.metadata import carry, is_copied
 from ..audio.probe import probe
-from ..audio.reader import AudioReader, open_audio
+from ..audio.reader import AudioReader
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
 from .batch_plan import FileJob
@@ -142,16 +142,16 @@ def _write_media(
     job: FileJob, first: AudioReader, enhance: Enhance, options: FileOptions
 ) -> Written:
     program(str(job.target))
-    media = first.media or probe(job.source)
-    if media is None or not media.tracks:
-        named_format(job.target)
-        raise QseError(f"{job} cannot be read by ffmpeg: name an output that ends in .wav")
-    numbers = range(len(media.tracks)) if options.track is None else [options.track - 1]
-    written = Written(tracks=len(numbers))
     with (
         atomic_target(job.target, options.overwrite) as part,
         TemporaryDirectory(prefix="qse-") as folder,
     ):
+        origin = readable_by_ffmpeg(job.source, first.layout, Path(folder))
+        media = first.media or probe(origin)
+        if media is None or not media.tracks:
+            raise QseError(f"{job} cannot be read by ffmpeg: name an output that ends in .wav")
+        numbers = range(len(media.tracks)) if options.track is None else [options.track - 1]
+        written = Written(tracks=len(numbers))
         sounds = []
         for place, number in enumerate(numbers):
             clipping = ClipMeter()
@@ -159,7 +159,7 @@ def _write_media(
             reader = (
                 first
                 if place == 0
-                else open_audio(job.source, job.name, options.salvage, number + 1)
+                else FfmpegSource(job.source, job.name, options.salvage, number + 1, media)
             )
             with reader:
                 samples = _write_sound(sound.path, reader, clipping.counted(enhance(reader)))
@@ -168,9 +168,7 @@ def _write_media(
             if clips(media.tracks[number], suffix_of(job.target)):
                 _say_clipping(written, job, clipping)
             sounds.append(sound)
-        _say(
-            written, job, write_media(job.source, media, sounds, part, job.target, options.bit_rate)
-        )
+        _say(written, job, write_media(origin, media, sounds, part, job.target, options.bit_rate))
         if options.keep_times:
             _copy_times(job.source, part)
     return written

@@ -2,8 +2,8 @@
 no partial file.
 
 Names: `model.*` weights and buffers, `average.*` their moving average,
-`optimizer.<name>.<parameter>` the state of its optimiser, `carried.<rank>.<path>` the states of
-streams in each process. The header holds numbers as text.
+`optimizer.<name>.<parameter>` the state of its optimiser, `carried.<share>.<path>` the states of
+streams in each share of a step. The header holds numbers as text.
 """
 
 import json
@@ -44,11 +44,13 @@ def parse_sums(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in sums.items()}
 
 
-# not in headers of early runs
+# not in headers of early runs, or only in those of runs in float16
 LATER: dict[str, Parser] = {
     "best": float,
     "validated": int,
     "sums": parse_sums,
+    "loss_scale": float,
+    "scaled_steps": int,
 }
 
 

@@ -10,10 +10,11 @@ class Job:
 
     speech and noise: folders of recordings; or data: the folder of the recipe's corpus. valid:
     folder of pairs; None: those of the corpus, if any. unknown: a second folder of pairs, of
-    sources that are not trained on. hours: time limit. device: "cpu" or "cuda". resume: continue
-    the run in `out`. cache: folder for decoded copies of the recordings, which are not read into
-    memory then. start: model (name or folder) or folder of a run whose weights are the first ones;
-    None: random weights.
+    sources that are not trained on. hours: time limit. processes: that train together; torchrun
+    says it for those that it starts. device: "cpu", "cuda" (each process has a GPU of its own),
+    "cuda:1" (this one) or "mps". resume: continue the run in `out`. cache: folder for decoded
+    copies of the recordings, which are not read into memory then. start: model (name or folder) or
+    folder of a run whose weights are the first ones; None: random weights.
     """
 
     speech: Path | None = None

@@ -1,5 +1,9 @@
 """Train one network in several processes: equal parameters, different batches, averaged gradients.
 
+The processes are started here, on one machine, or by torchrun, on one or several: then its
+environment variables say which one this is. They exchange tensors of a CPU by gloo and those of
+GPUs by NCCL.
+
 On a CPU one process per core with one thread each is fastest, for the network's operations are too
 small to share. The gradient is small as well: it is one flat vector in one all-reduce.
 """
@@ -19,16 +23,58 @@ from torch import Tensor
 from torch import distributed as dist
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
-from ..errors import QseError
+from ..errors import QseError, UsageError
 from ..stop_signals import handled_by
+
+TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+def started_by_torchrun() -> bool:
+    """Return whether this is one of the processes that torchrun has started."""
+    return all(name in os.environ for name in TORCHRUN)
+
+
+def is_first() -> bool:
+    """Return whether this process writes the files of the run and tells its user about it."""
+    return os.environ.get("RANK", "0") == "0" or not started_by_torchrun()
+
+
+def processes_in_all(processes: int) -> int:
+    """Return how many processes train together: those of torchrun, else `processes`.
+
+    Raises UsageError where torchrun and `processes` both ask for several.
+    """
+    if not started_by_torchrun():
+        return processes
+    if processes > 1:
+        raise UsageError(f"processes={processes}: torchrun has started them; leave it out")
+    return int(os.environ["WORLD_SIZE"])
+
+
+def processes_here(processes: int) -> int:
+    """Return how many of them run on this machine."""
+    return int(os.environ["LOCAL_WORLD_SIZE"]) if started_by_torchrun() else processes
+
+
+def own_device(name: str, rank: int) -> torch.device:
+    """Return the device of this process; of several on GPUs each has its own."""
+    if name != "cuda" or count() == 1:
+        return torch.device(name)
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", rank)))
 
 
 def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
     """Call work(rank, processes, *arguments) in each of `processes` processes; in this one where
-    there is only one.
+    there is only one, or where torchrun has started it.
 
     Raises the QseError of a process; any other exception comes with the traceback of its process.
     """
+    if started_by_torchrun():
+        rank = int(os.environ["RANK"])
+        with _group("env://", rank, processes):
+            work(rank, processes, *arguments)
+            gather([])  # wait for the files of the first one
+        return
     if processes == 1:
         work(0, 1, *arguments)
         return
@@ -84,18 +130,44 @@ def _join(
     rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple
 ) -> None:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=processes
-    )
+    reason = Path(folder) / "reason"
     try:
-        work(rank, processes, *arguments)
+        with _group(f"file://{folder}/rendezvous", rank, processes):
+            work(rank, processes, *arguments)
     except QseError as error:
-        (Path(folder) / "reason").write_text(str(error))
+        if not reason.exists():  # a process that loses another one comes later
+            reason.write_text(str(error))
         raise
     except KeyboardInterrupt:  # which torch would take for a normal end
         raise SystemExit(128 + signal.SIGINT) from None
+
+
+@contextmanager
+def _group(meeting_point: str, rank: int, processes: int) -> Iterator[None]:
+    """Join the processes into a group for the time of the context."""
+    has_gpus = torch.cuda.is_available() and dist.is_nccl_available()
+    backends = "cpu:gloo,cuda:nccl" if has_gpus else "gloo"
+    with _exchange():
+        dist.init_process_group(
+            backends, init_method=meeting_point, rank=rank, world_size=processes
+        )
+    try:
+        yield
     finally:
         dist.destroy_process_group()
+
+
+@contextmanager
+def _exchange() -> Iterator[None]:
+    """Turn a failure of the exchange with the other processes into a QseError."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        raise QseError(
+            f"another process of this run has ended, or cannot be reached ({reason}); "
+            "if there is a checkpoint, resume=True continues from there"
+        ) from error
 
 
 def count() -> int:
@@ -110,11 +182,30 @@ def average_(tensors: Iterable[Tensor]) -> None:
         return
     tensors = list(tensors)
     flat = torch.cat([tensor.flatten() for tensor in tensors])
-    dist.all_reduce(flat)
+    with _exchange():
+        dist.all_reduce(flat)
     flat /= count()
-    means = flat.split([tensor.numel() for tensor in tensors])
-    for tensor, mean in zip(tensors, means, strict=True):
-        tensor.copy_(mean.view_as(tensor))
+    _copy_parts(flat, tensors)
+
+
+@torch.no_grad()
+def copy_from_first_(tensors: Iterable[Tensor]) -> None:
+    """Replace every floating-point tensor by that of the first process; in a single process, do
+    nothing."""
+    if count() == 1:
+        return
+    tensors = [tensor for tensor in tensors if tensor.is_floating_point()]
+    flat = torch.cat([tensor.flatten() for tensor in tensors])
+    with _exchange():
+        dist.broadcast(flat, 0)
+    _copy_parts(flat, tensors)
+
+
+def _copy_parts(flat: Tensor, tensors: list[Tensor]) -> None:
+    """Copy the parts of `flat` into the tensors, in their order."""
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    for tensor, part in zip(tensors, parts, strict=True):
+        tensor.copy_(part.view_as(tensor))
 
 
 def gather(items: list) -> list:
@@ -122,5 +213,6 @@ def gather(items: list) -> list:
     if count() == 1:
         return items
     parts: list[Any] = [None] * count()
-    dist.all_gather_object(parts, items)
+    with _exchange():
+        dist.all_gather_object(parts, items)
     return list(chain.from_iterable(parts))

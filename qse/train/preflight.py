@@ -13,10 +13,12 @@ from ..errors import QseError, UsageError
 from ..extras import need
 from ..losses.composite_loss import CompositeLoss, as_loss
 from ..networks import Network, build_network, weights
+from ..torch_device import torch_device
 from . import checkpoint
 from .job import Job
 from .optimizers import optimizers
 from .own import NOTHING_OWN, Own
+from .parallel import processes_here
 from .recipe import RunConfig
 from .stateful_training import least_segment
 from .train_config import TrainConfig
@@ -42,6 +44,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     """
     _check_folder(job)
     _check_device(job)
+    _check_packages(config)
     if own.source is None:
         _check_sources(config, job)
     if job.start and job.resume:
@@ -90,16 +93,19 @@ def _check_sources(config: RunConfig, job: Job) -> None:
 
 
 def _check_device(job: Job) -> None:
-    if job.device not in ("cpu", "cuda"):
-        raise UsageError(f"device={job.device}: choose cpu or cuda")
-    if job.device == "cuda" and job.processes > 1:
+    device = torch_device(job.device)
+    if job.processes == 1 or device.type == "cpu":
+        return
+    if job.device != "cuda":
         raise UsageError(
-            f"processes={job.processes}: they would share one GPU; leave it out with device=cuda"
+            f"device={job.device}: of several processes each needs a GPU of its own; say "
+            "device=cuda, or train in one process"
         )
-    if job.device == "cuda" and not torch.cuda.is_available():
+    here = processes_here(job.processes)
+    found = torch.cuda.device_count()
+    if here > found:
         raise UsageError(
-            "device=cuda: PyTorch finds no GPU here; install its CUDA build, "
-            "or leave device=cuda out"
+            f"processes={here}: PyTorch finds {found} GPUs here, and each process needs its own"
         )
 
 
@@ -196,8 +202,13 @@ def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: Train
         )
 
 
+def _check_packages(config: RunConfig) -> None:
+    if config.train.tensorboard:
+        need("tensorboard", "tensorboard")
+
+
 def _check_validation(config: RunConfig, job: Job, rate: int) -> None:
-    validates = job.valid or (job.data and sources.validates(config.dataset))
+    validates = job.valid or job.data
     if job.unknown and not validates:
         raise UsageError("unknown=DIR needs valid=DIR, pairs of known sources to compare with")
     if validates:

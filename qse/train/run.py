@@ -4,6 +4,7 @@ RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv 
 """
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 
 from ..data import sources
 from ..data.datasets import Stages
+from ..data.mix_ahead import MixAhead
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
 from ..losses.composite import LossConfig
@@ -23,11 +25,12 @@ from .job import Job
 from .loop import TrainingLoop
 from .new_ranges import train_highest_range_only_
 from .own import Own
-from .parallel import launch
+from .parallel import copy_from_first_, is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
 from .recipe import RunConfig, model_table, write_config
 from .stateful_training import training_loss
 from .stopping import StopRequest
+from .train_config import TrainConfig
 from .trainer import Trainer
 from .training_log import StepReport, TrainingLog
 from .validation import Utterance, Validator, find_pairs, read_pairs
@@ -54,10 +57,11 @@ def train(
     enhanced=, (B, N), that returns a scalar. Raises QseError for what `prepare` refuses.
     """
     own = Own(network, loss, source)
+    job = replace(job, processes=processes_in_all(job.processes))
     start = prepare(config, job, own)
     if network is not None:
         config = replace(config, model=model_table(network))
-    if not job.resume:
+    if not job.resume and is_first():
         write_config(job.out / "config.toml", config, start.network)
     if source is None:
         _prepare_corpora(config, job, progress)
@@ -68,12 +72,11 @@ def train(
 def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> None:
     """Make copies of recordings before several processes read them."""
     if job.data:
-        sources.prepare(config.dataset, job.data, progress)
-    if job.cache and job.processes > 1:
+        sources.prepare(config.dataset, job.data, config.mix, progress)
+    if job.cache:
         assert job.speech and job.noise
-        sources.write_cache(
-            job.speech, job.noise, config.mix, config.train.wide_band_share, job.cache
-        )
+        share = config.train.wide_band_share
+        sources.write_cache(job.speech, job.noise, config.mix, share, job.cache, progress)
 
 
 def _trained(network: Network, job: Job) -> Network:
@@ -98,20 +101,14 @@ def _work(
     report: StepReport | None,
 ) -> None:
     """Train in one of the processes."""
-    if job.device == "cpu":
-        torch.set_num_threads(1)
-    else:
-        # STFT and GRU need full precision; TF32 has 10 bits of mantissa
-        torch.backends.cudnn.allow_tf32 = False
-    device = torch.device(job.device)
+    device = own_device(job.device, rank)
+    _set_up(device, config.train)
     # processes share what they are sent
     network = copy.deepcopy(start.network) if processes > 1 else start.network
+    copy_from_first_([*network.parameters(), *network.buffers()])
     source = own.source or _source(config, job, device)
-    plan = config.train.counted(source.segments, processes)
-
-    def batches(step: int) -> Batch:
-        return source.batch(step, plan.batch, rank).to(device)
-
+    plan = config.train.counted(source.segments, _segment(config, own), processes)
+    batches = _batches(source, plan, device, rank)
     objective = as_loss(own.loss or config.loss)
     discriminator = None
     if objective.needs_discriminator:
@@ -135,6 +132,36 @@ def _work(
     loop.run()
 
 
+def _set_up(device: torch.device, plan: TrainConfig) -> None:
+    """Set how PyTorch computes in this process."""
+    if device.type == "cpu":
+        torch.set_num_threads(1)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        # off by default: STFT and GRU need full precision, TF32 has 10 bits of mantissa
+        torch.backends.cudnn.allow_tf32 = plan.tf32
+        torch.backends.cuda.matmul.allow_tf32 = plan.tf32
+
+
+def _segment(config: RunConfig, own: Own) -> float:
+    """Return the seconds of a segment."""
+    return own.source.batch(0, 1).seconds if own.source else config.mix.segment
+
+
+def _batches(
+    source: BatchSource, plan: TrainConfig, device: torch.device, rank: int
+) -> Callable[[int, int], Batch]:
+    """Return the batches of this process by step and share, on its device."""
+
+    def batches(step: int, share: int) -> Batch:
+        return source.batch(step, plan.batch, share).to(device)
+
+    if not plan.mix_ahead:
+        return batches
+    shares = range(rank * plan.accumulate, (rank + 1) * plan.accumulate)
+    return MixAhead(batches, shares, plan.mix_ahead)
+
+
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:
     log = TrainingLog(job.out, trainer, WIDE_BAND, report)
     rate = trainer.network.config.sample_rate
@@ -147,7 +174,8 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
     mix = config.mix
     seed = config.train.seed
     if job.data:
-        return sources.CORPORA[config.dataset](job.data, mix, seed, device, job.processes)
+        shares = job.processes * config.train.accumulate
+        return sources.CORPORA[config.dataset](job.data, mix, seed, device, shares)
     assert job.speech and job.noise
     share = config.train.wide_band_share
     return sources.folders(
@@ -158,7 +186,7 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
 def _pairs(config: RunConfig, job: Job, rate: int) -> list[Utterance]:
     """Read the pairs to validate with, if there are any."""
     if job.data and not job.valid:
-        return read_pairs(sources.validation(config.dataset, job.data))
+        return read_pairs(sources.validation(config.dataset, job.data, config.mix))
     return _read_pairs(job.valid, rate)
 
 

@@ -5,15 +5,23 @@ from dataclasses import dataclass, replace
 
 from .optimizers import NAMES
 
+FROM_ONE = ("batch", "accumulate", "epochs", "checkpoint_every", "valid_every")
+FROM_ZERO = ("steps", "warmup_steps", "plateau_steps", "epoch_hours", "valid_hours", "mix_ahead")
+
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """Optimiser, schedule, and intervals. `batch` counts segments per process and step."""
+    """Optimiser, schedule, and intervals.
+
+    `batch` counts segments, of which a process takes `accumulate` times as many in a step.
+    """
 
     seed: int = 0
     batch: int = 2
+    accumulate: int = 1  # batches per process whose gradients are averaged for a step
     steps: int = 0  # 0: as many as `epochs` take
-    epochs: int = 1  # passes over the segments of the source, where `steps` is 0
+    epochs: int = 1  # where `steps` is 0
+    epoch_hours: float = 0.0  # of audio per epoch; 0: as much as the source has
     warmup_steps: int = 300  # of linear rise
     plateau_steps: int = 0  # at the full rate, those of the rise included, before the cosine decay
     learning_rate: float = 1e-3
@@ -22,7 +30,9 @@ class TrainConfig:
     weight_decay: float = 0.01
     clip_norm: float = 1.0  # largest norm of the gradient
     ema_decay: float = 0.999  # of the exponential moving average of the weights
-    precision: str = "float32"  # or bfloat16: autocast of the network; losses stay in float32
+    # or bfloat16, float16: autocast of the network; losses stay in float32
+    precision: str = "float32"
+    tf32: bool = False  # 10 bits of mantissa in products and convolutions in float32 on a GPU
     # that an item starts from the state at the end of the step before
     carry_state_probability: float = 0.0
     wide_band_share: float = 0.5  # of the steps of a network above 16 kHz that train it at 16 kHz
@@ -33,10 +43,13 @@ class TrainConfig:
     compile: bool = False
     checkpoint_every: int = 250  # steps
     valid_every: int = 1000  # steps
+    valid_hours: float = 0.0  # of audio from validation to validation, in place of valid_every
+    mix_ahead: int = 0  # batches that a thread mixes while the network trains on another
+    tensorboard: bool = False  # also write the curves for TensorBoard, into RUN/tensorboard
 
     def __post_init__(self) -> None:
-        if self.precision not in ("float32", "bfloat16"):
-            raise ValueError(f"precision {self.precision!r}: choose float32 or bfloat16")
+        if self.precision not in ("float32", "bfloat16", "float16"):
+            raise ValueError(f"precision {self.precision!r}: choose float32, bfloat16 or float16")
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
         if not 0 <= self.carry_state_probability <= 1:
@@ -57,16 +70,24 @@ class TrainConfig:
             raise ValueError(f"ema_decay {self.ema_decay}: must be from 0 to 1")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas {list(self.betas)}: two numbers, from 0 to below 1")
-        least = dict.fromkeys(("batch", "epochs", "checkpoint_every", "valid_every"), 1)
-        for name, bound in {**least, "steps": 0, "warmup_steps": 0, "plateau_steps": 0}.items():
-            if getattr(self, name) < bound:
+        least = dict.fromkeys(FROM_ONE, 1) | dict.fromkeys(FROM_ZERO, 0)
+        for name, bound in least.items():
+            if not bound <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} {getattr(self, name)}: must be at least {bound}")
 
-    def counted(self, segments: int, processes: int) -> "TrainConfig":
-        """Return the same with `steps` filled in: where it is 0, `epochs` times the whole batches
-        of `segments`."""
-        steps = self.steps or self.epochs * max(1, segments // (self.batch * processes))
-        return replace(self, steps=steps)
+    def counted(self, segments: int, seconds: float, processes: int) -> "TrainConfig":
+        """Return the same with the numbers of steps that follow from those of hours and epochs.
+
+        segments: of the source, in one epoch; seconds: of a segment.
+        """
+        together = self.batch * self.accumulate * processes
+        if self.epoch_hours:
+            segments = round(3600 * self.epoch_hours / seconds)
+        steps = self.steps or self.epochs * max(1, segments // together)
+        every = self.valid_every
+        if self.valid_hours:
+            every = max(1, round(3600 * self.valid_hours / seconds / together))
+        return replace(self, steps=steps, valid_every=every)
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step: linear rise, plateau, cosine to zero at `steps`."""

@@ -2,8 +2,12 @@
 source of batches alone; optimizers.py assigns weights to optimisers.
 
 A step is a pure function of what the checkpoint holds: batches and random numbers are drawn from
-(seed, rank, step), and the states that streams carry from step to step are part of the checkpoint.
+(seed, share, step), and the states that streams carry from step to step are part of the checkpoint.
 A resumed run continues to the same numbers as an uninterrupted one.
+
+A step trains on processes * accumulate batches, its shares, numbered from 0: process r computes the
+gradients of the shares r * accumulate and following, one after another. So one process that
+accumulates four batches and four processes with one each train alike.
 """
 
 import math
@@ -20,14 +24,17 @@ from ..data.source import Batch
 from ..networks import Network, weights
 from . import checkpoint
 from .discriminator_training import DiscriminatorTraining
-from .ema import WeightEMA, copy_
+from .ema import WeightEMA
+from .loss_scale import LossScale
 from .optimizers import optimizers
 from .parallel import average_, count, gather
+from .statistics import RunningStatistics
 from .train_config import TrainConfig
 
 Terms = dict[str, Tensor]
 # states at the end of a step, by their path in the network; items first
 Carried = dict[str, Tensor]
+PRECISIONS = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # of autocast
 Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
 """(network, batch, carried) -> (loss, its terms, carried to the next step)."""
 
@@ -36,8 +43,8 @@ class Trainer:
     """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are
     for checkpoints.
 
-    batches: the batch of a step. discriminator: the one that is trained as well, if any. done:
-    steps so far; skipped: those of them without an update, because a gradient was not finite.
+    batches: the batch of a step and a share. discriminator: the one that is trained as well, if any.
+    done: steps so far; skipped: those of them without an update, because a gradient was not finite.
     seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both over all
     resumes. origin: name of the model whose weights were the first ones, if any.
     """
@@ -46,7 +53,7 @@ class Trainer:
         self,
         network: Network,
         loss: Loss,
-        batches: Callable[[int], Batch],
+        batches: Callable[[int, int], Batch],
         config: TrainConfig,
         device: torch.device,
         rank: int = 0,
@@ -65,36 +72,27 @@ class Trainer:
         self.optimizers = optimizers(
             self.network, config.optimizer, config.betas, config.weight_decay
         )
-        self.carried: Carried = {}
+        self.scale = LossScale(config.precision)
+        self.carried: list[Carried] = [{} for _ in range(config.accumulate)]  # of each share
         self.done = 0
         self.skipped = 0
         self.heard = 0
         self.seconds = 0.0
         self.origin = ""
-        kept = self.network.state_dict()
-        self._statistics: list[Tensor] = []  # of batch norms
-        for name, buffer in self.network.named_buffers():
-            if name in kept and buffer.is_floating_point():
-                self._statistics.append(buffer)
-        self._statistics_before = [statistic.clone() for statistic in self._statistics]
+        self.statistics = RunningStatistics(self.network)
 
     def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
         """Train on the next batch; return its loss and terms, and whether any process asked to
         `stop`."""
         began = time.perf_counter()
-        torch.manual_seed(step_seed(self.config.seed, self.rank, self.done))
-        copy_(self._statistics_before, self._statistics)
-        batch = self.batches(self.done)
-        self.heard += round(batch.seconds * WIDE_BAND) * count()
-        with torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"
-        ):
-            total, terms, self.carried = self.loss(self.network, batch, self.carried)
-        gradients = self._backward(total)
+        self.statistics.begin()
+        terms = self._shares()
+        gradients = self._gradients()
         stops = torch.full((1,), float(stop), device=self.device if count() > 1 else "cpu")
-        average_([*gradients, *self._statistics, stops])
+        average_([*gradients, *self.statistics.tensors, stops])
+        torch._foreach_div_(gradients, self.scale.value)
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
-        values = _read({"loss": total, **terms, "norm": norm})
+        values = _read({**terms, "norm": norm})
         self._update(math.isfinite(values.pop("norm")))
         if self.discriminator:
             self.discriminator.update(average_)
@@ -102,14 +100,34 @@ class Trainer:
         self.seconds += time.perf_counter() - began
         return values, bool(stops > 0)
 
-    def _backward(self, total: Tensor) -> list[Tensor]:
-        """Return the gradients of this loss: zeros where a parameter had no part in it."""
+    def _shares(self) -> Terms:
+        """Compute the gradients and statistics of this process, means over its shares; return the
+        means of loss and terms."""
         for parameter in self.network.parameters():
             if parameter.requires_grad and parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
+                parameter.grad = torch.zeros_like(parameter)  # it may have no part in the loss
         torch._foreach_zero_(self._gradients())
-        total.backward()
-        return self._gradients()
+        terms = []
+        for place in range(self.config.accumulate):
+            terms.append(self._share(place))
+            self.statistics.end_share()
+        self.statistics.take_mean()
+        means = {}
+        for name in terms[0]:
+            means[name] = torch.stack([found[name] for found in terms]).mean()
+        return means
+
+    def _share(self, place: int) -> Terms:
+        """Add the gradients of one share to those of this process; return its loss and terms."""
+        share = self.rank * self.config.accumulate + place
+        torch.manual_seed(step_seed(self.config.seed, share, self.done))
+        batch = self.batches(self.done, share)
+        self.heard += round(batch.seconds * WIDE_BAND) * count()
+        precision = PRECISIONS.get(self.config.precision)
+        with torch.autocast(self.device.type, precision, enabled=precision is not None):
+            loss, terms, self.carried[place] = self.loss(self.network, batch, self.carried[place])
+        (loss * (self.scale.value / self.config.accumulate)).backward()
+        return {name: value.detach() for name, value in {"loss": loss, **terms}.items()}
 
     def _gradients(self) -> list[Tensor]:
         gradients = []
@@ -121,9 +139,10 @@ class Trainer:
     def _update(self, finite: bool) -> None:
         """Take one step of the optimisers; a gradient that is not finite leaves weights and
         statistics as they were."""
+        self.scale.update(finite)
         if not finite:  # in every process, for they share the gradient
             self.skipped += 1
-            copy_(self._statistics, self._statistics_before)
+            self.statistics.restore()
             return
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -144,9 +163,11 @@ class Trainer:
         if self.discriminator:
             parts["discriminator"] = self.discriminator.tensors()
         if self.config.carry_state_probability:
-            carried = {name: state.cpu() for name, state in self.carried.items()}
-            for rank, states in enumerate(gather([carried])):
-                parts[f"carried.{rank}"] = states
+            carried = []
+            for states in self.carried:
+                carried.append({name: state.cpu() for name, state in states.items()})
+            for share, states in enumerate(gather(carried)):
+                parts[f"carried.{share}"] = states
         tensors = {}
         for part, values in parts.items():
             for name, value in values.items():
@@ -164,6 +185,7 @@ class Trainer:
             "seconds": f"{self.seconds:.3f}",
             "heard": str(self.heard),
             "averaged": str(self.ema.updates),
+            **self.scale.header(),
         }
 
     def begin(self, origin: str, header: dict[str, str]) -> None:
@@ -191,23 +213,27 @@ class Trainer:
         self.heard = int(header["heard"])
         self.seconds = float(header["seconds"])
         self.origin = header.get("origin", "")
+        self.scale.restore(header)
         if self.config.carry_state_probability:
-            self._restore_carried(weights.pick(tensors, f"carried.{self.rank}"), header)
+            self._restore_carried(tensors, header)
 
-    def _restore_carried(self, carried: Carried, header: dict[str, str]) -> None:
+    def _restore_carried(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         fits = header.get("batch") == str(self.config.batch)
-        if not (carried and fits) and self.done and self.rank == 0:
+        first = self.rank * self.config.accumulate
+        found = []
+        for share in range(first, first + self.config.accumulate):
+            found.append(weights.pick(tensors, f"carried.{share}") if fits else {})
+        if not all(found) and self.done and self.rank == 0:
             text = (
                 "the checkpoint has no carried states of this batch size:"
                 " the streams of the next step start at zero"
             )
             warnings.warn(text, stacklevel=3)
-        if not fits:
-            carried = {}
-        self.carried = {name: state.to(self.device) for name, state in carried.items()}
+        for place, states in enumerate(found):
+            self.carried[place] = {name: state.to(self.device) for name, state in states.items()}
 
 
 def _read(values: dict[str, Tensor]) -> dict[str, float]:
     """Return scalars as numbers, by a single read of the device, because each read waits for it."""
-    numbers = torch.stack([value.detach().double() for value in values.values()]).tolist()
+    numbers = torch.stack([value.detach().float() for value in values.values()]).tolist()
     return dict(zip(values, numbers, strict=True))

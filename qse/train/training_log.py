@@ -4,7 +4,7 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
@@ -12,6 +12,9 @@ from .checkpoint import parse_sums
 from .train_config import TrainConfig
 from .trainer import Trainer
 from .validation import UNKNOWN
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 
 class StepReport(Protocol):
@@ -36,7 +39,7 @@ class TrainingLog:
         self.trainer = trainer
         self.sample_rate = sample_rate
         self.report = report if trainer.rank == 0 else None
-        self.metrics = MetricsLog(folder) if trainer.rank == 0 else None
+        self.metrics = MetricsLog(folder, trainer.config.tensorboard) if trainer.rank == 0 else None
         self.sums: dict[str, float] = {}
 
     def step(self, terms: dict[str, float], skipped: bool) -> None:
@@ -92,6 +95,8 @@ class TrainingLog:
         """Tell the caller that there are no more steps."""
         if self.report:
             self.report.close()
+        if self.metrics:
+            self.metrics.close()
 
     def _audio(self) -> float:
         """Return the seconds of audio that all processes have trained on."""
@@ -99,19 +104,33 @@ class TrainingLog:
 
 
 class MetricsLog:
-    """Add rows to CSV files in `folder`, each rewritten atomically, and draw them."""
+    """Add rows to CSV files in `folder`, each rewritten atomically, and draw them.
 
-    def __init__(self, folder: Path):
+    tensorboard: also write them as events of TensorBoard, into `folder`/tensorboard.
+    """
+
+    def __init__(self, folder: Path, tensorboard: bool = False):
         self.folder = folder
+        self.tensorboard = tensorboard
+        self._events: SummaryWriter | None = None
+        self._done = 0
 
     def add(self, table: str, row: dict[str, float]) -> None:
         """Add a row to `table`.csv. A column that is new is nan in the earlier rows."""
         self._write(table, [*self._rows(table), row])
+        if self.tensorboard:
+            self._add_events(table, row)
 
     def rewind(self, step: int) -> None:
         """Remove the rows after `step`: a run that resumes from there writes them again."""
+        self._done = step
         for table in ("train", "valid"):
             self._write(table, [row for row in self._rows(table) if row["step"] <= step])
+
+    def close(self) -> None:
+        """Write what is left of the events."""
+        if self._events:
+            self._events.close()
 
     def draw(self) -> None:
         """Draw curves.png: the loss and each validation metric over the steps, known and unknown
@@ -137,6 +156,16 @@ class MetricsLog:
             if len(lines) > 1:
                 axes.legend()
         figure.savefig(self.folder / "curves.png", dpi=110)
+
+    def _add_events(self, table: str, row: dict[str, float]) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        if self._events is None:  # hides the events after the step where the run resumed
+            self._events = SummaryWriter(self.folder / "tensorboard", purge_step=self._done + 1)
+        for name, value in row.items():
+            if name != "step":
+                self._events.add_scalar(f"{table}/{name}", value, int(row["step"]))
+        self._events.flush()
 
     def _write(self, table: str, rows: list[dict[str, float]]) -> None:
         path = self.folder / f"{table}.csv"

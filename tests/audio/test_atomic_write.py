@@ -102,6 +102,20 @@ write(Path({str(tmp_path / "a.wav")!r}), endless(), WAV)
     assert [path.name for path in tmp_path.iterdir()] == ["a.wav"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="removes an open file")
+def test_a_program_of_a_killed_process_does_not_disturb_the_next_one(tmp_path):
+    """ffmpeg goes on when qse is killed: it wrote into the temporary file of the next run."""
+    with claimed_path(tmp_path / "a.txt") as part:
+        part.write_text("first")
+    with part.open("w") as orphan, claimed_path(tmp_path / "a.txt") as again:
+        assert again == part
+        again.write_text("whole")
+        orphan.write("of the orphan")
+        orphan.flush()
+    assert (tmp_path / "a.txt").read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
 def test_claim_starts_again_if_its_file_was_removed_meanwhile(tmp_path, monkeypatch):
     """The holder of a claim removes the file after a second process has opened it, and before it
     is locked there."""

@@ -31,12 +31,19 @@ IXML = (
     b"<BWFXML><PROJECT>p</PROJECT>"
     b"<LOUDNESS><LOUDNESS_VALUE>-23</LOUDNESS_VALUE></LOUDNESS></BWFXML>"
 )
-BEFORE = [(b"bext", BEXT), (b"iXML", b"<BWFXML><NOTE>odd</NOTE></BWFXML>"), (b"JUNK", bytes(92))]
+BEFORE = [
+    (b"bext", BEXT),
+    (b"iXML", b"<BWFXML><NOTE>odd</NOTE></BWFXML>"),
+    (b"axml", b"<ebuCoreMain/>"),
+    (b"chna", bytes(4)),
+    (b"JUNK", bytes(92)),
+]
 AFTER = [
     (b"cue ", CUE),
     (b"LIST", LABELS),
     (b"LIST", INFO),
     (b"smpl", bytes(36)),
+    (b"id3 ", b"ID3\3\0\0\0\0\0\0"),
     (b"cart", b"c" * 2049),
     (b"xyz!", b""),
 ]
@@ -59,18 +66,9 @@ def test_wav_chunks_come_back(here, command, subtype, samples):
     assert status == 0
     found = kept(here / "a-enhanced.wav")
     names = [name for name, _ in found]
-    assert names == [
-        b"bext",
-        b"iXML",
-        b"data",
-        b"cue ",
-        b"LIST",
-        b"LIST",
-        b"smpl",
-        b"cart",
-        b"xyz!",
-    ]
-    assert [each for each in found if each[0] != b"data"] == [(b"bext", UNLOUD), BEFORE[1], *AFTER]
+    before = [(b"bext", UNLOUD), *BEFORE[1:4]]
+    assert names[4] == b"data"
+    assert [each for each in found if each[0] != b"data"] == [*before, *AFTER]
     assert "loudness in bext" in err and "does not hold" not in err
     info = soundfile.info(here / "a-enhanced.wav")
     assert info.subtype == subtype and info.frames == soundfile.info(here / "a.wav").frames
@@ -78,7 +76,7 @@ def test_wav_chunks_come_back(here, command, subtype, samples):
 
 def test_wav_in_place_keeps_everything(here, command):
     wav(here / "a.wav")
-    with_chunks(here / "a.wav", BEFORE[1:2], AFTER)
+    with_chunks(here / "a.wav", BEFORE[1:4], AFTER)
     before = chunks((here / "a.wav").read_bytes())
     assert command("denoise", "a.wav", "-o", "a.wav", "--overwrite")[0] == 0
     assert chunks((here / "a.wav").read_bytes()) == before
@@ -95,19 +93,20 @@ def test_wav_without_loudness_is_not_touched(here, command):
 
 
 @pytest.mark.parametrize("suffix, form", [("rf64", "RF64"), ("w64", "W64")])
-def test_long_formats_keep_chunks(here, command, suffix, form):
+@pytest.mark.parametrize("to, form_of_other", [("rf64", "RF64"), ("w64", "W64")])
+def test_long_formats_keep_chunks(here, command, suffix, form, to, form_of_other):
     with_chunks(wav(here / "a.wav"), BEFORE[1:], AFTER[:-1])
     assert command("denoise", "a.wav", "-o", f"b.{suffix}")[0] == 0
-    assert command("denoise", f"b.{suffix}", "-o", f"c.{suffix}")[0] == 0
-    for name in ("b", "c"):
-        container = read_container(here / f"{name}.{suffix}")
+    assert command("denoise", f"b.{suffix}", "-o", f"c.{to}")[0] == 0
+    for name, expected in ((f"b.{suffix}", form), (f"c.{to}", form_of_other)):
+        container = read_container(here / name)
         held = [(chunk.name, container.body(chunk)) for chunk in container.chunks]
         assert sorted(each for each in held if each in BEFORE + AFTER) == sorted(
-            BEFORE[1:2] + AFTER[:-1]
+            BEFORE[1:4] + AFTER[:-1]
         )
-        info = soundfile.info(here / f"{name}.{suffix}")
-        assert (info.format, info.frames) == (form, 16000)
-    np.testing.assert_array_equal(soundfile.read(f"c.{suffix}")[0], soundfile.read("a.wav")[0])
+        info = soundfile.info(here / name)
+        assert (info.format, info.frames) == (expected, 16000)
+    np.testing.assert_array_equal(soundfile.read(f"c.{to}")[0], soundfile.read("a.wav")[0])
 
 
 @pytest.mark.parametrize("samples", [153, 154, 155, 156])
@@ -153,9 +152,10 @@ def test_time_reference_is_read_by_ffprobe(here, command):
 def test_aiff_chunks_come_back(here, command, suffix):
     soundfile.write(here / f"a.{suffix}", sound(), 16000, "PCM_16", format="AIFF")
     marks = struct.pack(">HHI", 1, 1, 8000) + b"\4mark\0"
-    before = [(b"NAME", b"a name"), (b"MARK", marks)]
+    before = [(b"NAME", b"a name"), (b"AUTH", b"me"), (b"MARK", marks), (b"INST", bytes(20))]
     after = [
         (b"ANNO", b"odd"),
+        (b"xyz!", b"odd"),
         (b"COMT", bytes(10)),
         (b"APPL", b"stocxyz"),
         (b"ID3 ", b"not a tag"),
@@ -174,14 +174,9 @@ def test_caf_chunks_come_back(here, command, subtype):
     soundfile.write(here / "a.caf", sound(), 16000, subtype)
     data = (here / "a.caf").read_bytes()
     strings = (1).to_bytes(4, "big") + b"title\0a title\0"
-    extra = (
-        b"info"
-        + len(strings).to_bytes(8, "big")
-        + strings
-        + b"umid"
-        + (64).to_bytes(8, "big")
-        + bytes(range(64))
-    )
+    bodies = {b"info": strings, b"umid": bytes(range(64)), b"strg": bytes(4), b"mark": bytes(8)}
+    bodies |= {b"regn": bytes(8), b"xyz!": b"odd"}
+    extra = b"".join(name + len(body).to_bytes(8, "big") + body for name, body in bodies.items())
     at = data.index(b"data")
     (here / "a.caf").write_bytes(data[:at] + extra + data[at:])
     assert command("denoise", "a.caf")[0] == 0
@@ -219,7 +214,8 @@ def test_sox_reads_the_result(here, command):
 def test_chunk_names_are_readable(here):
     with_chunks(wav(here / "a.wav"), BEFORE, [*AFTER, (b"\1\2\3\4", b"")])
     assert chunk_names(here / "a.wav") == [
-        *("bext", "iXML", "cue", "adtl", "INFO", "smpl", "cart", "xyz!", "an unknown chunk")
+        *("bext", "iXML", "axml", "chna", "cue", "adtl", "INFO", "smpl", "id3", "cart", "xyz!"),
+        "an unknown chunk",
     ]
     (here / "b.txt").write_text("words")
     assert chunk_names(here / "b.txt") == []

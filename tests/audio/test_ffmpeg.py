@@ -9,7 +9,7 @@ import soundfile
 from audio_files import make, tone
 
 from qse.audio import ffmpeg
-from qse.audio.ffmpeg import FfmpegSource, duration
+from qse.audio.ffmpeg import FfmpegSource
 from qse.audio.reader import open_audio
 from qse.errors import QseError
 
@@ -58,9 +58,9 @@ def test_ffmpeg_source_reads_sound_of_phones(tmp_path, wav):
     with open_audio(tmp_path / "a.m4a") as source:
         layout = source.layout
         assert (layout.sample_rate, layout.channels, layout.format) == (16000, 2, "WAV")
+        assert source.media.seconds == pytest.approx(2.0, abs=0.01)
         audio = np.concatenate(list(source.blocks()))
     np.testing.assert_allclose(audio, soundfile.read(wav)[0], atol=1 / 32000)
-    assert duration(tmp_path / "a.m4a") == pytest.approx(2.0, abs=0.01)
 
 
 @needs_ffmpeg
@@ -85,7 +85,7 @@ def test_ffmpeg_source_reports_or_salvages_damage(tmp_path, wav):
     data[len(data) // 2 : len(data) // 2 + 3000] = bytes(3000)
     (tmp_path / "a.mka").write_bytes(data)
     with (
-        pytest.raises(QseError, match=r"a\.mka is damaged: .*--salvage"),
+        pytest.raises(QseError, match=r"a\.mka is damaged: .*salvage=True"),
         open_audio(tmp_path / "a.mka") as source,
     ):
         list(source.blocks())
@@ -99,4 +99,3 @@ def test_ffmpeg_source_says_that_ffmpeg_is_missing(tmp_path, monkeypatch):
     (tmp_path / "a.m4a").write_bytes(b"sound")
     with pytest.raises(QseError, match=r"a\.m4a needs the program ffmpeg, which is not installed"):
         open_audio(tmp_path / "a.m4a")
-    assert duration(tmp_path / "a.m4a") == 0

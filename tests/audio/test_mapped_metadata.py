@@ -24,7 +24,7 @@ from tagged_files import (
 from qse.audio import mapped_metadata
 
 KEPT = ("title", "artist", "album", "date", "comment")
-SOURCES = ("flac", "mp3", "opus", "m4a", "wav")
+SOURCES = ("flac", "opus", "wav")
 HOLDS_CHAPTERS = ("mp3", "ogg", "opus", "m4a", "mka", "aiff")
 HOLDS_COVER = ("flac", "mp3", "aiff", "m4a")
 HOLDS_TAGS = {  # of TAGS
@@ -105,6 +105,46 @@ def test_chunks_without_a_counterpart_are_named(here, command):
     assert json.loads(out)["lost"] == ["iXML", "cue", "smpl"]
     assert "qse: warning: b.flac does not hold these metadata of a.wav: iXML, cue, smpl" in err
     assert json.loads(out)["warning"] in err
+
+
+@needs_ffmpeg
+def test_fields_of_bext_are_mapped_or_named(here, command):
+    """What ffmpeg calls encoded_by was lost without a word; a history with a line end was named
+    though it was there."""
+    bext = b"a meeting".ljust(256, b"\0") + b"recorder".ljust(32, b"\0") + bytes(314)
+    with_chunks(wav(here / "a.wav"), [(b"bext", bext + b"A=PCM,F=16000\r\n")])
+    _, out, _ = command("denoise", "a.wav", "-o", "b.flac", "--json")
+    assert json.loads(out)["lost"] == []
+    assert tags(here / "b.flac")["coding_history"].strip() == "A=PCM,F=16000"
+    _, out, _ = command("denoise", "a.wav", "-o", "b.m4a", "--json")
+    assert {"encoded_by", "coding_history"} <= set(json.loads(out)["lost"])
+
+
+@needs_ffmpeg
+def test_id3_beside_other_tags_of_wav_is_named(here, command):
+    """ffmpeg reads either; the tags of ID3 were lost without a word."""
+    id3 = pytest.importorskip("mutagen.id3")
+    tag = id3.ID3()
+    tag.add(id3.TPE1(encoding=3, text="someone"))
+    tag.save(here / "tag")
+    chunk = (b"id3 ", (here / "tag").read_bytes())
+    info = (b"LIST", b"INFOINAM\2\0\0\0x\0")
+    for before, lost in (([chunk], []), ([info, chunk], ["id3"])):
+        with_chunks(wav(here / "a.wav"), before)
+        _, out, _ = command("denoise", "a.wav", "-o", "b.flac", "--json", "--overwrite")
+        assert json.loads(out)["lost"] == lost
+        assert ("artist" in tags(here / "b.flac")) == (not lost)
+
+
+@needs_ffmpeg
+def test_mapping_keeps_the_number_of_samples_in_the_header(here, command):
+    """The fact chunk said 0."""
+    soundfile.write(here / "s.wav", sound(), 16000)
+    ffmpeg("-i", "s.wav", "-metadata", "title=x", "-c:a", "pcm_f32be", "a.caf")
+    assert command("denoise", "a.caf", "-o", "b.wav")[0] == 0
+    data = (here / "b.wav").read_bytes()
+    at = data.index(b"fact") + 8
+    assert int.from_bytes(data[at : at + 4], "little") == 16000 and tags(here / "b.wav")
 
 
 @needs_ffmpeg

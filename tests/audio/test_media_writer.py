@@ -100,6 +100,68 @@ def test_track_chooses_and_others_are_copied(here, command):
     assert likeness[2] > 0.4 > 0.1 > max(likeness[:2])
     status, _, err = command("denoise", "a.mkv", "--track", "4")
     assert status == 1 and "a.mkv has no sound track 4: it has 3" in err
+    status, _, err = command("denoise", "s0.wav", "--track", "2")
+    assert status == 1 and "s0.wav has no sound track 2: it has 1" in err
+
+
+@pytest.mark.parametrize("to, coding", [("mp4", "aac"), ("mkv", "vorbis"), ("webm", "vorbis")])
+def test_other_tracks_are_encoded_anew_where_the_output_does_not_hold_them(
+    here, command, to, coding
+):
+    """They were copied always, which ffmpeg refused."""
+    recording(here / "a.mkv", "-c:v", "libvpx", "-c:a", "libvorbis")
+    picture = ["-an"] if to == "mp4" else []
+    ffmpeg("-i", "a.mkv", "-map", "0", "-c", "copy", *(["-vn"] if picture else []), "b.mkv")
+    status, _, err = command("denoise", "b.mkv", "--track", "1", "-o", f"c.{to}")
+    assert status == 0, err
+    before = [(language, name) for language, name, *_ in described(here / "a.mkv")]
+    assert [(language, name) for language, name, *_ in described(here / f"c.{to}")] == before
+    codings = [s["codec_name"] for s in probed(here / f"c.{to}")["streams"] if "channels" in s]
+    assert len(codings) == 3 and codings[1:] == [coding, coding]
+
+
+def test_tracks_of_ogg_are_counted(here, command):
+    """libsndfile reads the first one alone, without a word."""
+    ffmpeg("-i", wav(here / "s.wav"), "-map", "0", "-map", "0", "-c:a", "libvorbis", "a.ogg")
+    status, _, err = command("denoise", "a.ogg")
+    assert status == 1 and "a.ogg has 2 sound tracks" in err
+    assert command("denoise", "a.ogg", "--track", "2", "-o", "b.wav")[0] == 0
+    status, out, err = command("denoise", "a.ogg", "-o", "b.mka", "--json")
+    assert status == 0 and json.loads(out)["tracks"] == 2, err
+
+
+def test_languages_of_subtitles_and_time_codes_come_back(here, command):
+    """They were lost without a word."""
+    (here / "s.srt").write_text("1\n00:00:00,000 --> 00:00:01,000\nhello\n")
+    inputs = ["-i", recording(here / "s.mkv"), "-i", "s.srt", "-map", "0", "-map", "1"]
+    ffmpeg(*inputs, "-c:v", "copy", "-metadata:s:s:0", "language=deu", "a.mkv")
+    assert command("denoise", "a.mkv")[0] == 0
+    found = probed(here / "a-enhanced.mkv")["streams"]
+    languages = [s["tags"]["language"] for s in found if s["codec_type"] == "subtitle"]
+    assert languages == ["deu"]
+    ffmpeg("-i", "s.mkv", "-timecode", "10:00:00:00", "a.mov")
+    assert command("denoise", "a.mov")[0] == 0
+    codes = [
+        probed(here / f"a{end}.mov")["streams"][0]["tags"]["timecode"] for end in ("", "-enhanced")
+    ]
+    assert codes[0] == codes[1] and codes[0].startswith("10:00:00")
+
+
+def test_attachments_come_back(here, command):
+    """Fonts of subtitles were lost without a word; a cover became a track of pictures."""
+    recording(here / "s.mkv")
+    (here / "a.ttf").write_bytes(b"a font")
+    attached = ["-attach", "a.ttf", "-metadata:s:t:0", "mimetype=application/x-truetype-font"]
+    attached += ["-attach", cover(here / "c.png"), "-metadata:s:t:1", "mimetype=image/png"]
+    ffmpeg("-i", "s.mkv", "-map", "0", "-c", "copy", *attached, "a.mkv")
+    status, out, err = command("denoise", "a.mkv", "--json")
+    assert status == 0 and json.loads(out)["lost"] == [], err
+    kinds = []
+    for stream in probed(here / "a-enhanced.mkv")["streams"]:
+        kinds.append((stream["codec_type"], stream["disposition"]["attached_pic"]))
+    assert sorted(kinds) == [("attachment", 0), *3 * [("audio", 0)], ("video", 0), ("video", 1)]
+    status, out, err = command("denoise", "a.mkv", "-o", "b.mp4", "--json")
+    assert status == 0 and json.loads(out)["lost"] == ["attachments"], err
 
 
 def test_a_file_of_one_track_is_refused_for_several(here, command):

@@ -6,16 +6,20 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
-from tagged_files import chunks, sound, wav, with_chunks
+from tagged_files import CHAPTERS, chunks, cover, ffmpeg, needs_ffmpeg, sound, wav, with_chunks
+
+from qse.audio.reader import open_audio
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
 BEFORE = [(b"bext", bytes(700)), (b"iXML", b"<BWFXML><NOTE>x</NOTE></BWFXML>")]
 AFTER = [(b"cue ", bytes(28)), (b"cart", bytes(2048))]
+ENCODERS = ("\xa9too", "tsse", "encoder")  # of the program that wrote the file
 PLAIN = "from qse_cli.main import main; main()"
 DYING = """
 import builtins, io, os, signal, sys
@@ -46,18 +50,10 @@ def original(folder):
     return (folder / "a.wav").read_bytes()
 
 
-def run(code, *arguments) -> subprocess.Popen:
-    words = [
-        *map(str, arguments),
-        "denoise",
-        "a.wav",
-        "-o",
-        "a.wav",
-        "--overwrite",
-        "--model",
-        "recurrent",
-    ]
-    return subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE)
+def run(code, *arguments, name: str = "a.wav") -> subprocess.Popen:
+    words = ["denoise", name, "-o", name, "--overwrite", "--model", "recurrent"]
+    line = [sys.executable, "-c", code, *map(str, arguments), *words]
+    return subprocess.Popen(line, stderr=subprocess.PIPE)
 
 
 def check(folder, before: bytes, whole: bytes | None = None) -> bool:
@@ -88,16 +84,79 @@ def test_killed_at_each_step(here):
     assert sorted(path.name for path in here.iterdir()) == ["a.wav"]
 
 
+def tagged(name: str) -> bytes:
+    """Write a file with tags, cover and, where the format has them, chapters; return its bytes."""
+    with open("chapters", "w") as file:
+        file.write(CHAPTERS)
+    soundfile.write("s.wav", sound(1.0, 2, 44100), 44100)
+    inputs = ["-i", "s.wav", "-i", "chapters", "-i", cover("c.png")]
+    maps = ["-map", "0:a", "-map", "2:v", "-map_metadata", "1", "-map_chapters", "1"]
+    maps += ["-metadata", "title=Müller", "-metadata", "comment=first line"]
+    ffmpeg(*inputs, *maps, "-c:v", "copy", "-disposition:v", "attached_pic", name)
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def held(name: str) -> dict[str, object]:
+    """Return what mutagen finds in a file beside the samples."""
+    mutagen = pytest.importorskip("mutagen")
+    file = mutagen.File(name)
+    pictures = [picture.data for picture in getattr(file, "pictures", [])]
+    names = file.tags.keys()
+    tags = {name: file.tags[name] for name in names if name.lower() not in ENCODERS}
+    return {"tags": tags, "pictures": pictures}
+
+
+def samples(name: str) -> int:
+    with open_audio(Path(name)) as source:
+        return sum(map(len, source.blocks()))
+
+
 def test_killed_at_random_times(here):
     before = original(here)
-    rng = np.random.default_rng(0)
-    for _ in range(int(os.environ.get("QSE_TEST_KILLS", "6"))):
-        (here / "a.wav").write_bytes(before)
-        process = run(PLAIN)
-        time.sleep(rng.uniform(0.1, 1.2))
+    _kill("a.wav", before, lambda: check(here, before))
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["flac", "mp3", "m4a"])
+def test_tagged_files_killed_at_random_times(here, suffix):
+    name = f"a.{suffix}"
+    before = tagged(name)
+    metadata = held(name)
+    length = samples(name)
+
+    def whole() -> None:
+        assert held(name) == metadata and abs(samples(name) - length) < 3000
+
+    _kill(name, before, whole)
+
+
+def _kill(name, before: bytes, whole) -> None:
+    """Kill `qse denoise` in place at random moments: the file is the original, or `whole` holds;
+    the last run, which is not killed, leaves nothing else."""
+    rng = np.random.default_rng(int(os.environ.get("QSE_TEST_SEED", "0")))
+    found = set(os.listdir())
+    begin = time.perf_counter()
+    assert run(PLAIN, name=name).wait() == 0
+    longest = 1.1 * (time.perf_counter() - begin)
+    whole()
+    finished = 0
+    for _ in range(int(os.environ.get("QSE_TEST_KILLS", "3"))):
+        with open(name, "wb") as file:
+            file.write(before)
+        process = run(PLAIN, name=name)
+        time.sleep(rng.uniform(0.2, 1) * longest)
         process.kill()
         process.wait()
-        check(here, before)
+        with open(name, "rb") as file:
+            after = file.read()
+        if after != before:
+            finished += 1
+            whole()
+    print(f"{name}: {finished} were whole results, the others originals")
+    assert run(PLAIN, name=name).wait() == 0
+    whole()
+    assert set(os.listdir()) == found
 
 
 @pytest.mark.parametrize("suffix", ["flac", "mp3", "ogg", "aiff", "caf"])

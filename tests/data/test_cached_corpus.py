@@ -1,55 +1,167 @@
 """The cache of a large corpus."""
 
+import json
+import os
+import threading
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from official_corpora import write
 
-from qse.data.cached_corpus import cached_corpus
+from qse.data import cached_corpus
+from qse.data.cached_corpus import CorpusCache
 from qse.data.corpus import Corpus
+from qse.data.mix_config import MixConfig
+from qse.data.noise_mixing import NoiseMixer
 from qse.errors import QseError
 from qse.export.streaming import speech_like
 
 
-def test_cached_corpus_equals_the_corpus_in_memory(tmp_path):
-    folder = tmp_path / "clean"
-    store = tmp_path / "16kHz/clean"
-    for seed, name in enumerate(("b/two.wav", "a/one.wav", "root.wav")):
-        write(folder / name, speech_like(3000 + seed, 16000, seed))
-    files = sorted(folder.rglob("*.wav"))
+@pytest.fixture
+def folder(tmp_path):
+    """Five recordings of different lengths in three groups."""
+    for seed, name in enumerate(("b/two.wav", "a/one.wav", "root.wav", "a/four.wav", "b/5.wav")):
+        write(tmp_path / "clean" / name, speech_like(3000 + seed, 16000, seed))
+    return tmp_path / "clean"
 
-    def check():
-        found = cached_corpus(files, folder, store)
-        expected = Corpus.read(folder)
-        assert torch.equal(found.audio, expected.audio) and found.names == expected.names == (
-            "",
-            "a",
-            "b",
-        )
-        for part in ("starts", "lengths", "groups"):
-            assert torch.equal(getattr(found, part), getattr(expected, part))
 
-    check()
-    written = store.with_suffix(".int16").stat().st_mtime_ns
-    check()
-    assert store.with_suffix(".int16").stat().st_mtime_ns == written
-    mapped = cached_corpus(files, folder, store).audio
+@pytest.fixture
+def store(tmp_path, folder):
+    return CorpusCache(tmp_path / "16kHz/clean", folder)
+
+
+def files(folder):
+    return sorted(folder.rglob("*.wav"))
+
+
+def check(found, folder):
+    """A corpus from a cache has the recordings of one in memory, in the same order."""
+    expected = Corpus.read(folder)
+    assert found.names == expected.names and found.seconds == expected.seconds
+    assert torch.equal(found.groups, expected.groups)
+    for one, other in zip(recordings(found), recordings(expected), strict=True):
+        assert torch.equal(one, other)
+
+
+def recordings(corpus):
+    starts = corpus.starts.tolist()
+    ends = (corpus.starts + corpus.lengths).tolist()
+    return [corpus.audio[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def test_cached_corpus_equals_the_corpus_in_memory(folder, store):
+    check(store.corpus(files(folder)), folder)
+    samples = store.path.with_suffix(".int16")
+    written = samples.stat().st_mtime_ns
+    mapped = store.corpus(files(folder)).audio
+    assert samples.stat().st_mtime_ns == written
     before = mapped.clone()
-    write(folder / "a/one.wav", speech_like(5000, 16000, 5))
-    check()
+    write(folder / "a/one.wav", speech_like(5000, 16000, 5))  # a changed file
+    write(folder / "aa/new.wav", speech_like(4000, 16000, 6))
+    check(store.corpus(files(folder)), folder)
     assert torch.equal(mapped, before)  # of a run that still goes on
-    store.with_suffix(".int16").unlink()
-    check()
-    (folder / "b/two.wav").write_bytes(b"no audio")
-    with pytest.raises(QseError, match=r"two.wav is not an audio file"):
-        cached_corpus(files, folder, store)
-    written = store.with_suffix(".int16").stat().st_mtime_ns
     (folder / "b/two.wav").unlink()
-    # what could be read was kept
-    found = cached_corpus([path for path in files if path.exists()], folder, store)
-    assert torch.equal(found.audio, Corpus.read(folder).audio) and found.names == ("", "a")
-    assert store.with_suffix(".int16").stat().st_mtime_ns == written
+    written = samples.stat().st_mtime_ns
+    check(store.corpus(files(folder)), folder)
+    assert samples.stat().st_mtime_ns == written
+    samples.unlink()
+    check(store.corpus(files(folder)), folder)
+
+
+def test_cached_corpus_continues_where_it_was_interrupted(folder, store, monkeypatch):
+    monkeypatch.setattr(cached_corpus, "FILES_AT_ONCE", 1)
+    monkeypatch.setattr(cached_corpus, "SAVED_EVERY", 0.0)
+    read = []
+    original = cached_corpus.read_or_faults
+
+    def interrupted(paths, rate):
+        if len(read) == 3:
+            raise KeyboardInterrupt
+        read.extend(paths)
+        return original(paths, rate)
+
+    monkeypatch.setattr(cached_corpus, "read_or_faults", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.corpus(files(folder))
+    with store.path.with_suffix(".int16").open("ab") as samples:
+        samples.write(b"half a recording")  # that the index does not have
+
+    def counted(paths, rate):
+        read.extend(paths)
+        return original(paths, rate)
+
+    monkeypatch.setattr(cached_corpus, "read_or_faults", counted)
+    check(store.corpus(files(folder)), folder)
+    assert sorted(read) == files(folder)  # each of them once
+
+
+def test_cached_corpus_is_written_by_one_of_two_at_the_same_time(folder, store, monkeypatch):
+    """The second one comes while the first one writes, waits, and finds the cache complete."""
+    monkeypatch.setattr(cached_corpus, "WAIT", 0.01)
+    inside = threading.Event()
+    waits = threading.Event()
+    original = cached_corpus.read_or_faults
+
+    def slow(paths, rate):
+        inside.set()
+        assert waits.wait(60)
+        return original(paths, rate)
+
+    def sleep(_):
+        waits.set()
+
+    monkeypatch.setattr(cached_corpus, "read_or_faults", slow)
+    monkeypatch.setattr(cached_corpus.time, "sleep", sleep)
+    found = []
+    first = threading.Thread(target=lambda: found.append(store.corpus(files(folder))))
+    first.start()
+    assert inside.wait(60)
+    found.append(store.corpus(files(folder)))
+    first.join()
+    for corpus in found:
+        check(corpus, folder)
+    assert len(found[0].audio) == found[0].lengths.sum()  # no recording twice
+
+
+def test_cached_corpus_lists_and_leaves_out_what_cannot_be_read(folder, store):
+    (folder / "b/two.wav").write_bytes(b"no audio")
+    with pytest.raises(QseError, match=r"two.wav is not an audio file.*all of them are in .*txt"):
+        store.corpus(files(folder))
+    assert store.unreadable.read_text().startswith(f"{folder / 'b/two.wav'} is not an audio")
+    skipping = CorpusCache(store.path, folder, skip=True)
+    rest = [path for path in files(folder) if path.name != "two.wav"]
+    assert len(skipping.corpus(files(folder)).lengths) == len(rest)
+    # for good: also for a run that does not ask for it
+    assert len(store.corpus(files(folder)).lengths) == len(rest)
+    assert len(store.unreadable.read_text().splitlines()) == 1
+    write(folder / "b/two.wav", speech_like(3000, 16000, 0))  # repaired
+    check(store.corpus(files(folder)), folder)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files are not sparse")
+def test_cached_corpus_maps_two_thousand_hours(tmp_path):
+    """Sparse copies: neither the index nor a batch reads them into memory, or reserves it."""
+    folder = tmp_path / "clean"
+    folder.mkdir()
+    identities = []
+    for number in range(500):
+        path = folder / f"{number}.wav"
+        path.touch()
+        identities.append(cached_corpus._identity(path, folder))
+    length = 4 * 3600 * 16000
+    cache = CorpusCache(tmp_path / "store", folder)
+    settings = {"sample_rate": 16000, "least_cutoff": 0.0}
+    index = {**settings, "files": identities, "lengths": 500 * [length]}
+    cache.path.with_suffix(".json").write_text(json.dumps(index))
+    with cache.path.with_suffix(".int16").open("wb") as samples:
+        samples.truncate(2 * 500 * length)
+    corpus = cache.corpus(files(folder))
+    assert corpus.seconds == 2000 * 3600
+    mix = MixConfig(segment=2.0, rooms=1)
+    batch = NoiseMixer(mix, corpus, corpus).batch(0, 4)
+    assert batch.noisy.isfinite().all()
 
 
 @pytest.mark.parametrize("index", ["", "[]", "{", 100_000 * "[", '{"lengths": 1}'])
@@ -57,17 +169,18 @@ def test_cached_corpus_is_written_again_if_its_index_is_damaged(tmp_path, index)
     folder = tmp_path / "clean"
     store = tmp_path / "16kHz/clean"
     write(folder / "one.wav", speech_like(3000, 16000, 0))
-    files = [folder / "one.wav"]
-    expected = cached_corpus(files, folder, store)
+    expected = CorpusCache(store, folder).corpus([folder / "one.wav"])
     store.with_suffix(".json").write_text(index)
-    assert torch.equal(cached_corpus(files, folder, store).audio, expected.audio)
+    assert torch.equal(
+        CorpusCache(store, folder).corpus([folder / "one.wav"]).audio, expected.audio
+    )
 
 
 def test_cached_corpus_is_written_again_if_its_samples_are_cut(tmp_path):
     folder = tmp_path / "clean"
     store = tmp_path / "16kHz/clean"
     write(folder / "one.wav", speech_like(3000, 16000, 0))
-    expected = cached_corpus([folder / "one.wav"], folder, store).audio.clone()
+    expected = CorpusCache(store, folder).corpus([folder / "one.wav"]).audio.clone()
     samples = store.with_suffix(".int16")
     samples.write_bytes(samples.read_bytes()[:1000])
-    assert torch.equal(cached_corpus([folder / "one.wav"], folder, store).audio, expected)
+    assert torch.equal(CorpusCache(store, folder).corpus([folder / "one.wav"]).audio, expected)

@@ -42,7 +42,7 @@ def test_paired_segments_of_an_epoch():
 
 def test_paired_segments_are_shared_by_processes():
     corpus = Corpus.of(numbered([100] * 8), [""] * 8)
-    source = PairedSegments(corpus, corpus, 100, seed=1, processes=2)
+    source = PairedSegments(corpus, corpus, 100, seed=1, shares=2)
     places = ((0, 0), (0, 1), (1, 0), (1, 1))
     batches = [source.batch(step, 2, rank)[0] for step, rank in places]
     assert sorted((32768 * torch.cat(batches)[:, 1] // 1000).int().tolist()) == list(range(8))

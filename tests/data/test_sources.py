@@ -8,10 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
-from official_corpora import dns3, voicebank
+from official_corpora import dns3, dns3_of_ten, voicebank
 
 from qse.data import datasets, sources
+from qse.data.cached_corpus import CorpusCache
 from qse.data.datasets import Pair
+from qse.data.dns3_source import talker
 from qse.data.mix_config import MixConfig
 from qse.data.room_simulation import measured_bank
 from qse.train.validation import read_pairs
@@ -42,10 +44,51 @@ def test_voicebank_holds_pairs_out(tmp_path):
     data = voicebank(tmp_path / "data", 16000)
     for side in ("clean", "noisy"):
         shutil.rmtree(data / f"{side}_testset_wav")
-    (held,) = read_pairs(sources.validation("voicebank", data))
+    (held,) = read_pairs(sources.validation("voicebank", data, MixConfig()))
     for seed in range(3):  # each pair has a length of its own
         trained = sources.voicebank(data, MixConfig(), seed, CPU).noisy.lengths.tolist()
         assert sorted([*trained, len(held.noisy)]) == [16000 + 800 * number for number in range(5)]
+
+
+def test_dns3_holds_talkers_and_noises_out(tmp_path, monkeypatch):
+    """Pairs of two of ten talkers; what they say, and a noise, are not in the training data."""
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("qse.data.dns3_source.PAIRS", 3)
+    data = dns3_of_ten(tmp_path / "data")
+    mix = MixConfig(segment=0.5, rooms=2)
+    used = []
+    original = CorpusCache.corpus
+
+    def corpus(cache, paths, *arguments, **named):
+        used.append({path.name for path in paths})
+        return original(cache, paths, *arguments, **named)
+
+    monkeypatch.setattr(CorpusCache, "corpus", corpus)
+    pairs = sources.validation("dns3", data, mix)
+    held_speech, held_noise = used
+    sources.dns3(data, mix, 0, CPU)
+    speech, noise = used[2:]
+    assert len(held_speech) == 2 and len(speech) == 10 and not held_speech & speech
+    talkers = {name.split("_")[3] for name in held_speech}
+    assert len(talkers) == 2 and "00009" not in talkers  # who has a fifth of the files
+    assert not talkers & {name.split("_")[3] for name in speech}
+    assert len(held_noise) == 1 and len(noise) == 4 and not held_noise & noise
+    assert [len(pair.noisy) for pair in read_pairs(pairs)] == 3 * [4 * 16000]
+    before = [pair.noisy.read_bytes() for pair in pairs]
+    assert [pair.noisy.read_bytes() for pair in sources.validation("dns3", data, mix)] == before
+    assert len(used) == 4  # they are mixed once
+
+
+@pytest.mark.parametrize(
+    "path, name",
+    [
+        ("read_speech/book_00000_chp_0009_reader_06709_0_seg_1.wav", "reader_06709"),
+        ("french_speech/M-AILABS/fr_FR/female/ezwa/book/wavs/x_f000182.wav", "female/ezwa"),
+        ("mandarin_speech/S0002/BAC009S0002W0122.wav", "mandarin_speech/S0002"),
+    ],
+)
+def test_talker_by_path(path, name):
+    assert talker(path) == name
 
 
 def test_dns3_follows_links(tmp_path):
@@ -63,5 +106,5 @@ def test_validation_holds_out_a_hundred_pairs(monkeypatch):
     pairs = [Pair(str(number), "noisy", "clean") for number in range(600)]
     monkeypatch.setattr("qse.data.datasets.voicebank_files", lambda *_: pairs)
     monkeypatch.setattr("qse.data.copies.with_copies", lambda pairs, _: pairs)
-    held = {pair.name for pair in sources.validation("voicebank", "")}
+    held = {pair.name for pair in sources.validation("voicebank", "", MixConfig())}
     assert len(held) == 100 and held != {str(number) for number in range(100)}

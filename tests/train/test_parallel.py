@@ -3,6 +3,9 @@
 import json
 import os
 import signal
+import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 import processes
 import small_training
+import torchrun_worker
 from small_training import same
 
 from qse.errors import QseError
@@ -96,3 +100,48 @@ def test_average_of_one_process():
     x = torch.tensor([1.0, 2.0])
     parallel.average_([x])
     assert x.tolist() == [1, 2] and parallel.gather([3]) == [3]
+
+
+def torchrun(options: list[str], *arguments) -> subprocess.Popen:
+    """Start torchrun with torchrun_worker.py."""
+    words = [sys.executable, "-m", "torch.distributed.run", *options, torchrun_worker.__file__]
+    environment = {
+        **os.environ,
+        "GLOO_SOCKET_IFNAME": "lo",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    return subprocess.Popen(
+        [*words, *map(str, arguments)], env=environment, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_torchrun_trains_on_two_nodes_as_one_process_does(tmp_path):
+    """A run of two processes that is killed, and resumed on two nodes with two each, has the
+    weights of one process that takes the same batches."""
+    out = tmp_path / "nodes"
+    killed = torchrun(["--standalone", "--nproc-per-node", "2"], out, 2, 3)
+    _, error = killed.communicate()
+    assert killed.returncode == 1
+    assert "qse: another process of this run has ended, or cannot be reached (" in error
+    assert weights.load_tensors(out / "checkpoint.safetensors")[1]["step"] == "3"
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    place = ["--nnodes", "2", "--nproc-per-node", "2", "--master-addr", "127.0.0.1"]
+    nodes = []
+    for node in range(2):
+        which = ["--master-port", str(port), "--node-rank", str(node)]
+        nodes.append(torchrun([*place, *which], out, 1, -1))
+    errors = [node.communicate()[1] for node in nodes]
+    assert [node.returncode for node in nodes] == [0, 0], errors
+
+    torchrun_worker.run(tmp_path / "one", 4)
+    found, header = weights.load_tensors(out / "checkpoint.safetensors")
+    expected, alone = weights.load_tensors(tmp_path / "one" / "checkpoint.safetensors")
+    assert header["step"] == alone["step"] == "5" and header["heard"] == alone["heard"]
+    assert found.keys() == expected.keys()
+    for name in expected:
+        if "num_batches" not in name:
+            torch.testing.assert_close(found[name], expected[name], rtol=1e-6, atol=1e-9)

@@ -56,8 +56,7 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
         CONFIG,
         job(tmp_path, tmp_path / "new", valid=training_audio / "valid"),
     )
-    refused("gpu: choose cpu or cuda", CONFIG, to("unborn", device="gpu"))
-    refused("2: they would share one GPU", CONFIG, to("unborn", device="cuda", processes=2))
+    refused("gpu: choose cpu, cuda", CONFIG, to("unborn", device="gpu"))
     refused("nothing: no pairs", CONFIG, to("unborn", valid=tmp_path / "nothing"))
     refused("nothing: no pairs", CONFIG, to("unborn", unknown=tmp_path / "nothing"))
     refused("unknown=DIR needs valid=DIR", CONFIG, to("unborn", valid=None, unknown=tmp_path))
@@ -68,6 +67,27 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     refused("file: cannot write there", CONFIG, to("file"))
     refused("a: cannot write there", CONFIG, to("file/a"))
     assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_prepare_wants_a_gpu_for_each_process(training_audio, tmp_path, monkeypatch):
+    def several(device: str) -> Job:
+        return job(training_audio, tmp_path / "unborn", device=device, processes=3)
+
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    refused("processes=3: PyTorch finds 2 GPUs here, and each process", CONFIG, several("cuda"))
+    refused("device=cuda:1: of several processes each needs a GPU", CONFIG, several("cuda:1"))
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.setenv(name, "4")
+    refused("processes=3: torchrun has started them", CONFIG, several("cuda"))
+    one = job(training_audio, tmp_path / "unborn", device="cuda")
+    refused("processes=3: PyTorch finds 2 GPUs here", CONFIG, one)
+
+
+def test_prepare_names_the_extra_of_tensorboard(training_audio, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    config = replace(CONFIG, train=replace(PLAN, tensorboard=True))
+    refused(r"pip install \"qse-speech\[tensorboard\]\"", config, job(training_audio, tmp_path))
 
 
 def test_prepare_refuses_models_and_losses(training_audio, tmp_path):

@@ -103,15 +103,15 @@ def test_trainer_restore_continues_carried_states(tmp_path):
     checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header())
     rest = small_training.carrying()
     rest.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
-    same(rest.carried, on.carried)
-    assert any(state.any() for state in on.carried.values())
+    same(rest.carried[0], on.carried[0])
+    assert any(state.any() for state in on.carried[0].values())
     terms = [on.step()[0] for _ in range(3)]
     assert [rest.step()[0] for _ in range(3)] == terms
     same(rest.tensors(), on.tensors())
 
     cheat = small_training.carrying()  # the test must see a state that is lost
     cheat.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
-    cheat.carried = {}
+    cheat.carried = [{}]
     assert [cheat.step()[0] for _ in range(3)] != terms[0]
 
 
@@ -141,7 +141,7 @@ def test_trainer_restore_without_carried_states_warns():
         rest = small_training.carrying()
         with pytest.warns(UserWarning, match="no carried states .* start at zero"):
             rest.restore(found, head)
-        assert rest.carried == {} and np.isfinite(rest.step()[0]["loss"])
+        assert rest.carried == [{}] and np.isfinite(rest.step()[0]["loss"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         small_training.carrying(plan=PLAN).restore(old, header)  # whose items never continue

@@ -1,6 +1,7 @@
 """The [train] table: learning rate schedule and refused values."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_rate_without_plateau():
 @pytest.mark.parametrize(
     "values, sentence",
     [
-        ({"precision": "half"}, "precision 'half': choose float32 or bfloat16"),
+        ({"precision": "half"}, "precision 'half': choose float32, bfloat16 or float16"),
         ({"betas": [0.9]}, r"betas \[0.9\]: two numbers, from 0 to below 1"),
         ({"betas": [0.9, 1]}, r"betas \[0.9, 1.0\]: two numbers, from 0 to below 1"),
         ({"weight_decay": -0.1}, "weight_decay -0.1: must be at least 0"),
@@ -39,8 +40,22 @@ def test_rate_without_plateau():
         ({"ema_decay": math.nan}, "ema_decay nan: must be from 0 to 1"),
         ({"steps": -5}, "steps -5: must be at least 0"),
         ({"batch": 0}, "batch 0: must be at least 1"),
+        ({"accumulate": 0}, "accumulate 0: must be at least 1"),
+        ({"valid_hours": math.inf}, "valid_hours inf: must be at least 0"),
     ],
 )
 def test_train_config_refuses(values, sentence):
     with pytest.raises(QseError, match=sentence):
         build(TrainConfig, values)
+
+
+def test_counted_takes_hours_and_epochs():
+    """150 epochs of 760 hours in segments of 2 s, 16 by each of two processes: Appendix D.3."""
+    plan = TrainConfig(batch=16, epochs=150, epoch_hours=760, valid_hours=76)
+    counted = plan.counted(segments=99, seconds=2.0, processes=1)
+    assert counted.steps == 150 * 760 * 3600 // (2 * 16) == 150 * 85500
+    assert counted.valid_every == 8550
+    both = replace(plan, accumulate=2).counted(segments=99, seconds=2.0, processes=2)
+    assert both.steps == 150 * 85500 // 4 and both.valid_every == round(8550 / 4)
+    assert replace(plan, epoch_hours=0).counted(160, 2.0, 1).steps == 150 * 10
+    assert replace(plan, steps=7).counted(160, 2.0, 1).steps == 7

@@ -32,7 +32,7 @@ def trainer(plan: TrainConfig = PLAN, seed: int = 0, source=batches, loss=square
 
 
 def test_trainer_step_equals_a_plain_loop():
-    def source(step):
+    def source(step, share=0):
         noisy, clean, rate = batches(step)
         return Batch(noisy.double(), clean.double(), rate)
 
@@ -91,7 +91,7 @@ def test_trainer_restore_continues_to_the_same_numbers(tmp_path):
 
 
 def test_trainer_skips_gradients_that_are_not_finite():
-    def source(step):
+    def source(step, share):
         return small_training.spoilt(batches(step)) if step == 2 else batches(step)
 
     run = trainer(source=source)
@@ -108,7 +108,7 @@ def test_trainer_skips_gradients_that_are_not_finite():
 
 def test_trainer_restores_a_run_without_updates(tmp_path):
     run = trainer(
-        source=lambda step: Batch(torch.full((4, 6), float("inf")), torch.zeros(4, 6), 16000)
+        source=lambda step, share: Batch(torch.full((4, 6), float("inf")), torch.zeros(4, 6), 16000)
     )
     run.step()
     checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header())
@@ -142,3 +142,45 @@ def test_trainer_compiles_in_place(monkeypatch):
     plain = small_training.live(PLAN)
     assert run.step()[0] == plain.step()[0]
     same(run.tensors(), plain.tensors())
+
+
+def test_trainer_accumulates_shares_as_one_batch():
+    """Four shares of two items have the gradient of eight items, and the mean of their loss."""
+    whole = small_training.linear(rank=0, size=8)
+    parts = small_training.linear(rank=0, size=2, accumulate=4)
+    for run in (whole, parts):
+        terms = [run.step()[0]["loss"] for _ in range(3)]
+        run.found = [*terms, *run.network.parameters()]
+    torch.testing.assert_close(parts.found, whole.found, rtol=1e-5, atol=1e-7)
+    assert parts.heard == whole.heard
+
+
+def test_trainer_averages_the_statistics_of_shares():
+    """Running means of shares begin from the same values, as those of several processes do."""
+    run = trainer(replace(PLAN, accumulate=2), source=lambda step, share: batches(2 * step + share))
+    norm = run.network[1]
+    run.step()
+    means = []
+    for share in (0, 1):
+        linear = network()[0]
+        means.append(0.1 * linear(batches(share).noisy).mean(0))  # the momentum of batch norms
+    torch.testing.assert_close(norm.running_mean, (means[0] + means[1]) / 2)
+
+
+def test_trainer_float16_scales_the_loss():
+    """A gradient below the smallest number of float16 has the value that it has in float32."""
+
+    def loss(network, batch, carried):
+        return (network(batch.noisy).half().float() * 1e-8).sum(), {}, {}
+
+    plan = replace(PLAN, precision="float16")
+    run = Trainer(nn.Linear(6, 6), loss, batches, plan, CPU)
+    run.step()
+    torch.testing.assert_close(run.network.bias.grad, torch.full((6,), 4e-8), rtol=0.01, atol=0)
+    assert run.skipped == 0 and run.scale.value == 2**16 and run.scale.steps == 1
+    head = run.header()
+    run.batches = lambda step, share: small_training.spoilt(batches(step))
+    run.step()
+    assert run.skipped == 1 and run.scale.value == 2**15 and run.scale.steps == 0
+    run.restore(run.tensors(), head)
+    assert run.scale.value == 2**16 and run.scale.steps == 1

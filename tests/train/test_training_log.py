@@ -57,3 +57,21 @@ def test_metrics_log_names_a_damaged_table(tmp_path, text):
     (tmp_path / "train.csv").write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(QseError, match=r"train\.csv is damaged"):
         MetricsLog(tmp_path).rewind(1)
+
+
+def test_metrics_log_writes_events_of_tensorboard(tmp_path):
+    """A run that resumes from step 1 hides what came after it."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    first = MetricsLog(tmp_path, tensorboard=True)
+    for step in (1, 2):
+        first.add("train", {"step": step, "loss": 0.5 * step})
+    first.close()
+    resumed = MetricsLog(tmp_path, tensorboard=True)
+    resumed.rewind(1)
+    resumed.add("train", {"step": 2, "loss": 7.0})
+    resumed.close()
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    found = [(event.step, event.value) for event in events.Scalars("train/loss")]
+    assert found == [(1, 0.5), (2, 7.0)]

@@ -61,8 +61,8 @@ def chromium(folder: str) -> Iterator[None]:
 
 
 @contextmanager
-def connected() -> Iterator[Page]:
-    """Connect to the browser; yield its first page."""
+def connected(address: str) -> Iterator[Page]:
+    """Connect to the browser; yield the page at `address`, or the only one there is."""
     with sync_playwright() as running:
         for _ in range(60):
             try:
@@ -70,7 +70,8 @@ def connected() -> Iterator[Page]:
                 break
             except Exception:  # it has not started yet
                 time.sleep(0.5)
-        yield browser.contexts[0].pages[0]
+        pages = browser.contexts[0].pages
+        yield next((page for page in pages if page.url.startswith(address)), pages[0])
         browser.close()  # which disconnects
 
 
@@ -87,7 +88,7 @@ def shown(page: Page) -> str:
 
 def begin(address: str, model: str) -> str:
     """Begin to record; return the id of the tab."""
-    with connected() as page:
+    with connected(address) as page:
         page.goto(f"{address}#microphone")
         page.wait_for_selector("html[data-ready]", state="attached")
         page.click("#tab-live")
@@ -102,9 +103,9 @@ def begin(address: str, model: str) -> str:
         return session.send("Target.getTargetInfo")["targetInfo"]["targetId"]
 
 
-def end(began: float) -> None:
+def end(address: str, began: float) -> None:
     """End the recording and print the figures."""
-    with connected() as page:
+    with connected(address) as page:
         after = shown(page)
         states = page.evaluate("states")
         page.click("#record")
@@ -124,12 +125,13 @@ def main() -> None:
     wanted = parser.parse_args()
     server = serve(build_site())
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium(folder):
-        tab = begin(f"http://127.0.0.1:{server.server_port}/", wanted.model)
+        address = f"http://127.0.0.1:{server.server_port}/"
+        tab = begin(address, wanted.model)
         began = time.monotonic()
         ask("/json/new?about:blank", "PUT")
         time.sleep(wanted.seconds)
         ask(f"/json/activate/{tab}")
-        end(began)
+        end(address, began)
     server.shutdown()
 
 

@@ -1,0 +1,141 @@
+"""Open DNS-Challenge 3 for a run: hundreds of hours of speech and noise, from cached copies.
+
+Some talkers and noises are held out of training, the same ones for every run: validation pairs are
+mixed from them.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import copies, datasets
+from .cached_corpus import CorpusCache
+from .corpus import read_recordings
+from .mix_config import MixConfig
+from .noise_mixing import NoiseMixer
+from .pair_folder import SIDES, mix_pairs
+from .room_simulation import measured_bank
+from .sampling import shuffled
+from .source import BatchSource
+
+RESPONSE = 1.0  # seconds that are kept of a measured impulse response
+HELD_TALKERS = 50  # at most; a fifth of all talkers where there are fewer than 250
+HELD_NOISES = 200  # likewise
+PAIRS = 100
+PAIR_SECONDS = 4.0
+PAIR_ROOMS = 100  # at most
+# in the path of a file: of LibriVox, and of the M-AILABS Speech Dataset
+TALKER = re.compile(r"reader_\d+|(?:fe)?male/[^/]+")
+
+
+class Part(NamedTuple):
+    """The files of a part of the corpus that a run trains on, and those that are held out."""
+
+    trained: list[Path]
+    held: list[Path]
+
+
+def dns3(
+    data: Path, mix: MixConfig, seed: int, device: torch.device, shares: int = 1
+) -> BatchSource:
+    """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the
+    CPU."""
+    found = datasets.dns3(data)
+    clean, noise = _caches(found.root)
+    speech = clean.corpus(_speech(found).trained)
+    noises = noise.corpus(_noises(found).trained)
+    return NoiseMixer(mix, speech, noises, seed, "cpu", _rooms(found, mix, seed))
+
+
+def prepare_dns3(
+    data: Path, mix: MixConfig, progress: datasets.Stages | None = None, skip: bool = False
+) -> list[CorpusCache]:
+    """Copy speech and noise into caches, where they are missing, and mix the validation pairs."""
+    found = datasets.dns3(data)
+    caches = _caches(found.root, skip)
+    for cache, paths in zip(caches, (found.clean, found.noise), strict=True):
+        cache.corpus(paths, progress and partial(progress, f"16 kHz copy, {cache.path.name}"))
+    dns3_pairs(data, mix)
+    return list(caches)
+
+
+def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
+    """Return PAIRS validation pairs of talkers and noises that are held out of training, mixed as
+    in `mix`; none where the corpus is too small to hold some out.
+
+    They are written once, to the folder of copies.
+    """
+    mix = replace(
+        mix,
+        segment=PAIR_SECONDS,
+        rooms=min(mix.rooms, PAIR_ROOMS),
+        pause_chance=0.0,
+        noise_only_chance=0.0,
+        clean_only_chance=0.0,
+    )
+    digest = hashlib.sha256(repr(mix).encode()).hexdigest()[:8]
+    folder = copies.copies_of(datasets.dns3_root(data)) / f"validation-{digest}"
+    if not folder.is_dir():
+        found = datasets.dns3(data)
+        speech = _speech(found)
+        noises = _noises(found)
+        if not speech.held or not noises.held:
+            return []
+        clean, noise = _caches(found.root)
+        voices = clean.corpus(speech.held, group_of=talker)
+        others = noise.corpus(noises.held)
+        mix_pairs(NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1)), folder, PAIRS)
+    return datasets.pair_folders(*(folder / side for side in SIDES))
+
+
+def talker(name: str) -> str:
+    """Return the talker of a file by its path: reader_N, female/NAME or male/NAME, else the folder
+    that it lies in."""
+    named = TALKER.search(name)
+    return named.group() if named else name.rpartition("/")[0]
+
+
+def _speech(found: datasets.Dns3) -> Part:
+    """Hold talkers out, of the half of them who have the fewest files."""
+    talkers = [talker(path.relative_to(found.root).as_posix()) for path in found.clean]
+    files = Counter(talkers)
+    few = sorted(files, key=lambda name: (files[name], name))[: len(files) // 2]
+    count = min(HELD_TALKERS, len(files) // 5)
+    held = {few[place] for place in shuffled(len(few), seed=0)[:count]}
+    return _parted(found.clean, [name in held for name in talkers])
+
+
+def _noises(found: datasets.Dns3) -> Part:
+    count = min(HELD_NOISES, len(found.noise) // 5)
+    held = set(shuffled(len(found.noise), seed=0)[:count])
+    return _parted(found.noise, [place in held for place in range(len(found.noise))])
+
+
+def _parted(paths: list[Path], is_held: list[bool]) -> Part:
+    part = Part([], [])
+    for path, held in zip(paths, is_held, strict=True):
+        (part.held if held else part.trained).append(path)
+    return part
+
+
+def _caches(root: Path, skip: bool = False) -> tuple[CorpusCache, CorpusCache]:
+    """Return the caches of speech and noise."""
+    place = copies.copies_of(root)
+    clean = CorpusCache(place / "clean", root / "clean", datasets.SAMPLE_RATE, skip=skip)
+    return clean, CorpusCache(place / "noise", root / "noise", datasets.SAMPLE_RATE, skip=skip)
+
+
+def _rooms(found: datasets.Dns3, mix: MixConfig, seed: int) -> Tensor:
+    """Return `mix.rooms` of the measured responses."""
+    responses = found.impulse_responses
+    chosen = [responses[place] for place in shuffled(len(responses), seed)[: mix.rooms]]
+    recordings = read_recordings(chosen, mix.sample_rate, channel=0)
+    audible = [response for response in recordings if response.any()]
+    return measured_bank(audible, round(RESPONSE * mix.sample_rate))
