@@ -1,7 +1,9 @@
 """Training data: corpora, sampling, noise mixing, augmentation, official data sets.
 
-Batch               noisy and clean segments with their sample rate; BatchSource: what gives a batch
-for every step folders             a source that mixes folders of speech and noise; MixConfig: how
+Batch               noisy and clean segments with their sample rate
+BatchSource         what gives a batch for every step
+folders             a source that mixes folders of speech and noise
+MixConfig           how it mixes
 Corpus, NoiseMixer  the same of recordings in memory
 """
 

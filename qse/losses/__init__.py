@@ -1,7 +1,9 @@
 """Training losses, one file per family, and their weighted sum.
 
 Every loss is `loss(*, clean, enhanced) -> scalar`, waveforms (B, N); lower is better. See
-composite.py. CompositeLoss       the terms of a LossConfig and terms of one's own
+composite.py.
+
+CompositeLoss       the terms of a LossConfig and terms of one's own
 """
 
 from ..extras import need

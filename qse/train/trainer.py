@@ -43,7 +43,7 @@ class Trainer:
     """Train in one process of a run: `step` trains on one batch; `tensors`, `header`, `restore` are
     for checkpoints.
 
-    batches: the batch of a step and a share. discriminator: the one that is trained as well, if any.
+    batches: the batch of a step and a share. discriminator: one that is trained as well, if any.
     done: steps so far; skipped: those of them without an update, because a gradient was not finite.
     seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both over all
     resumes. origin: name of the model whose weights were the first ones, if any.
