@@ -174,7 +174,7 @@ def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
 
 
 def _taken(target: Path) -> str:
-    return f"{target} exists already: name another output or ask for --overwrite"
+    return f"{target} exists already: name another output, or use overwrite=True"
 
 
 def _full(target: Path) -> str:

@@ -53,7 +53,7 @@ def check_free(recordings: list[Recording]) -> None:
     if taken:
         others = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise UsageError(
-            f"{taken[0]}{others} exist already: name another folder by -o, or ask for --overwrite"
+            f"{taken[0]}{others} exist already: name another folder by -o, or use overwrite=True"
         )
 
 

@@ -148,7 +148,7 @@ def _check(path: Path, overwrite: bool) -> str:
         )
     path = Path(os.path.realpath(path))  # the file that a link points to
     if path.exists() and not overwrite:
-        raise QseError(f"{path} exists already: name another recording or ask for --overwrite")
+        raise QseError(f"{path} exists already: name another recording, or use overwrite=True")
     if not path.parent.exists():
         cure = "make it first, or name another recording"
         raise QseError(f"{path}: the folder {path.parent} does not exist; {cure}")

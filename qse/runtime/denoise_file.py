@@ -14,13 +14,15 @@ def denoise_file(
     model: str | Path | Model = RECORDING_MODEL,
     strength: float | None = None,
     overwrite: bool = False,
+    salvage: bool = False,
 ) -> Path:
     """Enhance the audio file or video at `path`, write the result to a file, and return its path.
 
     `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
     are those of the source. `model` and `strength` as in `denoise`; the graph that fits the file's
-    sample rate is used. Memory does not grow with the length of the file.
+    sample rate is used. `salvage`: of a damaged or cut recording, enhance what is there. Memory does
+    not grow with the length of the file.
 
     Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
     format, for a target that exists unless `overwrite`, and where it cannot be written. Nothing is
@@ -33,7 +35,7 @@ def denoise_file(
         raise errors[0]
 
     loaded = resolve(model)
-    options = Options(strength, overwrite)
+    options = Options(strength, overwrite, salvage)
     for outcome in run(jobs, lambda sample_rate: resolve(loaded, sample_rate), options):
         if outcome.error:
             raise outcome.error

@@ -163,7 +163,7 @@ def _exchange() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0].partition(". ")[0]
         raise QseError(
             f"another process of this run has ended, or cannot be reached ({reason}); "
             "if there is a checkpoint, resume=True continues from there"

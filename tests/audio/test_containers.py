@@ -93,7 +93,7 @@ def test_has_more_refuses_an_unfinished_wav(tmp_path):
         data[40:44] = struct.pack("<I", 2 * samples)
         path.write_bytes(data)
         with pytest.raises(
-            QseError, match=r"holds more than libsndfile reads .*unfinished.*--salvage"
+            QseError, match=r"holds more than libsndfile reads .*unfinished.*salvage=True"
         ):
             Source(path)
     data[4:8] = struct.pack("<I", 0)

@@ -30,7 +30,7 @@ def test_salvage_reads_a_truncated_file(tmp_path, suffix, told):
     path = make(tmp_path / f"a.{suffix}", noise(160_000))
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(QseError, match="--salvage"), open_audio(path) as source:
+    with pytest.raises(QseError, match="salvage=True"), open_audio(path) as source:
         list(source.blocks())
     audio, damage = salvaged(path)
     assert 40_000 < len(audio) < 120_000
@@ -51,7 +51,7 @@ def test_salvage_reads_a_wav_with_data_size_zero(tmp_path, riff):
     if riff is not None:
         data[4:8] = struct.pack("<I", riff)
     path.write_bytes(data)
-    with pytest.raises(QseError, match=r"header is unfinished.*--salvage"):
+    with pytest.raises(QseError, match=r"header is unfinished.*salvage=True"):
         open_audio(path)
     audio, damage = salvaged(path)
     np.testing.assert_array_equal(audio, expected)

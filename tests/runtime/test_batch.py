@@ -167,7 +167,7 @@ def test_enhance_file_salvages_only_when_asked(here, model_at):
     path = make(here / "a.wav", 16000)
     path.write_bytes(path.read_bytes()[:16044])
     job = FileJob(path, here / "b.wav")
-    with pytest.raises(QseError, match="--salvage"):
+    with pytest.raises(QseError, match="salvage=True"):
         enhance_file(job, model_at, Options())
     outcome = enhance_file(job, model_at, Options(salvage=True))
     assert outcome.seconds == 0.5 and "0.50 s are missing" in outcome.damage

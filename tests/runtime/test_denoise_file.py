@@ -47,6 +47,13 @@ def test_denoise_file_replaces_only_when_asked(noisy):
     assert soundfile.info(target).frames == 5000
 
 
+def test_denoise_file_salvages_when_asked(noisy):
+    noisy.write_bytes(noisy.read_bytes()[:-4000])  # 1000 frames of 4 bytes
+    with pytest.raises(qse.QseError, match=r"cut short.*salvage=True"):
+        qse.denoise_file(noisy)
+    assert soundfile.info(qse.denoise_file(noisy, salvage=True)).frames == 4000
+
+
 @pytest.mark.parametrize(
     "path, words",
     [("none.wav", "none.wav is no file"), (".", "is no file"), ("text.wav", "text.wav")],
