@@ -52,7 +52,11 @@ def comparison(rows: list[Row], others: list[Row], name: str, other: str) -> str
 
 
 def compared(folder: str | Path, other: str | Path) -> str:
-    """Return the `comparison` of the results in two folders."""
-    rows = read_rows(Path(folder, SCORES))
-    others = read_rows(Path(other, SCORES))
-    return comparison(rows, others, Path(folder).name, Path(other).name)
+    """Return the `comparison` of the results in two folders, by their names; by their paths where
+    both have one name."""
+    first = Path(folder)
+    second = Path(other)
+    names = [first.name, second.name]
+    if first.name == second.name:
+        names = [str(first), str(second)]
+    return comparison(read_rows(first / SCORES), read_rows(second / SCORES), *names)

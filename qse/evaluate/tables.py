@@ -25,8 +25,9 @@ def table(result: dict[str, Any]) -> str:
 
     system = _shortened(result["system"])
     head = ["noisy", system, "gain"] if result["noisy"] else [system]
+    laid_out = _laid_out(["metric", *head], lines) if lines else "no scores\n"
     footnote = textwrap.fill(_footnote(result), COLUMNS, break_on_hyphens=False)
-    return f"{_laid_out(['metric', *head], lines)}\n{footnote}\n"
+    return f"{laid_out}\n{footnote}\n"
 
 
 def group_tables(rows: list[Row], groups: dict[str, str], column: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from qse.errors import QseError
-from qse.evaluate.differences import comparison, differences
+from qse.evaluate.differences import compared, comparison, differences
 
 
 def test_differences_pair_utterances_by_name():
@@ -24,3 +24,11 @@ def test_comparison_refuses_other_recordings():
         comparison(rows, others, "a", "b")
     with pytest.raises(QseError, match="a and b have no utterance and metric in common"):
         comparison(rows, [{"name": "u1", "pesq_wb": 2.0}], "a", "b")
+
+
+def test_folders_of_one_name_are_told_apart(here):
+    for folder in ("old/base", "new/base", "new/large"):
+        (here / folder).mkdir(parents=True)
+        (here / folder / "scores.csv").write_text("name,pesq_wb\nu0,2.0\n")
+    assert "new/base minus old/base" in compared("new/base", "old/base")
+    assert "| base minus large " in compared("old/base", here / "new/large")

@@ -54,6 +54,11 @@ def test_table_fits_80_columns_and_names_both_kinds_of_pesq():
     assert "2 trimmed by up to 5 samples" in footnote and "RTF 0.0500 with threads=1" in footnote
 
 
+def test_table_of_failures_alone_has_no_empty_grid():
+    found = report.findings("live-base", [{"name": "a", "error": "broken"}], {})
+    assert tables.table(found).startswith("no scores\n\n0 utterances, 0.0 minutes; 1 failed;")
+
+
 def test_group_table_orders_and_averages_groups(tmp_path):
     (tmp_path / "groups.tsv").write_text("id\tsnr\na\t10\nb\t-2.5\nc\t10\n")
     groups = report.read_groups(tmp_path / "groups.tsv", "snr")
