@@ -26,7 +26,7 @@ from qse.audio import mapped_metadata
 KEPT = ("title", "artist", "album", "date", "comment")
 SOURCES = ("flac", "opus", "wav")
 HOLDS_CHAPTERS = ("mp3", "ogg", "opus", "m4a", "mka", "aiff")
-HOLDS_COVER = ("flac", "mp3", "aiff", "m4a")
+HOLDS_COVER = ("flac", "mp3", "aiff", "m4a", "mka")
 HOLDS_TAGS = {  # of TAGS
     **dict.fromkeys(("flac", "mp3", "ogg", "opus", "wav", "rf64", "w64", "mka", "caf"), KEPT),
     **{"m4a": KEPT, "aiff": KEPT, "au": (), "voc": (), "sph": ()},
@@ -87,9 +87,8 @@ def test_every_format_to_every_other(here, command, sources, suffix, to):
         held = to in HOLDS_CHAPTERS
         assert (chapters(result) == chapters(source)) == held and ("chapters" in named) != held
     if covers(source):
-        assert covers(result) == (1 if to in HOLDS_COVER else 0) and ("cover" in named) != bool(
-            covers(result)
-        )
+        assert covers(result) == int(to in HOLDS_COVER)
+        assert ("cover" in named) != bool(covers(result))
     if "replaygain_track_gain" in before:
         assert "replaygain_track_gain" in named and "replaygain_track_gain" not in after
     for name in lost:

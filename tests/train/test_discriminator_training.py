@@ -68,7 +68,7 @@ def test_discriminator_resumes_to_the_same_numbers(signals, tmp_path):
         judge = DiscriminatorTraining(0, CPU)
         loss = training_loss(config, discriminator=judge.loss)
         batch = Batch(enhanced, clean, 16000)
-        return Trainer(build_network(TINY), loss, lambda step: batch, PLAN, CPU, 0, judge)
+        return Trainer(build_network(TINY), loss, lambda step, share: batch, PLAN, CPU, 0, judge)
 
     on = trainer()
     on.step()
