@@ -13,7 +13,7 @@ LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full sc
 # Hz; a lower rate is one in kHz, or a damaged header, and resampling from it would grow endlessly
 LOWEST_RATE = 1000
 HIGHEST_RATE = 10_000_000  # Hz; a higher one is a damaged header: resampling would take gigabytes
-SALVAGE = "salvage=True enhances what is there"
+SALVAGE = "denoise it with salvage=True to keep what is there"
 
 
 def rate_fault(sample_rate: int) -> str | None:
