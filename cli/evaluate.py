@@ -100,7 +100,7 @@ class Presentation:
 
 @dataclass(frozen=True)
 class Computing:
-    """How the model is run."""
+    """Set how the model is run."""
 
     lead_in: Annotated[
         int,

@@ -39,8 +39,11 @@ Identity = tuple[str, int, int]  # path below the folder, bytes, time: a changed
 
 @dataclass
 class Index:
-    """What a cache holds. lengths: in samples, in the order of the samples; 0 for a recording whose
-    content ends below the least cutoff. skipped: files that are left out, and why."""
+    """Describe what a cache holds.
+
+    lengths: in samples, in the order of the samples; 0 for a recording whose content ends below the
+    least cutoff. skipped: files that are left out, and why.
+    """
 
     lengths: dict[Identity, int] = field(default_factory=dict)
     skipped: dict[Identity, str] = field(default_factory=dict)

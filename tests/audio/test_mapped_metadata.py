@@ -108,8 +108,8 @@ def test_chunks_without_a_counterpart_are_named(here, command):
 
 @needs_ffmpeg
 def test_fields_of_bext_are_mapped_or_named(here, command):
-    """What ffmpeg calls encoded_by was lost without a word; a history with a line end was named
-    though it was there."""
+    """Check that the originator, which ffmpeg calls encoded_by, is not lost without a word, and
+    that a coding history with a line end is not named as lost."""
     bext = b"a meeting".ljust(256, b"\0") + b"recorder".ljust(32, b"\0") + bytes(314)
     with_chunks(wav(here / "a.wav"), [(b"bext", bext + b"A=PCM,F=16000\r\n")])
     _, out, _ = command("denoise", "a.wav", "-o", "b.flac", "--json")

@@ -1,5 +1,5 @@
-"""What a session manager restores of the virtual devices is undone at the start of a session; later
-changes are a user's."""
+"""Check that a session undoes at its start what a session manager restores of the virtual devices,
+and leaves later changes to the user."""
 
 import pytest
 

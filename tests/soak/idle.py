@@ -1,4 +1,4 @@
-"""How long it takes until the microphone is open when somebody begins to listen to the virtual one.
+"""Measure how soon the microphone is open when somebody begins to listen to the virtual one.
 
     python tests/soak/idle.py [pulseaudio | pipewire]
 

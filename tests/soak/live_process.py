@@ -70,7 +70,7 @@ class Live:
 
     @property
     def priority(self) -> str:
-        """How many threads have real-time priority, and the nice value of the process."""
+        """Say how many threads have real-time priority, and the nice value of the process."""
         threads = [int(path.name) for path in Path(f"/proc/{self.process.pid}/task").iterdir()]
         urgent = sum(os.sched_getscheduler(thread) in URGENT for thread in threads)
         nice = os.getpriority(os.PRIO_PROCESS, self.process.pid)

@@ -1,5 +1,5 @@
-"""What the page keeps from being lost or confused: unfinished work, equal names, the player's
-place, mute."""
+"""Check that the page loses and confuses nothing: unfinished work, equal names, the player's place,
+mute."""
 
 import numpy as np
 import pytest
