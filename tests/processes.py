@@ -15,6 +15,29 @@ def killed(rank: int, processes: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def killed_and_noticed_by_another(rank: int, processes: int) -> None:
+    """End the first process by a signal, but only after the second has ended for the loss of it."""
+    from qse.train.parallel import LostProcess, gather
+
+    if rank == 0:
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    gather([])
+    if rank == 1:
+        raise LostProcess("connection closed")
+    while True:
+        signal.pause()
+
+
+def raised_and_noticed_by_another(rank: int, processes: int) -> None:
+    """Let both processes end: the first by an error, the second for the loss of the first."""
+    from qse.errors import QseError
+    from qse.train.parallel import gather
+
+    if rank == 0:
+        raise QseError("no such file")
+    gather([])
+
+
 def ends_at_three(task: int) -> int:
     """Return the task, but end the process at 3, as a fault in compiled code would."""
     if task == 3:

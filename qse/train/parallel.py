@@ -29,6 +29,16 @@ from ..stop_signals import handled_by
 TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
+class LostProcess(QseError):
+    """Another process of the run has ended, or cannot be reached."""
+
+    def __init__(self, cause: str):
+        """`cause`: in the words of PyTorch."""
+        self.reason = f"another process of this run has ended, or cannot be reached ({cause})"
+        cure = "if there is a checkpoint, resume=True continues from there"
+        super().__init__(f"{self.reason}; {cure}")
+
+
 def started_by_torchrun() -> bool:
     """Return whether this is one of the processes that torchrun has started."""
     return all(name in os.environ for name in TORCHRUN)
@@ -95,11 +105,30 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
                 raise QseError(reason.read_text()) from None
             if received:  # before the processes had their handlers
                 raise SystemExit(128 + received[0]) from None
-            if isinstance(error, ProcessExitedException):
-                raise QseError(
-                    f"{error}; if there is a checkpoint, resume=True continues from there"
-                ) from None
-            raise
+            lost = Path(folder) / f"lost-{error.error_index}"
+            sentence = _end(spawned.processes, error, lost)
+            if not sentence:
+                raise
+            raise QseError(
+                f"{sentence}; if there is a checkpoint, resume=True continues from there"
+            ) from None
+
+
+def _end(processes: list[BaseProcess], error: Exception, lost: Path) -> str:
+    """Return how a process ended without an exception of its own; empty if one raised `error`.
+
+    lost: the file that exists if it raised it because it had lost another one. Where a signal has
+    ended that one, this is the cause, even if it was noticed later.
+    """
+    if isinstance(error, ProcessExitedException):
+        return str(error)
+    if not lost.exists():
+        return ""
+    for number, process in enumerate(processes):
+        code = process.exitcode or 0
+        if code < 0 and code != -signal.SIGTERM:  # which ends the others
+            return f"process {number} terminated with signal {signal.Signals(-code).name}"
+    return lost.read_text()
 
 
 @contextmanager
@@ -130,16 +159,27 @@ def _join(
     rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple
 ) -> None:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    reason = Path(folder) / "reason"
     try:
-        with _group(f"file://{folder}/rendezvous", rank, processes):
+        with _group(f"file://{folder}/rendezvous", rank, processes), _reported(folder):
             work(rank, processes, *arguments)
-    except QseError as error:
-        if not reason.exists():  # a process that loses another one comes later
-            reason.write_text(str(error))
+    except LostProcess as error:
+        (Path(folder) / f"lost-{rank}").write_text(error.reason)
         raise
     except KeyboardInterrupt:  # which torch would take for a normal end
         raise SystemExit(128 + signal.SIGINT) from None
+
+
+@contextmanager
+def _reported(folder: str) -> Iterator[None]:
+    """Write the sentence of a QseError to a file, before the other processes notice the end of this
+    one; not that of a lost process, which is the consequence of another end."""
+    try:
+        yield
+    except LostProcess:
+        raise
+    except QseError as error:
+        (Path(folder) / "reason").write_text(str(error))
+        raise
 
 
 @contextmanager
@@ -159,15 +199,12 @@ def _group(meeting_point: str, rank: int, processes: int) -> Iterator[None]:
 
 @contextmanager
 def _exchange() -> Iterator[None]:
-    """Turn a failure of the exchange with the other processes into a QseError."""
+    """Turn a failure of the exchange with the other processes into a LostProcess."""
     try:
         yield
     except RuntimeError as error:
         reason = str(error).partition("\n")[0].partition(". ")[0]
-        raise QseError(
-            f"another process of this run has ended, or cannot be reached ({reason}); "
-            "if there is a checkpoint, resume=True continues from there"
-        ) from error
+        raise LostProcess(reason) from error
 
 
 def count() -> int:

@@ -29,6 +29,16 @@ def test_launch_reports_a_killed_process():
         parallel.launch(processes.killed, 2)
 
 
+def test_launch_reports_a_killed_process_that_another_noticed_first():
+    with pytest.raises(QseError, match=r"^process 0 terminated with signal SIGKILL; if there is"):
+        parallel.launch(processes.killed_and_noticed_by_another, 2)
+
+
+def test_launch_reports_the_cause_and_not_the_loss():
+    with pytest.raises(QseError, match=r"^no such file$"):
+        parallel.launch(processes.raised_and_noticed_by_another, 2)
+
+
 def test_launch_ends_as_interrupted():
     with pytest.raises(SystemExit) as end:
         parallel.launch(processes.interrupted, 2)
