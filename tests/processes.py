@@ -17,7 +17,7 @@ def killed(rank: int, processes: int) -> None:
 
 def killed_and_noticed_by_another(rank: int, processes: int) -> None:
     """End the first process by a signal, but only after the second has ended for the loss of it."""
-    from qse.train.parallel import LostProcess, gather
+    from qse.train.exchange import LostProcess, gather
 
     if rank == 0:
         signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
@@ -31,7 +31,7 @@ def killed_and_noticed_by_another(rank: int, processes: int) -> None:
 def raised_and_noticed_by_another(rank: int, processes: int) -> None:
     """Let both processes end: the first by an error, the second for the loss of the first."""
     from qse.errors import QseError
-    from qse.train.parallel import gather
+    from qse.train.exchange import gather
 
     if rank == 0:
         raise QseError("no such file")

@@ -15,8 +15,8 @@ from qse.losses.composite import LossConfig
 from qse.networks import build_network
 from qse.networks.weights import load_tensors
 from qse.train import checkpoint
+from qse.train.exchange import gather
 from qse.train.job import Job
-from qse.train.parallel import gather
 from qse.train.recipe import RunConfig
 from qse.train.stateful_training import training_loss
 from qse.train.train_config import TrainConfig

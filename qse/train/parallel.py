@@ -1,42 +1,29 @@
 """Train one network in several processes: equal parameters, different batches, averaged gradients.
 
 The processes are started here, on one machine, or by torchrun, on one or several: then its
-environment variables say which one this is. They exchange tensors of a CPU by gloo and those of
-GPUs by NCCL.
+environment variables say which one this is.
 
 On a CPU one process per core with one thread each is fastest, for the network's operations are too
-small to share. The gradient is small as well: it is one flat vector in one all-reduce.
+small to share.
 """
 
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch import distributed as dist
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
 from ..errors import QseError, UsageError
 from ..stop_signals import handled_by
+from .exchange import LostProcess, count, gather, process_group
 
 TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-
-
-class LostProcess(QseError):
-    """Another process of the run has ended, or cannot be reached."""
-
-    def __init__(self, cause: str):
-        """`cause`: in the words of PyTorch."""
-        self.reason = f"another process of this run has ended, or cannot be reached ({cause})"
-        cure = "if there is a checkpoint, resume=True continues from there"
-        super().__init__(f"{self.reason}; {cure}")
 
 
 def started_by_torchrun() -> bool:
@@ -81,7 +68,7 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
     """
     if started_by_torchrun():
         rank = int(os.environ["RANK"])
-        with _group("env://", rank, processes):
+        with process_group("env://", rank, processes):
             work(rank, processes, *arguments)
             gather([])  # wait for the files of the first one
         return
@@ -160,7 +147,7 @@ def _join(
 ) -> None:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     try:
-        with _group(f"file://{folder}/rendezvous", rank, processes), _reported(folder):
+        with process_group(f"file://{folder}/rendezvous", rank, processes), _reported(folder):
             work(rank, processes, *arguments)
     except LostProcess as error:
         (Path(folder) / f"lost-{rank}").write_text(error.reason)
@@ -180,76 +167,3 @@ def _reported(folder: str) -> Iterator[None]:
     except QseError as error:
         (Path(folder) / "reason").write_text(str(error))
         raise
-
-
-@contextmanager
-def _group(meeting_point: str, rank: int, processes: int) -> Iterator[None]:
-    """Join the processes into a group for the time of the context."""
-    has_gpus = torch.cuda.is_available() and dist.is_nccl_available()
-    backends = "cpu:gloo,cuda:nccl" if has_gpus else "gloo"
-    with _exchange():
-        dist.init_process_group(
-            backends, init_method=meeting_point, rank=rank, world_size=processes
-        )
-    try:
-        yield
-    finally:
-        dist.destroy_process_group()
-
-
-@contextmanager
-def _exchange() -> Iterator[None]:
-    """Turn a failure of the exchange with the other processes into a LostProcess."""
-    try:
-        yield
-    except RuntimeError as error:
-        reason = str(error).partition("\n")[0].partition(". ")[0]
-        raise LostProcess(reason) from error
-
-
-def count() -> int:
-    """Return how many processes train together."""
-    return dist.get_world_size() if dist.is_initialized() else 1
-
-
-@torch.no_grad()
-def average_(tensors: Iterable[Tensor]) -> None:
-    """Replace every tensor by its mean over all processes; in a single process, do nothing."""
-    if count() == 1:
-        return
-    tensors = list(tensors)
-    flat = torch.cat([tensor.flatten() for tensor in tensors])
-    with _exchange():
-        dist.all_reduce(flat)
-    flat /= count()
-    _copy_parts(flat, tensors)
-
-
-@torch.no_grad()
-def copy_from_first_(tensors: Iterable[Tensor]) -> None:
-    """Replace every floating-point tensor by that of the first process; in a single process, do
-    nothing."""
-    if count() == 1:
-        return
-    tensors = [tensor for tensor in tensors if tensor.is_floating_point()]
-    flat = torch.cat([tensor.flatten() for tensor in tensors])
-    with _exchange():
-        dist.broadcast(flat, 0)
-    _copy_parts(flat, tensors)
-
-
-def _copy_parts(flat: Tensor, tensors: list[Tensor]) -> None:
-    """Copy the parts of `flat` into the tensors, in their order."""
-    parts = flat.split([tensor.numel() for tensor in tensors])
-    for tensor, part in zip(tensors, parts, strict=True):
-        tensor.copy_(part.view_as(tensor))
-
-
-def gather(items: list) -> list:
-    """Return the items of all processes, joined in the order of their ranks."""
-    if count() == 1:
-        return items
-    parts: list[Any] = [None] * count()
-    with _exchange():
-        dist.all_gather_object(parts, items)
-    return list(chain.from_iterable(parts))

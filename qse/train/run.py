@@ -21,11 +21,12 @@ from ..model_folder import weights_of
 from ..networks import Network, weights
 from . import checkpoint
 from .discriminator_training import DiscriminatorTraining
+from .exchange import copy_from_first_
 from .job import Job
 from .loop import TrainingLoop
 from .new_ranges import train_highest_range_only_
 from .own import Own
-from .parallel import copy_from_first_, is_first, launch, own_device, processes_in_all
+from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
 from .recipe import RunConfig, model_table, write_config
 from .stateful_training import training_loss

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..stop_signals import handled_by
-from .parallel import average_
+from .exchange import average_
 
 
 class StopRequest:

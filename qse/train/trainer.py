@@ -25,9 +25,9 @@ from ..networks import Network, weights
 from . import checkpoint
 from .discriminator_training import DiscriminatorTraining
 from .ema import WeightEMA
+from .exchange import average_, count, gather
 from .loss_scale import LossScale
 from .optimizers import optimizers
-from .parallel import average_, count, gather
 from .statistics import RunningStatistics
 from .train_config import TrainConfig
 

@@ -14,7 +14,7 @@ from ..evaluate import metrics
 from ..evaluate.metrics import SAMPLE_RATE, score_pair
 from ..evaluate.reading import common_rate, read_pair
 from ..networks import Network
-from .parallel import count, gather
+from .exchange import count, gather
 from .trainer import Trainer
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")

@@ -18,7 +18,7 @@ from small_training import same
 
 from qse.errors import QseError
 from qse.networks import weights
-from qse.train import parallel
+from qse.train import exchange, parallel
 
 
 def test_launch_reports_a_killed_process():
@@ -108,8 +108,8 @@ def test_launch_passes_on_a_signal_that_came_while_the_processes_were_started(mo
 
 def test_average_of_one_process():
     x = torch.tensor([1.0, 2.0])
-    parallel.average_([x])
-    assert x.tolist() == [1, 2] and parallel.gather([3]) == [3]
+    exchange.average_([x])
+    assert x.tolist() == [1, 2] and exchange.gather([3]) == [3]
 
 
 def torchrun(options: list[str], *arguments) -> subprocess.Popen:
