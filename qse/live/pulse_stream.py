@@ -19,7 +19,8 @@ import numpy as np
 
 from .pulse_server import PulseError, in_english
 
-NAMES = ("--client-name=qse", "--stream-name=qse")
+CLIENT = "qse"  # the name under which the server lists these streams
+NAMES = (f"--client-name={CLIENT}", f"--stream-name={CLIENT}")
 # seconds of a recording that the server may pass on at once; larger ones are no reserve, only delay
 FRAGMENT = 0.02
 # microseconds of processor time without waiting, at real-time priority, after which a program ends

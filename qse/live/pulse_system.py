@@ -141,10 +141,15 @@ class PulseSystem:
         self, line: list[str], kind: str, name: str, wanted: dict[str, Any]
     ) -> PulseStream:
         def may_move(new: str) -> bool:
-            """Return whether a user moved the stream; the server moves it when its device
-            vanishes."""
+            """Return whether a user moved the stream.
+
+            The server moves it when its device vanishes, or was the default device and no longer
+            is. A stream of a virtual device belongs nowhere else.
+            """
             if new == name:
                 return True
+            if self._hidden(name):
+                return False
             present = [fields["Name"] for fields in listed(kind)]
             return name in present and not self._hidden(new)
 

@@ -15,13 +15,14 @@ sound.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
 from ..errors import UsageError
 from .pulse_server import PulseError, defaults, listed, pactl
+from .pulse_stream import CLIENT
 from .pulse_system import PulseSystem
 
 SINK = "qse_output"
@@ -31,6 +32,7 @@ NAME = re.compile(r"[A-Za-z0-9-]{1,20}")
 RATE = 48000  # Hz, that of meeting programs
 SETTLE = 3.0  # seconds after the first check in which the server may restore an earlier state
 FULL = "100%"  # volume
+KINDS = ("sink", "source")  # of default devices
 
 
 def is_own(name: str) -> bool:
@@ -101,7 +103,9 @@ class VirtualMicrophone:
         """Return what keeps programs from hearing what they should, in one sentence; empty if
         nothing does.
 
-        Within SETTLE seconds after the first call since the creation, correct it instead.
+        Within SETTLE seconds after the first call since the creation, correct it instead. The
+        default source stays while programs listen, for the server would move them with it to
+        another microphone.
         """
         if self._checked is None:
             self._checked = monotonic()
@@ -109,7 +113,7 @@ class VirtualMicrophone:
         if monotonic() - self._checked < SETTLE:
             for command, device, value, _ in changes:
                 pactl(command, device, value)
-            _restore_defaults(self._former)
+            _restore_defaults(self._former, ["sink"] if self.heard() else KINDS)
             return ""
         if changes:
             return changes[0][-1]
@@ -139,12 +143,16 @@ class VirtualMicrophone:
         self._indexes = [row[0] for row in rows if row[1:2] == [self.source]]
 
     def heard(self) -> bool:
-        """Return whether a program records from the virtual microphone, or the server has lost
-        it."""
+        """Return whether another program records from the virtual microphone, or the server has
+        lost it."""
         if not self._indexes:
             return True
-        recording = [s for s in listed("source-outputs") if s.get("Corked") != "yes"]
-        return any(stream.get("Source") in self._indexes for stream in recording)
+        for stream in listed("source-outputs"):
+            idle = stream.get("Corked") == "yes"
+            own = stream.get("application.name") == CLIENT  # which the server moved here
+            if stream.get("Source") in self._indexes and not idle and not own:
+                return True
+        return False
 
     def _load(self, module: str, kind: str, name: str, *arguments: str) -> list[str]:
         owner = _identity(os.getpid())
@@ -198,10 +206,10 @@ def remove_abandoned(name: str = "") -> int:
     return microphone.remove()
 
 
-def _restore_defaults(before: dict[str, str]) -> None:
+def _restore_defaults(before: dict[str, str], kinds: Iterable[str] = KINDS) -> None:
     """Set the server's default devices as they were, where it made a virtual one the default."""
     after = defaults()
-    for kind in ("sink", "source"):
+    for kind in kinds:
         former = before.get(kind)
         if former and not is_own(former) and is_own(after.get(kind, "")):
             pactl(f"set-default-{kind}", former)

@@ -15,9 +15,11 @@ class Settings:
         self.mutes = {}
         self.volumes = {}
         self.sink = "desk"
+        self.source = "desk_mic"
+        self.streams = []
         monkeypatch.setattr(virtual_device, "pactl", self.pactl)
         monkeypatch.setattr(virtual_device, "listed", self.listed)
-        monkeypatch.setattr(virtual_device, "defaults", lambda: {"sink": self.sink})
+        monkeypatch.setattr(virtual_device, "defaults", self.defaults)
         monkeypatch.setattr(virtual_device, "monotonic", lambda: self.now)
 
     def pactl(self, command, *arguments):
@@ -27,9 +29,18 @@ class Settings:
             self.volumes[arguments[0]] = arguments[1]
         elif command == "set-default-sink":
             self.sink = arguments[0]
+        elif command == "set-default-source":
+            self.source = arguments[0]
+        elif arguments == ("short", "sources"):
+            return "0\tdesk_mic\n7\tqse_microphone\n"
         return ""
 
+    def defaults(self):
+        return {"sink": self.sink, "source": self.source}
+
     def listed(self, kind):
+        if kind == "source-outputs":
+            return self.streams
         found = []
         for name, mute in self.mutes.items():
             volume = f"mono: 65536 / {self.volumes[name]} / 0.00 dB"
@@ -57,6 +68,22 @@ def test_what_was_restored_before_the_session_began_is_undone(settings):
     assert microphone.check() == ""
     assert set(settings.mutes.values()) == {"no"} and set(settings.volumes.values()) == {"100%"}
     assert settings.sink == "desk"
+
+
+@pytest.mark.parametrize(
+    "name, default", [(None, "desk_mic"), ("qse", "desk_mic"), ("Meeting", "qse_microphone")]
+)
+def test_default_source_stays_while_another_program_listens(settings, name, default):
+    """The server moves those who record from a default source with it, to the noisy microphone."""
+    microphone = VirtualMicrophone()
+    microphone.create()
+    microphone.find()
+    if name:
+        settings.streams.append({"Source": "7", "Corked": "no", "application.name": name})
+    settings.pactl("set-default-source", "qse_microphone")
+    settings.restore()
+    assert microphone.check() == ""
+    assert settings.source == default and settings.sink == "desk"
 
 
 def test_what_a_user_changes_stays_and_is_said(settings):

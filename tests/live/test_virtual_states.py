@@ -85,6 +85,22 @@ def test_own_mute_volume_and_default_are_reported_and_not_restored(server, live)
     until(lambda: "Default Sink: desk" in server.pactl("info").stdout, 30)
 
 
+def test_sound_stays_in_the_virtual_microphone_when_default_devices_change(server, live):
+    """The server moves streams from one default device to the next, whatever they asked for."""
+    live()
+    with server.listening():
+        server.pactl("set-default-source", "qse_microphone")
+        server.pactl("set-default-sink", "qse_output")
+        time_to_settle(server)
+        assert "qse_microphone" in server.recording()
+        returned = server.said.count("vanished and came back")
+        server.pactl("set-default-sink", "qse_output")
+        until(lambda: "virtual qse output is the default output" in server.said, 30)
+        server.pactl("set-default-sink", "desk")
+        until(lambda: server.said.count("vanished and came back") > returned, 30)
+        until(lambda: server.playing() == ["qse_output"], 30)
+
+
 def time_to_settle(server):
     """Wait until what the server restores is no longer corrected."""
     lines = server.said.count("\n")
