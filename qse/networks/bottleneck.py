@@ -152,3 +152,9 @@ class Bottleneck(Stateful):
         bottleneck = copy.copy(self)
         bottleneck._modules = {"blocks": blocks}
         return bottleneck
+
+    def pruned_parts(self) -> list[str]:
+        """Return the beginnings of the names of weights that a network with more look-ahead
+        layers has, and this one has not."""
+        numbers = [name.removeprefix("block") for name in self.blocks if name.startswith("block")]
+        return [f"blocks.ahead{n}." for n in numbers if f"ahead{n}" not in self.blocks]

@@ -23,8 +23,9 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     folder of that name.
 
     That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands
-    on top (`new_ranges`): until training changes it, `network` computes what that model does at the
-    same sample rate, or nearly that, except for its pruned branches. Raises QseError where there
+    on top (`new_ranges`), and layers that look ahead where `network` has none: until training
+    changes it, `network` computes what that model does at the same sample rate and look-ahead, or
+    nearly that, except for its pruned branches. Raises QseError where there
     are no weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
@@ -36,8 +37,8 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
         grow(network, trained_weights.averaged(tensors))
     except RuntimeError as error:
         raise QseError(
-            f"{path}: these weights do not fit; only blocks and channels may be fewer, "
-            "and upper ranges others"
+            f"{path}: these weights do not fit; only blocks and channels may be fewer, upper "
+            "ranges others, and layers that look ahead left out"
         ) from error
     return header
 

@@ -13,7 +13,7 @@ from small_training import CONFIG, TINY, job, same
 from qse.errors import QseError
 from qse.networks import build_network, weights
 from qse.train.run import train
-from qse.train.warm_start import start_from
+from qse.train.warm_start import grow, start_from
 
 DEEPER = {**TINY, "blocks": 3}
 
@@ -30,6 +30,19 @@ def test_start_from_a_run_with_new_blocks(finished_run):
     noisy = 0.1 * torch.randn(1, 1600)
     with torch.no_grad():
         assert torch.equal(large.enhance(noisy), small.enhance(noisy))
+
+
+def test_start_without_the_layers_that_look_ahead():
+    sizes = {"look_ahead": 4, "look_ahead_blocks": (0, 1)}
+    ahead = build_network({**DEEPER, **sizes}).eval()
+    for weight in ahead.parameters():
+        torch.nn.init.normal_(weight, std=0.1)
+    live = build_network(DEEPER).eval()
+    grow(live, ahead.state_dict())
+    noisy = 0.1 * torch.randn(1, 1600)
+    with torch.no_grad():
+        assert torch.equal(live.enhance(noisy), ahead.at(16000, 0).enhance(noisy))
+        assert not torch.equal(live.enhance(noisy), ahead.enhance(noisy))
 
 
 def test_start_from_a_model_by_name(finished_run, tmp_path, monkeypatch):
