@@ -44,16 +44,14 @@ def same_chapters(chapters: list[Chapter], others: list[Chapter]) -> bool:
     """Return whether chapters begin at the same times, whatever their order."""
     if len(chapters) != len(others):
         return False
-    starts = sorted(chapter.start for chapter in chapters)
-    other_starts = sorted(chapter.start for chapter in others)
-    pairs = zip(starts, other_starts, strict=True)
+    pairs = zip(_starts(chapters), _starts(others), strict=True)
     return all(abs(start - other) < NEAR for start, other in pairs)
 
 
 def timed(entries: list[bytes], chapters: list[Chapter]) -> list[bytes]:
     """Return Ogg comments with the times of chapters in milliseconds: ffmpeg rounds the seconds of
     some up."""
-    times = iter(sorted(chapter.start for chapter in chapters))
+    times = iter(_starts(chapters))
     right = []
     for entry in entries:
         name, _, text = entry.partition(b"=")
@@ -64,6 +62,11 @@ def timed(entries: list[bytes], chapters: list[Chapter]) -> list[bytes]:
             text = f"{clock}.{thousandths:03d}".encode()
         right.append(name + b"=" + text)
     return right
+
+
+def _starts(chapters: list[Chapter]) -> list[float]:
+    """Return when the chapters begin, in the order of time."""
+    return sorted(chapter.start for chapter in chapters)
 
 
 def _escaped(text: str) -> str:

@@ -49,7 +49,7 @@ def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterat
     for block in rest:
         if bad_samples(block):
             sample, channel = np.argwhere(~np.isfinite(block))[0]
-            count = bad_samples(block) + sum(bad_samples(other) for other in rest)
+            count = bad_samples(block) + sum(map(bad_samples, rest))
             seconds = (read + sample) / sample_rate
             where = f"{count} in all, the first at {seconds:.3f} s in channel {channel + 1}"
             raise QseError(

@@ -111,10 +111,10 @@ def audio_below(
 def audio_within(folder: Path) -> list[Path]:
     """Return the audio files of a corpus: as `audio_below`, but links to folders in `folder` are
     followed."""
-    links = [place for place in folder.glob("[!.]*") if place.is_symlink() and place.is_dir()]
-    found = list(audio_below(folder))
-    for link in links:
-        found += audio_below(link)
+    found = audio_below(folder)
+    for place in folder.glob("[!.]*"):
+        if place.is_symlink() and place.is_dir():
+            found += audio_below(place)
     return sorted(found)
 
 

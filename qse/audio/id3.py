@@ -72,15 +72,20 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
     """
     if len(tag) < 10 or tag_size(tag) != len(tag) or tag[3] not in (2, 3, 4):
         return tag, []
-    frames = _frames(tag)
-    kept = [frame for frame in frames if not _stale(frame)]
-    if len(kept) == len(frames):
+    kept = []
+    dropped = []
+    for frame in _frames(tag):
+        name = _stale(frame)
+        if name:
+            dropped.append(name)
+        else:
+            kept.append(frame)
+    if not dropped:
         return tag, []
+
     body = b"".join(kept)
     header = tag[:5] + bytes([tag[5] & ~(EXTENDED | 0x10 | (UNSYNCHRONISED if tag[3] < 4 else 0))])
-    return header + _as_synchsafe(len(body)) + body, [
-        _stale(frame) for frame in frames if _stale(frame)
-    ]
+    return header + _as_synchsafe(len(body)) + body, dropped
 
 
 def frame_names(path: Path) -> list[str]:

@@ -171,7 +171,9 @@ def _by_strings(part: Path, media: Media | None, names: list[str], unread: list[
         dropped = list(filter(is_loudness, tags_of(media)))
         lost = [*lost_tags(media, held.values()), *lost_parts(media, None), *unread]
         return Copied(lost, dropped)
-    kept = set().union(*(STRINGS.get(string, ()) for string in held))
+    kept = set[str]()
+    for string in held:
+        kept.update(STRINGS.get(string, ()))
     if held:
         kept |= {"INFO", "info", "NAME", "AUTH", "ANNO", "(c)"}
     gone = [name for name in names if name not in kept and name.lower() not in TECHNICAL]

@@ -71,11 +71,12 @@ def mapped_names(path: Path) -> list[str]:
 def without_technical(tags: dict[str, str]) -> dict[str, str]:
     """Return the tags that a person wrote: without those in which ffmpeg states properties of
     the file."""
-    return {
-        name: text
-        for name, text in tags.items()
-        if name.lower().partition("-")[0] not in TECHNICAL and not name.startswith("_STATISTICS")
-    }
+    kept = {}
+    for name, text in tags.items():
+        is_technical = name.lower().partition("-")[0] in TECHNICAL
+        if not is_technical and not name.startswith("_STATISTICS"):
+            kept[name] = text
+    return kept
 
 
 def tags_of(media: Media) -> dict[str, str]:
@@ -93,12 +94,12 @@ def lost_names(media: Media, result: Media | None) -> list[str]:
 def lost_tags(media: Media, kept: Iterable[str]) -> list[str]:
     """Return the names of the tags whose texts are not in `kept`; for those of loudness there is
     another message."""
-    held = {text.strip() for text in kept}
-    return [
-        name
-        for name, text in tags_of(media).items()
-        if text.strip() not in ("", *held) and not is_loudness(name)
-    ]
+    held = {"", *map(str.strip, kept)}
+    lost = []
+    for name, text in tags_of(media).items():
+        if text.strip() not in held and not is_loudness(name):
+            lost.append(name)
+    return lost
 
 
 def lost_parts(media: Media, result: Media | None) -> list[str]:

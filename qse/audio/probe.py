@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,23 +78,30 @@ def probe(path: Path) -> Media | None:
 def _media(found: dict[str, Any]) -> Media:
     streams = found.get("streams", [])
     form = found["format"]
-    pictures = [stream for stream in streams if stream.get("codec_type") == "video"]
-    covers = [stream for stream in pictures if stream.get("disposition", {}).get("attached_pic")]
-    sounds = [stream for stream in streams if stream.get("codec_type") == "audio"]
+    counts = Counter(stream.get("codec_type") for stream in streams)
+    covers = sum(map(_is_cover, streams))
     has_own = bool(form.get("tags"))  # in Ogg, tags of the file are those of a track
-    tracks = [_track(stream, has_own) for stream in sounds]
+    tracks = []
+    for stream in streams:
+        if stream.get("codec_type") == "audio":
+            tracks.append(_track(stream, has_own))
     return Media(
         tracks=tracks,
         tags=form.get("tags", {}),
-        chapters=[_chapter(chapter) for chapter in found.get("chapters", [])],
-        covers=len(covers),
-        pictures=len(pictures) - len(covers),
-        subtitles=sum(stream.get("codec_type") == "subtitle" for stream in streams),
-        attachments=sum(stream.get("codec_type") == "attachment" for stream in streams),
+        chapters=list(map(_chapter, found.get("chapters", []))),
+        covers=covers,
+        pictures=counts["video"] - covers,
+        subtitles=counts["subtitle"],
+        attachments=counts["attachment"],
         data=sum(map(_is_data, streams)),
         seconds=float(form.get("duration", 0)),
         score=int(form.get("probe_score", 0)),
     )
+
+
+def _is_cover(stream: dict[str, Any]) -> bool:
+    is_attached = stream.get("disposition", {}).get("attached_pic")
+    return stream.get("codec_type") == "video" and bool(is_attached)
 
 
 def _is_data(stream: dict[str, Any]) -> bool:

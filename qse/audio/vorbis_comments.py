@@ -21,7 +21,7 @@ class Comments:
 
     def names(self) -> list[str]:
         """Return the names in upper case, each once."""
-        return list(dict.fromkeys(name_of(entry) for entry in self.entries))
+        return list(dict.fromkeys(map(name_of, self.entries)))
 
     def get(self, name: str) -> str | None:
         """Return the first text under `name`, which is in upper case."""

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import filterfalse
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -63,7 +64,7 @@ class Journal:
     def pending(self, recordings: Iterable[Recording]) -> list[Recording]:
         """Return the recordings that are not finished, or whose enhanced file is gone; forget
         these."""
-        left = [recording for recording in recordings if not self._finished(recording)]
+        left = list(filterfalse(self._finished, recordings))
         again = set()
         for recording in left:
             for entry in recording.entries:

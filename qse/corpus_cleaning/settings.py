@@ -36,7 +36,8 @@ class Settings:
     def fingerprint(self) -> str:
         """16 hexadecimal digits that differ between different settings; the model's name does not
         count."""
-        values = {key: value for key, value in asdict(self).items() if key != "model"}
+        values = asdict(self)
+        del values["model"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
     def __str__(self) -> str:

@@ -91,15 +91,15 @@ class CorpusCache:
                 chosen.append((group_of(identity[0]), identity[0].split("/"), identity))
         if not chosen:
             raise none_reaches(self.folder, self.least_cutoff)
-        chosen.sort()
-        identities = [identity for *_, identity in chosen]
-        return Corpus.from_samples(
-            _mapped(self._samples),
-            [index.lengths[identity] for identity in identities],
-            [group for group, *_ in chosen],
-            self.sample_rate,
-            [starts[identity] for identity in identities],
-        )
+        groups = []
+        lengths = []
+        begins = []
+        for group, _, identity in sorted(chosen):
+            groups.append(group)
+            lengths.append(index.lengths[identity])
+            begins.append(starts[identity])
+        samples = _mapped(self._samples)
+        return Corpus.from_samples(samples, lengths, groups, self.sample_rate, begins)
 
     def added(self, files: dict[Identity, Path], progress: Progress | None = None) -> Index:
         """Add what the cache lacks, while no other process does; return what it holds then."""
@@ -143,7 +143,7 @@ class CorpusCache:
                 index.lengths[_read_identity(file)] = length
             for file, reason in found.get("skipped", []):
                 index.skipped[_read_identity(file)] = reason
-            same = {key: found[key] for key in self._settings()} == self._settings()
+            same = self._settings().items() <= found.items()
             whole = index.bytes <= self._samples.stat().st_size
         except (FileNotFoundError, ValueError, TypeError, LookupError, RecursionError):
             return Index()

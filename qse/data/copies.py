@@ -37,7 +37,9 @@ def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None)
 
     A file that cannot be read stays as it is: the error comes when it is used.
     """
-    files = [path for pair in pairs for path in (pair.noisy, pair.clean) if path]
+    files = []
+    for pair in pairs:
+        files += pair.files
     copies: dict[Path | None, Path | None] = {None: None}
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for done, (path, copy) in enumerate(

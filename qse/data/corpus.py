@@ -8,7 +8,7 @@ Glossary: G groups (top-level sub-folders: a speaker, a noise class), U files, R
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, compress
 from pathlib import Path
 
 import numpy as np
@@ -61,14 +61,13 @@ class Corpus:
         recordings = read_recordings(paths, sample_rate, threads)
         groups = [group_of(path, folder) for path in paths]
         if least_cutoff:
-            chosen = []
-            for recording, group in zip(recordings, groups, strict=True):
-                if bandwidth(recording, sample_rate) >= least_cutoff:
-                    chosen.append((recording, group))
-            if not chosen:
+            reaches = []
+            for recording in recordings:
+                reaches.append(bandwidth(recording, sample_rate) >= least_cutoff)
+            if not any(reaches):
                 raise none_reaches(folder, least_cutoff)
-            recordings = [recording for recording, _ in chosen]
-            groups = [group for _, group in chosen]
+            recordings = list(compress(recordings, reaches))
+            groups = list(compress(groups, reaches))
         return cls.of(recordings, groups, sample_rate)
 
     @classmethod

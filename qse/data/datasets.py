@@ -22,6 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from pathlib import Path
 
 from ..audio.formats import FORMATS, audio_within
@@ -47,20 +48,23 @@ class Pair:
     clean: Path | None = None
     lead_in: tuple[Path, ...] = ()
 
+    @property
+    def files(self) -> list[Path]:
+        """Return the noisy and the clean recording, those that are there."""
+        return list(filter(None, (self.noisy, self.clean)))
+
 
 def with_lead_in(pairs: list[Pair], count: int) -> list[Pair]:
     """Put before every pair the `count` noisy recordings before it in the list, at most all others;
     the list wraps."""
     count = min(count, len(pairs) - 1)
-    noisy = [pair.noisy for pair in pairs]
-    before = [
-        [noisy[(place - back) % len(noisy)] for back in range(count, 0, -1)]
-        for place in range(len(noisy))
-    ]
-    return [
-        replace(pair, lead_in=tuple(filter(None, paths)))
-        for pair, paths in zip(pairs, before, strict=True)
-    ]
+    found = []
+    for place, pair in enumerate(pairs):
+        before = []
+        for back in range(count, 0, -1):
+            before.append(pairs[place - back].noisy)
+        found.append(replace(pair, lead_in=tuple(filter(None, before))))
+    return found
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,17 @@ def by_name(folder: Path) -> dict[str, Path]:
 def by_mark(files: dict[str, Path]) -> dict[str, Path]:
     """Shorten names that end in `fileid_N`, the DNS-Challenge's mark of a pair, to that mark where
     it is unique."""
-    marks = {name: mark.group() for name in files if (mark := re.search(r"fileid_\d+$", name))}
+    marks = {}
+    for name in files:
+        if mark := re.search(r"fileid_\d+$", name):
+            marks[name] = mark.group()
+
     seen = Counter(marks.values())
-    alone = {name: mark for name, mark in marks.items() if seen[mark] == 1}
-    return {alone.get(name, name): path for name, path in files.items()}
+    found = {}
+    for name, path in files.items():
+        is_alone = name in marks and seen[marks[name]] == 1
+        found[marks[name] if is_alone else name] = path
+    return found
 
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
@@ -126,9 +137,8 @@ def voicebank_files(folder: Path, part: str) -> list[Pair]:
     part: "train" (28 speakers) or "test" (2 others).
     """
     middle = {"train": "trainset_28spk", "test": "testset"}[part]
-    noisy, clean = (
-        _part_of(folder, f"{side}_{middle}_wav", "VoiceBank+DEMAND") for side in ("noisy", "clean")
-    )
+    noisy = _part_of(folder, f"noisy_{middle}_wav", "VoiceBank+DEMAND")
+    clean = _part_of(folder, f"clean_{middle}_wav", "VoiceBank+DEMAND")
     return pair_folders(noisy, clean)
 
 
@@ -136,11 +146,10 @@ def dns3(folder: Path) -> Dns3:
     """Return the training material of DNS-Challenge 3, from its folder `datasets` or the one that
     holds it."""
     root = dns3_root(folder)
-    parts = ("clean", "noise", "impulse_responses")
-    clean, noise, responses = (
-        audio_files(_part_of(root, part, "DNS-Challenge 3")) for part in parts
-    )
-    return Dns3(root, clean, noise, [path for path in responses if not _is_noise(path)])
+    clean = audio_files(_dns3_part(root, "clean"))
+    noise = audio_files(_dns3_part(root, "noise"))
+    responses = audio_files(_dns3_part(root, "impulse_responses"))
+    return Dns3(root, clean, noise, list(filterfalse(_is_noise, responses)))
 
 
 def _is_noise(path: Path) -> bool:
@@ -150,7 +159,7 @@ def _is_noise(path: Path) -> bool:
 
 def dns3_test(folder: Path) -> list[Pair]:
     """Return the development test set of DNS-Challenge 3: noisy recordings without a reference."""
-    return pair_folders(_part_of(dns3_root(folder), "dev_testset", "DNS-Challenge 3"))
+    return pair_folders(_dns3_part(dns3_root(folder), "dev_testset"))
 
 
 TEST_SETS: dict[str, Callable[[Path], list[Pair]]] = {
@@ -163,6 +172,10 @@ def _part_of(folder: Path, name: str, corpus: str) -> Path:
     if not (Path(folder) / name).is_dir():
         raise QseError(f"{folder} has no folder {name}: give the folder of {corpus} that holds it")
     return Path(folder) / name
+
+
+def _dns3_part(root: Path, name: str) -> Path:
+    return _part_of(root, name, "DNS-Challenge 3")
 
 
 def dns3_root(folder: Path) -> Path:

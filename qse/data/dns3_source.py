@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -92,7 +93,7 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
         voices = clean.corpus(speech.held, group_of=talker)
         others = noise.corpus(noises.held)
         mix_pairs(NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1)), folder, PAIRS)
-    return datasets.pair_folders(*(folder / side for side in SIDES))
+    return datasets.pair_folders(*map(folder.joinpath, SIDES))
 
 
 def talker(name: str) -> str:
@@ -108,14 +109,14 @@ def _speech(found: datasets.Dns3) -> Part:
     files = Counter(talkers)
     few = sorted(files, key=lambda name: (files[name], name))[: len(files) // 2]
     count = min(HELD_TALKERS, len(files) // 5)
-    held = {few[place] for place in shuffled(len(few), seed=0)[:count]}
+    held = set(shuffled(few, seed=0)[:count])
     return _parted(found.clean, [name in held for name in talkers])
 
 
 def _noises(found: datasets.Dns3) -> Part:
     count = min(HELD_NOISES, len(found.noise) // 5)
-    held = set(shuffled(len(found.noise), seed=0)[:count])
-    return _parted(found.noise, [place in held for place in range(len(found.noise))])
+    held = set(shuffled(found.noise, seed=0)[:count])
+    return _parted(found.noise, [path in held for path in found.noise])
 
 
 def _parted(paths: list[Path], is_held: list[bool]) -> Part:
@@ -134,8 +135,7 @@ def _caches(root: Path, skip: bool = False) -> tuple[CorpusCache, CorpusCache]:
 
 def _rooms(found: datasets.Dns3, mix: MixConfig, seed: int) -> Tensor:
     """Return `mix.rooms` of the measured responses."""
-    responses = found.impulse_responses
-    chosen = [responses[place] for place in shuffled(len(responses), seed)[: mix.rooms]]
+    chosen = shuffled(found.impulse_responses, seed)[: mix.rooms]
     recordings = read_recordings(chosen, mix.sample_rate, channel=0)
-    audible = [response for response in recordings if response.any()]
+    audible = list(filter(np.any, recordings))
     return measured_bank(audible, round(RESPONSE * mix.sample_rate))

@@ -8,12 +8,14 @@ Glossary: B rows of audio, P pieces (one utterance each) that are laid into rows
 
 import hashlib
 from collections.abc import Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from .corpus import Corpus
 
+Item = TypeVar("Item")
 SHORT_PAUSE = (0.05, 0.4)
 """Seconds of silence between two utterances."""
 
@@ -67,9 +69,10 @@ class BatchRng:
         return torch.randn(shape, generator=self._samples, device=self.device)
 
 
-def shuffled(count: int, seed: int) -> list[int]:
-    """Return the numbers below `count` in an order that depends on the seed only."""
-    return BatchRng(seed, 0, 0, torch.device("cpu")).uniform(0, 1, count).argsort().tolist()
+def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
+    """Return the items in an order that depends on their number and the seed only."""
+    order = BatchRng(seed, 0, 0, torch.device("cpu")).uniform(0, 1, len(items)).argsort()
+    return [items[place] for place in order.tolist()]
 
 
 class CorpusSampler:

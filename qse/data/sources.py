@@ -174,6 +174,6 @@ def _split(data: Path) -> tuple[list[datasets.Pair], list[datasets.Pair]]:
             raise QseError(
                 f"{pair.noisy or pair.clean} has no counterpart of its name: complete {data}"
             )
-    order = shuffled(len(pairs), seed=0)
+    ordered = shuffled(pairs, seed=0)
     held = min(HELD_OUT, len(pairs) // 5)
-    return [pairs[index] for index in order[held:]], [pairs[index] for index in order[:held]]
+    return ordered[held:], ordered[:held]

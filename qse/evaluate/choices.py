@@ -18,8 +18,13 @@ def choose_metrics(
 
     Raises UsageError for one that is unknown or not possible.
     """
-    referenced = [name for name, metric in METRICS.items() if has_clean or not metric.needs_clean]
-    possible = [name for name in referenced if METRICS[name].least_rate <= sample_rate]
+    referenced = []
+    possible = []
+    for name, metric in METRICS.items():
+        if has_clean or not metric.needs_clean:
+            referenced.append(name)
+            if metric.least_rate <= sample_rate:
+                possible.append(name)
     names = _resolved(metrics, possible)
     for name in names:
         if name not in referenced:

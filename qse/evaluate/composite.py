@@ -165,7 +165,10 @@ def best_frames(distance: np.ndarray) -> float:
 def autocorrelation(x: np.ndarray) -> np.ndarray:
     """Return lags 0 to P of each frame: (N, samples) -> (N, P+1)."""
     length = x.shape[1]
-    lags = [(x[:, : length - k] * x[:, k:]).sum(-1) for k in range(PREDICTION_ORDER + 1)]
+    lags = []
+    for k in range(PREDICTION_ORDER + 1):
+        products = x[:, : length - k] * x[:, k:]
+        lags.append(products.sum(-1))
     return np.stack(lags, axis=-1)
 
 

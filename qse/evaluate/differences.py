@@ -10,7 +10,7 @@ from ..errors import QseError
 from . import tables
 from .metrics import METRICS
 from .report import Mean, interval
-from .store import SCORES, Row, read_rows
+from .store import SCORES, Row, by_utterance, read_rows
 
 SAME = 1e-3  # largest difference between scores of the same noisy recordings
 
@@ -20,7 +20,7 @@ def differences(rows: list[Row], others: list[Row], side: str = "") -> dict[str,
 
     Utterances that only one of them has are left out. side: "noisy_" compares the noisy signals.
     """
-    partners = {other["name"]: other for other in others}
+    partners = by_utterance(others)
     found = {}
     for name in METRICS:
         column = side + name

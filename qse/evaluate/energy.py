@@ -51,8 +51,8 @@ def log_spectral_distance(*, clean: np.ndarray, enhanced: np.ndarray, sample_rat
     at least LEAST_POWER for samples in [-1, 1]. The level of `enhanced` is not adapted.
     """
     frames = []
-    for spectra in power_spectra(sample_rate, clean, enhanced):
-        x, e = (10 * np.log10(np.maximum(power, LEAST_POWER)) for power in spectra)
+    for powers in power_spectra(sample_rate, clean, enhanced):
+        x, e = 10 * np.log10(np.maximum(powers, LEAST_POWER))
         frames.append(np.sqrt(np.square(x - e).mean(1)))
     return float(np.concatenate(frames).mean())
 
@@ -124,40 +124,38 @@ def pause_attenuation(
     signal.
     """
     chunks = []
-    for spectra in power_spectra(sample_rate, clean, noisy, enhanced):
-        chunks.append(np.stack([spectrum.sum(1) for spectrum in spectra]))
+    for powers in power_spectra(sample_rate, clean, noisy, enhanced):
+        chunks.append(powers.sum(2))
     x, y, e = np.concatenate(chunks, axis=1)  # (frames,) each
 
     pauses = (x <= 10 ** (PAUSE / 10) * x.max()) & (y > 0)
     before = y[pauses]
     after = e[pauses]
-    frames = [_decibels(*levels) for levels in zip(before, after, strict=True)]
+    frames = list(map(_decibels, before, after))
     return {
         "pause_attenuation": _decibels(before.sum(), after.sum()),
         "pause_attenuation_median": float(np.median(frames)) if frames else np.nan,
     }
 
 
-def power_spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Yield |STFT|^2 of the signals (samples,), each (T, F), FRAMES_AT_ONCE frames at a time."""
+def power_spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield |STFT|^2 of the signals (samples,): (signals, T, F), T up to FRAMES_AT_ONCE."""
     for parts in spectra(sample_rate, *signals):
-        yield [np.square(np.abs(part)) for part in parts]
+        yield np.square(np.abs(parts))
 
 
-def spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Yield the STFT of the signals (samples,), each (T, F), FRAMES_AT_ONCE frames at a time."""
+def spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the STFT of the signals (samples,): (signals, T, F), T up to FRAMES_AT_ONCE."""
     n_fft = 2 * round(WINDOW * sample_rate / 2)
     hop_length = n_fft // HOPS_PER_WINDOW
     window = np.hanning(n_fft + 1)[:-1]
 
-    views = []
-    for signal in signals:
-        padded = np.pad(np.asarray(signal, np.float64), n_fft // 2)
-        views.append(np.lib.stride_tricks.sliding_window_view(padded, n_fft)[::hop_length])
-
-    for start in range(0, len(views[0]), FRAMES_AT_ONCE):
-        chunk = slice(start, start + FRAMES_AT_ONCE)
-        yield [np.fft.rfft(view[chunk] * window) for view in views]
+    half = n_fft // 2
+    padded = np.pad(np.asarray(signals, np.float64), ((0, 0), (half, half)))
+    views = np.lib.stride_tricks.sliding_window_view(padded, n_fft, axis=1)
+    frames = views[:, ::hop_length]
+    for start in range(0, frames.shape[1], FRAMES_AT_ONCE):
+        yield np.fft.rfft(frames[:, start : start + FRAMES_AT_ONCE] * window)
 
 
 def _decibels(over: float, under: float) -> float:

@@ -16,7 +16,7 @@ from ..machine import cores, processor
 from . import report, tables
 from .choices import choose_metrics, need_packages, own_rate
 from .runner import Scorer, score_pairs, stamps_of
-from .store import Row, Store
+from .store import Row, Store, by_utterance
 from .system import System
 from .systems import Process, as_system
 
@@ -66,9 +66,9 @@ class Evaluation:
         folder = self._folder()
         results = dict(self.findings)
         if groups:
-            results["groups"] = {
-                column: self._of_groups(dict(group_of)) for column, group_of in groups.items()
-            }
+            results["groups"] = {}
+            for column, group_of in groups.items():
+                results["groups"][column] = self._of_groups(dict(group_of))
         text = self.text(groups)
         write_text(folder / "summary.md", text)
         write_text(folder / "summary.json", json.dumps(results, indent=2) + "\n")
@@ -153,7 +153,7 @@ def _rows(
     progress: Progress | None,
 ) -> list[Row]:
     """Return the rows of all pairs, in their order; the store gets those that it lacks."""
-    done = {row["name"] for row in store.rows}
+    done = by_utterance(store.rows)
     todo = [pair for pair in pairs if pair.name not in done]
     if todo:
         need_packages(scorer.metrics)
@@ -164,7 +164,7 @@ def _rows(
             if progress:
                 progress(len(store.rows), len(pairs))
 
-    found = {row["name"]: row for row in store.rows}
+    found = by_utterance(store.rows)
     rows = [found[pair.name] for pair in pairs]
     if todo:
         store.write(rows)

@@ -30,5 +30,9 @@ class Metric:
     @property
     def roles(self) -> list[str]:
         """Return the roles of the signals that the function takes."""
-        needed = {"enhanced": True, "clean": self.needs_clean, "noisy": self.needs_noisy}
-        return [role for role, wanted in needed.items() if wanted]
+        roles = ["enhanced"]
+        if self.needs_clean:
+            roles.append("clean")
+        if self.needs_noisy:
+            roles.append("noisy")
+        return roles

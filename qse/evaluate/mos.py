@@ -37,14 +37,15 @@ def _scorer() -> Any:
 
     package = need("speechmos.dnsmos")
     folder = Path(package.__file__).with_name("dnsmos_models")
-    paths = str(folder / "sig_bak_ovr.onnx"), str(folder / "model_v8.onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+
+    def session(path: Path) -> Any:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
     scorer = package.DNSMOS.__new__(package.DNSMOS)
-    sessions = [
-        onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        for path in paths
-    ]
-    scorer.primary_model_path = paths[0]
-    scorer.onnx_sess, scorer.p808_onnx_sess = sessions
+    primary = folder / "sig_bak_ovr.onnx"
+    scorer.primary_model_path = str(primary)
+    scorer.onnx_sess = session(primary)
+    scorer.p808_onnx_sess = session(folder / "model_v8.onnx")
     return scorer

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import QseError
 from ..extras import need
 from .metrics import METRICS
-from .store import Row
+from .store import Row, values_of
 
 RANGE_DB = 80.0  # from the loudest point of all panels down to the darkest colour
 WINDOW = 0.032  # seconds
@@ -54,7 +54,7 @@ def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
 def plot_grid(rows: Sequence[Sequence[Signal]], path: Path) -> None:
     """Write a PNG with a row of spectrograms per utterance; the signals of a row share their
     scales."""
-    columns = max(len(signals) for signals in rows)  # some utterances may have no clean signal
+    columns = max(map(len, rows))  # some utterances may have no clean signal
     figure = _figure(4.5 * columns, 0.3 + 1.8 * len(rows))
     for axes, signals in zip(figure.subplots(len(rows), columns, squeeze=False), rows, strict=True):
         _spectrograms(axes[: len(signals)], signals)
@@ -65,15 +65,22 @@ def plot_grid(rows: Sequence[Sequence[Signal]], path: Path) -> None:
 
 def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
     """Draw one signal per axis on common scales; return the last image."""
-    panels = [levels(audio, sample_rate) for _, audio, sample_rate in signals]
-    top = max(float(panel.max()) for panel in panels)
-    for axis, panel, (title, audio, sample_rate) in zip(axes, panels, signals, strict=True):
-        extent = (0, len(audio) / sample_rate, 0, sample_rate / 2000)
+    panels = []
+    durations = []
+    for _, audio, sample_rate in signals:
+        panels.append(levels(audio, sample_rate))
+        durations.append(len(audio) / sample_rate)
+    top = float(max(map(np.max, panels)))
+    highest = max(sample_rate for *_, sample_rate in signals) / 2000
+
+    drawn = zip(axes, signals, panels, durations, strict=True)
+    for axis, (title, _, sample_rate), panel, duration in drawn:
+        extent = (0, duration, 0, sample_rate / 2000)
         style = {"origin": "lower", "aspect": "auto", "cmap": "magma", "interpolation": "nearest"}
         image = axis.imshow(panel, extent=extent, vmin=top - RANGE_DB, vmax=top, **style)
         axis.set_title(title, loc="left", fontsize=10, color=INK, parse_math=False)
-        axis.set_xlim(0, max(len(audio) / sample_rate for _, audio, sample_rate in signals))
-        axis.set_ylim(0, max(sample_rate for *_, sample_rate in signals) / 2000)
+        axis.set_xlim(0, max(durations))
+        axis.set_ylim(0, highest)
     return image
 
 
@@ -81,8 +88,8 @@ def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> N
     """Write a PNG of a metric's histogram over utterances, for the system `name` and for the
     noisy signals."""
     rows = list(rows)
-    system = [row[metric] for row in rows if metric in row]
-    noisy = [row[f"noisy_{metric}"] for row in rows if f"noisy_{metric}" in row]
+    system = values_of(rows, metric)
+    noisy = values_of(rows, f"noisy_{metric}")
     bins = np.histogram_bin_edges([*system, *noisy], bins=min(40, max(8, len(system) // 6)))
     figure = _figure(6.5, 3.6)
     axis = figure.subplots()

@@ -45,7 +45,8 @@ def spread(
             with _processes(jobs, function) as pool:
                 yield from _drain(pool, todo, running, 2 * jobs)
         except BrokenProcessPool:
-            yield from [_alone(function, task, crashed) for task in running.values()]
+            for task in running.values():
+                yield _alone(function, task, crashed)
 
 
 def _drain(pool: ProcessPoolExecutor, todo: deque, running: dict, most: int) -> Iterator[Any]:

@@ -50,7 +50,7 @@ def common_rate(pairs: Iterable[Pair]) -> int | None:
     """Return the rate of all files that can be read, None if they differ or there are none."""
     paths = []
     for pair in pairs:
-        paths += [path for path in (pair.noisy, pair.clean) if path]
+        paths += pair.files
     rates = rates_of(paths)
     return rates.pop() if len(rates) == 1 else None
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import QseError
 from .metrics import METRICS
-from .store import Row
+from .store import Row, values_of
 
 RESAMPLES = 10_000
 LEVEL = 0.95
@@ -48,7 +48,7 @@ def summary(rows: Iterable[Row]) -> dict[str, Mean]:
     found = {}
     for metric in METRICS:
         for name in (metric, f"noisy_{metric}"):
-            values = _column(rows, name)
+            values = values_of(rows, name)
             if values:
                 found[name] = interval(values)
     return found
@@ -86,10 +86,10 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
         "utterances": scored,
         "failed": failed,
         "partial": partial,
-        "audio_s": round(sum(_column(rows, "audio_s")), 2),
+        "audio_s": round(sum(values_of(rows, "audio_s")), 2),
         "rtf": _rtf(rows),
-        "delay": _spread(_column(rows, "delay")),
-        "trimmed": _spread(_column(rows, "trimmed")),
+        "delay": _spread(values_of(rows, "delay")),
+        "trimmed": _spread(values_of(rows, "trimmed")),
         "interval": {
             "level": LEVEL,
             "kind": "percentile bootstrap over utterances",
@@ -169,17 +169,12 @@ def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
     return f"{found['mean']:{form}} ({found['low']:{form}} to {found['high']:{form}})"
 
 
-def _column(rows: list[Row], name: str) -> list[float]:
-    """Return the values of a column, of the rows that have one."""
-    return [row[name] for row in rows if name in row]
-
-
 def _rtf(rows: list[Row]) -> float | None:
     """Return processing time divided by audio time, None if nothing was processed."""
     processed = [row for row in rows if "process_s" in row]
     if not processed:
         return None
-    return sum(_column(processed, "process_s")) / sum(_column(processed, "audio_s"))
+    return sum(values_of(processed, "process_s")) / sum(values_of(processed, "audio_s"))
 
 
 def _spread(samples: list[float]) -> dict[str, int] | None:

@@ -31,12 +31,13 @@ def plot_report(
         """Return noisy, enhanced and clean of one utterance, those that exist."""
         pair = pair_of[name]
         clean, noisy = read_pair(pair, pair.clean is not None, sample_rate)
-        found = [(f"{name}, noisy", noisy)]
-        found += (
-            [] if system.baseline else [(f"enhanced by {system.name}", enhance(pair, noisy)[0])]
-        )
-        found += [] if clean is None else [("clean", clean)]
-        return [(title, audio, sample_rate) for title, audio in found]
+        found = [(f"{name}, noisy", noisy, sample_rate)]
+        if not system.baseline:
+            enhanced, _ = enhance(pair, noisy)
+            found.append((f"enhanced by {system.name}", enhanced, sample_rate))
+        if clean is not None:
+            found.append(("clean", clean, sample_rate))
+        return found
 
     for metric in metrics:
         scored = [row for row in rows if metric in row]

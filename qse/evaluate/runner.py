@@ -105,7 +105,8 @@ class Scorer:
         if not self.system.baseline:
             before = {**given, "enhanced": given["noisy"]}
             scores, others = score_each(list(self.metrics), before, self.sample_rate)
-            row |= {f"noisy_{name}": value for name, value in scores.items()}
+            for name, value in scores.items():
+                row[f"noisy_{name}"] = value
             reasons = others | reasons
         return {**row, "error": _reasons(reasons)} if reasons else row
 
@@ -185,4 +186,7 @@ def _reasons(reasons: dict[str, Exception]) -> str:
     names: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         names.setdefault(_sentence(reason), []).append(name)
-    return "; ".join(f"{', '.join(found)}: {sentence}" for sentence, found in names.items())
+    parts = []
+    for sentence, found in names.items():
+        parts.append(f"{', '.join(found)}: {sentence}")
+    return "; ".join(parts)

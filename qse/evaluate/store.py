@@ -7,6 +7,7 @@ summary.json, summary.md  means and intervals, written at the end
 
 import csv
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Store:
         former = self._former(settings)
         self.rows = [row for row in former if _holds(row, stamps)]
         self.findings: dict[str, Any] | None = None
-        if self.rows == former and {row["name"] for row in former} == stamps.keys():
+        if self.rows == former and by_utterance(former).keys() == stamps.keys():
             self.findings = self._saved()
         if self.findings is None:
             write_text(self._settings, json.dumps(settings, indent=2) + "\n")
@@ -74,7 +75,7 @@ class Store:
             raise QseError(f"{what} ({', '.join(odd)} differ): {CURE}")
 
         rows = read_rows(self._table)
-        if any(row.keys() - set(self.columns) for row in rows):
+        if set().union(*rows) - set(self.columns):
             raise QseError(f"{self._table} has other columns: {CURE}")
         return rows
 
@@ -115,6 +116,16 @@ def read_rows(path: Path) -> list[Row]:
     if not all("name" in row for row in rows):
         raise QseError(f"{path} is damaged (rows without a name): {CURE}")
     return rows
+
+
+def by_utterance(rows: Iterable[Row]) -> dict[str, Row]:
+    """Return {utterance: its row}."""
+    return {row["name"]: row for row in rows}
+
+
+def values_of(rows: Iterable[Row], column: str) -> list[float]:
+    """Return the values of a column, of the rows that have one."""
+    return [row[column] for row in rows if column in row]
 
 
 def _row(header: list[str], line: list[str]) -> Row:

@@ -119,7 +119,7 @@ def matched(files: dict[str, Path], names: list[str]) -> dict[str, Path]:
 def _suffixes(names: list[str]) -> list[str]:
     """Return the suffixes that all names have, the longest first."""
     ending = ""
-    for signs in zip(*(reversed(name) for name in names), strict=False):
+    for signs in zip(*map(reversed, names), strict=False):
         if len(set(signs)) > 1:
             break
         ending = signs[0] + ending

@@ -114,8 +114,9 @@ def _lengths(result: dict[str, Any], sample_rate: int, aligned: bool) -> list[st
     if delay and delay["median"]:
         text = f"output delayed by {_duration(delay['median'], sample_rate)}"
         if delay["low"] != delay["high"]:
-            ends = [_duration(delay[end], sample_rate) for end in ("low", "high")]
-            text += f" in the median, from {ends[0]} to {ends[1]}"
+            low = _duration(delay["low"], sample_rate)
+            high = _duration(delay["high"], sample_rate)
+            text += f" in the median, from {low} to {high}"
         found.append(f"{text}, {'compensated' if aligned else 'not compensated'}")
     return found
 
@@ -134,7 +135,7 @@ def _laid_out(head: list[str], lines: list[list[str]]) -> str:
 
 
 def _line(cells: list[str], widths: list[int]) -> str:
-    padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+    padded = map(str.ljust, cells, widths)
     return "| " + " | ".join(padded) + " |"
 
 

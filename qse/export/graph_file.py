@@ -75,9 +75,10 @@ def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     time = np.arange(samples) / sample_rate
     pitch = 2 * np.pi * np.cumsum(140 + 40 * np.sin(2 * np.pi * 0.7 * time)) / sample_rate
-    voice = sum(np.sin(k * pitch) / k for k in range(1, 25)) * np.clip(
-        np.sin(2 * np.pi * 3 * time), 0, None
-    )
+    voice = np.zeros(samples)
+    for k in range(1, 25):
+        voice += np.sin(k * pitch) / k
+    voice *= np.clip(np.sin(2 * np.pi * 3 * time), 0, None)
     noisy = voice + 0.3 * voice.std() * rng.standard_normal(samples)
     return (0.5 * noisy / np.abs(noisy).max()).astype(np.float32)
 

@@ -37,9 +37,8 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
     for name, array in rewriter.constants.items():
         if name in used:
             weights.append(numpy_helper.from_array(array, name))
-    graph = helper.make_graph(
-        nodes, model.graph.name, model.graph.input, model.graph.output, weights
-    )
+    old = model.graph
+    graph = helper.make_graph(nodes, old.name, old.input, old.output, weights)
     smaller = onnx.ModelProto()
     smaller.CopyFrom(model)
     smaller.graph.CopyFrom(graph)
@@ -91,8 +90,7 @@ class _Rewriter:
         if source in self.constants:
             return False
         if node.op_type == "Transpose":
-            shape = self.shape[source]
-            moved = [axis for axis in helper.get_node_attr_value(node, "perm") if shape[axis] != 1]
+            moved = _moved(node, self.shape[source])
             return moved == sorted(moved)
         if node.op_type == "Gather":  # from an axis of length one
             return self.constants.get(node.input[1], np.ones(2)).size == 1 and self._all(node)
@@ -176,11 +174,9 @@ class _Rewriter:
     def _transpose(self, node: onnx.NodeProto) -> None:
         """Write a transpose that needs a reshape anyway without the axes of length one."""
         shape = self.shape[node.input[0]]
-        long = [axis for axis, length in enumerate(shape) if length != 1]
-        turned = [axis for axis in helper.get_node_attr_value(node, "perm") if axis in long]
-        short = helper.make_node(
-            "Transpose", node.input, node.output, perm=list(map(long.index, turned))
-        )
+        moved = _moved(node, shape)
+        perm = list(map(sorted(moved).index, moved))
+        short = helper.make_node("Transpose", node.input, node.output, perm=perm)
         source = self._shaped(node.input[0], _long(shape))
         self._write(short, [source], _long(self.shape[node.output[0]]))
 
@@ -188,8 +184,7 @@ class _Rewriter:
         """Write a node; `stored` is the shape of its output where it differs from the old one."""
         new = onnx.NodeProto()
         new.CopyFrom(node)
-        del new.input[:]
-        new.input.extend(inputs)
+        new.input[:] = inputs
         if stored is not None and stored != self.shape[node.output[0]]:
             new.output[0] = f"{node.output[0]}.stored"
             self.shape[new.output[0]] = stored
@@ -239,6 +234,11 @@ class _Rewriter:
             if name == source:
                 self.reshaped[key] = output
         self.stored[output] = self.shape[output]
+
+
+def _moved(transpose: onnx.NodeProto, shape: Shape) -> list[int]:
+    """Return the axes longer than one, in their order after a transpose."""
+    return [axis for axis in helper.get_node_attr_value(transpose, "perm") if shape[axis] != 1]
 
 
 def _long(shape: Shape) -> Shape:

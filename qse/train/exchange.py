@@ -62,7 +62,7 @@ def average_(tensors: Iterable[Tensor]) -> None:
     if count() == 1:
         return
     tensors = list(tensors)
-    flat = torch.cat([tensor.flatten() for tensor in tensors])
+    flat = _joined(tensors)
     with _exchange():
         dist.all_reduce(flat)
     flat /= count()
@@ -75,16 +75,21 @@ def copy_from_first_(tensors: Iterable[Tensor]) -> None:
     nothing."""
     if count() == 1:
         return
-    tensors = [tensor for tensor in tensors if tensor.is_floating_point()]
-    flat = torch.cat([tensor.flatten() for tensor in tensors])
+    tensors = list(filter(torch.is_floating_point, tensors))
+    flat = _joined(tensors)
     with _exchange():
         dist.broadcast(flat, 0)
     _copy_parts(flat, tensors)
 
 
+def _joined(tensors: list[Tensor]) -> Tensor:
+    """Return the values of all tensors as one vector, in their order."""
+    return torch.cat(list(map(torch.flatten, tensors)))
+
+
 def _copy_parts(flat: Tensor, tensors: list[Tensor]) -> None:
     """Copy the parts of `flat` into the tensors, in their order."""
-    parts = flat.split([tensor.numel() for tensor in tensors])
+    parts = flat.split(list(map(torch.numel, tensors)))
     for tensor, part in zip(tensors, parts, strict=True):
         tensor.copy_(part.view_as(tensor))
 

@@ -56,11 +56,13 @@ class QuaternionMuon(torch.optim.Optimizer):
 
     def _directions(self, weights: list[nn.Parameter], momentum: float) -> list[Tensor]:
         """Update the momenta and return Nesterov's directions."""
+        momenta = []
         for weight in weights:
-            if not self.state[weight]:
-                self.state[weight]["momentum"] = torch.zeros_like(weight)
+            state = self.state[weight]
+            if not state:
+                state["momentum"] = torch.zeros_like(weight)
+            momenta.append(state["momentum"])
         gradients = [weight.grad for weight in weights if weight.grad is not None]
-        momenta = [self.state[weight]["momentum"] for weight in weights]
         torch._foreach_lerp_(momenta, gradients, 1 - momentum)
         return list(torch._foreach_lerp(gradients, momenta, momentum))
 

@@ -74,9 +74,11 @@ def _fit(
 ) -> None:
     """Remove the weights `prefix`N of ranges N beyond `ranges`; make missing `names` from those of
     the range below."""
-    for key in [key for key in weights if key.startswith(prefix)]:
-        if int(key.removeprefix(prefix).partition(".")[0]) >= len(ranges):
-            del weights[key]
+    for key in list(weights):
+        if key.startswith(prefix):
+            number, _, _ = key.removeprefix(prefix).partition(".")
+            if int(number) >= len(ranges):
+                del weights[key]
     for n, ((_, below), (_, width)) in enumerate(pairwise(ranges)):
         for name in names:
             if f"{prefix}{n}.{name}" in weights and f"{prefix}{n + 1}.{name}" not in weights:

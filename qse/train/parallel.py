@@ -23,12 +23,12 @@ from ..errors import QseError, UsageError
 from ..stop_signals import handled_by
 from .exchange import LostProcess, count, gather, process_group
 
-TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+TORCHRUN = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 
 
 def started_by_torchrun() -> bool:
     """Return whether this is one of the processes that torchrun has started."""
-    return all(name in os.environ for name in TORCHRUN)
+    return os.environ.keys() >= TORCHRUN
 
 
 def is_first() -> bool:

@@ -18,7 +18,7 @@ class RunningStatistics:
         for name, buffer in network.named_buffers():
             if name in kept and buffer.is_floating_point():
                 self.tensors.append(buffer)
-        self._before = [statistic.clone() for statistic in self.tensors]
+        self._before = list(map(torch.clone, self.tensors))
         self._of_shares: list[list[Tensor]] = []
 
     def begin(self) -> None:
@@ -28,7 +28,7 @@ class RunningStatistics:
 
     def end_share(self) -> None:
         """Remember the values after a share, and return to those before the step."""
-        self._of_shares.append([statistic.clone() for statistic in self.tensors])
+        self._of_shares.append(list(map(torch.clone, self.tensors)))
         self.restore()
 
     def take_mean(self) -> None:

@@ -59,8 +59,11 @@ class TrainingLog:
         any."""
         steps = self.sums.pop("steps", 0)
         skipped = self.sums.pop("skipped", 0)
-        means = {"loss": math.nan, **{name: value / steps for name, value in self.sums.items()}}
-        means |= {"skipped": skipped} if skipped else {}
+        means = {"loss": math.nan}
+        for name, value in self.sums.items():
+            means[name] = value / steps
+        if skipped:
+            means["skipped"] = skipped
         done = self.trainer.done
         self.sums = {}
         hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
@@ -139,10 +142,10 @@ class MetricsLog:
 
         train = self._rows("train")
         valid = self._rows("valid")
-        scores = [name for name in valid[-1] if name not in ("step", "audio_hours")]
         curves = {"loss": [("loss", train)]}
-        for name in scores:
-            curves.setdefault(name.removeprefix(UNKNOWN), []).append((name, valid))
+        for name in valid[-1]:
+            if name not in ("step", "audio_hours"):
+                curves.setdefault(name.removeprefix(UNKNOWN), []).append((name, valid))
         figure = Figure(figsize=(3.2 * len(curves), 3), layout="constrained")
         for axes, (title, lines) in zip(
             figure.subplots(1, len(curves)), curves.items(), strict=True

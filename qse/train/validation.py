@@ -120,7 +120,11 @@ def validate(
     """
     training = network.training
     network.eval()
-    scores = [_score(network, pair, device) for pair in pairs[rank::processes] if not stopped()]
+    scores = []
+    for pair in pairs[rank::processes]:
+        if stopped():
+            break
+        scores.append(_score(network, pair, device))
     rows = gather(scores)
     network.train(training)
     if len(rows) < len(pairs):
@@ -177,7 +181,8 @@ class Validator:
                 found = validate(network, pairs, trainer.device, trainer.rank, count(), stopped)
                 if not found:
                     return {}
-                scores |= {prefix + metric: score for metric, score in found.items()}
+                for metric, score in found.items():
+                    scores[prefix + metric] = score
         return scores
 
     def record(self, step: int, scores: dict[str, float]) -> bool:

@@ -84,17 +84,17 @@ def build_site(offline: bool = False) -> Site:
     if not {"index.html", "sw.js"} <= site.keys():
         raise QseError(f"{root} does not hold the page: install qse-speech again")
 
-    models = _models()
-    for model in models:
+    entries = []
+    for model in _models():
         for band, graph in model.graphs.items():
             site[model.url(band)] = gzip.compress(graph, mtime=0)
-    entries = [model.entry() for model in models]
+        entries.append(model.entry())
     manifest = {"version": __version__, "offline": offline, "models": entries}
     site["manifest.json"] = json.dumps(manifest, indent=1).encode()
 
     sums = {name: _sha256(content) for name, content in site.items()}
     build = _sha256(json.dumps(sums).encode())
-    cached = json.dumps(sorted(name for name in site if name != "sw.js")).encode()
+    cached = json.dumps(sorted(site.keys() - {"sw.js"})).encode()
     site["sw.js"] = site["sw.js"].replace(BUILD, build[:16].encode()).replace(FILES, cached)
     return site
 
@@ -132,8 +132,10 @@ def write_site(site: Site, folder: Path) -> None:
         raise QseError(f"{folder} is a file: name a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "sw.js").is_file():
         raise QseError(f"{folder} holds other files: name an empty or a new folder")
-    rules = "".join(f"  {name}: {value}\n" for name, value in HEADERS.items())
-    files = {**site, "_headers": f"/*\n{rules}".encode(), ".nojekyll": b""}
+    rules = "/*\n"
+    for name, value in HEADERS.items():
+        rules += f"  {name}: {value}\n"
+    files = {**site, "_headers": rules.encode(), ".nojekyll": b""}
     for name, content in files.items():  # of Netlify and Cloudflare; of GitHub Pages
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
