@@ -37,11 +37,12 @@ def test_pack_gives_parts_that_train_elsewhere(begun, training_audio, tmp_path):
     )
     assert len(made) > 1
     elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
     for part in made:
         with tarfile.open(part) as archive:
             members = archive.getmembers()
             assert len(members) == 1 or sum(512 + member.size for member in members) <= limit
-            archive.extractall(elsewhere, filter="data")
+        subprocess.run(["tar", "-xf", part, "-C", elsewhere], check=True)
 
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": programs}
