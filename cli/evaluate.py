@@ -174,7 +174,7 @@ def evaluate(
         result = _evaluated(system, pairs, out, options)
         if against and not has_results(against):
             other = find_system(against, computing.threads)
-            against = str(Path("runs", "evaluate", other.name))
+            against = str((scoring.out or Path("runs", "evaluate")) / other.name)
             _evaluated(other, pairs, Path(against), options).write(of_columns)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error

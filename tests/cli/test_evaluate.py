@@ -62,8 +62,11 @@ def test_evaluate_against_another_system(corpus, run, monkeypatch):
     folders = "--clean", "clean", "--noisy", "noisy", "--metrics", "si_sdr", "--jobs", 1
     first = run("clean", *folders, "--out", "results/clean")
     done = run("noisy", *folders, "--out", "results/noisy", "--against", "noisy")
-    assert "| results/noisy minus runs/evaluate/noisy |" in done.stdout, done.stderr
+    assert "| results/noisy minus results/noisy/noisy |" in done.stdout, done.stderr
     assert "| SI-SDR dB | 3 | +0.00 (+0.00 to +0.00) " in done.stdout
+    other = "--clean", "clean", "--noisy", "clean", "--metrics", "si_sdr", "--jobs", 1
+    elsewhere = run("clean", *other, "--out", "others/clean", "--against", "noisy")
+    assert elsewhere.exit_code == 0, elsewhere.stderr
     both = run("results/noisy", "--against", "results/clean")
     assert first.exit_code == both.exit_code == 0
     assert "noisy minus clean" in both.stdout and "| SI-SDR dB | 3 | -" in both.stdout
