@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from qse.data.datasets import Pair
     from qse.evaluate.evaluation import Evaluation, Groups, Timing
 
+RESULTS = Path("runs", "evaluate")  # folder of all results without --out
+
 
 @dataclass(frozen=True)
 class TestData:
@@ -168,13 +170,13 @@ def evaluate(
         "timing": timing,
         "jobs": computing.jobs,
     }
-    out = scoring.out or Path("runs", "evaluate", system.name)
+    out = scoring.out or RESULTS / system.name
     try:
         of_columns = _groups(presentation.groups, presentation.by or [], pairs)
         result = _evaluated(system, pairs, out, options)
         if against and not has_results(against):
             other = find_system(against, computing.threads)
-            against = str((scoring.out or Path("runs", "evaluate")) / other.name)
+            against = str((scoring.out or RESULTS) / other.name)
             _evaluated(other, pairs, Path(against), options).write(of_columns)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error

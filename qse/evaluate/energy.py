@@ -52,8 +52,8 @@ def log_spectral_distance(*, clean: np.ndarray, enhanced: np.ndarray, sample_rat
     """
     frames = []
     for powers in power_spectra(sample_rate, clean, enhanced):
-        x, e = 10 * np.log10(np.maximum(powers, LEAST_POWER))
-        frames.append(np.sqrt(np.square(x - e).mean(1)))
+        levels = 10 * np.log10(np.maximum(powers, LEAST_POWER))
+        frames.append(np.sqrt(np.square(levels[0] - levels[1]).mean(1)))
     return float(np.concatenate(frames).mean())
 
 

@@ -33,7 +33,7 @@ def plot_report(
         clean, noisy = read_pair(pair, pair.clean is not None, sample_rate)
         found = [(f"{name}, noisy", noisy, sample_rate)]
         if not system.baseline:
-            enhanced, _ = enhance(pair, noisy)
+            enhanced = enhance(pair, noisy)[0]
             found.append((f"enhanced by {system.name}", enhanced, sample_rate))
         if clean is not None:
             found.append(("clean", clean, sample_rate))

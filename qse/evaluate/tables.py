@@ -135,7 +135,7 @@ def _laid_out(head: list[str], lines: list[list[str]]) -> str:
 
 
 def _line(cells: list[str], widths: list[int]) -> str:
-    padded = map(str.ljust, cells, widths)
+    padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
     return "| " + " | ".join(padded) + " |"
 
 

@@ -25,8 +25,8 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands
     on top (`new_ranges`), and layers that look ahead where `network` has none: until training
     changes it, `network` computes what that model does at the same sample rate and look-ahead, or
-    nearly that, except for its pruned branches. Raises QseError where there
-    are no weights, or weights that do not fit.
+    nearly that, except for its pruned branches. Raises QseError where there are no weights, or
+    weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
