@@ -22,13 +22,15 @@ def active_signals() -> list[int]:
 
 @contextmanager
 def handled_by(handler: Callable[[int, Any], object]) -> Iterator[None]:
-    """Install `handler` for all active signals; restore the former handlers at the end."""
+    """Install `handler` for all active signals; restore the former handlers at the end, except
+    where another one was installed meanwhile."""
     before = {number: signal.signal(number, handler) for number in active_signals()}
     try:
         yield
     finally:
         for number, earlier in before.items():
-            signal.signal(number, earlier)
+            if signal.getsignal(number) is handler:
+                signal.signal(number, earlier)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from qse.stop_signals import active_signals, collected
+from qse.stop_signals import active_signals, collected, handled_by
 
 
 def test_active_signals_leaves_out_ignored_ones():
@@ -26,3 +26,14 @@ def test_collected_calls_give_up_from_the_third_signal_on():
             signal.raise_signal(signal.SIGINT)
     assert numbers == 4 * [signal.SIGINT] and given_up == 2 * [signal.SIGINT]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_handled_by_leaves_a_handler_that_was_installed_meanwhile():
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with handled_by(print):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is not print
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -4,9 +4,11 @@ between GPUs.
 The gradient is small: it is one flat vector in one all-reduce.
 """
 
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
+from threading import current_thread, main_thread
 from typing import Any
 
 import torch
@@ -47,8 +49,19 @@ def _exchange() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
+        _ignore_sigterm()
         reason = str(error).partition("\n")[0].partition(". ")[0]
         raise LostProcess(reason) from error
+
+
+def _ignore_sigterm() -> None:
+    """Ignore SIGTERM from now on.
+
+    torchrun sends it to the processes that are left when one has ended. These end by themselves,
+    and must not end before they have said why.
+    """
+    if current_thread() is main_thread():  # no other may install handlers
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def count() -> int:

@@ -112,6 +112,26 @@ def test_average_of_one_process():
     assert x.tolist() == [1, 2] and exchange.gather([3]) == [3]
 
 
+SAYS_WHY = """
+import os, signal
+from qse.stop_signals import handled_by
+from qse.train import exchange
+
+try:
+    with handled_by(lambda *_: None), exchange._exchange():
+        raise RuntimeError("connection closed")
+except exchange.LostProcess as error:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print(error)
+"""
+
+
+def test_process_that_lost_another_says_so_though_torchrun_ends_it():
+    done = subprocess.run([sys.executable, "-c", SAYS_WHY], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "another process of this run has ended" in done.stdout
+
+
 def torchrun(options: list[str], *arguments) -> subprocess.Popen:
     """Start torchrun with torchrun_worker.py."""
     words = [sys.executable, "-m", "torch.distributed.run", *options, torchrun_worker.__file__]
