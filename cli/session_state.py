@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .options import as_options
+
 if TYPE_CHECKING:
     from qse.live.recorder import Recorder
     from qse.live.session import Latency, LiveSession
@@ -41,7 +43,7 @@ def _devices(running: "Running") -> Iterator[tuple[str, str]]:
             what = f"it records what is played on {port.monitored}"
             yield "input", f"{port.name} is no microphone: {what}"
     if session.channels_heard:
-        yield "channels", session.channels_heard
+        yield "channels", as_options(session.channels_heard)
     if session.source.is_live and session.silence.message and not reconnector.message:
         yield "microphone", session.silence.message
     if standby and standby.message:

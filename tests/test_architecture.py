@@ -2,6 +2,7 @@
 length."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -156,3 +157,30 @@ def test_functions_have_at_most_8_parameters():
             if len([name for name in names if name not in ("self", "cls")]) > 8:
                 many[f"{path}:{node.name}"] = len(names)
     assert many == {}
+
+
+def test_errors_of_the_library_name_no_options():
+    """The command line turns parameters into options; `--set` alone gives a key of a recipe."""
+    named = [
+        f"{path}:{text.lineno}: {text.value}"
+        for path in PACKAGE
+        for error in raised(path)
+        for text in ast.walk(error)
+        if isinstance(text, ast.Constant)
+        and OPTION.search(str(text.value))
+        and not COMMAND.search(str(text.value))
+    ]
+    assert not named
+
+
+OPTION = re.compile(r"(?<!\S)(--(?!set\b)[a-z]|-o\b)")
+COMMAND = re.compile(r"\bqse [a-z]+ -")  # a line to run may have options
+
+
+def raised(path: Path) -> Iterator[ast.AST]:
+    """Yield the errors that a file raises, and the cures that it names before."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Raise):
+            yield node
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "cure":
+            yield node

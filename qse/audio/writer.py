@@ -87,7 +87,7 @@ def write(
 def check_target(target: Path, overwrite: bool) -> None:
     """Raise QseError if `target` exists and is not a file, or may not be replaced."""
     if target.exists() and not target.is_file():
-        raise QseError(f"{target} is not a regular file: name another output, or -o - for a pipe")
+        raise QseError(f"{target} is not a regular file: name another output")
     if target.exists() and not overwrite:
         raise QseError(_taken(target))
 

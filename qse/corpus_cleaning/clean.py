@@ -53,7 +53,7 @@ def check_free(recordings: list[Recording]) -> None:
     if taken:
         others = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise UsageError(
-            f"{taken[0]}{others} exist already: name another folder by -o, or use overwrite=True"
+            f"{taken[0]}{others} exist already: name another folder, or use overwrite=True"
         )
 
 
@@ -65,7 +65,7 @@ def shard(recordings: list[Recording], text: str | None) -> tuple[list[Recording
     """
     number, _, of = (text or "1/1").partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise UsageError(f"--shard {text}: write I/N, with I from 1 to N, as in --shard 2/8")
+        raise UsageError(f"shard={text}: write I/N, with I from 1 to N, as in 2/8")
     return recordings[int(number) - 1 :: int(of)], int(number), int(of)
 
 

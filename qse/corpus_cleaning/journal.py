@@ -51,7 +51,7 @@ class Journal:
             self._file = path.open("ab", buffering=0)
         except OSError as error:
             raise QseError(
-                f"{path} cannot be written: {error.strerror}; name another --manifest"
+                f"{path} cannot be written: {error.strerror}; name another manifest"
             ) from error
 
     def __enter__(self) -> "Journal":
@@ -119,13 +119,13 @@ class Journal:
         entry = parse(line)
         if entry is None or not isinstance(entry.get(KEY), dict) or "fingerprint" not in entry[KEY]:
             raise UsageError(
-                f"{self.path}, line {number}: not written by qse clean; name another --manifest"
+                f"{self.path}, line {number}: not written by qse clean; name another manifest"
             )
         state = entry[KEY]
         if state["fingerprint"] != self.settings.fingerprint:
             former = Settings(*map(state.get, asdict(self.settings)))
             change = f"was begun with other settings ({former}, now {self.settings})"
-            cure = "use those again, or name another --manifest and -o"
+            cure = "use those again, or name another manifest and folder"
             raise UsageError(f"{self.path} {change}: {cure}")
         return entry
 
@@ -149,10 +149,10 @@ def _locked(path: Path) -> IO[bytes]:
         file.close()
         why = "qse clean must be the only one that writes it"
         reason = f"cannot be locked ({error.strerror}), and {why}"
-        raise QseError(f"{path} {reason}: name a --manifest on another file system") from error
+        raise QseError(f"{path} {reason}: name a manifest on another file system") from error
     if not free:
         file.close()
         raise UsageError(
-            f"{path} is in use by another qse clean: wait for its end, or name another --manifest"
+            f"{path} is in use by another qse clean: wait for its end, or name another manifest"
         )
     return file

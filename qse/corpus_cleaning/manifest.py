@@ -118,9 +118,7 @@ def _target(source: Path, root: Path, folder: Path, suffix: str | None) -> Path:
     if suffix is None:  # libsndfile does not write what only ffmpeg reads
         return target if format_of(target) else target.with_suffix(".wav")
     if suffix.lower() not in FORMATS:
-        raise UsageError(
-            f"--format {suffix}: no audio format has this suffix; known are {', '.join(FORMATS)}"
-        )
+        raise UsageError(f"no audio format has the suffix {suffix}; known are {', '.join(FORMATS)}")
     return target.with_suffix(f".{suffix}")
 
 
@@ -132,7 +130,7 @@ def _check_targets(found: list[Recording]) -> None:
         target = recording.target
         if target in sources:
             fault = "is a recording of the manifest and would be replaced"
-            raise UsageError(f"{target} {fault}: name another folder by -o")
+            raise UsageError(f"{target} {fault}: name another folder")
         if first.setdefault(target, source) != source:
             both = f"{source} and {first[target]}"
             raise UsageError(f"{both} would both be written to {target}: clean them separately")

@@ -110,7 +110,7 @@ def refuse_feedback(
         monitored = entries[input.device.id].get("monitor")
         if monitored and monitored == entries[output.device.id].get("pulse"):
             fault = f"{input.device} records what is played on {output.device}"
-            cure = "name a microphone with --input, or another output with --output"
+            cure = "choose a microphone as input, or another output"
             raise NoSound(f"{fault}, so the output would return to the input: {cure}")
 
 
@@ -124,7 +124,7 @@ def _monitored(entry: dict[str, Any]) -> str:
 
 def _require_microphone(inputs: list[Device]) -> None:
     """Raise NoMicrophone if no microphone is among the inputs, or if the default one is none."""
-    cure = "plug in or switch on a microphone, or name an input with --input (see qse live --list)"
+    cure = "plug in or switch on a microphone, or choose another input (see qse live --list)"
     if all(device.monitored for device in inputs):
         raise NoMicrophone(
             f"there is no microphone, and what is played on an output is not taken for one: {cure}"

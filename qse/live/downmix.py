@@ -47,7 +47,7 @@ class Downmix:
             self.reason = ""
             return block[:, 0]
         if self._channel is not None:
-            self.reason = f"only {self._channel} of {channels}, as --channel says"
+            self.reason = f"only {self._channel} of {channels}, as chosen"
             return block[:, self._channel - 1]
         if len(self._weights) != channels:
             self._begin(channels)

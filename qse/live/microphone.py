@@ -125,7 +125,7 @@ class Microphone(Port):
             return self._current.downmix.reason
         has = self.device.inputs
         return (
-            f"the first {self._channels} of {has}; --channel N takes another"
+            f"the first {self._channels} of {has}; channel=N takes another"
             if has > self._channels
             else ""
         )
@@ -134,12 +134,8 @@ class Microphone(Port):
         if self._channel is None:
             return super()._channels_of(device)
         if self._channel > device.inputs:
-            cure = (
-                f"--channel takes 1 to {device.inputs}"
-                if device.inputs > 1
-                else "leave --channel out"
-            )
-            raise Unusable(f"{device} has no channel {self._channel}: {cure}")
+            has = f"1 to {device.inputs}" if device.inputs > 1 else "only one"
+            raise Unusable(f"{device} has no channel {self._channel}, it has {has}")
         return device.inputs
 
     def rest(self) -> np.ndarray:

@@ -120,7 +120,7 @@ class Reconnector:
         self.losses += 1
         if not self._reconnect:
             raise QseError(
-                f"device gone: {names}; plug it in and start again, or leave --reconnect on"
+                f"device gone: {names}; plug it in and start again, or use reconnect=True"
             )
         self._since = monotonic()
         self.message = f"gone, waiting for its return: {names}"

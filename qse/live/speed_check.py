@@ -42,7 +42,7 @@ def advice(engine: Engine, threads: int = 1) -> str | None:
         cure = "close other programs or use a faster machine"
         return f"{text}; no installed model is fast enough, so {cure}"
     best = max(fitting, key=lambda name: fitting[name])
-    return f"{text}; --model {best} would fit ({fitting[best]:.2f} s)"
+    return f"{text}; {best} would fit ({fitting[best]:.2f} s)"
 
 
 def _speed_of(name: str, threads: int) -> float:

@@ -183,7 +183,7 @@ def virtual_microphone(name: str = "") -> Iterator[tuple[VirtualMicrophone, Puls
     microphone = VirtualMicrophone(name)
     owner = microphone.owner()
     if owner:
-        cure = "end that qse live first, or name another one by --name"
+        cure = "end that qse live first, or take another name"
         raise UsageError(f"process {owner} already has a virtual microphone: {cure}")
     microphone.remove()
     try:

@@ -149,7 +149,7 @@ def _output_folder(output: str, single: bool) -> Path | None:
         and not single
         and (path.exists() or format_of(path) or suffix_of(path) in MEDIA)
     ):
-        raise UsageError(f"-o {output}: several inputs need a folder to go to, not one file")
+        raise UsageError(f"{output}: several inputs need a folder to go to, not one file")
     return None if single and not is_folder else path
 
 

@@ -30,7 +30,7 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
         return ThreadingHTTPServer((HOST, port), partial(_Handler, site))
     except OSError as error:
         raise QseError(
-            f"port {port} cannot be opened ({error.strerror}): choose another with --port"
+            f"port {port} cannot be opened ({error.strerror}): choose another port"
         ) from error
 
 

@@ -96,7 +96,7 @@ def test_session_goes_on_with_another_default_microphone(delay):
     enhanced, *_ = play_through(session, run, 48000, 2)
     assert frequency(enhanced, 16000) == pytest.approx(TONE, abs=1)
     assert session.source.name == "2 Virtual Cable (JACK)"
-    assert session.channels_heard == "the first 2 of 8; --channel N takes another"
+    assert session.channels_heard == "the first 2 of 8; channel=N takes another"
 
 
 def test_loudspeaker_keeps_its_count_of_dropouts_at_another_rate(delay):
@@ -135,7 +135,7 @@ def test_port_finds_a_headset_whose_profile_has_another_name():
         (
             {"max_input_channels": 1},
             None,
-            r"Headset \(ALSA\) has no channel 2: leave --channel out",
+            r"Headset \(ALSA\) has no channel 2, it has only one",
         ),
         ({"default_samplerate": 0.0}, None, "sample rate of 0 Hz: name another device"),
         (

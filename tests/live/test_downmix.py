@@ -92,4 +92,4 @@ def test_downmix_takes_the_channel_that_is_named():
     audio = noise(RATE, 4)
     downmix = Downmix(RATE, channel=3)
     np.testing.assert_array_equal(mixed(downmix, audio), audio[:, 2])
-    assert downmix.reason == "only 3 of 4, as --channel says"
+    assert downmix.reason == "only 3 of 4, as chosen"

@@ -94,7 +94,7 @@ def test_microphone_hears_the_channel_that_is_named(delay):
     assert level == pytest.approx(0, abs=0.1) and "only 3 of 4" in session.channels_heard
     level, session = heard_by(delay, (0.1, 0.1, 1, 0))
     assert level == pytest.approx(-20, abs=0.1) and "first 2 of 4" in session.channels_heard
-    with pytest.raises(QseError, match=r"Mixer \(ALSA\) has no channel 5: --channel takes 1 to 4"):
+    with pytest.raises(QseError, match=r"Mixer \(ALSA\) has no channel 5, it has 1 to 4"):
         Microphone(Sound(MIXER), None, None, 0.01, channel=5)
 
 

@@ -61,7 +61,7 @@ def test_live_ends_with_a_status_when_it_cannot_continue(server, live):
     until(lambda: "gone" in server.said, 30)
     server.pactl(*source, "channels=1")
     assert process.wait(30) == 2
-    assert "has no channel 2: leave --channel out" in server.said
+    assert "has no channel 2, it has only one" in server.said
 
 
 @thorough

@@ -12,7 +12,7 @@ def test_advice_names_a_faster_model(models, monkeypatch):
     # others are installed as well
     monkeypatch.setattr(warmup, "speed", lambda engine: speeds.get(engine.name, 2.0))
     advice = warmup.advice(qse.load("live-base"))
-    assert "live-base is too slow" in advice and "--model fragile would fit" in advice
+    assert "live-base is too slow" in advice and "; fragile would fit" in advice
     speeds["fragile"] = 0.9
     speeds["recurrent"] = 0.9
     assert "no installed model" in warmup.advice(qse.load("live-base"))

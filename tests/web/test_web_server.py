@@ -74,7 +74,7 @@ def test_server_serves_nothing_else(address, path):
 
 
 def test_server_port_in_use_is_one_sentence(site):
-    with make_server(site, 0) as server, pytest.raises(QseError, match="--port"):
+    with make_server(site, 0) as server, pytest.raises(QseError, match="another port"):
         make_server(site, server.server_port)
 
 
