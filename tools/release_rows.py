@@ -18,7 +18,6 @@ from release_cells import (
 )
 
 from qse.errors import QseError
-from qse.evaluate.differences import differences
 from qse.evaluate.report import Mean, cell, gains, grouped, read_groups, summary
 from qse.evaluate.store import Row, read_rows
 
@@ -33,13 +32,12 @@ class Absent(QseError):
 class Tables:
     """The tables of results: a method per table, with the name of the mark in the document.
 
-    results, before: folders with a folder per model, this release's and an earlier one's.
-    data: the folder with the groups of the utterances. models: names, in the order of rows.
+    results: a folder with a folder per model. data: the folder with the groups of the utterances.
+    models: names, in the order of rows.
     """
 
-    def __init__(self, results: Path, before: Path, data: Path, models: list[str]):
+    def __init__(self, results: Path, data: Path, models: list[str]):
         self._results = results
-        self._before = before
         self._data = data
         self.models = models
 
@@ -100,49 +98,13 @@ class Tables:
         return table
 
     def sources(self) -> Table:
-        change_title = f"change of {title(MAIN[0])}"
-        table = Table(["pairs", "source", "n", *titles(MAIN), change_title])
+        table = Table(["pairs", "source", "n", *titles(MAIN)])
         for evaluation in ("unseen", "valid", "valid48"):
             for column, kind in SPEECH_AND_NOISE.items():
                 for source, rows in self._groups(EXAMPLE, evaluation, column).items():
                     better = mean_cells(gains(rows), MAIN, "+")
-                    change = cell(MAIN[0], self._differences(EXAMPLE, evaluation, rows), "+")
                     count = str(len(rows))
-                    table.add(evaluation.upper(), f"{kind} of {source}", count, *better, change)
-        return table
-
-    def voice(self) -> Table:
-        speakers = self._column("valid", "speaker")
-        names = (MAIN[0], MAIN[2])
-        head = ["voice", "speakers", "utterances"]
-        found = []
-        for model in self.models:
-            head += titles(names, model)
-            found.append(self._groups(model, "valid", "voice"))
-
-        table = Table(head)
-        for voice, rows in found[0].items():
-            heard = {speakers[row["name"]] for row in rows}
-            better = []
-            for groups in found:
-                better += mean_cells(gains(groups[voice]), names, "+")
-            table.add(voice, str(len(heard)), str(len(rows)), *better)
-        return table
-
-    def language(self) -> Table:
-        names = (*MAIN, "band_snr")
-        table = Table(["language", "utterances", *titles(names)])
-        for language, rows in self._groups(EXAMPLE, "valid48", "language").items():
-            table.add(language, str(len(rows)), *mean_cells(gains(rows), names, "+"))
-        return table
-
-    def synthetic(self) -> Table:
-        table = Table(["model", "language", *titles(MAIN)])
-        for model in self.models:
-            german = gains(self._rows(model, "german"))
-            english = gains(self._rows(model, "english"))
-            table.add(model, "German", *interval_cells(german, MAIN, "+"))
-            table.add("", "English", *interval_cells(english, MAIN, "+"))
+                    table.add(evaluation.upper(), f"{kind} of {source}", count, *better)
         return table
 
     def clean(self) -> Table:
@@ -176,39 +138,6 @@ class Tables:
 
     def whispers(self) -> Table:
         return self._metrics_by_model("whispers", MAIN[1:])
-
-    def changes(self) -> Table:
-        """Return what has changed, for the models that the earlier release had."""
-        label = {
-            "unseen": "UNSEEN",
-            "unseen48": "UNSEEN48",
-            "valid48": "VALID48 at 48 kHz",
-            "valid48-wide": "VALID48 at 16 kHz",
-            "valid": "VALID",
-        }
-        names = (*MAIN, "noise_reduction", "band_snr", "pause_attenuation")
-        table = Table(["model", "pairs", *titles(names)])
-        for model in self.models:
-            first = model
-            for evaluation, pairs in label.items():
-                if (self._before / model).is_dir():
-                    table.add(first, pairs, *self._changes(model, evaluation, names))
-                    first = ""
-        return table
-
-    def _changes(self, model: str, evaluation: str, names: tuple[str, ...]) -> list[str]:
-        """Return the earlier mean and the change of every metric, "" for one that either lacks."""
-        before = summary(_read(self._before / model / evaluation / "scores.csv"))
-        change = self._differences(model, evaluation, self._rows(model, evaluation))
-        cells = []
-        for name in names:
-            known = name in change
-            cells.append(f"{mean(name, before)}, {cell(name, change, '+')}" if known else "")
-        return cells
-
-    def _differences(self, model: str, evaluation: str, rows: list[Row]) -> dict[str, Mean]:
-        """Return {metric: mean and interval of rows minus those of the earlier release}."""
-        return differences(rows, _read(self._before / model / evaluation / "scores.csv"))
 
     def _models_by_metric(self, evaluation: str, names: tuple[str, ...]) -> Table:
         table = Table(["system", *titles(names)])

@@ -1,14 +1,12 @@
 """Measure the released models and write the tables of the documents.
 
-    python tools/release_tables.py MODELS --data DATA --results RESULTS --before BEFORE
+    python tools/release_tables.py MODELS --data DATA --results RESULTS
 
 MODELS has a folder for each model, named live-SIZE or studio-SIZE.
-DATA has the folders valid and unseen (16 kHz), valid48 and unseen48 (48 kHz), german, english and
-whispers, each with `clean/` and `noisy/`. The first four also have a tab-separated `groups.tsv`
-with the columns id, speaker, snr_db, noise, speech_source and noise_source; valid has voice in
-addition, valid48 language. mix_pairs.py makes unseen and unseen48.
-RESULTS gets one folder per model and evaluation; what it holds is not measured again. BEFORE is the
-RESULTS of an earlier release, for the changes.
+DATA has the folders valid and unseen (16 kHz), valid48 and unseen48 (48 kHz), and whispers, each
+with `clean/` and `noisy/`. The first four also have a tab-separated `groups.tsv` with the columns
+id, speaker, snr_db, noise, speech_source and noise_source. mix_pairs.py makes unseen and unseen48.
+RESULTS gets one folder per model and evaluation; what it holds is not measured again.
 
 The documents are those in docs/ with marks, or those given with --document. A table is rewritten if
 the line above it is `<!-- release_tables: NAME, N rows kept -->`; its first N rows stay, with empty
@@ -37,8 +35,6 @@ EVALUATIONS: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
     "unseen48": ("unseen48", (*SCORES, "band_snr"), []),
     "stream": ("valid", MAIN, ["--lead-in", "3"]),
     "clean": ("valid", MAIN, []),
-    "german": ("german", MAIN, []),
-    "english": ("english", MAIN, []),
     "whispers": ("whispers", MAIN[1:], []),
 }
 SIZES = ("tiny", "base", "large")
@@ -52,17 +48,15 @@ def main() -> None:
     """Read the command line, measure what is not measured yet, and rewrite the documents."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", type=Path)
-    for name in ("--data", "--results", "--before"):
+    for name in ("--data", "--results"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--document", type=Path, action="append", help="else those in docs/")
     given = parser.parse_args()
-    if not given.before.is_dir():
-        raise QseError(f"{given.before}: no such folder; give the results of an earlier release")
 
     models = models_in(given.models)
     for model in models:
         measure(given.models / model, given.data, given.results / model)
-    tables = Tables(given.results, given.before, given.data, models)
+    tables = Tables(given.results, given.data, models)
     for document in given.document or documents():
         text = rewritten(document.read_text(encoding="utf-8"), tables)
         document.write_text(text, encoding="utf-8")

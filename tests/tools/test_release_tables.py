@@ -20,10 +20,10 @@ After.
 """
 
 
-def write(folder, pesq, **columns):
+def write(folder, evaluation, pesq, **columns):
     """Write the scores of two utterances; `columns` has the values of further columns."""
     for model in MODELS:
-        path = folder / model / "valid" / "scores.csv"
+        path = folder / model / evaluation / "scores.csv"
         path.parent.mkdir(parents=True)
         with path.open("w", newline="") as file:
             table = csv.writer(file)
@@ -33,7 +33,7 @@ def write(folder, pesq, **columns):
 
 @pytest.fixture
 def folder(tmp_path):
-    """The results of four models, of an earlier release without pauses, and groups."""
+    """The results of four models, and groups."""
     main = {"stoi": [0.8, 0.9], "si_sdr": [10, 12]}
     others = {
         "noise_reduction": [15, 17],
@@ -42,16 +42,18 @@ def folder(tmp_path):
         "pause_attenuation_median": [25, 26],
     }
     noisy = {f"noisy_{name}": [0, 0] for name in main | others}
-    write(tmp_path / "now", [2.0, 3.0], **main, **others, noisy_pesq_wb=[1.5, 1.5], **noisy)
-    write(tmp_path / "before", [2.0, 2.5], **main)
-    (tmp_path / "valid").mkdir()
-    (tmp_path / "valid" / "groups.tsv").write_text("id\tvoice\tspeaker\nv0\tlow\ta\nv1\thigh\tb\n")
+    for evaluation in ("valid", "valid48"):
+        scores = {**main, **others, **noisy, "noisy_pesq_wb": [1.5, 1.5]}
+        write(tmp_path / "now", evaluation, [2.0, 3.0], **scores)
+        (tmp_path / evaluation).mkdir()
+        groups = tmp_path / evaluation / "groups.tsv"
+        groups.write_text("id\tsnr_db\nv0\t2.5\nv1\t7.5\n")
     return tmp_path
 
 
 @pytest.fixture
 def tables(folder):
-    return Tables(folder / "now", folder / "before", folder, MODELS)
+    return Tables(folder / "now", folder, MODELS)
 
 
 def test_rewritten_keeps_text_and_first_rows_and_adds_columns(tables):
@@ -70,9 +72,9 @@ def test_rewritten_keeps_text_and_first_rows_and_adds_columns(tables):
 
 
 def test_table_of_an_absent_set_stays(tables, capsys):
-    document = DOCUMENT.replace("overview", "synthetic")
+    document = DOCUMENT.replace("overview", "whispers")
     assert release_tables.rewritten(document, tables) == document
-    assert "table synthetic: stays as it is, for " in capsys.readouterr().out
+    assert "table whispers: stays as it is, for " in capsys.readouterr().out
 
 
 def test_absent_sets_are_not_measured(monkeypatch, tmp_path, capsys):
@@ -82,7 +84,7 @@ def test_absent_sets_are_not_measured(monkeypatch, tmp_path, capsys):
     for name in ("studio-base", "live-large", "live-tiny", "live-base", "else"):
         (tmp_path / "models" / name).mkdir(parents=True)
     (tmp_path / "data" / "valid").mkdir(parents=True)
-    words = ["--data", tmp_path / "data", "--results", tmp_path, "--before", tmp_path]
+    words = ["--data", tmp_path / "data", "--results", tmp_path]
     words += ["--document", tmp_path / "page.md"]
     (tmp_path / "page.md").write_text("No table.\n")
     monkeypatch.setattr(sys, "argv", ["tool", str(tmp_path / "models"), *map(str, words)])
@@ -92,18 +94,13 @@ def test_absent_sets_are_not_measured(monkeypatch, tmp_path, capsys):
     models = [line[line.index("evaluate") + 1].name for line in evaluated]
     assert models == sorted(3 * MODELS, key=MODELS.index)  # valid, stream and clean
     assert "pause_attenuation,pause_attenuation_median" in evaluated[-3][-3]
-    assert "studio-base, german: not measured" in capsys.readouterr().out
+    assert "studio-base, whispers: not measured" in capsys.readouterr().out
 
 
 def test_gains_are_means_over_the_utterances_of_a_group(tables):
-    low = next(row for row in tables.voice().rows if row[0] == "low")
-    assert low == ["low", "1", "1", *["+0.500", "+10.00"] * 4]
-
-
-def test_changes_pair_the_utterances(tables):
-    names = ("pesq_wb", "pause_attenuation")
-    cells = tables._changes("live-tiny", "valid", names)
-    assert cells == ["2.250, +0.250 (+0.000 to +0.500)", ""]
+    low = ["2.000, +0.500", "0.8000, +0.8000", "10.00, +10.00"]
+    high = ["3.000, +1.500", "0.9000, +0.9000", "12.00, +12.00"]
+    assert tables.snr().rows == [["2.5", *low, *low], ["7.5", *high, *high]]
 
 
 def test_tables_of_the_documents_are_known_and_complete():
