@@ -2,6 +2,9 @@
 
 import os
 import signal
+import time
+from contextlib import suppress
+from threading import Thread
 
 
 def interrupted(rank: int, processes: int) -> None:
@@ -36,6 +39,26 @@ def raised_and_noticed_by_another(rank: int, processes: int) -> None:
     if rank == 0:
         raise QseError("no such file")
     gather([])
+
+
+def failed_and_noticed_by_another(rank: int, processes: int) -> None:
+    """Let both processes end: the second first, for the loss of the first, which has a fault."""
+    from qse.train.exchange import LostProcess, gather
+
+    _, second = gather([os.getpid()])
+    if rank == 1:
+        gather([])
+        raise LostProcess("connection closed")
+    Thread(target=_wait_for_the_end, args=[second]).start()
+    gather([])
+    raise ValueError("a fault of the code")
+
+
+def _wait_for_the_end(process: int) -> None:
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(process, 0)
+            time.sleep(0.01)
 
 
 def ends_at_three(task: int) -> int:

@@ -10,6 +10,7 @@ small to share.
 import os
 import signal
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
@@ -64,7 +65,7 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
     """Call work(rank, processes, *arguments) in each of `processes` processes; in this one where
     there is only one, or where torchrun has started it.
 
-    Raises the QseError of a process; any other exception comes with the traceback of its process.
+    Raises the QseError of a process; RuntimeError with the traceback of any other exception.
     """
     if started_by_torchrun():
         rank = int(os.environ["RANK"])
@@ -90,6 +91,9 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
             reason = Path(folder) / "reason"
             if reason.exists():
                 raise QseError(reason.read_text()) from None
+            failure = Path(folder) / "failure"
+            if failure.exists():
+                raise RuntimeError(f"a process of the run failed:\n{failure.read_text()}") from None
             if received:  # before the processes had their handlers
                 raise SystemExit(128 + received[0]) from None
             lost = Path(folder) / f"lost-{error.error_index}"
@@ -158,12 +162,18 @@ def _join(
 
 @contextmanager
 def _reported(folder: str) -> Iterator[None]:
-    """Write the sentence of a QseError to a file, before the other processes notice the end of this
-    one; not that of a lost process, which is the consequence of another end."""
+    """Write the sentence of a QseError, or the traceback of another exception, to a file.
+
+    This is done before the other processes notice the end of this one, and not for a lost process,
+    which is the consequence of another end.
+    """
     try:
         yield
     except LostProcess:
         raise
     except QseError as error:
         (Path(folder) / "reason").write_text(str(error))
+        raise
+    except Exception:
+        (Path(folder) / "failure").write_text(traceback.format_exc())
         raise

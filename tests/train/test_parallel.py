@@ -39,6 +39,11 @@ def test_launch_reports_the_cause_and_not_the_loss():
         parallel.launch(processes.raised_and_noticed_by_another, 2)
 
 
+def test_launch_reports_a_fault_and_not_the_loss():
+    with pytest.raises(RuntimeError, match=r"ValueError: a fault of the code$"):
+        parallel.launch(processes.failed_and_noticed_by_another, 2)
+
+
 def test_launch_ends_as_interrupted():
     with pytest.raises(SystemExit) as end:
         parallel.launch(processes.interrupted, 2)
