@@ -17,6 +17,7 @@ from qse.networks.weights import load_tensors
 from qse.train import checkpoint
 from qse.train.exchange import gather
 from qse.train.job import Job
+from qse.train.parallel import own_device
 from qse.train.recipe import RunConfig
 from qse.train.stateful_training import training_loss
 from qse.train.train_config import TrainConfig
@@ -184,6 +185,7 @@ def work(rank: int, processes: int, folder: Path) -> None:
     same(kept, copies(run.tensors()))
     findings = {"terms": terms, "stops": stops, "skipped": run.skipped, "samples": half.heard}
     findings |= {"gathered": gather([rank, 10 + rank])}
+    findings |= {"devices": [str(own_device(name, rank)) for name in ("cpu", "cuda")]}
     found |= {f"live.{name}": tensor for name, tensor in kept.items()}
     checkpoint.save(folder / f"{rank}.safetensors", found, {"findings": json.dumps(findings)})
     if rank == 1:

@@ -74,8 +74,9 @@ def exact_frames(path: Path, file: soundfile.SoundFile) -> int:
 
 
 def announced_frames(path: Path, file: soundfile.SoundFile) -> int | None:
-    """Return the samples per channel that the file announces, None if it does not."""
-    if file.format == "OGG" or not says_length(path, file):
+    """Return the samples per channel that the file announces, None if it does not: Ogg does so on
+    its last page."""
+    if not says_length(path, file) or (file.format == "OGG" and is_cut(path, file)):
         return None
     if file.format == "NIST":
         return _nist_samples(path)

@@ -107,3 +107,30 @@ def test_format_chunk_is_copied(here, command):
         chunks((here / "a.wav").read_bytes())[0]
         == chunks((here / "a-enhanced.wav").read_bytes())[0]
     )
+
+
+def test_mask_of_a_plain_format_chunk_of_18_bytes(here):
+    """As SciPy writes it for floats; the mask makes it an extensible one."""
+    wavfile = pytest.importorskip("scipy.io.wavfile")
+    path = here / "a.wav"
+    wavfile.write(path, 16000, sound(0.2, 2))
+    assert len(chunks(path.read_bytes())[0][1]) == 18
+    assert write_mask(path, 0x3, 2) and read_mask(path) == 0x3
+    assert len(chunks(path.read_bytes())[0][1]) == 40
+    info = soundfile.info(path)
+    assert (info.format, info.subtype) == ("WAVEX", "FLOAT")
+    np.testing.assert_array_equal(soundfile.read(path)[0], sound(0.2, 2))
+
+
+@pytest.mark.parametrize(
+    "tag, mask", [(101 << 16 | 2, 0x3), (121 << 16 | 6, 0x3F)], ids=["stereo", "5.1"]
+)
+def test_layout_tags_of_caf(here, command, tag, mask):
+    """kAudioChannelLayoutTag_Stereo, and _MPEG_5_1_A: L R C LFE Ls Rs."""
+    soundfile.write(here / "a.caf", sound(0.2, tag & 0xFF), 16000, "PCM_16")
+    data = (here / "a.caf").read_bytes()
+    at = data.index(b"data")
+    chunk = b"chan" + (12).to_bytes(8, "big") + tag.to_bytes(4, "big") + bytes(8)
+    (here / "a.caf").write_bytes(data[:at] + chunk + data[at:])
+    assert command("denoise", "a.caf", "-o", "b.wav")[0] == 0
+    assert read_mask(here / "b.wav") == mask

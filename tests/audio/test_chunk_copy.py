@@ -270,3 +270,12 @@ def test_chunks_behind_one_without_padding_come_back(here, command):
     assert status == 0 and "does not hold" not in err
     held = kept(here / "a-enhanced.wav")
     assert [name for name, _ in held] == [b"data", b"iXML", b"cue "] and held[2][1] == CUE
+
+
+def test_chunks_of_another_byte_order_are_named_as_lost(here, command):
+    """The numbers in them would mean something else in RF64."""
+    soundfile.write(here / "a.wav", sound(), 16000, endian="BIG", format="WAV")
+    with_chunks(here / "a.wav", [(b"cue ", CUE)])
+    status, _, err = command("denoise", "a.wav", "-o", "b.rf64")
+    assert status == 0 and "b.rf64 does not hold these metadata of a.wav: all chunks" in err
+    assert b"cue " not in (here / "b.rf64").read_bytes()

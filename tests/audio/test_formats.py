@@ -1,5 +1,6 @@
 """Formats by suffix, and the layout of a file in another format."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -46,3 +47,10 @@ def test_layout_to_writes_mp3_in_wav_as_pcm(tmp_path):
     layout = Layout(16000, 1, "WAV", "MPEG_LAYER_III", "FILE", {})
     assert layout.to(tmp_path / "b.wav").subtype == "PCM_16"
     assert replace(layout, format="MP3").to(tmp_path / "b.mp3").subtype == "MPEG_LAYER_III"
+
+
+@pytest.mark.parametrize("subtype, size", [("PCM_16", 2), ("PCM_24", 3), ("FLOAT", 4)])
+def test_longest_wav_is_just_below_4_gib(subtype, size):
+    layout = Layout(48000, 2, "WAV", subtype, "FILE", {})
+    assert (1 << 32) - (1 << 17) < 2 * size * layout.longest < (1 << 32) - 44
+    assert replace(layout, format="RF64").longest == math.inf

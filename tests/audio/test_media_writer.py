@@ -208,6 +208,14 @@ def test_tags_chapters_and_cover_come_back(here, command, suffix):
     assert len(attached) == len(pictures[:1])
 
 
+def test_chapters_are_not_moved_by_the_delay_of_an_mp3(here, command):
+    (here / "chapters").write_text(CHAPTERS)
+    ffmpeg("-i", wav(here / "s.wav"), "-i", "chapters", "-map", "0:a", "-map_chapters", 1, "a.mp3")
+    assert float(probed(here / "a.mp3")["format"]["start_time"]) > 0.02
+    assert command("denoise", "a.mp3", "-o", "b.m4a")[0] == 0
+    assert chapters(here / "b.m4a") == chapters(here / "a.mp3") != []
+
+
 @pytest.mark.parametrize("suffix", ["m4a", "m4b"])
 def test_items_come_back_byte_by_byte(here, command, suffix):
     mp4 = pytest.importorskip("mutagen.mp4")
@@ -252,6 +260,12 @@ def test_wav_becomes_m4a_with_its_tags(here, command):
     assert tags(here / "b.m4a")["title"] == TAGS["title"]
     status, _, err = command("denoise", "a.wav", "-o", "b.mp4")
     assert status == 1 and "no audio format has this suffix" in err
+
+
+def test_what_libsndfile_reads_and_ffmpeg_does_not_is_refused_for_m4a(here, command):
+    soundfile.write(here / "a.wav", np.zeros(16000), 16000, "PCM_16", format="HTK")
+    status, _, err = command("denoise", "a.wav", "-o", "b.m4a")
+    assert status == 1 and "a.wav cannot be read by ffmpeg: name an output that ends in .wav" in err
 
 
 @pytest.mark.parametrize("suffix", ["mp4", "mov", "mkv", "webm"])

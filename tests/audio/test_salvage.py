@@ -42,6 +42,21 @@ def test_salvage_reads_a_truncated_file(tmp_path, suffix, told):
         assert float(read[1]) + float(missing[1]) == pytest.approx(10, abs=0.1)
 
 
+@pytest.mark.parametrize("has_end", [True, False])
+def test_salvage_says_what_is_missing_in_the_middle_of_an_ogg(tmp_path, has_end):
+    """Its last page holds the length; a file without that page does not say."""
+    path = make(tmp_path / "a.ogg", noise(160_000))
+    data = bytearray(path.read_bytes())
+    page = data.index(b"OggS", len(data) // 4)
+    data[page + 200 : page + 300] = bytes(100)
+    path.write_bytes(data if has_end else data[: len(data) // 2])
+    audio, damage = salvaged(path)
+    missing = re.search(r"([\d.]+) s are missing", damage)
+    if has_end:
+        assert float(missing[1]) == pytest.approx(10 - len(audio) / 16000, abs=0.01)
+    assert bool(missing) == has_end and len(audio) > 40_000
+
+
 @pytest.mark.parametrize("riff", [0, 36, None])
 def test_salvage_reads_a_wav_with_data_size_zero(tmp_path, riff):
     path = make(tmp_path / "a.wav", tone(48000))

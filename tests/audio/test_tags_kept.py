@@ -9,7 +9,7 @@ import soundfile
 from audio_files import ogg_checksum
 from tagged_files import CHAPTERS, chapters, ffmpeg, needs_ffmpeg, sound
 
-from qse.audio.id3 import read_tags, without_loudness_frames
+from qse.audio.id3 import read_tags, tag_size, without_loudness_frames
 from qse.audio.ogg_comments import checksum
 
 mutagen = pytest.importorskip("mutagen")
@@ -218,6 +218,12 @@ def test_mp3_ape_tag_comes_back_without_gains(here, command):
     assert "MP3GAIN_MINMAX" in err
 
 
+@pytest.mark.parametrize("version, flags, size", [(4, 0, 17), (4, 0x10, 27), (3, 0x10, 17)])
+def test_only_a_tag_of_version_4_has_a_footer(version, flags, size):
+    """Its own flag says so; ID3v2.4, section 3.4."""
+    assert tag_size(b"ID3" + bytes([version, 0, flags, 0, 0, 0, 7])) == size
+
+
 def test_unsynchronised_tag_of_version_3():
     """Bytes 0xFF 0x00 in such a tag mean 0xFF."""
     frame = b"PRIV\0\0\0\4\0\0o\0\xff\0\xe0"
@@ -226,6 +232,35 @@ def test_unsynchronised_tag_of_version_3():
     kept, dropped = without_loudness_frames(tag)
     assert dropped == ["RVAD"] and kept == b"ID3\3\0\0\0\0\0\x0e" + b"PRIV\0\0\0\4\0\0o\0\xff\xe0"
     assert without_loudness_frames(tag[:-1]) == (tag[:-1], [])
+
+
+def test_unsynchronised_tag_of_version_4():
+    """There each frame is unsynchronised by itself, and comes back as it is."""
+    frame = b"PRIV\0\0\0\5\0\2o\0\xff\0\xe0"
+    loud = b"RVA2\0\0\0\2\0\0\1\1"
+    tag = b"ID3\4\0\x80\0\0\0" + bytes([len(frame + loud)]) + frame + loud
+    kept, dropped = without_loudness_frames(tag)
+    assert dropped == ["RVA2"] and kept == tag[:9] + bytes([len(frame)]) + frame
+
+
+def test_tag_of_version_2():
+    """Its frames have identifiers of three letters and sizes of three bytes."""
+    frame = b"TT2\0\0\6\0title"
+    loud = b"RVA\0\0\2\1\1" + b"TXX\0\0\x1b\0replaygain_track_gain\0-3 dB"
+    tag = b"ID3\2\0\0\0\0\0" + bytes([len(frame + loud)]) + frame + loud
+    kept, dropped = without_loudness_frames(tag)
+    assert dropped == ["RVA", "replaygain_track_gain"]
+    assert kept == tag[:9] + bytes([len(frame)]) + frame
+
+
+def test_size_of_a_frame_with_eight_bits_in_each_byte():
+    """As iTunes writes it in version 4, where seven bits are meant."""
+    frame = b"PRIV\0\0\1\x80\0\0" + 0x180 * b"A"
+    loud = b"RVA2\0\0\0\2\0\0\1\1"
+    size = len(frame + loud)
+    tag = b"ID3\4\0\0\0\0" + bytes([size >> 7, size & 0x7F]) + frame + loud
+    kept, dropped = without_loudness_frames(tag)
+    assert dropped == ["RVA2"] and kept[10:] == frame
 
 
 @needs_ffmpeg

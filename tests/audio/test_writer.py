@@ -108,6 +108,11 @@ def test_write_leaves_nothing_when_interrupted(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_write_makes_the_folders_of_its_target(tmp_path):
+    assert write(tmp_path / "new" / "folder" / "a.wav", [tone(10)], WAV) == 10
+    assert read(tmp_path / "new" / "folder" / "a.wav") == 10
+
+
 def test_write_replaces_only_with_overwrite(tmp_path):
     path = tmp_path / "a.wav"
     path.write_text("precious")

@@ -1,4 +1,4 @@
-"""Operations counted in a network."""
+"""Operations counted in a network, and the cost of a graph."""
 
 import pytest
 
@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 
 from small_networks import streaming
 
-from qse.export.cost import macs_per_second
+from qse.export.cost import macs_per_second, measure_cost
 
 
 @pytest.mark.parametrize("algebra", ["quaternion", "real", "phm"])
@@ -26,3 +26,11 @@ def test_macs_per_second_counts_an_lstm():
         streaming(time_mixer=["gru"])
     )
     assert more == pytest.approx(gate, rel=0.01)
+
+
+def test_measure_cost_of_a_streaming_graph(delay):
+    network = streaming()
+    cost = measure_cost(network, delay, seconds=0.1)
+    assert cost.params == sum(p.numel() for p in network.parameters())
+    assert cost.hop.state_bytes == 4 * delay.latency  # its state are the samples that it delays
+    assert 0 < cost.hop.p50 <= cost.hop.p99

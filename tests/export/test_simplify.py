@@ -142,6 +142,26 @@ def test_simplify_reshapes_for_a_broadcast_constant():
     assert simplified(model) == ["Reshape", "Mul"]
 
 
+def test_simplify_applies_a_constant_of_the_stored_shape():
+    """(1, 1, 6, 4) * (6, 4): under the view lies (6, 4), where the constant fits as it is."""
+    nodes = [
+        ("Reshape", "x wide", "a", {}),
+        ("Mul", "a factor", "b", {}),
+        ("Reshape", "b flat", "y", {}),
+    ]
+    model = graph(nodes, {"x": [6, 4]}, {"y": [6, 4]}, factor=draw(6, 4), **SHAPE)
+    assert simplified(model) == ["Mul"]
+
+
+@pytest.mark.parametrize("b", ["stack", "z"])
+def test_simplify_keeps_products_of_other_matrices(b):
+    """With a stack of constant matrices, and with a matrix that is no constant."""
+    nodes = [("Reshape", "x cube", "a", {}), ("MatMul", f"a {b}", "y", {})]
+    constants = {"cube": np.array([2, 3, 4]), "stack": draw(2, 4, 5)}
+    model = graph(nodes, {"x": [6, 4], "z": [4, 5]}, {"y": [2, 3, 5]}, **constants)
+    assert simplified(model) == ["Reshape", "MatMul"]
+
+
 def test_simplify_reshapes_for_broadcasting_tensors():
     nodes = [("Reshape", "x wide", "a", {}), ("Mul", "a z", "y", {})]
     model = graph(nodes, {"x": [6, 4], "z": [3, 1, 1, 4]}, {"y": [3, 1, 6, 4]}, **SHAPE)

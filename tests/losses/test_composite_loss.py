@@ -81,6 +81,10 @@ def test_least_samples_is_the_shortest_segment_of_each_term(term, sample_rate):
             composite(config, **signals(least - 1), sample_rate=sample_rate)
 
 
+def test_least_samples_of_own_terms_alone():
+    assert CompositeLoss(own={"own": (1.0, distance)}).least_samples(16000) == 1
+
+
 def test_least_samples_of_stoi_is_what_a_segment_needs_to_count():
     config = replace(NONE, rms=0.0, stoi=1.0)
     least = least_samples(config)

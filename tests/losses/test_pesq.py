@@ -60,6 +60,17 @@ def test_predicted_pesq_correlates_with_the_package():
     assert np.abs(ours - reference).max() < 0.25
 
 
+def test_bands_of_pesq_hold_the_power_of_white_noise_by_their_width():
+    """They are equally wide in Bark, behind the filter of P.862.2. The lowest ones are hardly wider
+    than a bin."""
+    _, bands = pesq_loss._filters()
+    edges = 650 * np.sinh(np.arange(50) * pesq_loss.BAND_WIDTH / 7)  # Hz
+    middle = (edges[1:] + edges[:-1]) / 2
+    expected = np.diff(edges) * middle**4 / (middle**4 + 200.0**4)
+    density = bands.sum(0) / expected
+    np.testing.assert_allclose(density[5:48], density[47], rtol=0.02)
+
+
 def test_pesq_ignores_level_and_keeps_its_bounds(pair):
     clean, enhanced = pair
     value = pesq(clean=clean, enhanced=enhanced).item()

@@ -112,6 +112,13 @@ def test_causal_attention_equals_a_loop_over_frames():
     assert state["valid"].tolist() == [[1, 1, 1]] * 3 and state["keys"].shape == (3, heads, 3, 8)
 
 
+def test_causal_attention_normalises_queries_and_keys():
+    """So that the level of the input changes the values, not where they come from."""
+    layer = CausalSharedScoreAttention(4, 2, window=4).double()  # its biases begin at zero
+    x = draw(2, 9, 4, 4)
+    torch.testing.assert_close(layer(10 * x)[0], 10 * layer(x)[0], rtol=1e-4, atol=1e-4)
+
+
 def test_causal_attention_counts_valid_frames():
     _, state = CausalSharedScoreAttention(4, 2, window=4)(torch.randn(1, 2, 4, 4))
     assert state["valid"].tolist() == [[0, 1, 1]]

@@ -13,7 +13,7 @@ HOP = 16
 
 @pytest.mark.parametrize("samples", [1, HOP - 1, HOP, 1003])
 def test_centred_stft_equals_torch(samples):
-    audio = 0.3 * torch.randn(2, samples)
+    audio = 0.3 * torch.randn(3, samples)
     window = torch.hann_window(N_FFT)
     expected = torch.stft(
         audio, N_FFT, HOP, window=window, pad_mode="constant", return_complex=True

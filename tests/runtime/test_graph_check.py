@@ -77,6 +77,31 @@ def test_check_graph_refuses(reason):
         check_graph(REFUSED[reason]().SerializeToString())
 
 
+@pytest.mark.parametrize(
+    "field", ["g", "graphs", "sparse_tensor", "sparse_tensors", "t", "tensors"]
+)
+def test_check_graph_refuses_parts_of_operators(field):
+    model = identity()
+    attribute = model.graph.node[0].attribute.add(name="part")
+    part = getattr(attribute, field)
+    if field in ("graphs", "sparse_tensors", "tensors"):
+        part = part.add()
+    part.SetInParent()
+    reason = "an operator has a graph or a sparse tensor of its own"
+    if isinstance(part, TensorProto):
+        part.external_data.add(key="location", value="/etc/passwd")
+        reason = "a tensor is in another file"
+    with pytest.raises(Unfit, match=reason):
+        check_graph(model.SerializeToString())
+
+
+def test_check_graph_takes_as_many_numbers_as_it_says():
+    out = 160
+    assert check_graph(identity(shape=[1, (1 << 26) - out]).SerializeToString()) == 1
+    with pytest.raises(Unfit):
+        check_graph(identity(shape=[1, (1 << 26) - out + 1]).SerializeToString())
+
+
 def test_check_graph_refuses_damage():
     # too long, no number, no message
     for data in (
@@ -125,24 +150,18 @@ def test_load_refuses_text_that_is_not_utf8(tmp_path):
 
 
 def test_load_refuses_a_graph_that_fails_at_its_first_step(tmp_path):
-    """Its operator takes apart what another shape would have."""
-    shape = np.array([7, -1])
+    """It looks up a row that its table does not have; which one follows from the audio."""
     nodes = [
-        helper.make_node("Reshape", ["audio", "shape"], ["x"]),
-        helper.make_node("Identity", ["x"], ["enhanced"]),
+        helper.make_node("ReduceMax", ["audio"], ["most"], keepdims=0),
+        helper.make_node("Cast", ["most"], ["whole"], to=TensorProto.INT64),
+        helper.make_node("Add", ["whole", "seven"], ["row"]),
+        helper.make_node("Gather", ["table", "row"], ["found"], axis=0),
+        helper.make_node("Add", ["audio", "found"], ["enhanced"]),
     ]
-    model = onnx.load(graphs.delay(tmp_path / "good.onnx"))
-    del (
-        model.graph.node[:],
-        model.graph.initializer[:],
-        model.graph.input[1:],
-        model.graph.output[1:],
-    )
-    model.graph.node.extend(nodes)
-    model.graph.initializer.append(onnx.numpy_helper.from_array(shape, "shape"))
-    onnx.save(model, tmp_path / "model.onnx")
-    with pytest.raises(qse.QseError, match=r"model\.onnx cannot be"):
-        qse.load(tmp_path / "model.onnx")
+    constants = {"seven": np.array(7), "table": np.ones((3, 160), np.float32)}
+    path = graphs.save(tmp_path / "model.onnx", nodes, constants, {})
+    with pytest.raises(qse.QseError, match=r"model\.onnx cannot be run: .*export it again"):
+        qse.load(path)
 
 
 def hungry(path: Path, constant: bool) -> Path:

@@ -20,3 +20,10 @@ def test_times_quantiles():
         times.median == 0.5 and times.quantile(0.99) == pytest.approx(0.99) and times.longest == 1
     )
     assert times.mean == pytest.approx(0.5)
+
+
+def test_stepper_enhances_noise_at_20_db_below_full_scale(delay):
+    step = clock.stepper(delay)
+    hops = 2 * delay.sample_rate // delay.hop_length
+    heard = np.concatenate([step().copy() for _ in range(hops + 1)])[delay.latency :]
+    assert 20 * np.log10(heard.std()) == pytest.approx(-20, abs=0.2)

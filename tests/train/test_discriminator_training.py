@@ -12,6 +12,7 @@ from loss_signals import coloured_noise, speech_like
 from small_training import CONFIG, CPU, LOSS, PLAN, TINY, lines, same
 
 from qse.data.source import Batch
+from qse.losses.metric_discriminator import MetricDiscriminator
 from qse.networks import build_network
 from qse.networks.weights import load_tensors
 from qse.train import Job, checkpoint, train
@@ -31,6 +32,11 @@ def signals():
 
 def alone(average):
     """Stand in for the mean over processes."""
+
+
+def test_discriminator_halves_frames_and_bins_four_times():
+    features = MetricDiscriminator().features(torch.zeros(1, 2, 64, 256))
+    assert features.shape == (1, 64, 64 // 16 + 1, 256 // 16 + 1)
 
 
 def test_discriminator_takes_a_step_towards_true_scores(signals):

@@ -56,6 +56,16 @@ def test_optimizers_do_not_decay_gains_and_biases(name):
         torch.testing.assert_close(p, 0.95 * before[path] if decays else before[path], msg=path)
 
 
+def test_optimizers_decay_the_matrix_of_an_own_layer():
+    layer = torch.nn.Linear(3, 2)
+    (adam,) = optimizers(layer, "adamw", (0.9, 0.99), 0.5)
+    found = {}
+    for group in adam.param_groups:
+        for parameter in group["params"]:
+            found[parameter] = group["weight_decay"]
+    assert found == {layer.weight: 0.5, layer.bias: 0.0}
+
+
 def test_optimizers_restore_to_the_same_numbers(tmp_path):
     whole = small_training.live(PLAN)
     for _ in range(4):

@@ -83,6 +83,14 @@ def test_train_resumes_with_the_same_objects(tmp_path):
     )
 
 
+def test_train_counts_hours_in_segments_of_the_source(tmp_path):
+    plan = replace(PLAN, steps=0, epochs=1, epoch_hours=1.2 / 3600)
+    own = {"network": Small(SmallConfig()), "loss": l1, "source": Noise()}  # of 0.2 s
+    train(RunConfig(train=plan), Job(out=tmp_path / "run"), **own)
+    _, header = load_tensors(tmp_path / "run/checkpoint.safetensors")
+    assert header["heard"] == str(round(1.2 * 16000)) and plan.batch == 2
+
+
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [

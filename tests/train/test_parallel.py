@@ -21,6 +21,16 @@ from qse.networks import weights
 from qse.train import exchange, parallel
 
 
+def test_is_first_by_the_rank_of_torchrun(monkeypatch):
+    monkeypatch.setenv("RANK", "1")  # alone, it is of another program
+    assert parallel.is_first()
+    for name in parallel.TORCHRUN:
+        monkeypatch.setenv(name, "1")
+    assert not parallel.is_first()
+    monkeypatch.setenv("RANK", "0")
+    assert parallel.is_first()
+
+
 def test_launch_reports_a_killed_process():
     with pytest.raises(
         QseError,
@@ -71,6 +81,7 @@ def test_launch_trains_two_processes_as_one(two_processes):
     assert heard["skipped"] == said["skipped"] == 1
     assert heard["samples"] == said["samples"] == joined.heard == 8 * 6
     assert heard["gathered"] == said["gathered"] == [0, 10, 1, 11]
+    assert heard["devices"] == ["cpu", "cuda:0"] and said["devices"] == ["cpu", "cuda:1"]
 
 
 def test_launch_passes_signals_on():
