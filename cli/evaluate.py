@@ -39,7 +39,10 @@ class Scoring:
     """The metrics, how signals are read and aligned, and the folder of results."""
 
     metrics: Annotated[
-        str, typer.Option(help="Comma-separated names; all: those that the data allow.")
+        str,
+        typer.Option(
+            help="Comma-separated names (qse info metrics); all: those that the data allow."
+        ),
     ] = "all"
     out: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""qse info: list the installed models, or the networks of the papers."""
+"""qse info: list the installed models, the networks of the papers, or the metrics."""
 
 from typing import Annotated
 
@@ -11,14 +11,17 @@ def info(
     topic: Annotated[
         str,
         typer.Argument(
-            metavar="TOPIC", help="zoo: trained models; models: networks of the papers."
+            metavar="TOPIC",
+            help="zoo: trained models; models: networks of the papers; metrics: of qse evaluate.",
         ),
     ] = "zoo",
 ) -> None:
-    """List the installed models, or the papers' networks.
+    """List the installed models, the papers' networks, or the metrics.
 
     For each model: sample rate, latency, parameters, size, licence. For the papers' networks: size,
-    MACs per second, row in the paper.
+    MACs per second, row in the paper. For each metric: its heading in tables, the recordings that
+    it compares the enhanced one with, the package that it needs, and whether it is computed only
+    where it is named.
     """
     if topic not in TOPICS:
         raise UsageError(f"no topic called {topic}: there are {', '.join(TOPICS)}")
@@ -82,4 +85,21 @@ def _models() -> None:
     typer.echo("MACs for one second of audio, STFT of 400 samples and hop 100.")
 
 
-TOPICS = {"zoo": _zoo, "models": _models}
+def _metrics() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from qse.evaluate.metrics import METRICS
+
+    table = Table(box=None)
+    table.add_column("metric", no_wrap=True)
+    for heading in ("heading", "compares with", "package", ""):
+        table.add_column(heading)
+    for name, metric in METRICS.items():
+        package = metric.package.partition(".")[0]
+        when = "on request" if metric.on_request else ""
+        table.add_row(name, metric.title, ", ".join(metric.roles[1:]), package, when)
+    Console().print(table)
+
+
+TOPICS = {"zoo": _zoo, "models": _models, "metrics": _metrics}

@@ -13,9 +13,10 @@ import torch
 
 from qse.data.datasets import Pair
 from qse.errors import UsageError
-from qse.evaluate.metrics import SAMPLE_RATE, score_pair
 from qse.evaluate.plot import plot_spectrograms
 from qse.evaluate.reading import read_pair
+from qse.evaluate.scoring import score_pair
+from qse.evaluate.signals import SAMPLE_RATE
 from qse.model_folder import weights_of
 from qse.networks.weights import load_network
 

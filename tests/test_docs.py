@@ -51,6 +51,16 @@ def anchors(text: str) -> set[str]:
     return names
 
 
+def test_names_for_users_are_documented():
+    pytest.importorskip("torch")
+    from qse.evaluate.metrics import METRICS
+    from qse.networks.time_mixers import TIME_MIXERS
+
+    for names, document in ((METRICS, "evaluation"), (TIME_MIXERS, "training")):
+        text = (ROOT / f"docs/{document}.md").read_text()
+        assert [name for name in names if f"`{name}`" not in text] == []
+
+
 def dead_links(document: Path, text: str) -> list[str]:
     """Return the relative links of a document whose file or heading does not exist."""
     dead = []

@@ -14,7 +14,8 @@ from types import ModuleType
 
 import pytest
 
-from qse.evaluate.metrics import METRICS, score_pair
+from qse.evaluate.metrics import METRICS
+from qse.evaluate.scoring import score_pair
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from qse.evaluate.metrics import score_pair
+from qse.evaluate.scoring import score_pair
 from qse.model_folder import CONFIG, weights_of
 from qse.networks.weights import load_network
 from qse.train.validation import Utterance, find_pairs, read_pairs

@@ -25,7 +25,8 @@ __all__ = [
     "with_lead_in",
 ]
 MODULES = {
-    ".metrics": ["METRICS", "Metric", "add_metric", "score_pair"],
+    ".metrics": ["METRICS", "Metric", "add_metric"],
+    ".scoring": ["score_pair"],
     ".evaluation": ["Evaluation", "evaluate"],
     ".systems": ["System", "find_system"],
     "..data.datasets": ["Pair", "pair_folders", "with_lead_in"],

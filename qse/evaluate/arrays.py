@@ -5,8 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from .metrics import SAMPLE_RATE, resolve, score_pair
+from .metrics import resolve
 from .runner import CRASHED, run_tasks
+from .scoring import score_pair
+from .signals import SAMPLE_RATE
 from .store import Row
 
 Task = tuple[int, np.ndarray | None, np.ndarray]  # index, clean, enhanced

@@ -11,6 +11,7 @@ class Metric:
     """A column of a table: heading, function, digits, and what the function needs.
 
     function: returns a number, or a dict of several metrics that come from one pass over the audio.
+    The clean recording is never silent.
     full_band: computed at the rate of the signals; else at 16 kHz, or 8 kHz for those below 16 kHz.
     least_rate: in Hz, of the signals. may_lack: NaN means that an utterance has no value; it is
     left out. on_request: not part of "all". package: that the function imports, of an extra.

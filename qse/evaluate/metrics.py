@@ -1,20 +1,8 @@
-"""Find metrics by name, and score one utterance.
-
-clean     the reference, float (samples,), in [-1, 1]
-enhanced  the signal under test: a system's output, or the noisy recording itself
-noisy     the recording before enhancement; a few metrics need it
-
-All have one length. Every metric is a function of arrays with keyword-only `clean=, enhanced=,
-sample_rate=`. Most are defined at 16 kHz, as in "Quaternion Self-Attention with Shared Scores"
-(Section 4.3): signals at a higher rate are resampled for them, and signals below 16 kHz to 8 kHz.
-"""
+"""The table of metrics, and their names."""
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
-import numpy as np
-
-from ..extras import MissingExtra
 from .composite import composite, composite_scaled, segmental_snr
 from .energy import (
     UPPER_BAND,
@@ -30,7 +18,7 @@ from .metric import Metric
 from .mos import dnsmos
 from .perceptual import estoi, pesq_nb, pesq_wb, stoi
 from .phase import phase_errors
-from .signals import NARROW_BAND, SAMPLE_RATE, Signals
+from .signals import NARROW_BAND
 
 
 def _energy(title: str, function: Callable[..., float | dict[str, float]], digits: int) -> Metric:
@@ -158,91 +146,3 @@ def resolve(names: Iterable[str]) -> list[str]:
             raise ValueError(f"no metric called {name!r}; {meant}there are {', '.join(METRICS)}")
         found |= dict.fromkeys(ALIASES.get(plain, (plain,)))
     return list(found)
-
-
-def score_pair(
-    *,
-    clean: np.ndarray | None = None,
-    enhanced: np.ndarray,
-    noisy: np.ndarray | None = None,
-    sample_rate: int = SAMPLE_RATE,
-    metrics: Iterable[str] = ("pesq_wb", "stoi", "si_sdr"),
-) -> dict[str, float]:
-    """Return the scores of one utterance, {metric: value}, in the order asked for.
-
-    Arrays are float (samples,) of equal length at `sample_rate`, 8 kHz or more; `clean` and `noisy`
-    may be absent for metrics that do not need them. Metrics with `may_lack` that have no value for
-    this utterance are left out.
-    Raises ValueError for unknown metrics, for arrays that do not fit, and if any other metric has
-    no value.
-    """
-    given = {"clean": clean, "enhanced": enhanced, "noisy": noisy}
-    scores, reasons = score_each(resolve(metrics), given, sample_rate)
-    for reason in reasons.values():
-        raise reason
-    return scores
-
-
-def score_each(
-    names: list[str], given: dict[str, np.ndarray | None], sample_rate: int
-) -> tuple[dict[str, float], dict[str, Exception]]:
-    """Return the scores, {metric: value}, and {metric: reason} of those that failed.
-
-    given: "clean", "enhanced" and "noisy" as for `score_pair`. Raises ValueError for arrays that
-    do not fit, MissingExtra for a package that is not installed.
-    """
-    signals = _signals(names, given, sample_rate)
-    found: dict[str, float] = {}
-    reasons: dict[str, Exception] = {}
-    for name in sorted(names, key=_shares_least):
-        if name in found or name in reasons:
-            continue
-        try:
-            found |= _values(name, signals)
-        except MissingExtra:
-            raise
-        except Exception as reason:  # metrics are code of several packages, and of users
-            reasons |= dict.fromkeys(_computed_with(name, names), reason)
-
-    scores = {}
-    for name in names:
-        if name not in found or (METRICS[name].may_lack and np.isnan(found[name])):
-            continue
-        if np.isfinite(found[name]):
-            scores[name] = found[name]
-        else:
-            reasons[name] = ValueError(f"{name}: not a finite number")
-    return scores, reasons
-
-
-def _shares_least(name: str) -> bool:
-    """Return the sorting key that puts `composite`, which returns other metrics too, first."""
-    return METRICS[name].function is not composite
-
-
-def _computed_with(name: str, names: list[str]) -> list[str]:
-    """Return the metrics of `names` that come from the same function as `name`."""
-    return [other for other in names if METRICS[other].function is METRICS[name].function]
-
-
-def _values(name: str, signals: Signals) -> dict[str, float]:
-    """Return {name: value}, and the other metrics that the same function returns."""
-    metric = METRICS[name]
-    rate = signals.sample_rate if metric.full_band else signals.common_rate
-    if signals.sample_rate < metric.least_rate:
-        raise ValueError(f"{name} needs at least {metric.least_rate} Hz")
-
-    arguments = {role: signals.at(role, rate) for role in metric.roles}
-    value = metric.function(**arguments, sample_rate=rate)
-    return value if isinstance(value, dict) else {name: value}
-
-
-def _signals(names: list[str], given: dict[str, np.ndarray | None], sample_rate: int) -> Signals:
-    """Return the signals that the metrics need. ValueError where one is missing or does not fit."""
-    needed: dict[str, np.ndarray | None] = {"enhanced": given["enhanced"]}
-    for name in names:
-        for role in METRICS[name].roles:
-            if given[role] is None:
-                raise ValueError(f"{name}: the {role} signal is missing")
-            needed[role] = given[role]
-    return Signals(needed, sample_rate)

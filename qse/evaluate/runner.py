@@ -19,9 +19,10 @@ from ..errors import QseError
 from ..extras import MissingExtra
 from ..machine import cores
 from .alignment import align, delay_of
-from .metrics import METRICS, own_metrics, score_each
+from .metrics import METRICS, own_metrics
 from .pool import spread
 from .reading import read_pair
+from .scoring import score_each
 from .signals import SAMPLE_RATE
 from .store import Row
 from .system import Enhancer, System

@@ -3,7 +3,8 @@ disagreement."""
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +57,21 @@ def metadata_of(network: Network, name: str, version: str, licence: str) -> dict
 def to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], path: Path, **options: Any) -> None:
     """Export `module` with torch.onnx into one file, without the exporter's log messages and
     warnings."""
-    log = logging.getLogger("torch.onnx")
+    with _only_errors("torch.onnx"), _only_errors("onnxscript"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        torch.onnx.export(
+            module, inputs, path, dynamo=True, external_data=False, verbose=False, **options
+        )
+
+
+@contextmanager
+def _only_errors(name: str) -> Iterator[None]:
+    """Let a logger pass errors alone."""
+    log = logging.getLogger(name)
     level = log.level
     log.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            torch.onnx.export(
-                module, inputs, path, dynamo=True, external_data=False, verbose=False, **options
-            )
+        yield
     finally:
         log.setLevel(level)
 

@@ -23,7 +23,8 @@ class TimeMixer(Stateful, ABC):
 
     @classmethod
     def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
-        """Return the mixer of a block. Override it where more than `channels` is needed.
+        """Return the mixer of a block: `cls(channels)`. A mixer that needs more overrides it, as
+        `QuaternionGRU` does.
 
         bands: bands of a frame; channels: in quaternions; heads: of attention; window: frames to
         look back over.
@@ -33,4 +34,7 @@ class TimeMixer(Stateful, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        """Mix the frames of x; None is the beginning."""
+        """Mix the frames of x; None is the beginning.
+
+        In mixed precision x and state may have different types: use operators that promote them.
+        """

@@ -11,8 +11,9 @@ import torch
 from ..data.datasets import Pair, pair_folders
 from ..errors import QseError
 from ..evaluate import metrics
-from ..evaluate.metrics import SAMPLE_RATE, score_pair
 from ..evaluate.reading import common_rate, read_pair
+from ..evaluate.scoring import score_pair
+from ..evaluate.signals import SAMPLE_RATE
 from ..networks import Network
 from .exchange import count, gather
 from .trainer import Trainer

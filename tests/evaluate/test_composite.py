@@ -10,7 +10,7 @@ from scipy.linalg import solve_toeplitz, toeplitz
 from speech import SAMPLE_RATE, hiss, voice
 
 from qse.evaluate import composite
-from qse.evaluate.metrics import score_pair
+from qse.evaluate.scoring import score_pair
 
 CLEAN = voice()
 NOISE = hiss(len(CLEAN), 99)

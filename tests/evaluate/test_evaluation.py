@@ -17,7 +17,7 @@ from speech import SAMPLE_RATE, hiss, voice
 from qse.data import datasets
 from qse.data.recordings import read_mono
 from qse.errors import QseError, UsageError
-from qse.evaluate import metrics
+from qse.evaluate import scoring
 from qse.evaluate.corpora import test_pairs as pairs_of_corpus
 from qse.evaluate.evaluation import Evaluation, evaluate, read_groups
 from qse.evaluate.metrics import METRICS, Metric, add_metric
@@ -76,7 +76,7 @@ def test_lead_in_is_processed_and_not_scored(corpus, models):
     clean = read_mono(corpus / "clean" / "u0.wav")[0]
     assert (
         rows[0]["si_sdr"]
-        == metrics.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
+        == scoring.score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])["si_sdr"]
     )
     every = datasets.with_lead_in(datasets.pair_folders(corpus / "noisy", corpus / "clean"), 99)
     # all others, and not itself

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from speech import SAMPLE_RATE, hiss, voice
 
-from qse.evaluate.metrics import METRICS, score_pair
+from qse.evaluate.metrics import METRICS
+from qse.evaluate.scoring import score_pair
 
 CLEAN = voice()
 NOISE = hiss(len(CLEAN), 99)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from qse.evaluate.metrics import score_pair
 from qse.evaluate.phase import phase_errors
+from qse.evaluate.scoring import score_pair
 
 RATE = 16000
 TIME = np.arange(2 * RATE) / RATE

@@ -13,7 +13,7 @@ from speech import voice
 from qse.data import datasets
 from qse.data.recordings import read_mono
 from qse.errors import QseError
-from qse.evaluate import metrics, runner
+from qse.evaluate import runner, scoring
 from qse.evaluate.evaluation import evaluate
 from qse.evaluate.metrics import METRICS, Metric, add_metric
 from qse.evaluate.store import read_rows
@@ -27,7 +27,7 @@ def pairs_in(corpus):
 def test_evaluate_rows_hold_the_metrics(corpus):
     rows = rows_of(corpus)
     clean, noisy = (read_mono(corpus / side / "u3.wav")[0] for side in ("clean", "noisy"))
-    assert {name: rows[3][name] for name in FAST} == metrics.score_pair(
+    assert {name: rows[3][name] for name in FAST} == scoring.score_pair(
         clean=clean, enhanced=noisy, metrics=FAST
     )
     assert [row["name"] for row in rows] == ["u0", "u1", "u2", "u3", "u4"] and rows[0][

@@ -1,12 +1,13 @@
-"""The audio that graphs are compared on."""
+"""The export to a file, and the audio that graphs are compared on."""
+
+import logging
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-
-from qse.export.graph_file import speech_like
+from qse.export.graph_file import speech_like, to_onnx
 
 
 def test_speech_like_is_reproducible_and_within_full_scale():
@@ -18,3 +19,22 @@ def test_speech_like_is_reproducible_and_within_full_scale():
     )
     assert np.array_equal(audio, speech_like(16000, 16000))
     assert not np.array_equal(audio, speech_like(16000, 16000, seed=1))
+
+
+class TwoProducts(torch.nn.Module):
+    """Split a weight in two, which the exporter remarks upon."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(4, 8))
+
+    def forward(self, x):
+        left, right = self.weight.chunk(2, 1)
+        return x @ left + x @ right
+
+
+def test_export_prints_nothing(tmp_path, capfd, caplog):
+    to_onnx(TwoProducts().eval(), (torch.randn(2, 4),), tmp_path / "a.onnx")
+    assert (tmp_path / "a.onnx").is_file()
+    shown = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert capfd.readouterr() == ("", "") and shown == []

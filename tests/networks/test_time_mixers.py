@@ -14,6 +14,18 @@ def test_time_mixers_keep_the_shape(name):
     assert mixer(x)[0].shape == x.shape
 
 
+@pytest.mark.parametrize("name", TIME_MIXERS)
+def test_time_mixers_run_in_mixed_precision(name):
+    x = torch.randn(6, 7, 4, 4)
+    mixer = TIME_MIXERS[name].of_sizes(bands=3, channels=4, heads=2, window=5)
+    whole, _ = mixer(x)
+    with torch.autocast("cpu", torch.bfloat16):
+        first, state = mixer(x[:, :3])
+        rest, _ = mixer(x[:, 3:], state)
+    joined = torch.cat([first, rest], 1).float()
+    assert (joined - whole).norm() < 0.05 * whole.norm()
+
+
 @pytest.mark.parametrize("name", BAND_ATTENTION)
 @pytest.mark.parametrize("qk_norm", [False, True])
 def test_band_attention_keeps_the_shape(name, qk_norm):

@@ -9,7 +9,7 @@ import soundfile
 from small_training import CPU, TINY
 
 from qse.errors import QseError
-from qse.evaluate.metrics import score_pair
+from qse.evaluate.scoring import score_pair
 from qse.export.streaming import speech_like
 from qse.networks import Network, build_network
 from qse.networks.streaming import StreamingConfig
