@@ -208,6 +208,17 @@ def test_tags_chapters_and_cover_come_back(here, command, suffix):
     assert len(attached) == len(pictures[:1])
 
 
+def test_clipping_of_a_lossless_track_is_said(here, command):
+    """Without its upper harmonics, a square wave at full scale exceeds full scale."""
+    square = np.sign(np.sin(2 * np.pi * 500 * np.arange(44100) / 44100 + 0.1))
+    soundfile.write(here / "s.wav", square, 44100)
+    for suffix, coding in (("mkv", "flac"), ("m4a", "aac")):
+        ffmpeg("-i", "s.wav", "-c:a", coding, f"a.{suffix}")
+        status, _, err = command("denoise", f"a.{suffix}", "--model", "recurrent")
+        assert status == 0, err
+        assert ("samples were clipped, by up to" in err) == (coding == "flac")
+
+
 def test_chapters_are_not_moved_by_the_delay_of_an_mp3(here, command):
     (here / "chapters").write_text(CHAPTERS)
     ffmpeg("-i", wav(here / "s.wav"), "-i", "chapters", "-map", "0:a", "-map_chapters", 1, "a.mp3")
