@@ -269,3 +269,30 @@ def test_papers_list_every_item_once(paper):
         assert len(row) == 4 and row[3].removesuffix("|").strip(), row
         if row[2] != "state":
             assert any(state in row[2] for state in STATES), row
+
+
+def scores(document: str, heading: str) -> dict[str, list[str]]:
+    """Return {system: cells} of the first table below `heading`, without intervals."""
+    text = (ROOT / document).read_text().partition(f"\n{heading}\n")[2]
+    head = re.search(r"^\| .*WB-PESQ.*\n\|[-|]+\n", text, re.MULTILINE)
+    assert head, document
+    first = re.split(r" *\| *", head[0].splitlines()[0])[1:-1].index("WB-PESQ")
+    found = {}
+    for line in text[head.end() :].splitlines():
+        if not line.startswith("|"):
+            break
+        name, *cells = re.split(r" *\| *", re.sub(r" \([^)]*\)", "", line))[1:-1]
+        found[name] = cells[first - 1 :][:3]
+    return found
+
+
+def test_documents_state_the_scores_of_the_tables():
+    tables = scores("docs/models-tables.md", "## Scores on unseen sources")
+    page = scores("docs/models.md", "## How good they are")
+    readme = scores("README.md", "## Models")
+    models = [name for name in tables if name.startswith(("live-", "studio-"))]
+    assert len(models) == 4 and set(models) <= set(page)
+    for name in models:
+        assert page[name] == tables[name]
+        pesq, stoi, si_sdr = map(float, page[name])
+        assert readme[name] == [f"{pesq:.2f}", f"{stoi:.3f}", f"{si_sdr:.1f} dB"], name
