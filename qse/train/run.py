@@ -5,16 +5,19 @@ RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv 
 
 import copy
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 
+from ..audio.claim import Claimed, claim
 from ..data import sources
 from ..data.datasets import Stages
 from ..data.mix_ahead import MixAhead
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
+from ..errors import UsageError
 from ..losses.composite import LossConfig
 from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
 from ..model_folder import weights_of
@@ -62,12 +65,28 @@ def train(
     start = prepare(config, job, own)
     if network is not None:
         config = replace(config, model=model_table(network))
-    if not job.resume and is_first():
-        write_config(job.out / "config.toml", config, start.network)
-    if source is None:
-        _prepare_corpora(config, job, progress)
-    launch(_work, job.processes, config, job, start, own, report)
+    with _claimed(job.out) if is_first() else ExitStack():
+        if not job.resume and is_first():
+            write_config(job.out / "config.toml", config, start.network)
+        if source is None:
+            _prepare_corpora(config, job, progress)
+        launch(_work, job.processes, config, job, start, own, report)
     return _trained(start.network, job)
+
+
+def _claimed(run: Path) -> ExitStack:
+    """Claim the folder of a run until the end of the context.
+
+    Raises UsageError while another training writes to it.
+    """
+    run.parent.mkdir(parents=True, exist_ok=True)
+    held = ExitStack()
+    try:
+        held.enter_context(claim(run))
+    except Claimed:
+        cure = "wait for its end, or name another folder"
+        raise UsageError(f"{run}: another training writes to it; {cure}") from None
+    return held
 
 
 def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> None:

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 import soundfile
 from small_training import CONFIG, CPU, PLAN, TINY, Reports, job, lines, same
 
+from qse.audio.claim import claim
 from qse.errors import QseError
 from qse.networks import build_network, weights
 from qse.networks.weights import weights_step
@@ -39,6 +40,14 @@ def test_train_writes_its_files(finished_run):
     assert float(lines(out / "train.csv")[1]["loss"]) == pytest.approx(mean, rel=1e-5)
     config = read_config(out / "config.toml")
     assert config.train == PLAN and config.mix == CONFIG.mix and config.loss == CONFIG.loss
+
+
+def test_train_refuses_a_folder_that_another_training_writes_to(training_audio, tmp_path):
+    out = tmp_path / "runs" / "a"
+    out.parent.mkdir()
+    with claim(out), pytest.raises(QseError, match=r"runs/a: another training writes to it; wait"):
+        train(CONFIG, job(training_audio, out))
+    assert list(out.parent.iterdir()) == []
 
 
 def test_train_keeps_the_best_average(finished_run, training_audio):
