@@ -3,8 +3,7 @@ disagreement."""
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,23 +56,16 @@ def metadata_of(network: Network, name: str, version: str, licence: str) -> dict
 def to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], path: Path, **options: Any) -> None:
     """Export `module` with torch.onnx into one file, without the exporter's log messages and
     warnings."""
-    with _only_errors("torch.onnx"), _only_errors("onnxscript"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        torch.onnx.export(
-            module, inputs, path, dynamo=True, external_data=False, verbose=False, **options
-        )
-
-
-@contextmanager
-def _only_errors(name: str) -> Iterator[None]:
-    """Let a logger pass errors alone."""
-    log = logging.getLogger(name)
-    level = log.level
-    log.setLevel(logging.ERROR)
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            torch.onnx.export(
+                module, inputs, path, dynamo=True, external_data=False, verbose=False, **options
+            )
     finally:
-        log.setLevel(level)
+        logging.disable(disabled)
 
 
 def speech_like(samples: int, sample_rate: int, seed: int = 0) -> np.ndarray:

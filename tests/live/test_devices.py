@@ -97,7 +97,7 @@ def test_an_input_that_hears_its_output_is_refused(output, loops):
     sound = Sound(monitor, {**HEADSET, "pulse": output})
     input, speaker = devices(sound)
     with (
-        pytest.raises(NoSound, match=r"0 Monitor of Desk.*1 Headset.*another input")
+        pytest.raises(NoSound, match=r"0 Monitor of Desk.*1 Headset.*a microphone as input")
         if loops
         else nullcontext()
     ):
