@@ -17,7 +17,7 @@ from ..data.datasets import Stages
 from ..data.mix_ahead import MixAhead
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
-from ..errors import UsageError
+from ..errors import QseError, UsageError
 from ..losses.composite import LossConfig
 from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
 from ..model_folder import weights_of
@@ -77,15 +77,18 @@ def train(
 def _claimed(run: Path) -> ExitStack:
     """Claim the folder of a run until the end of the context.
 
-    Raises UsageError while another training writes to it.
+    Raises UsageError while another training writes to it, QseError where nothing can be written.
     """
-    run.parent.mkdir(parents=True, exist_ok=True)
     held = ExitStack()
     try:
-        held.enter_context(claim(run))
+        run.mkdir(parents=True, exist_ok=True)
+        held.enter_context(claim(run / run.name))
     except Claimed:
         cure = "wait for its end, or name another folder"
         raise UsageError(f"{run}: another training writes to it; {cure}") from None
+    except OSError as error:
+        cause = f"cannot write there ({error.strerror})"
+        raise QseError(f"{run}: {cause}; name another folder") from error
     return held
 
 

@@ -43,11 +43,12 @@ def test_train_writes_its_files(finished_run):
 
 
 def test_train_refuses_a_folder_that_another_training_writes_to(training_audio, tmp_path):
-    out = tmp_path / "runs" / "a"
-    out.parent.mkdir()
-    with claim(out), pytest.raises(QseError, match=r"runs/a: another training writes to it; wait"):
+    out = tmp_path / "a"
+    out.mkdir()
+    refusal = pytest.raises(QseError, match=r"a: another training writes to it; wait for its end")
+    with claim(out / out.name), refusal:
         train(CONFIG, job(training_audio, out))
-    assert list(out.parent.iterdir()) == []
+    assert list(out.iterdir()) == []
 
 
 def test_train_keeps_the_best_average(finished_run, training_audio):
