@@ -15,6 +15,8 @@ FACADE = "qse/__init__.py"  # fetches public names when they are asked for, so n
 PACKAGE = [path.relative_to(ROOT) for path in sorted(ROOT.glob("qse/**/*.py"))]
 PAPERS = [path.relative_to(ROOT) for path in sorted(ROOT.glob("papers/**/*.py"))]
 COMMANDS = [path.relative_to(ROOT) for path in sorted(ROOT.glob("cli/*.py"))]
+OPTION = re.compile(r"(?<!\S)(--(?!set\b)[a-z]|-o\b)")
+COMMAND = re.compile(r"\bqse [a-z]+ -")  # a line to run may have options
 
 
 def imported(path: Path) -> Iterator[Path]:
@@ -172,10 +174,6 @@ def test_errors_of_the_library_name_no_options():
         and not COMMAND.search(str(text.value))
     ]
     assert not named
-
-
-OPTION = re.compile(r"(?<!\S)(--(?!set\b)[a-z]|-o\b)")
-COMMAND = re.compile(r"\bqse [a-z]+ -")  # a line to run may have options
 
 
 def raised(path: Path) -> Iterator[ast.AST]:

@@ -9,7 +9,7 @@ with the same target removes it.
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -42,6 +42,17 @@ def claim(path: Path) -> Iterator[Path | None]:
             # elsewhere while it is locked: a process that has opened it detects that it is gone
             hidden.unlink()
         file.close()
+
+
+def held(path: Path, taken: Exception) -> ExitStack:
+    """Return the claim to `path`, which ends with the context. Raises `taken` if another one holds
+    it."""
+    stack = ExitStack()
+    try:
+        stack.enter_context(claim(path))
+    except Claimed as error:
+        raise taken from error
+    return stack
 
 
 def lock(file: IO[bytes]) -> bool:

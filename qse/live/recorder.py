@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..audio.claim import Claimed, claim
+from ..audio.claim import held
 from ..audio.formats import Layout, format_of, native, subtype_of
 from ..audio.writer import update_header
 from ..errors import QseError
@@ -51,11 +51,11 @@ class Recorder:
         self.lost = 0
         self.error: str | None = None
         self._paced = paced
-        with _claimed(path) as held:
+        with _claimed(path) as claim:
             form = _check(path, overwrite)
             self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
             self._try()
-            self._claim = held.pop_all()
+            self._claim = claim.pop_all()
         self._ring = RingBuffer(CAPACITY * sample_rate, channels)
         self._closing = Event()
         self._thread = Thread(target=self._work, name="qse recorder", daemon=True)
@@ -127,15 +127,10 @@ class Recorder:
 def _claimed(path: Path) -> ExitStack:
     """Return the claim to the file that `path` points to. Raises QseError if another process holds
     it."""
-    held = ExitStack()
-    try:
-        with suppress(OSError):  # a file in a folder in which no other can be made
-            held.enter_context(claim(Path(os.path.realpath(path))))
-    except Claimed as error:
-        raise QseError(
-            f"{path} is being written by another process: name another recording"
-        ) from error
-    return held
+    taken = QseError(f"{path} is being written by another process: name another recording")
+    with suppress(OSError):  # a file in a folder in which no other can be made
+        return held(Path(os.path.realpath(path)), taken)
+    return ExitStack()
 
 
 def _check(path: Path, overwrite: bool) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from ..audio.claim import Claimed, claim
+from ..audio.claim import held
 from ..data import sources
 from ..data.datasets import Stages
 from ..data.mix_ahead import MixAhead
@@ -79,17 +79,14 @@ def _claimed(run: Path) -> ExitStack:
 
     Raises UsageError while another training writes to it, QseError where nothing can be written.
     """
-    held = ExitStack()
+    cure = "wait for its end, or name another folder"
+    taken = UsageError(f"{run}: another training writes to it; {cure}")
     try:
         run.mkdir(parents=True, exist_ok=True)
-        held.enter_context(claim(run / run.name))
-    except Claimed:
-        cure = "wait for its end, or name another folder"
-        raise UsageError(f"{run}: another training writes to it; {cure}") from None
+        return held(run / run.name, taken)
     except OSError as error:
         cause = f"cannot write there ({error.strerror})"
         raise QseError(f"{run}: {cause}; name another folder") from error
-    return held
 
 
 def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> None:
