@@ -4,11 +4,12 @@ import re
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 from .pulse_server import NoServer, PulseError, in_english
 
 RETRY = 1.0  # seconds before a server that went is asked again
+EVERY = 5.0  # seconds between calls without a change
 CHANGE = re.compile(r"Event '\w+' on (\S+) #")
 
 
@@ -16,7 +17,9 @@ class PulseWatch:
     """Call a function in a thread when devices or streams of the server have changed.
 
     It gets the kind of the object that changed, as pactl names it ("source-output", "sink",
-    "server"), and "server" when the server begins to answer.
+    "server"), and "server" when the server begins to answer. It gets "server" every few seconds as
+    well: PipeWire 0.3.65 does not report each change of a default device when several follow each
+    other.
     """
 
     def __init__(self, kinds: set[str], changed: Callable[[str], object]):
@@ -25,8 +28,10 @@ class PulseWatch:
         self._changed = changed
         self._closing = Event()
         self._process: subprocess.Popen | None = None
+        self._turn = Lock()  # to call the function
         self._thread = Thread(target=self._run, name="qse watch", daemon=True)
         self._thread.start()
+        Thread(target=self._repeat, name="qse watch again", daemon=True).start()
 
     def close(self) -> None:
         """End the thread and its program."""
@@ -40,6 +45,10 @@ class PulseWatch:
             with suppress(OSError):  # of a program that is missing
                 self._follow()
             self._closing.wait(RETRY)
+
+    def _repeat(self) -> None:
+        while not self._closing.wait(EVERY):
+            self._report("server")
 
     def _follow(self) -> None:
         """Report changes until the server or the program ends."""
@@ -61,5 +70,5 @@ class PulseWatch:
                     self._report(change[1])
 
     def _report(self, kind: str) -> None:
-        with suppress(PulseError, NoServer):  # the server has gone, and this program with it
+        with self._turn, suppress(PulseError, NoServer):  # the server has gone
             self._changed(kind)

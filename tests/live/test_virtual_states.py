@@ -89,6 +89,7 @@ def test_sound_stays_in_the_virtual_microphone_when_default_devices_change(serve
     """The server moves streams from one default device to the next, whatever they asked for."""
     live()
     with server.listening():
+        until(lambda: "qse_microphone" in server.recording(), 30)
         server.pactl("set-default-source", "qse_microphone")
         server.pactl("set-default-sink", "qse_output")
         time_to_settle(server)

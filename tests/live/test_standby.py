@@ -1,0 +1,42 @@
+"""Look at a virtual microphone although the server reports no change."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+from waiting import until
+
+from qse.live import pulse_watch
+from qse.live.standby import Standby
+
+
+class Microphone:
+    """Is in order when it is checked first, and not afterwards."""
+
+    def __init__(self):
+        self.states = iter(["", "it is the default output"])
+        self.state = ""
+
+    def find(self):
+        pass
+
+    def heard(self):
+        return True
+
+    def check(self):
+        self.state = next(self.states, self.state)
+        return self.state
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script takes the place of pactl")
+def test_a_change_that_the_server_does_not_report_is_said(tmp_path, monkeypatch):
+    pactl = tmp_path / "pactl"
+    pactl.write_text("#!/bin/sh\nexec sleep 60\n")
+    pactl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(pulse_watch, "EVERY", 0.05)
+    reconnector = SimpleNamespace(wake=lambda: None, refresh=lambda: None)
+    standby = Standby(SimpleNamespace(), reconnector, Microphone())
+    standby.start()
+    until(lambda: standby.message == "it is the default output", 30)
+    standby.close()
