@@ -11,18 +11,23 @@ columns id, speaker, speech_source, noise, noise_source and snr_db, for `qse eva
 PAIRS/groups.tsv --by noise_source`. Speech is one speaker's recordings in a row; the speakers of a
 source take turns, and so do the recordings of a source of noise. The SNR compares levels over the
 frames within 40 dB of the loudest one.
+
+With `--rooms FOLDER`, measured impulse responses, noisy/ holds speech in these rooms, which take
+turns, and clean/ keeps its direct sound and the reflections of the first 50 ms; groups.tsv has the
+column room. The largest sample of a response is the direct sound.
 """
 
 import argparse
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import soundfile
 import soxr
 import torch
+from scipy.signal import fftconvolve
 from repository_files import Row, read_table
 
 from qse.data.levels import active_level
@@ -32,7 +37,15 @@ SNRS = (-2.5, 2.5, 7.5, 12.5, 17.5)  # dB
 PAUSE = 0.15  # seconds between two recordings of a speaker
 FADE = 0.02  # seconds, where a short noise is repeated
 PEAKS = (-12.0, -1.0)  # dBFS, of the louder side
+EARLY = 0.05  # seconds from the direct sound on that stay in clean/
 COLUMNS = ("id", "speaker", "speech_source", "noise", "noise_source", "snr_db")
+
+
+class Room(NamedTuple):
+    """A measured impulse response (samples,), from the direct sound, which is 1, on."""
+
+    name: str
+    response: np.ndarray
 
 
 class Recordings:
@@ -88,15 +101,35 @@ class Recordings:
         return f"{row['group']}/{row['id']}", audio[start : start + samples]
 
 
+def read_rooms(folder: Path, rate: int) -> list[Room]:
+    """Return the responses of a folder's audio files, converted to `rate`."""
+    rooms = []
+    for path in sorted(folder.iterdir()):
+        measured, own_rate = soundfile.read(path, dtype="float64", always_2d=True)
+        response = soxr.resample(measured[:, 0], own_rate, rate, quality="VHQ")
+        direct = int(np.abs(response).argmax())
+        rooms.append(Room(path.stem, response[direct:] / response[direct]))
+    return rooms
+
+
+def in_room(speech: np.ndarray, response: np.ndarray, rate: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (speech in the room, speech with the early reflections alone), both (samples,)."""
+    samples = len(speech)
+    early = fftconvolve(speech, response[: round(EARLY * rate)])[:samples]
+    return fftconvolve(speech, response)[:samples], early
+
+
 def mixed(
-    speech: np.ndarray, noise: np.ndarray, snr: float, peak: float, rate: int
+    heard: np.ndarray, clean: np.ndarray, noise: np.ndarray, snr: float, peak: float, rate: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (noisy, clean) at `snr` dB, the louder side with a peak of `peak` dBFS."""
-    levels = active_level(torch.from_numpy(np.stack([speech, noise])), frame=rate // 50).numpy()
-    noise = noise * levels[0] / levels[1] * 10 ** (-snr / 20)
-    noisy = speech + noise
-    gain = 10 ** (peak / 20) / max(np.abs(noisy).max(), np.abs(speech).max())
-    return noisy * gain, speech * gain
+    """Return (noisy, clean), the louder side with a peak of `peak` dBFS.
+
+    noisy is `heard` with noise `snr` dB below it.
+    """
+    levels = active_level(torch.from_numpy(np.stack([heard, noise])), frame=rate // 50).numpy()
+    noisy = heard + noise * levels[0] / levels[1] * 10 ** (-snr / 20)
+    gain = 10 ** (peak / 20) / max(np.abs(noisy).max(), np.abs(clean).max())
+    return noisy * gain, clean * gain
 
 
 def sources(corpus: Path, least_cutoff: int) -> dict[str, dict[str, list[Row]]]:
@@ -122,6 +155,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--count", type=int, default=1, help="pairs of every speech source, noise source and SNR"
     )
+    parser.add_argument("--rooms", type=Path, help="folder of measured impulse responses")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
@@ -137,20 +171,27 @@ def main() -> None:
         for name, rows in sorted(found.items()):
             drawn[kind][name] = Recordings(given.corpus, rows, rate, rng)
 
+    rooms = itertools.cycle(read_rooms(given.rooms, rate) if given.rooms else [])
     for side in ("clean", "noisy"):
         (given.out / side).mkdir(parents=True)
-    lines = ["\t".join(COLUMNS)]
+    lines = ["\t".join([*COLUMNS, "room"] if given.rooms else COLUMNS)]
     cells = itertools.product(
         drawn["speech"].items(), drawn["noise"].items(), SNRS, range(given.count)
     )
     for number, ((voice, speech), (kind, noise), snr, _) in enumerate(cells):
         speaker, spoken = speech.speech(round(SECONDS * rate))
         recording, disturbance = noise.noise(round(SECONDS * rate))
-        noisy, clean = mixed(spoken, disturbance, snr, rng.uniform(*PEAKS), rate)
+        labels = [speaker, voice, recording, kind, str(snr)]
+        heard = clean = spoken
+        if given.rooms:
+            room = next(rooms)
+            heard, clean = in_room(spoken, room.response, rate)
+            labels.append(room.name)
+        noisy, clean = mixed(heard, clean, disturbance, snr, rng.uniform(*PEAKS), rate)
         name = f"u{number:03}"
         soundfile.write(given.out / f"noisy/{name}.flac", noisy, rate, subtype="PCM_16")
         soundfile.write(given.out / f"clean/{name}.flac", clean, rate, subtype="PCM_16")
-        lines.append("\t".join([name, speaker, voice, recording, kind, str(snr)]))
+        lines.append("\t".join([name, *labels]))
     (given.out / "groups.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(lines) - 1} pairs written to {given.out}")
 

@@ -74,3 +74,34 @@ def test_least_cutoff_leaves_narrow_recordings_out(monkeypatch, corpus, tmp_path
     rows = _mix(monkeypatch, corpus, tmp_path / "pairs", *options)
     assert len(rows) == 40 and {row["speaker"] for row in rows} == {"a-1", "a-2", "b-1"}
     assert soundfile.info(tmp_path / "pairs/clean/u039.flac").frames == 4 * 8000
+
+
+def _delayed(audio, samples):
+    return np.concatenate([np.zeros(samples), audio[:-samples]])
+
+
+def _likeness(one, other):
+    """Return the cosine of the angle between two signals."""
+    return np.vdot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other))
+
+
+def test_clean_keeps_only_the_early_reflections_of_a_room(monkeypatch, corpus, tmp_path):
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    response = np.zeros(8000)
+    response[[800, 1200, 4000]] = 0.5, 0.25, -0.3  # direct sound, 25 ms and 200 ms after it
+    soundfile.write(folder / "hall.wav", response, RATE, subtype="FLOAT")
+    rows = _mix(monkeypatch, corpus, tmp_path / "pairs", "--rooms", str(folder))
+    dry = _mix(monkeypatch, corpus, tmp_path / "dry")
+    assert {row.pop("room") for row in rows} == {"hall"}
+    assert rows == dry
+
+    for row in rows:
+        clean, _ = soundfile.read(tmp_path / "pairs/clean" / f"{row['id']}.flac")
+        noisy, _ = soundfile.read(tmp_path / "pairs/noisy" / f"{row['id']}.flac")
+        spoken, _ = soundfile.read(tmp_path / "dry/clean" / f"{row['id']}.flac")
+        early = spoken + 0.5 * _delayed(spoken, 400)
+        heard = early - 0.6 * _delayed(spoken, 3200)
+        assert _likeness(clean, early) > 0.9999
+        if float(row["snr_db"]) == 17.5:
+            assert _likeness(noisy, heard) > 0.98 > 0.95 > _likeness(noisy, early)
