@@ -9,7 +9,10 @@ import typer
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
     folder: Annotated[Path, typer.Argument(help="Model folder to write, models/NAME.")],
-    data: Annotated[str, typer.Option(help="Training data: a sentence for the card.")] = "",
+    data: Annotated[
+        str,
+        typer.Option(help="Training data: the end of the sentence `Trained on ...` of the card."),
+    ] = "",
     faults: Annotated[str, typer.Option(help="Known faults: a sentence for the card.")] = "",
     licence: Annotated[str, typer.Option(help="Licence of the weights.")] = "Apache-2.0",
     others: Annotated[

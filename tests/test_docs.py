@@ -114,6 +114,12 @@ def missing_tests(document: Path, text: str, functions: dict[Path, set[str]]) ->
     return missing
 
 
+def test_every_document_is_listed():
+    listed = (ROOT / "docs/README.md").read_text()
+    for page in [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/log/*.md")]:
+        assert page.name == "README.md" or f"]({page.relative_to(ROOT / 'docs')})" in listed, page
+
+
 @pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_documents_name_what_exists(document, functions):
     text = document.read_text()

@@ -27,8 +27,8 @@ import numpy as np
 import soundfile
 import soxr
 import torch
-from scipy.signal import fftconvolve
 from repository_files import Row, read_table
+from scipy.signal import fftconvolve
 
 from qse.data.levels import active_level
 

@@ -10,11 +10,16 @@ from qse.evaluate.store import Row
 MAIN = ("pesq_wb", "stoi", "si_sdr")
 BINS = ("noise_reduction", "speech_loss")
 PAUSES = ("pause_attenuation", "pause_attenuation_median")
+MOS = ("dnsmos_ovrl", "dnsmos_sig", "dnsmos_bak", "dnsmos_p808")
 TITLES = {
     "pesq_wb": "WB-PESQ",
     "noise_reduction": "noise removed dB",
     "speech_loss": "speech lost %",
     "band_snr": "SNR from 8 to 20 kHz, dB",
+    "dnsmos_ovrl": "OVRL",
+    "dnsmos_sig": "SIG",
+    "dnsmos_bak": "BAK",
+    "dnsmos_p808": "P.808",
 }
 
 

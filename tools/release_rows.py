@@ -5,6 +5,7 @@ from pathlib import Path
 from release_cells import (
     BINS,
     MAIN,
+    MOS,
     PAUSES,
     Table,
     interval_cells,
@@ -75,6 +76,12 @@ class Tables:
 
     def unseen_full_band(self) -> Table:
         return self._models_by_metric("unseen48", (*MAIN, "band_snr", *PAUSES))
+
+    def rooms(self) -> Table:
+        return self._models_by_metric("rooms", (*MAIN, *PAUSES))
+
+    def real(self) -> Table:
+        return self._models_by_metric("real", MOS)
 
     def snr(self) -> Table:
         wide = self._groups(EXAMPLE, "valid", "snr_db")

@@ -3,9 +3,10 @@
     python tools/release_tables.py MODELS --data DATA --results RESULTS
 
 MODELS has a folder for each model, named live-SIZE or studio-SIZE.
-DATA has the folders valid and unseen (16 kHz), valid48 and unseen48 (48 kHz), and whispers, each
-with `clean/` and `noisy/`. The first four also have a tab-separated `groups.tsv` with the columns
-id, speaker, snr_db, noise, speech_source and noise_source. mix_pairs.py makes unseen and unseen48.
+DATA has the folders valid and unseen (16 kHz), valid48 and unseen48 (48 kHz), rooms and whispers,
+each with `clean/` and `noisy/`, and real with `noisy/` alone. The first four also have a
+tab-separated `groups.tsv` with the columns id, speaker, snr_db, noise, speech_source and
+noise_source. mix_pairs.py makes unseen, unseen48 and rooms, cut_excerpts.py makes real.
 RESULTS gets one folder per model and evaluation; what it holds is not measured again.
 
 The documents are those in docs/ with marks, or those given with --document. A table is rewritten if
@@ -33,6 +34,8 @@ EVALUATIONS: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
     "valid48-wide": ("valid48", SCORES, ["--sample-rate", "16000"]),
     "unseen": ("unseen", SCORES, []),
     "unseen48": ("unseen48", (*SCORES, "band_snr"), []),
+    "rooms": ("rooms", (*MAIN, *PAUSES), []),
+    "real": ("real", ("dnsmos",), []),
     "stream": ("valid", MAIN, ["--lead-in", "3"]),
     "clean": ("valid", MAIN, []),
     "whispers": ("whispers", MAIN[1:], []),
@@ -93,7 +96,9 @@ def measure(model: Path, data: Path, results: Path) -> None:
 
         clean = data / folder / "clean"
         noisy = clean if name == "clean" else data / folder / "noisy"
-        line: list[str | Path] = ["evaluate", model, "--clean", clean, "--noisy", noisy]
+        line: list[str | Path] = ["evaluate", model, "--noisy", noisy]
+        if name != "real":
+            line += ["--clean", clean]
         line += ["--metrics", ",".join(metrics), *options]
         _run(["-c", QSE, *line, "--out", results / name])
     if not (results / "steady.md").exists():

@@ -78,12 +78,13 @@ def test_table_of_an_absent_set_stays(tables, capsys):
 
 
 def test_absent_sets_are_not_measured(monkeypatch, tmp_path, capsys):
-    """All models and no others are measured, on what DATA has."""
+    """All models and no others are measured, on what DATA has; real recordings have no clean."""
     lines = []
     monkeypatch.setattr(release_tables, "_run", lambda line: lines.append(line) or "")
     for name in ("studio-base", "live-large", "live-tiny", "live-base", "else"):
         (tmp_path / "models" / name).mkdir(parents=True)
-    (tmp_path / "data" / "valid").mkdir(parents=True)
+    for name in ("valid", "real"):
+        (tmp_path / "data" / name).mkdir(parents=True)
     words = ["--data", tmp_path / "data", "--results", tmp_path]
     words += ["--document", tmp_path / "page.md"]
     (tmp_path / "page.md").write_text("No table.\n")
@@ -92,8 +93,9 @@ def test_absent_sets_are_not_measured(monkeypatch, tmp_path, capsys):
 
     evaluated = [line for line in lines if "evaluate" in line]
     models = [line[line.index("evaluate") + 1].name for line in evaluated]
-    assert models == sorted(3 * MODELS, key=MODELS.index)  # valid, stream and clean
-    assert "pause_attenuation,pause_attenuation_median" in evaluated[-3][-3]
+    assert models == sorted(4 * MODELS, key=MODELS.index)  # valid, real, stream and clean
+    assert "pause_attenuation,pause_attenuation_median" in evaluated[-4][-3]
+    assert ["dnsmos" in line for line in evaluated] == ["--clean" not in line for line in evaluated]
     assert "studio-base, whispers: not measured" in capsys.readouterr().out
 
 
