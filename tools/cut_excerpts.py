@@ -1,4 +1,4 @@
-"""Cut excerpts of recordings in public Git repositories: REAL, noisy speech without reference.
+"""Cut excerpts of recordings in public Git repositories: REAL, or the measured responses of ROOMS.
 
     python tools/cut_excerpts.py --sources tools/real_sources.tsv --repositories DIR --out OUT
 
