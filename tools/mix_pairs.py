@@ -28,9 +28,10 @@ import soundfile
 import soxr
 import torch
 from repository_files import Row, read_table
-from scipy.signal import fftconvolve
 
+from qse.data.filters import reverberate
 from qse.data.levels import active_level
+from qse.data.room_simulation import from_direct
 
 SECONDS = 4.0
 SNRS = (-2.5, 2.5, 7.5, 12.5, 17.5)  # dB
@@ -107,16 +108,16 @@ def read_rooms(folder: Path, rate: int) -> list[Room]:
     for path in sorted(folder.iterdir()):
         measured, own_rate = soundfile.read(path, dtype="float64", always_2d=True)
         response = soxr.resample(measured[:, 0], own_rate, rate, quality="VHQ")
-        direct = int(np.abs(response).argmax())
-        rooms.append(Room(path.stem, response[direct:] / response[direct]))
+        rooms.append(Room(path.stem, from_direct(response)))
     return rooms
 
 
 def in_room(speech: np.ndarray, response: np.ndarray, rate: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (speech in the room, speech with the early reflections alone), both (samples,)."""
-    samples = len(speech)
-    early = fftconvolve(speech, response[: round(EARLY * rate)])[:samples]
-    return fftconvolve(speech, response)[:samples], early
+    early = round(EARLY * rate)
+    batch = torch.from_numpy(speech[None])
+    heard, clean = reverberate(batch, torch.from_numpy(response[None]), early)
+    return heard[0].numpy(), clean[0].numpy()
 
 
 def mixed(
@@ -182,7 +183,8 @@ def main() -> None:
         speaker, spoken = speech.speech(round(SECONDS * rate))
         recording, disturbance = noise.noise(round(SECONDS * rate))
         labels = [speaker, voice, recording, kind, str(snr)]
-        heard = clean = spoken
+        heard = spoken
+        clean = spoken
         if given.rooms:
             room = next(rooms)
             heard, clean = in_room(spoken, room.response, rate)

@@ -59,14 +59,20 @@ def room_bank(
     return bank
 
 
+def from_direct(response: np.ndarray) -> np.ndarray:
+    """Return a measured response (samples,), of floats, from its largest tap on, the direct sound,
+    which is scaled to 1."""
+    direct = int(np.abs(response).argmax())
+    return response[direct:] / response[direct]
+
+
 def measured_bank(responses: list[np.ndarray], samples: int) -> Tensor:
-    """Align and scale measured responses, float32 (R, samples): the largest tap, the direct sound,
-    is 1 at sample 0."""
+    """Align and scale measured responses, float32 (R, samples): the direct sound is 1 at sample
+    0."""
     bank = torch.zeros(len(responses), samples)
     for row, response in zip(bank, responses, strict=True):
-        direct = int(np.abs(response.astype(np.int32)).argmax())  # int16 has no +32768
-        kept = torch.from_numpy(response[direct : direct + samples]).float()
-        row[: len(kept)] = kept / kept[0]
+        kept = from_direct(response.astype(np.float32))[:samples]
+        row[: len(kept)] = torch.from_numpy(kept)
     return bank
 
 
