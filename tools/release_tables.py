@@ -6,7 +6,8 @@ MODELS has a folder for each model, named live-SIZE or studio-SIZE.
 DATA has the folders valid and unseen (16 kHz), valid48 and unseen48 (48 kHz), rooms and whispers,
 each with `clean/` and `noisy/`, and real with `noisy/` alone. The first four also have a
 tab-separated `groups.tsv` with the columns id, speaker, snr_db, noise, speech_source and
-noise_source. mix_pairs.py makes unseen, unseen48 and rooms, cut_excerpts.py makes real.
+noise_source. mix_pairs.py makes unseen, unseen48 and rooms, cut_excerpts.py makes real, and
+validation_groups.py the groups of valid and valid48.
 RESULTS gets one folder per model and evaluation; what it holds is not measured again.
 
 The documents are those in docs/ with marks, or those given with --document. A table is rewritten if
