@@ -98,7 +98,7 @@ def measure(model: Path, data: Path, results: Path) -> None:
         clean = data / folder / "clean"
         noisy = clean if name == "clean" else data / folder / "noisy"
         line: list[str | Path] = ["evaluate", model, "--noisy", noisy]
-        if name != "real":
+        if clean.is_dir():
             line += ["--clean", clean]
         line += ["--metrics", ",".join(metrics), *options]
         _run(["-c", QSE, *line, "--out", results / name])

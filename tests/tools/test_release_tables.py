@@ -83,8 +83,8 @@ def test_absent_sets_are_not_measured(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(release_tables, "_run", lambda line: lines.append(line) or "")
     for name in ("studio-base", "live-large", "live-tiny", "live-base", "else"):
         (tmp_path / "models" / name).mkdir(parents=True)
-    for name in ("valid", "real"):
-        (tmp_path / "data" / name).mkdir(parents=True)
+    for folder in ("valid/clean", "real/noisy"):
+        (tmp_path / "data" / folder).mkdir(parents=True)
     words = ["--data", tmp_path / "data", "--results", tmp_path]
     words += ["--document", tmp_path / "page.md"]
     (tmp_path / "page.md").write_text("No table.\n")
