@@ -65,11 +65,16 @@ class Tables:
         return table
 
     def wide_band(self) -> Table:
-        names = (*MAIN, "noise_reduction")
-        table = Table(["system", *titles(names)])
-        for model, means in self._summaries("valid48-wide").items():
-            table.add(model, *mean_cells(means, names))
-        return table
+        return self._means("valid48-wide", (*MAIN, "noise_reduction"))
+
+    def unseen_means(self) -> Table:
+        return self._means("unseen", (*MAIN, *BINS))
+
+    def unseen_full_band_means(self) -> Table:
+        return self._means("unseen48", (*MAIN, "band_snr"))
+
+    def rooms_means(self) -> Table:
+        return self._means("rooms", (*MAIN, PAUSES[0]))
 
     def unseen(self) -> Table:
         return self._models_by_metric("unseen", (*MAIN, *BINS, *PAUSES))
@@ -145,6 +150,12 @@ class Tables:
 
     def whispers(self) -> Table:
         return self._metrics_by_model("whispers", MAIN[1:])
+
+    def _means(self, evaluation: str, names: tuple[str, ...]) -> Table:
+        table = Table(["system", *titles(names)])
+        for model, means in self._summaries(evaluation).items():
+            table.add(model, *mean_cells(means, names))
+        return table
 
     def _models_by_metric(self, evaluation: str, names: tuple[str, ...]) -> Table:
         table = Table(["system", *titles(names)])

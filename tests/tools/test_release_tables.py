@@ -105,6 +105,19 @@ def test_gains_are_means_over_the_utterances_of_a_group(tables):
     assert tables.snr().rows == [["2.5", *low, *low], ["7.5", *high, *high]]
 
 
+def test_short_tables_have_means_alone(folder):
+    write(
+        folder / "now",
+        "rooms",
+        [1.0, 2.0],
+        stoi=[0.7, 0.8],
+        si_sdr=[1, 2],
+        pause_attenuation=[20, 22],
+    )
+    table = Tables(folder / "now", folder, MODELS).rooms_means()
+    assert table.rows == [[model, "1.500", "0.7500", "1.50", "21.0"] for model in MODELS]
+
+
 def test_tables_of_the_documents_are_known_and_complete():
     count = 0
     for document in release_tables.documents():
