@@ -64,7 +64,8 @@ def release(
     if not whole:
         network = _looking_ahead(network, run, look_ahead)
     # scored before any file is replaced, because scoring takes long and may fail
-    scores = _scores(run, network, header, valid, config.mix.sample_rate)
+    step = header["step"] if whole and not others else None
+    scores = _scores(run, step, network, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
     export: Callable[..., None] = (
         partial(export_stream, hops=hops) if network.streams else export_offline
@@ -165,19 +166,21 @@ def _check(run: Path, folder: Path) -> None:
 
 
 def _scores(
-    run: Path, network: Network, header: Mapping[str, str], valid: Path | None, sample_rate: int
+    run: Path, step: str | None, network: Network, valid: Path | None, sample_rate: int
 ) -> Mapping[str, str | float]:
     """Score the network on `valid`, or look up the run's own validation; empty where there is
-    neither."""
+    neither.
+
+    step: of the run that the network is; None for a mean, or less look-ahead than the run's.
+    """
     if valid:
         return validate(
             network, read_pairs(find_pairs(valid, sample_rate), sample_rate), torch.device("cpu")
         )
-    # valid.csv has no scores of a mean
-    if "mean_with" in header or not (run / "valid.csv").exists():
+    if step is None or not (run / "valid.csv").exists():
         return {}
     with (run / "valid.csv").open(newline="") as file:
         for row in csv.DictReader(file):
-            if row["step"] == header["step"]:
+            if row["step"] == step:
                 return row
     return {}

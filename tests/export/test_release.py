@@ -47,7 +47,7 @@ def run_that_looks_ahead(training_audio, tmp_path_factory):
     model = {**TINY, "look_ahead": 2, "look_ahead_blocks": (0,)}
     plan = replace(PLAN, steps=2, look_ahead=(0, 2))
     out = tmp_path_factory.mktemp("runs") / "ahead"
-    train(RunConfig(model, CONFIG.mix, LOSS, plan), job(training_audio, out, valid=None))
+    train(RunConfig(model, CONFIG.mix, LOSS, plan), job(training_audio, out))
     return out
 
 
@@ -211,6 +211,7 @@ def test_release_of_less_look_ahead_leaves_out_taps_and_checkpoint(run_that_look
     tensors, _ = weights.load_tensors(folder / "weights.safetensors")
     assert not any(".ahead" in name for name in tensors)
     assert "| algorithmic latency | 4 ms (hop 2 ms) |" in card
+    assert "Validation pairs" not in card  # the run was scored with its look-ahead
     with pytest.raises(QseError, match="looks at most 2 frames ahead"):
         release(run_that_looks_ahead, folder, look_ahead=3)
 
@@ -220,3 +221,4 @@ def test_release_of_several_hops_per_step(run_that_looks_ahead, tmp_path):
     assert agrees(tmp_path / "studio")
     assert (tmp_path / "studio" / "checkpoint.safetensors").exists()
     assert "| algorithmic latency | 14 ms (hop 8 ms) |" in card
+    assert "Validation pairs, mean: WB-PESQ" in card
