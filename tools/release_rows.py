@@ -1,5 +1,6 @@
 """Make the tables of the documents from scores, for release_tables.py."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from release_cells import (
@@ -22,6 +23,7 @@ from qse.errors import QseError
 from qse.evaluate.report import Mean, cell, gains, grouped, read_groups, summary
 from qse.evaluate.store import Row, read_rows
 
+Cells = Callable[[dict[str, Mean], tuple[str, ...]], list[str]]
 EXAMPLE = "live-base"  # the model of tables that hold only one
 SPEECH_AND_NOISE = {"speech_source": "speech", "noise_source": "noise"}
 
@@ -65,16 +67,16 @@ class Tables:
         return table
 
     def wide_band(self) -> Table:
-        return self._means("valid48-wide", (*MAIN, "noise_reduction"))
+        return self._models_by_metric("valid48-wide", (*MAIN, "noise_reduction"), mean_cells)
 
     def unseen_means(self) -> Table:
-        return self._means("unseen", (*MAIN, *BINS))
+        return self._models_by_metric("unseen", (*MAIN, *BINS), mean_cells)
 
     def unseen_full_band_means(self) -> Table:
-        return self._means("unseen48", (*MAIN, "band_snr"))
+        return self._models_by_metric("unseen48", (*MAIN, "band_snr"), mean_cells)
 
     def rooms_means(self) -> Table:
-        return self._means("rooms", (*MAIN, PAUSES[0]))
+        return self._models_by_metric("rooms", (*MAIN, PAUSES[0]), mean_cells)
 
     def unseen(self) -> Table:
         return self._models_by_metric("unseen", (*MAIN, *BINS, *PAUSES))
@@ -151,16 +153,12 @@ class Tables:
     def whispers(self) -> Table:
         return self._metrics_by_model("whispers", MAIN[1:])
 
-    def _means(self, evaluation: str, names: tuple[str, ...]) -> Table:
+    def _models_by_metric(
+        self, evaluation: str, names: tuple[str, ...], cells: Cells = interval_cells
+    ) -> Table:
         table = Table(["system", *titles(names)])
         for model, means in self._summaries(evaluation).items():
-            table.add(model, *mean_cells(means, names))
-        return table
-
-    def _models_by_metric(self, evaluation: str, names: tuple[str, ...]) -> Table:
-        table = Table(["system", *titles(names)])
-        for model, means in self._summaries(evaluation).items():
-            table.add(model, *interval_cells(means, names))
+            table.add(model, *cells(means, names))
         return table
 
     def _metrics_by_model(self, evaluation: str, names: tuple[str, ...]) -> Table:

@@ -50,10 +50,9 @@ def main() -> None:
 
     lines = ["\t".join(COLUMNS)]
     for row in read_table(given.pairs):
-        speaker, noise = row["speaker"], row["noise_class"]
-        kind = KIND_OF[noise.removeprefix("esc50-")]
-        sources = (source_of(speaker), source_of(noise))
-        lines.append("\t".join((row["id"], speaker, row["snr_db"], kind, *sources)))
+        kind = KIND_OF[row["noise_class"].removeprefix("esc50-")]
+        sources = (source_of(row["speaker"]), source_of(row["noise_class"]))
+        lines.append("\t".join((row["id"], row["speaker"], row["snr_db"], kind, *sources)))
     given.groups.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
