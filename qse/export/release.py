@@ -45,11 +45,11 @@ def release(
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was
     validated).
 
-    others: runs that began with the same weights; the model is then the mean of all (Wortsman et
-    al. 2022, "Model soups"). valid: pairs whose scores go into the card; None: the scores of the
-    run's own validation do. look_ahead: frames that the model looks ahead, at most those of the
-    run's network; None: as many. A model that looks less far ahead comes without a checkpoint, from
-    which the run could not go on.
+    others: runs or models that began with the same weights; the model is then the mean of all, each
+    with the look-ahead that is wanted (Wortsman et al. 2022, "Model soups"). valid: pairs whose
+    scores go into the card; None: the scores of the run's own validation do. look_ahead: frames
+    that the model looks ahead, at most those of the run's network; None: as many. A model that
+    looks less far ahead comes without a checkpoint, from which the run could not go on.
     hops: hops of the network that the graphs of a streaming network take at once.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
@@ -59,10 +59,8 @@ def release(
     options = options or CardOptions()
     name = folder.resolve().name
     config = read_config(run / "config.toml")
-    network, header = average(run, others)
-    whole = look_ahead is None or look_ahead == getattr(network.config, "look_ahead", 0)
-    if not whole:
-        network = _looking_ahead(network, run, look_ahead)
+    network, header = average(run, others, look_ahead)
+    whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
     # scored before any file is replaced, because scoring takes long and may fail
     step = header["step"] if whole and not others else None
     scores = _scores(run, step, network, valid, config.mix.sample_rate)
@@ -102,22 +100,31 @@ def at_its_rates(network: Network) -> dict[str, Network]:
     return {GRAPH: network.at(WIDE_BAND).eval(), FULL_BAND_GRAPH: network}
 
 
-def average(run: Path, others: Sequence[Path] = ()) -> tuple[Network, dict[str, str]]:
+def average(
+    run: Path, others: Sequence[Path] = (), look_ahead: int | None = None
+) -> tuple[Network, dict[str, str]]:
     """Return the run's network with its averaged weights, or with the mean of those and of
     `others`, and the header.
 
-    Raises QseError for a run without one step that changed its weights.
+    look_ahead: as that of `release`.
+    Raises QseError for a run without one step that changed its weights, and for `others` with
+    another network.
     """
-    network, header = load_network(run / "config.toml", weights_of(run))
+    network, header = load_network(run / CONFIG, weights_of(run))
     if header.get("averaged") == "0":
         raise QseError(
             f"{run}: no step has changed its weights, because no gradient was finite; "
             "train it with a lower rate"
         )
+    network = _looking_ahead(network, run, look_ahead)
     if others:
         states = [network.state_dict()]
         for other in others:
-            states.append(load_network(run / "config.toml", weights_of(other))[0].state_dict())
+            alike, _ = load_network(other / CONFIG, weights_of(other))
+            alike = _looking_ahead(alike, other, look_ahead)
+            if alike.config != network.config:
+                raise QseError(f"{other}: has another network than {run}: no mean of the two")
+            states.append(alike.state_dict())
         mean = {}
         for name in states[0]:
             mean[name] = torch.stack([state[name].double() for state in states]).mean(0)
@@ -135,10 +142,12 @@ def _keep_checkpoint(run: Path, folder: Path) -> None:
 
 
 def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Network:
-    """Return the network with less look-ahead.
+    """Return the network with `look_ahead` frames of look-ahead; None: as it is.
 
     Raises QseError where it has none, or not so much.
     """
+    if look_ahead is None:
+        return network
     if not isinstance(network, StreamingEnhancer):
         raise QseError(f"{run}: its network has no look-ahead to choose: leave look_ahead out")
     try:

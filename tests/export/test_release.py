@@ -20,6 +20,7 @@ from qse.export.card import CardOptions
 from qse.export.release import release
 from qse.networks import weights
 from qse.networks.weights import load_network
+from qse.train import checkpoint
 from qse.train.recipe import RunConfig
 from qse.train.run import train
 from qse.train.stateful_training import training_loss
@@ -214,6 +215,27 @@ def test_release_of_less_look_ahead_leaves_out_taps_and_checkpoint(run_that_look
     assert "Validation pairs" not in card  # the run was scored with its look-ahead
     with pytest.raises(QseError, match="looks at most 2 frames ahead"):
         release(run_that_looks_ahead, folder, look_ahead=3)
+
+
+def test_release_averages_a_run_that_looks_ahead_with_a_model_that_does_not(
+    run_that_looks_ahead, tmp_path
+):
+    live = tmp_path / "live"
+    released(run_that_looks_ahead, live, look_ahead=0)
+    tensors, header = weights.load_tensors(live / "weights.safetensors")
+    zero = {name: torch.zeros_like(tensor) for name, tensor in tensors.items()}
+    checkpoint.save(live / "weights.safetensors", zero, header)
+
+    mean = tmp_path / "mean"
+    card = released(run_that_looks_ahead, mean, look_ahead=0, others=[live])
+    assert agrees(mean)
+    assert "; mean with the weights of live |" in card
+    found, _ = weights.load_tensors(mean / "weights.safetensors")
+    assert found.keys() == tensors.keys()
+    for name, tensor in found.items():
+        torch.testing.assert_close(tensor.double(), tensors[name].double() / 2)
+    with pytest.raises(QseError, match=r"live: has another network than .*: no mean of the two"):
+        release(run_that_looks_ahead, mean, others=[live])
 
 
 def test_release_of_several_hops_per_step(run_that_looks_ahead, tmp_path):
