@@ -34,6 +34,14 @@ def export(
     hops: Annotated[
         int, typer.Option(min=1, metavar="N", help="Hops of the network per step of the graph.")
     ] = 1,
+    two_grids: Annotated[
+        bool,
+        typer.Option(
+            "--two-grids",
+            help="Average the outputs on two grids of frames, half a hop apart: better, at the "
+            "same latency and twice the cost. The hop of the network is then half as long.",
+        ),
+    ] = False,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
     from qse.export.card import CardOptions
@@ -41,7 +49,14 @@ def export(
     from qse.networks.weights import weights_step
 
     costs = release(
-        run, folder, CardOptions(data, faults, licence), others or (), valid, look_ahead, hops
+        run,
+        folder,
+        CardOptions(data, faults, licence),
+        others or (),
+        valid,
+        look_ahead,
+        hops,
+        two_grids,
     )
     for sample_rate, cost in costs.items():
         size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"

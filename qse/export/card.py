@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
 from ..networks import Network
+from ..networks.two_grids import TwoGrids
 from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
 from .cost import ModelCost
@@ -70,6 +71,8 @@ class Card:
         costs = self.costs.values()
         yield "sample rate", " / ".join(f"{rate} Hz" for rate in self.costs)
         yield "algorithmic latency", self._latency()
+        if isinstance(self.network, TwoGrids):
+            yield "frames", "mean of the outputs on two grids, half a hop of the network apart"
         yield "parameters", f"{max(cost.params for cost in costs):,}"
         macs = self._each(lambda cost: f"{cost.macs / 1e9:.2f}")
         yield "multiply-accumulates", f"{macs} G per second of audio"

@@ -20,7 +20,9 @@ from .. import __version__
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
 from ..networks import Network, weights
+from ..networks.network import StreamingNetwork
 from ..networks.streaming import StreamingEnhancer
+from ..networks.two_grids import TwoGrids
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
 from ..runtime.zoo import WIDE_BAND, load, seal
@@ -41,6 +43,7 @@ def release(
     valid: Path | None = None,
     look_ahead: int | None = None,
     hops: int = 1,
+    two_grids: bool = False,
 ) -> dict[int, ModelCost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was
     validated).
@@ -50,6 +53,7 @@ def release(
     scores go into the card; None: the scores of the run's own validation do. look_ahead: frames
     that the model looks ahead, at most those of the run's network; None: as many. A model that
     looks less far ahead comes without a checkpoint, from which the run could not go on.
+    two_grids: average the outputs on two grids of frames (`TwoGrids`), which halves the hop.
     hops: hops of the network that the graphs of a streaming network take at once.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
@@ -61,14 +65,15 @@ def release(
     config = read_config(run / "config.toml")
     network, header = average(run, others, look_ahead)
     whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
+    model = _on_two_grids(network, run) if two_grids else network
     # scored before any file is replaced, because scoring takes long and may fail
-    step = header["step"] if whole and not others else None
-    scores = _scores(run, step, network, valid, config.mix.sample_rate)
+    step = header["step"] if whole and not others and not two_grids else None
+    scores = _scores(run, step, model, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
     export: Callable[..., None] = (
         partial(export_stream, hops=hops) if network.streams else export_offline
     )
-    parts = at_its_rates(network)
+    parts = at_its_rates(model)
     with TemporaryDirectory(dir=folder) as new:  # a failed export leaves all former graphs
         for file, part in parts.items():
             export(part, Path(new) / file, name=name, version=__version__, licence=options.licence)
@@ -88,7 +93,7 @@ def release(
     costs = {}
     for file, part in parts.items():
         costs[part.config.sample_rate] = measure_cost(part, load(folder / file))
-    card = Card(name, network, config, header, costs, options, scores, hops)
+    card = Card(name, model, config, header, costs, options, scores, hops)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
     return costs
 
@@ -156,6 +161,16 @@ def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Netwo
         raise QseError(f"{run}: {error}") from error
 
 
+def _on_two_grids(network: Network, run: Path) -> TwoGrids:
+    """Return the network on two grids of frames. Raises QseError for one that cannot stream."""
+    if not isinstance(network, StreamingNetwork):
+        raise QseError(f"{run}: its network cannot stream: leave two_grids out")
+    try:
+        return TwoGrids(network)
+    except QseError as error:
+        raise QseError(f"{run}: {error}") from error
+
+
 def _check(run: Path, folder: Path) -> None:
     """Raise QseError where `run` is no run, or `folder` no place for a model."""
     if not (run / "checkpoint.safetensors").exists():
@@ -180,7 +195,8 @@ def _scores(
     """Score the network on `valid`, or look up the run's own validation; empty where there is
     neither.
 
-    step: of the run that the network is; None for a mean, or less look-ahead than the run's.
+    step: of the run that the network is; None for a mean, less look-ahead than the run's, or two
+    grids of frames.
     """
     if valid:
         return validate(

@@ -70,6 +70,10 @@ class _Rewriter:
         for node in self.graph.node:
             if node.op_type == "Constant":
                 self._constant(node.output[0], helper.get_node_attr_value(node, "value"))
+            elif node.op_type == "Transpose" and node.input[0] in self.constants:
+                axes = helper.get_node_attr_value(node, "perm")
+                turned = self.constants[node.input[0]].transpose(axes)
+                self._constant(node.output[0], np.ascontiguousarray(turned))
             elif self._only_shapes(node):
                 self.view[node.output[0]] = self.view[node.input[0]]
             else:

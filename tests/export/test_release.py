@@ -19,6 +19,7 @@ from qse.export import release as release_module
 from qse.export.card import CardOptions
 from qse.export.release import release
 from qse.networks import weights
+from qse.networks.two_grids import TwoGrids
 from qse.networks.weights import load_network
 from qse.train import checkpoint
 from qse.train.recipe import RunConfig
@@ -58,12 +59,12 @@ def released(run, folder, **how) -> str:
     return (folder / "card.md").read_text()
 
 
-def agrees(folder) -> bool:
-    """Compare ONNX Runtime with PyTorch on a released model."""
+def agrees(folder, on=lambda network: network) -> bool:
+    """Compare ONNX Runtime with PyTorch on a released model; `on`: wraps its network."""
     noisy = 0.1 * np.random.default_rng(0).standard_normal(16000).astype(np.float32)
     network, _ = load_network(folder / "config.toml", folder / "weights.safetensors")
     with torch.no_grad():
-        expected = network.enhance(torch.from_numpy(noisy)[None])[0].numpy()
+        expected = on(network).enhance(torch.from_numpy(noisy)[None])[0].numpy()
     return np.abs(qse.denoise(noisy, 16000, qse.load(folder)) - expected).max() < 1e-5
 
 
@@ -93,6 +94,8 @@ def test_release_of_an_offline_network(training_audio, tmp_path, command):
     train(config, job(training_audio, tmp_path / "run", valid=None, hours=0))
     card = released(tmp_path / "run", tmp_path / "whole")
     assert agrees(tmp_path / "whole")
+    with pytest.raises(QseError, match="its network cannot stream: leave two_grids out"):
+        release(tmp_path / "run", tmp_path / "two", two_grids=True)
     assert "| algorithmic latency | whole recordings |" in card and "time per hop" not in card
     with pytest.raises(QseError, match="whole needs whole recordings and cannot stream"):
         qse.Stream(qse.load(tmp_path / "whole"))
@@ -244,3 +247,11 @@ def test_release_of_several_hops_per_step(run_that_looks_ahead, tmp_path):
     assert (tmp_path / "studio" / "checkpoint.safetensors").exists()
     assert "| algorithmic latency | 14 ms (hop 8 ms) |" in card
     assert "Validation pairs, mean: WB-PESQ" in card
+
+
+def test_release_on_two_grids_halves_the_hop(run_that_looks_ahead, tmp_path):
+    card = released(run_that_looks_ahead, tmp_path / "two", hops=3, two_grids=True)
+    assert agrees(tmp_path / "two", TwoGrids)
+    assert "| algorithmic latency | 10 ms (hop 3 ms) |" in card
+    assert "| frames | mean of the outputs on two grids, half a hop of the network apart |" in card
+    assert "Validation pairs" not in card  # the run was scored on one

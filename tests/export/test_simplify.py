@@ -73,6 +73,18 @@ def draw(*shape):
     return RNG.standard_normal(shape).astype(np.float32)
 
 
+def test_simplify_transposes_constants_once():
+    """A weight that two products share, as the exporter leaves it: it folds those of one only."""
+    nodes = [
+        ("Transpose", "weight", "turned", {"perm": [1, 0]}),
+        ("MatMul", "x turned", "y", {}),
+        ("MatMul", "z turned", "u", {}),
+    ]
+    shapes = {"x": [6, 4], "z": [6, 4]}
+    model = graph(nodes, shapes, {"y": [6, 3], "u": [6, 3]}, weight=draw(3, 4))
+    assert simplified(model) == ["MatMul", "MatMul"]
+
+
 def test_simplify_token_layer_to_plain_matrices():
     """Linear on (1, 1, 6, 4) with a bias, a norm, an activation, and a residual that came another
     way."""
