@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
-from ..networks import Network
-from ..networks.two_grids import TwoGrids
+from ..networks import Network, TwoGrids
 from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
 from .cost import ModelCost

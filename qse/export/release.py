@@ -19,10 +19,7 @@ import torch
 from .. import __version__
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
-from ..networks import Network, weights
-from ..networks.network import StreamingNetwork
-from ..networks.streaming import StreamingEnhancer
-from ..networks.two_grids import TwoGrids
+from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
 from ..runtime.zoo import WIDE_BAND, load, seal
@@ -61,7 +58,6 @@ def release(
     """
     _check(run, folder)
     options = options or CardOptions()
-    name = folder.resolve().name
     config = read_config(run / "config.toml")
     network, header = average(run, others, look_ahead)
     whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
@@ -70,19 +66,8 @@ def release(
     step = header["step"] if whole and not others and not two_grids else None
     scores = _scores(run, step, model, valid, config.mix.sample_rate)
     folder.mkdir(parents=True, exist_ok=True)
-    export: Callable[..., None] = (
-        partial(export_stream, hops=hops) if network.streams else export_offline
-    )
     parts = at_its_rates(model)
-    with TemporaryDirectory(dir=folder) as new:  # a failed export leaves all former graphs
-        for file, part in parts.items():
-            export(part, Path(new) / file, name=name, version=__version__, licence=options.licence)
-        for file in parts:
-            (Path(new) / file).replace(folder / file)
-    if FULL_BAND_GRAPH not in parts:
-        # of a former release, which had two graphs
-        (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)
-    seal(folder)
+    _export(parts, folder, options.licence, hops)
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     if whole:
         _keep_checkpoint(run, folder)
@@ -93,9 +78,26 @@ def release(
     costs = {}
     for file, part in parts.items():
         costs[part.config.sample_rate] = measure_cost(part, load(folder / file))
-    card = Card(name, model, config, header, costs, options, scores, hops)
+    card = Card(folder.resolve().name, model, config, header, costs, options, scores, hops)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
     return costs
+
+
+def _export(parts: Mapping[str, Network], folder: Path, licence: str, hops: int) -> None:
+    """Write the graphs of `parts` into the model folder; a failed export leaves all former ones."""
+    name = folder.resolve().name
+    with TemporaryDirectory(dir=folder) as new:
+        for file, part in parts.items():
+            export: Callable[..., None] = (
+                partial(export_stream, hops=hops) if part.streams else export_offline
+            )
+            export(part, Path(new) / file, name=name, version=__version__, licence=licence)
+        for file in parts:
+            (Path(new) / file).replace(folder / file)
+    if FULL_BAND_GRAPH not in parts:
+        # of a former release, which had two graphs
+        (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)
+    seal(folder)
 
 
 def at_its_rates(network: Network) -> dict[str, Network]:

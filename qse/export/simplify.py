@@ -30,9 +30,7 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     rewriter = _Rewriter(onnx.shape_inference.infer_shapes(model, strict_mode=True).graph)
     nodes = rewriter.nodes()
-    used: set[str] = set()
-    for node in nodes:
-        used.update(node.input)
+    used = set().union(*(node.input for node in nodes))
     weights = []
     for name, array in rewriter.constants.items():
         if name in used:
@@ -53,15 +51,13 @@ class _Rewriter:
         self.graph = graph
         self.constants: dict[str, np.ndarray] = {}
         self.shape: dict[str, Shape] = {}
-        self.view: dict[str, str] = {}  # tensor -> tensor of the new graph with its values
-        self.stored: dict[str, Shape] = {}
+        # tensor -> tensor of the new graph with its values
+        self.view = {info.name: info.name for info in graph.input}
         for info in (*graph.input, *graph.value_info, *graph.output):
             self.shape[info.name] = _fixed(info)
         for weight in graph.initializer:
             self._constant(weight.name, weight)
-        for info in graph.input:
-            self.view[info.name] = info.name
-            self.stored[info.name] = self.shape[info.name]
+        self.stored = {name: self.shape[name] for name in self.view}
         self.reshaped: dict[tuple[str, Shape], str] = {}
         self.written: list[onnx.NodeProto] = []
 
@@ -71,9 +67,8 @@ class _Rewriter:
             if node.op_type == "Constant":
                 self._constant(node.output[0], helper.get_node_attr_value(node, "value"))
             elif node.op_type == "Transpose" and node.input[0] in self.constants:
-                axes = helper.get_node_attr_value(node, "perm")
-                turned = self.constants[node.input[0]].transpose(axes)
-                self._constant(node.output[0], np.ascontiguousarray(turned))
+                perm = helper.get_node_attr_value(node, "perm")
+                self._constant(node.output[0], self.constants[node.input[0]].transpose(perm))
             elif self._only_shapes(node):
                 self.view[node.output[0]] = self.view[node.input[0]]
             else:

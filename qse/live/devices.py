@@ -7,10 +7,13 @@ that offers it.
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
+from math import ceil
 from typing import Any
 
 from ..errors import UsageError
 from .protocols import Device, DevicePort, SoundSystem
+
+SHORTEST_BLOCK = Fraction(1, 100)  # seconds
 
 SERVER = (
     "plug one in, or where there is no hardware install a sound server: `apt install pulseaudio`"
@@ -40,11 +43,12 @@ class NoDevice(NoSound):
 
 
 def block_of(size: int | Fraction | None, sample_rate: int) -> int:
-    """Return the samples of a block: `size` samples (int), or `size` seconds (Fraction) if
-    integral; else 10 ms."""
+    """Return the samples of a block: `size` samples (int); or hops of `size` seconds (Fraction), as
+    few as last 10 ms, if integral; else 10 ms."""
     if isinstance(size, int):
         return size
-    samples = sample_rate * (size or Fraction(1, 100))
+    hop = size or SHORTEST_BLOCK
+    samples = sample_rate * hop * ceil(SHORTEST_BLOCK / hop)
     return samples.numerator if samples.denominator == 1 else max(1, sample_rate // 100)
 
 

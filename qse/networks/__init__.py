@@ -2,6 +2,7 @@
 
 StreamingEnhancer   the product; StreamingConfig holds its sizes
 StreamingNetwork    base of networks of one's own that enhance hop by hop; Network: of others
+TwoGrids            mean of the outputs of a streaming network on two grids of frames
 build_network       network of a `[model]` table; network_name: the name under which it is found
 """
 
@@ -18,6 +19,7 @@ from .conformer import ConformerConfig, RealOffline
 from .network import Network, StreamingNetwork
 from .offline import QuaternionOffline
 from .streaming import StreamingConfig, StreamingEnhancer
+from .two_grids import TwoGrids
 
 __all__ = [
     "NETWORKS",
@@ -27,6 +29,7 @@ __all__ = [
     "StreamingConfig",
     "StreamingEnhancer",
     "StreamingNetwork",
+    "TwoGrids",
     "build_network",
     "network_name",
 ]

@@ -51,7 +51,9 @@ class TwoGrids(StreamingNetwork):
 
         Raises ValueError as the network's own `at` does.
         """
-        return TwoGrids(self.network.at(sample_rate))
+        network = self.network.at(sample_rate)
+        assert isinstance(network, StreamingNetwork)
+        return TwoGrids(network)
 
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state = state or {}

@@ -17,11 +17,11 @@ from qse.live.reconnect import Reconnector
 from qse.live.session import LiveSession
 
 
+@pytest.mark.parametrize("hop", [Fraction(200, 16000), Fraction(100, 16000)])
 @pytest.mark.parametrize("rate, samples", [(16000, 200), (48000, 600), (44100, 441), (1000, 10)])
-def test_port_blocksize_is_a_hop_or_10_ms(tmp_path, rate, samples):
+def test_port_blocksize_is_hops_of_at_least_10_ms_or_10_ms(tmp_path, rate, samples, hop):
     soundfile.write(tmp_path / "noisy.wav", noise(rate), rate)
     sound = Sound(MICROPHONE, HEADSET, rate=rate)
-    hop = Fraction(200, 16000)
     ports = Microphone(sound, None, hop, 0.01), Loudspeaker(sound, None, hop, 0.01)
     for port in (*ports, FileSource(tmp_path / "noisy.wav", hop)):
         assert port.blocksize == samples

@@ -27,7 +27,6 @@ from qse.web.site import build_site
 PARTS = ("cold", "hops", "live")
 MODELS = ("live-tiny", "live-base", "live-large")
 RATES = (16000, 48000)
-HOP_MS = 12.5
 SECONDS = 10  # of sound in each round
 WARM_UP = 20  # hops of each round that do not count
 MEASURE = f"""async ({{ name, rate, samples, direct }}) => {{
@@ -112,9 +111,11 @@ def print_hops(page, models: list[str], rounds: int) -> None:
         times = {kind: [] for kind in measures}
         for kind, measure in list(measures.items()) * rounds:
             times[kind].append(measure()[WARM_UP:])
+        engine = qse.load(name, sample_rate=rate)
+        hop = 1000 * engine.hop_length / engine.sample_rate
         for kind, found in times.items():
             low, p50, p99 = np.quantile(np.concatenate(found), (0, 0.5, 0.99))
-            text = f"min {low:5.2f}  p50 {p50:5.2f}  p99 {p99:6.2f} ms  RTF {p50 / HOP_MS:.3f}"
+            text = f"min {low:5.2f}  p50 {p50:5.2f}  p99 {p99:6.2f} ms  RTF {p50 / hop:.3f}"
             print(f"{name:<10} {rate // 1000} kHz {kind:<7} {text}", flush=True)
 
 
@@ -165,7 +166,7 @@ def main() -> None:
             print_cold_start(launch, address)
         browser = launch()
         page = open_page(browser, address)
-        print(f"Chromium {browser.version}, a hop is {HOP_MS} ms")
+        print(f"Chromium {browser.version}")
         if "hops" in arguments.parts:
             print_hops(page, arguments.models, arguments.rounds)
         if "live" in arguments.parts:

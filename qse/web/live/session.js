@@ -9,6 +9,7 @@ const RESUME_MS = 3000;
 const TAPS_MS = 2000;
 const STOP_MS = 20000; // for a worker that is behind: its recording must not be lost
 const LIMIT_SECONDS = 0.5; // of sound under way, before input is dropped
+const MESSAGE_SECONDS = 0.01; // least sound of a message to the worker
 
 /** Audio constraints: the browser's own processing would run before the model and change what it gets. */
 function constraints(deviceId) {
@@ -118,7 +119,7 @@ export class LiveSession {
       rings: this.rings,
       target: Math.round(buffer * context.sampleRate),
       limit: Math.round((LIMIT_SECONDS + buffer) * context.sampleRate),
-      batch: Math.round(this.model.hop * context.sampleRate),
+      batch: Math.round(Math.max(this.model.hop, MESSAGE_SECONDS) * context.sampleRate),
       channel,
       tap,
     };
