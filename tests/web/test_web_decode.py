@@ -58,7 +58,7 @@ def test_compressed_file_is_read_as_libsndfile_reads_it(shared_page, form, subty
     found, found_rate = decode(shared_page, content, at_once)
     wanted = from_wav(content)[0]
     assert found_rate == rate and found.shape == wanted.shape
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-5 if at_once else 1e-5)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-5 if at_once else 2**-15)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_file_band_wide_takes_the_other_graph(enhance_in_page):
     wide_band = Path(__file__).parents[2] / "models" / "live-tiny" / "model.onnx"
     wanted = qse.denoise(from_wav(wav)[0], FULL_BAND, wide_band)
     assert snr(enhance_in_page(wav, "live-tiny", band="wide")[0], wanted) > 50
-    assert snr(enhance_in_page(wav, "live-tiny")[0], wanted) < 40
+    assert snr(enhance_in_page(wav, "live-tiny")[0], wanted) < 45
 
 
 @pytest.mark.parametrize(
