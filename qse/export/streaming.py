@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..errors import QseError
 from ..networks import Network
-from ..nn.state import flatten_state, unflatten_state
+from ..nn.state import flatten_state, initial_state, unflatten_state
 from .graph_file import metadata_of, publish, speech_like, to_onnx
 from .lowering import lower
 
@@ -81,9 +81,7 @@ def _write(network: Network, path: Path, hops: int) -> None:
 
     lowered = lower(network)
     audio = torch.zeros(1, hops * network.config.hop_length)
-    state = flatten_state(lowered(audio)[1])
-    for key, leaf in state.items():
-        state[key] = torch.zeros_like(leaf)
+    state = flatten_state(initial_state(lowered(audio)[1]))
     input_names = ["audio"]
     output_names = ["enhanced"]
     for key in state:

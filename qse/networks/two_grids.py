@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..errors import QseError
-from ..nn.state import flatten_state, unflatten_state
+from ..nn.state import initial_state
 from .network import StreamingNetwork
 
 
@@ -74,13 +74,8 @@ class TwoGrids(StreamingNetwork):
                 more, first = self.network(audio[:, :-half], state.get("second"))
                 behind = torch.cat([output, more], 1)
             else:
-                first = state.get("second", _zeros(second))
+                first = state["second"] if "second" in state else initial_state(second)
         after = {"first": first, "second": second}
         after["input"] = audio[:, -half:]
         after["output"] = ahead[:, samples:]
         return (ahead[:, :samples] + behind) / 2, after
-
-
-def _zeros(state: dict) -> dict:
-    zeros = {name: torch.zeros_like(leaf) for name, leaf in flatten_state(state).items()}
-    return unflatten_state(zeros)

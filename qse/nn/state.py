@@ -100,6 +100,12 @@ def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:
     return flat
 
 
+def initial_state(state: Mapping[str, State]) -> dict:
+    """Return the beginning of a stream: zeros in the shapes of `state`."""
+    zeros = {path: torch.zeros_like(leaf) for path, leaf in flatten_state(dict(state)).items()}
+    return unflatten_state(zeros)
+
+
 def unflatten_state(flat: Mapping[str, Tensor]) -> dict:
     """Return the state tree of a flat dict, the inverse of `flatten_state`."""
     tree: dict = {}
