@@ -123,13 +123,41 @@ def check_independence(case: Case) -> None:
     _close_state(state, case.end, "state beside another stream")
 
 
-CHECKS = (check_split, check_beginning, check_future, check_independence)
+def check_batch(case: Case) -> None:
+    """Check that the first axis of x, y and every state is the batch: that two streams may be
+    joined to one batch, from the beginning or later."""
+    other = 3 * torch.randn_like(case.x)
+    other_expected, other_end = case.layer(other)
+    expected = torch.cat([case.expected, other_expected])
+    end = _batch(case.end, other_end)
+    y, state = case.layer(torch.cat([case.x, other]))
+    _close(y, expected, "output of two streams in one batch")
+    _close_state(state, end, "state of two streams in one batch")
+
+    sizes = [case.steps // 2, case.steps - case.steps // 2]
+    begin, rest = case.cut(case.x, sizes)
+    other_begin, other_rest = case.cut(other, sizes)
+    y, state = case.layer(begin)
+    other_y, other_state = case.layer(other_begin)
+    rest_y, state = case.layer(torch.cat([rest, other_rest]), _batch(state, other_state))
+    y = case.join([torch.cat([y, other_y]), rest_y])
+    _close(y, expected, "output of two streams joined")
+    _close_state(state, end, "state of two streams joined")
+
+
+CHECKS = (check_split, check_beginning, check_future, check_independence, check_batch)
 
 
 def _zeros(state):
     if isinstance(state, Tensor):
         return torch.zeros_like(state)
     return {key: _zeros(leaf) for key, leaf in state.items()}
+
+
+def _batch(first, second):
+    if isinstance(first, Tensor):
+        return torch.cat([first, second])
+    return {key: _batch(leaf, second[key]) for key, leaf in first.items()}
 
 
 def _like(state, expected, what: str) -> None:

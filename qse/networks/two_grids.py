@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..errors import QseError
-from ..nn.state import initial_state
+from ..nn.state import flatten_state, initial_state, unflatten_state
 from .network import StreamingNetwork
 
 
@@ -64,8 +64,11 @@ class TwoGrids(StreamingNetwork):
         output = state.get("output", silence)
 
         if samples // half % 2 == 0:  # both grids get as many frames
-            behind, first = self.network(waiting[:, :-half], state.get("first"))
-            ahead, second = self.network(audio, state.get("second"))
+            grids = torch.cat([waiting[:, :-half], audio])  # one batch: the weights are read once
+            joined = _join(state["first"], state["second"]) if "first" in state else None
+            enhanced, joined = self.network(grids, joined)
+            behind, ahead = enhanced.chunk(2)
+            first, second = _part(joined)
             ahead = torch.cat([output, ahead], 1)
         else:  # the first grid gets one more, so that the other one is the first from then on
             ahead, second = self.network(waiting, state.get("first"))
@@ -79,3 +82,17 @@ class TwoGrids(StreamingNetwork):
         after["input"] = audio[:, -half:]
         after["output"] = ahead[:, samples:]
         return (ahead[:, :samples] + behind) / 2, after
+
+
+def _join(first: dict, second: dict) -> dict:
+    """Return the state of a batch of both grids. The first axis of every state is the batch."""
+    behind, ahead = flatten_state(first), flatten_state(second)
+    return unflatten_state({path: torch.cat([behind[path], ahead[path]]) for path in behind})
+
+
+def _part(joined: dict) -> tuple[dict, dict]:
+    """Return the states of both grids, the inverse of `_join`."""
+    grids = {path: leaf.chunk(2) for path, leaf in flatten_state(joined).items()}
+    first = unflatten_state({path: behind for path, (behind, _) in grids.items()})
+    second = unflatten_state({path: ahead for path, (_, ahead) in grids.items()})
+    return first, second

@@ -6,8 +6,8 @@ of x along time
     f(x ++ x', s) == (y ++ y', s'')   where   (y, s') = f(x, s)   and   (y', s'') = f(x', s'),
 
 and the all-zero state is the beginning: `f(x) == f(x, zeros)`. State is a value: a tensor, or a
-dict that mirrors the module tree. Nothing is written to `self`. A layer without state is a plain
-`nn.Module`, `x -> y`.
+dict that mirrors the module tree, whose first axis is the batch, or batch and bands. Nothing is
+written to `self`. A layer without state is a plain `nn.Module`, `x -> y`.
 """
 
 from collections.abc import Iterator, Mapping
