@@ -78,7 +78,7 @@ class TwoGrids(StreamingNetwork):
                 behind = torch.cat([output, more], 1)
             else:
                 first = state["second"] if "second" in state else initial_state(second)
-        after = {"first": first, "second": second}
+        after: dict = {"first": first, "second": second}
         after["input"] = audio[:, -half:]
         after["output"] = ahead[:, samples:]
         return (ahead[:, :samples] + behind) / 2, after
