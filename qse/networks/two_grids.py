@@ -86,13 +86,15 @@ class TwoGrids(StreamingNetwork):
 
 def _join(first: dict, second: dict) -> dict:
     """Return the state of a batch of both grids. The first axis of every state is the batch."""
-    behind, ahead = flatten_state(first), flatten_state(second)
+    behind = flatten_state(first)
+    ahead = flatten_state(second)
     return unflatten_state({path: torch.cat([behind[path], ahead[path]]) for path in behind})
 
 
 def _part(joined: dict) -> tuple[dict, dict]:
     """Return the states of both grids, the inverse of `_join`."""
-    grids = {path: leaf.chunk(2) for path, leaf in flatten_state(joined).items()}
-    first = unflatten_state({path: behind for path, (behind, _) in grids.items()})
-    second = unflatten_state({path: ahead for path, (_, ahead) in grids.items()})
-    return first, second
+    first = {}
+    second = {}
+    for path, leaf in flatten_state(joined).items():
+        first[path], second[path] = leaf.chunk(2)
+    return unflatten_state(first), unflatten_state(second)
