@@ -24,7 +24,8 @@ BRANCHES = {  # branches that can be pruned, and the parts of each
     "time": ("norm_time", "time", "time_out"),
     "feed": ("norm_feed", "feed"),
 }
-LAST = ("attention.out.", "time_out.", "feed.2.")  # the last layer of each branch
+# the last layer of each branch
+LAST = {"attention": "attention.out.", "time": "time_out.", "feed": "feed.2."}
 
 
 class DualPathBlock(Stateful):
@@ -101,12 +102,16 @@ class DualPathBlock(Stateful):
         parts = chain.from_iterable(BRANCHES.values())
         return [part for part in parts if getattr(self, part) is None]
 
-    def make_identity_(self) -> None:
-        """Make the block an identity, from which it can be trained: zero the last weights of its
-        branches."""
+    def branches(self) -> dict[str, tuple[str, ...]]:
+        """Return the parts of each branch that is not pruned."""
+        pruned = self.pruned_parts()
+        return {branch: parts for branch, parts in BRANCHES.items() if parts[0] not in pruned}
+
+    def make_identity_(self, branch: str) -> None:
+        """Let a branch add nothing, from which it can be trained: zero its last weights."""
         for name, parameter in self.named_parameters():
             # of an algebra that learns its multiplication
-            if name.startswith(LAST) and not name.endswith("rule"):
+            if name.startswith(LAST[branch]) and not name.endswith("rule"):
                 nn.init.zeros_(parameter)
 
 

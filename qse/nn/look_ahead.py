@@ -84,7 +84,11 @@ class LookAhead(Stateful):
         layer.look_ahead = frames
         return layer
 
-    def make_identity_(self) -> None:
+    def branches(self) -> dict[str, tuple[str, ...]]:
+        """Return the parts of the branch that this layer adds to a delay."""
+        return {"ahead": ("norm", "taps", "out")}
+
+    def make_identity_(self, branch: str = "ahead") -> None:
         """Make the layer a delay alone, from which it can be trained."""
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.get_parameter("bias"))

@@ -1,9 +1,10 @@
 """Start a run from the weights of another model: deeper, wider, with pruned branches, or for
 another sample rate."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -22,11 +23,12 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     `folder` is that of either, or the name of an installed model, which has precedence over a
     folder of that name.
 
-    That model may have fewer channels (`widen`) and fewer blocks, and fewer or more ranges of bands
-    on top (`new_ranges`), and layers that look ahead where `network` has none: until training
-    changes it, `network` computes what that model does at the same sample rate and look-ahead, or
-    nearly that, except for its pruned branches. Raises QseError where there are no weights, or
-    weights that do not fit.
+    That model may have fewer channels (`widen`), fewer blocks and fewer branches in them, fewer or
+    more ranges of bands on top (`new_ranges`), and layers that look ahead where `network` has none:
+    until training changes it, `network` computes what that model does at the same sample rate and
+    look-ahead, or nearly that, except for its pruned branches.
+
+    Raises QseError where there are no weights, or weights that do not fit.
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
@@ -37,39 +39,54 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
         grow(network, trained_weights.averaged(tensors))
     except RuntimeError as error:
         raise QseError(
-            f"{path}: these weights do not fit; only blocks and channels may be fewer, upper "
-            "ranges others, and layers that look ahead left out"
+            f"{path}: these weights do not fit; only blocks, their branches and channels may be "
+            "fewer, upper ranges others, and layers that look ahead left out"
         ) from error
     return header
 
 
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
-    """Load `weights`, fitted to `network`; make blocks without weights identities. RuntimeError if
-    they do not fit.
+    """Load `weights`, fitted to `network`; let branches without weights add nothing. RuntimeError
+    if they do not fit.
 
-    A layer that may be new has `make_identity_()`, one of which branches may be left out
-    `pruned_parts()`, their names.
+    A layer whose branches may be new, or left out, has `branches()`, the names of the parts of
+    each, `make_identity_(branch)`, and for the latter `pruned_parts()`, the names of those that it
+    has not.
     """
-    new: dict[str, Any] = {}  # layers without weights, by the beginning of their names
+    new = list(_new_branches(network, weights))
     left_out: list[str] = []  # beginnings of the names of branches that `network` has not
     for name, part in network.named_modules():
-        prefix = f"{name}."
-        trained = any(key.startswith(prefix) for key in weights)
-        if hasattr(part, "make_identity_") and not trained:
-            new[prefix] = part
         if hasattr(part, "pruned_parts"):
-            left_out += [prefix + branch for branch in part.pruned_parts()]
+            left_out += [f"{name}.{branch}" for branch in part.pruned_parts()]
 
     kept = {}
     for name, weight in weights.items():
         if not name.startswith(tuple(left_out)):
             kept[name] = weight
     found = network.load_state_dict(fit_ranges(network, widen(network, kept)), strict=False)
-    lacking = [key for key in found.missing_keys if not key.startswith(tuple(new))]
+    expected = tuple(chain.from_iterable(branch.parts for branch in new))
+    lacking = [key for key in found.missing_keys if not key.startswith(expected)]
     if lacking or found.unexpected_keys:
         raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
-    for block in new.values():
-        block.make_identity_()
+    for branch in new:
+        branch.layer.make_identity_(branch.name)
+
+
+class _Branch(NamedTuple):
+    layer: Any
+    name: str
+    parts: tuple[str, ...]  # beginnings of the names of its weights in the network
+
+
+def _new_branches(network: Network, weights: Mapping[str, Tensor]) -> Iterator[_Branch]:
+    """Yield the branches of `network` for which there are no weights."""
+    for layer_name, layer in network.named_modules():
+        if not hasattr(layer, "branches"):
+            continue
+        for name, parts in layer.branches().items():
+            branch = _Branch(layer, name, tuple(f"{layer_name}.{part}" for part in parts))
+            if not any(key.startswith(branch.parts) for key in weights):
+                yield branch
 
 
 def _check_ranges(network: Network, weights: Path) -> None:

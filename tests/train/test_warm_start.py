@@ -32,6 +32,27 @@ def test_start_from_a_run_with_new_blocks(finished_run):
         assert torch.equal(large.enhance(noisy), small.enhance(noisy))
 
 
+@pytest.mark.parametrize("branch", ["attention", "time", "feed"])
+def test_start_with_a_branch_that_was_pruned(branch):
+    """The new branch adds nothing yet; the other branches of its block keep their weights."""
+    small = build_network({**TINY, "pruned": [f"block0.{branch}"]}).eval()
+    for weight in small.parameters():
+        torch.nn.init.normal_(weight, std=0.1)
+    full = build_network(TINY).eval()
+    grow(full, small.state_dict())
+    noisy = 0.1 * torch.randn(1, 1600)
+    with torch.no_grad():
+        assert torch.equal(full.enhance(noisy), small.enhance(noisy))
+
+
+def test_start_refuses_a_branch_of_which_a_part_is_missing():
+    network = build_network(TINY)
+    state = network.state_dict()
+    del state["bottleneck.blocks.block0.time_out.weight"]
+    with pytest.raises(RuntimeError, match=r"block0\.time_out\.weight"):
+        grow(network, state)
+
+
 def test_start_without_the_layers_that_look_ahead():
     sizes = {"look_ahead": 4, "look_ahead_blocks": (0, 1)}
     ahead = build_network({**DEEPER, **sizes}).eval()
