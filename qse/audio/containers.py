@@ -29,6 +29,7 @@ MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPE
 )
 OGG_SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads in Ogg
 BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
+AU_HEADER = 24  # bytes before the text in the header of an AU file
 MOST_FILLING = 1 << 14  # samples; more is a wrong number in the fact chunk
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 SLOPPY = 64  # tolerated error of a header in bytes: some count the header itself
@@ -121,6 +122,15 @@ def _nist_samples(path: Path) -> int:
     with path.open("rb") as file:
         said = re.search(rb"^sample_count -i (\d+)", file.read(1024), re.MULTILINE)
     return int(said[1]) if said else 0
+
+
+def has_annotation(path: Path) -> bool:
+    """Return whether the header of an AU file holds text. Raises OSError."""
+    with path.open("rb") as file:
+        head = file.read(AU_HEADER)
+        start = int.from_bytes(head[4:8], "little" if head[:4] == b"dns." else "big")
+        text = file.read(min(max(0, start - AU_HEADER), 1 << 16))
+    return bool(text.strip(b"\0 "))
 
 
 def _ogg_ends(path: Path) -> bool:

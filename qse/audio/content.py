@@ -60,10 +60,15 @@ def kind_of(path: Path) -> str | None:
         return None
     with path.open("rb") as file:
         head = file.read(64)
-        if tag := tag_size(head):
-            file.seek(tag)
-            behind = file.read(64)
-            return "FLAC" if behind[:4] == b"fLaC" else "AAC" if _is_adts(behind) else "MP3"
+        tag = tag_size(head)
+        if not tag:
+            return _kind_by(head)
+        file.seek(tag)
+        return _kind_by(file.read(64)) or "MP3"
+
+
+def _kind_by(head: bytes) -> str | None:
+    """Return the kind of a file that begins with `head`, or goes on with it behind an ID3v2 tag."""
     if dialect := dialect_of(head):
         if dialect in (AIFF, CAF, W64):
             return {AIFF: "AIFF", CAF: "CAF", W64: "W64"}[dialect]

@@ -1,4 +1,5 @@
-"""Copy the tags of MP3 files byte by byte: ID3v2 at the beginning, APEv2 and ID3v1 at the end.
+"""Copy tags of MP3 files byte by byte, which FLAC files may have too: ID3v2 at the beginning, APEv2
+and ID3v1 at the end.
 
 Frames that state a loudness, or places in the file, are left out: these no longer hold after
 enhancement.
@@ -7,6 +8,7 @@ enhancement.
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from .file_edit import replace_bytes
 from .loudness import is_loudness
@@ -17,12 +19,13 @@ NAMED = (b"TXXX", b"TXX", b"COMM", b"COM")  # frames with a description, which s
 COVERS = (b"APIC", b"PIC")
 UNSYNCHRONISED = 0x80
 EXTENDED = 0x40
-TAIL = 1 << 16  # bytes at the end in which tags are looked for
+ID3V1 = 128  # bytes of the tag at the very end
+APE = 32  # bytes of the header, and of the footer, of an APEv2 tag
 
 
 @dataclass(frozen=True)
 class Mp3Tags:
-    """The tags of an MP3 file: bytes at its beginning and at its end."""
+    """The tags around the samples of a file: bytes at its beginning and at its end."""
 
     front: bytes
     back: bytes
@@ -38,7 +41,7 @@ def tag_size(head: bytes) -> int:
 
 
 def read_tags(path: Path) -> Mp3Tags:
-    """Return the tags of an MP3 file. Raises OSError."""
+    """Return the tags around the samples of a file. Raises OSError."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         start = 0
@@ -46,14 +49,13 @@ def read_tags(path: Path) -> Mp3Tags:
             start += length
         file.seek(0)
         front = file.read(start)
-        file.seek(max(start, size - TAIL))
-        tail = file.read()
-    return Mp3Tags(front, tail[_back_start(tail) :])
+        file.seek(_back_start(file, start, size))
+        return Mp3Tags(front, file.read())
 
 
 def copy_tags(source: Path, part: Path) -> list[str]:
-    """Replace the tags of the MP3 file `part` by those of `source`; return the names of what was
-    left out."""
+    """Replace the tags around the samples of `part` by those of `source`; return the names of what
+    was left out."""
     tags = read_tags(source)
     own = read_tags(part)
     front, dropped = without_loudness_frames(tags.front)
@@ -89,7 +91,8 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
 
 
 def frame_names(path: Path) -> list[str]:
-    """Return names for the tags of an MP3 file: cover, chapters, or the identifier of the frame."""
+    """Return names for the tags around the samples of a file: cover, chapters, or the identifier of
+    the frame."""
     tags = read_tags(path)
     names = ["tags at the end"] if tags.back else []
     for frame in _frames(tags.front):
@@ -99,7 +102,7 @@ def frame_names(path: Path) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _length_at(file, start: int) -> int:  # type: ignore[no-untyped-def]  # any open binary file
+def _length_at(file: IO[bytes], start: int) -> int:
     file.seek(start)
     return tag_size(file.read(10))
 
@@ -178,17 +181,26 @@ def _text(data: bytes, encoding: bytes) -> str:
     return data[:end].decode("utf-16" if encoding == b"\x01" else "utf-16-be", "replace")
 
 
-def _back_start(tail: bytes) -> int:
-    """Return where the tags at the end of `tail` begin: APEv2, then ID3v1."""
-    start = len(tail)
-    if tail[-128:-125] == b"TAG":
-        start -= 128
-    footer = tail[start - 32 : start]
-    if footer[:8] == b"APETAGEX":
-        has_header = footer[23] & 0x80
-        size = int.from_bytes(footer[12:16], "little") + (32 if has_header else 0)
-        start = max(0, start - size)
-    return start
+def _back_start(file: IO[bytes], front: int, end: int) -> int:
+    """Return where the tags at the end of a file begin: APEv2, then ID3v1.
+
+    front: where the tags at its beginning end. end: its size.
+    """
+    if _bytes_before(file, front, end, ID3V1)[:3] == b"TAG":
+        end -= ID3V1
+    footer = _bytes_before(file, front, end, APE)
+    if footer[:8] != b"APETAGEX":
+        return end
+    size = int.from_bytes(footer[12:16], "little") + (APE if footer[23] & 0x80 else 0)
+    return end - size if size <= end - front else end
+
+
+def _bytes_before(file: IO[bytes], front: int, end: int, count: int) -> bytes:
+    """Return the `count` bytes before `end`, none if they begin before `front`."""
+    if end - count < front:
+        return b""
+    file.seek(end - count)
+    return file.read(count)
 
 
 def _without_loudness_items(back: bytes) -> tuple[bytes, list[str]]:

@@ -184,11 +184,13 @@ def _described(kind: str, count: int) -> list[str]:
 
 
 def _lost_of_tracks(media: Media, result: Media | None) -> list[str]:
-    """Return what some track of the result lacks that it had: positions of its channels, name,
-    language."""
+    """Return what some track of the result lacks that it had: sample rate, positions of its
+    channels, name, language."""
     lost = {}
     written = result.tracks if result else []
     for track, other in zip(media.tracks, written, strict=False):
+        if other.sample_rate < track.sample_rate:
+            lost[f"sample rate of {track.sample_rate} Hz, now {other.sample_rate} Hz"] = True
         if track.channels > 2 and track.positions not in ("", other.positions):
             lost["channel positions"] = True
         if track.name and track.name != other.name:

@@ -90,7 +90,7 @@ def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
 def _copy(source: Path, part: Path, layout: Layout, same_coding: bool, samples: int) -> Copied:
     family = layout.family
     if family == "FLAC":
-        return Copied(dropped=copy_blocks(source, part))
+        return Copied(dropped=copy_blocks(source, part) + copy_tags(source, part))
     if family == "Ogg":
         return Copied(dropped=copy_comments(source, part))
     if family == "MP3":

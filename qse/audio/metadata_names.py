@@ -5,6 +5,7 @@ from pathlib import Path
 
 from .chapters import same_chapters
 from .chunk_copy import chunk_names
+from .containers import has_annotation
 from .content import family_of
 from .flac_blocks import block_names
 from .id3 import frame_names
@@ -56,7 +57,7 @@ def mapped_names(path: Path) -> list[str]:
     family = family_of(path)
     try:
         if family == "FLAC":
-            return block_names(path)
+            return [*block_names(path), *frame_names(path)]
         if family == "Ogg":
             found: dict[str, None] = {}
             for name in read_headers(path).comments.names():
@@ -65,6 +66,8 @@ def mapped_names(path: Path) -> list[str]:
             return list(found)
     except ValueError:
         return []
+    if family == "AU":
+        return ["annotation"] if has_annotation(path) else []
     return frame_names(path) if family == "MP3" else chunk_names(path)
 
 

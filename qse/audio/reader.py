@@ -4,7 +4,6 @@ support.
 Blocks are float32 (samples, channels), full scale 1.0.
 """
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -72,7 +71,7 @@ def open_audio(
     """
     from .ffmpeg import FfmpegSource, readable
 
-    if _is_foreign(path):
+    if is_foreign(path):
         return FfmpegSource(path, name, salvage, track)
     try:
         source = Source(path, name, salvage)
@@ -87,7 +86,7 @@ def open_audio(
     return source
 
 
-def _is_foreign(path: Path) -> bool:
+def is_foreign(path: Path) -> bool:
     """Return whether only ffmpeg can read a file: by its content or, where that says nothing, by
     its suffix."""
     try:
@@ -155,11 +154,15 @@ class Source:
 
         # a request to stop is obeyed between two blocks
         frames = max(1024, BLOCK // self.layout.channels)
+        size = 1024 if self._salvage else frames
+        # not more than there are: libFLAC fails at tags behind its last frame
+        rest = UNKNOWN_LENGTH if self.samples is None else self.samples
         try:
-            rest = math.inf if self.samples is None else self.samples
-            size = 1024 if self._salvage else frames
-            while len(block := self._file.read(size, dtype="float32", always_2d=True)) and rest > 0:
-                yield block[: int(min(len(block), rest))]
+            while rest > 0:
+                block = self._file.read(min(size, rest), dtype="float32", always_2d=True)
+                if not len(block):
+                    break
+                yield block
                 rest -= len(block)
         except soundfile.SoundFileError as error:
             raise _Undecodable from error

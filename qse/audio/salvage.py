@@ -87,7 +87,14 @@ def open_repaired(path: Path) -> soundfile.SoundFile:
     at = samples_offset(path)
     if at is None:
         raise soundfile.LibsndfileError(1)
-    return soundfile.SoundFile(RepairedWav(path, at))
+    repaired = RepairedWav(path, at)
+
+    class RepairedFile(soundfile.SoundFile):
+        def close(self) -> None:  # soundfile leaves a file object open
+            super().close()
+            repaired.close()
+
+    return RepairedFile(repaired)
 
 
 def missing_text(path: Path, file: soundfile.SoundFile, read: int) -> str:

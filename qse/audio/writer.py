@@ -173,6 +173,16 @@ def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
         ) from error
 
 
+class _Discarded(Exception):
+    """The temporary file of a trial is not wanted."""
+
+
+def try_target(target: Path, overwrite: bool) -> None:
+    """Make the folder of `target`. Raises QseError if `target` could not be written there."""
+    with suppress(_Discarded), atomic_target(target, overwrite):
+        raise _Discarded
+
+
 def _taken(target: Path) -> str:
     return f"{target} exists already: name another output, or use overwrite=True"
 

@@ -109,6 +109,27 @@ def test_m4a_from_a_pipe(here):
     np.testing.assert_array_equal(soundfile.read("b.wav")[0], soundfile.read("s.wav")[0])
 
 
+def test_wav_behind_an_id3_tag_is_no_mp3(here, command):
+    """Its chunks do not begin where those of a WAV file do, so they are named as lost."""
+    tag = b"ID3\3\0\0\0\0\0\x0b" + b"TIT2\0\0\0\1\0\0\0"
+    soundfile.write(here / "a.wav", sound(), 16000)
+    (here / "a.wav").write_bytes(tag + (here / "a.wav").read_bytes())
+    assert kind_of(here / "a.wav") == "WAV"
+    status, out, err = command("denoise", "a.wav", "--json")
+    assert status == 0 and "is a file of the kind" not in err
+    assert json.loads(out)["lost"] == ["all chunks"]
+
+
+def test_annotation_of_an_au_file_is_named_as_lost(here, command):
+    soundfile.write(here / "a.au", sound(), 16000)
+    data = bytearray((here / "a.au").read_bytes())
+    data[4:8] = (56).to_bytes(4, "big")
+    (here / "a.au").write_bytes(bytes(data[:24]) + b"by hand".ljust(32, b"\0") + bytes(data[24:]))
+    for target, lost in (("b.au", ["annotation"]), ("b.wav", ["annotation"])):
+        _, out, _ = command("denoise", "a.au", "-o", target, "--json")
+        assert json.loads(out)["lost"] == lost
+
+
 def test_wrong_suffix_is_said(here, command):
     soundfile.write(here / "a.wav", sound(2.0), 16000, format="MP3")
     soundfile.write(here / "b.flac", sound(), 16000, format="WAV")

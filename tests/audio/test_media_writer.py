@@ -273,6 +273,13 @@ def test_wav_becomes_m4a_with_its_tags(here, command):
     assert status == 1 and "no audio format has this suffix" in err
 
 
+def test_lower_sample_rate_of_the_encoder_is_said(here, command):
+    soundfile.write(here / "a.wav", sound(1.0, 1, 192000), 192000, "PCM_24")
+    _, out, err = command("denoise", "a.wav", "-o", "b.m4a", "--json")
+    assert "sample rate of 192000 Hz, now 96000 Hz" in err
+    assert json.loads(out)["lost"] == ["sample rate of 192000 Hz, now 96000 Hz"]
+
+
 def test_what_libsndfile_reads_and_ffmpeg_does_not_is_refused_for_m4a(here, command):
     soundfile.write(here / "a.wav", np.zeros(16000), 16000, "PCM_16", format="HTK")
     status, _, err = command("denoise", "a.wav", "-o", "b.m4a")

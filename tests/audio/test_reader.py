@@ -105,6 +105,14 @@ def test_source_refuses_a_flac_without_samples(tmp_path):
         list(source.blocks())
 
 
+@pytest.mark.parametrize("behind", [b"TAG" + bytes(125), b"\0", bytes(5000)])
+@pytest.mark.parametrize("samples", [5000, 4608])
+def test_source_reads_a_flac_with_bytes_behind_its_samples(tmp_path, behind, samples):
+    path = make(tmp_path / "a.flac", tone(samples))
+    path.write_bytes(path.read_bytes() + behind)
+    assert read(path) == samples
+
+
 def test_source_reads_a_flac_of_unknown_length(tmp_path):
     path = make(tmp_path / "a.flac", tone(5000))
     data = bytearray(path.read_bytes())

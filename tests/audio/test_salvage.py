@@ -9,7 +9,7 @@ import soundfile
 from audio_files import make, tone
 
 from qse.audio.reader import open_audio
-from qse.audio.salvage import RepairedWav, samples_offset
+from qse.audio.salvage import RepairedWav, open_repaired, samples_offset
 from qse.errors import QseError
 
 
@@ -55,6 +55,19 @@ def test_salvage_says_what_is_missing_in_the_middle_of_an_ogg(tmp_path, has_end)
     if has_end:
         assert float(missing[1]) == pytest.approx(10 - len(audio) / 16000, abs=0.01)
     assert bool(missing) == has_end and len(audio) > 40_000
+
+
+def test_salvage_closes_an_unfinished_wav(tmp_path):
+    """Windows does not replace a file that is open."""
+    path = make(tmp_path / "a.wav", noise(16000))
+    data = bytearray(path.read_bytes())
+    data[40:44] = bytes(4)
+    path.write_bytes(data)
+    file = open_repaired(path)
+    repaired = file.name
+    assert isinstance(repaired, RepairedWav) and len(file.read()) == 16000
+    file.close()
+    assert repaired.closed
 
 
 @pytest.mark.parametrize("riff", [0, 36, None])

@@ -2,6 +2,7 @@
 and reads them."""
 
 import base64
+import json
 
 import numpy as np
 import pytest
@@ -93,6 +94,20 @@ def test_flac_behind_an_id3_tag(here, command):
     (here / "a.flac").write_bytes(tag + data)
     assert command("denoise", "a.flac")[0] == 0
     assert flac.FLAC(here / "a-enhanced.flac").info.total_samples == 32000
+
+
+def test_flac_between_tags_of_mp3(here, command):
+    """They come back in a FLAC file, and are named as lost for another format."""
+    front = b"ID3\3\0\0\0\0\0\x0e" + b"TIT2\0\0\0\4\0\0\0one"
+    back = b"TAG" + bytes(125)
+    data = make(here / "a.flac").read_bytes()
+    (here / "a.flac").write_bytes(front + data + back)
+    assert command("denoise", "a.flac")[0] == 0
+    after = (here / "a-enhanced.flac").read_bytes()
+    assert after.startswith(front + b"fLaC") and after.endswith(back)
+    np.testing.assert_array_equal(soundfile.read("a-enhanced.flac", 32000)[0].shape, (32000, 2))
+    _, out, _ = command("denoise", "a.flac", "-o", "b.au", "--json")
+    assert json.loads(out)["lost"] == ["title"]
 
 
 @pytest.mark.parametrize(
@@ -202,6 +217,24 @@ def test_mp3_tags_come_back(here, command, version, loud):
     assert (here / "a-enhanced.mp3").read_bytes()[-128:-125] == b"TAG"
     assert mp3.MP3(here / "a-enhanced.mp3").info.length == pytest.approx(2.0, abs=0.1)
     assert soundfile.info("a-enhanced.mp3").frames == soundfile.info("a.mp3").frames
+
+
+def test_mp3_ape_tag_with_a_large_cover_comes_back(here, command):
+    path = make(here / "a.mp3", rate=44100)
+    file = apev2.APEv2()
+    file["Title"] = "Müller"
+    file["Cover Art (Front)"] = apev2.APEValue(b"cover.jpg\0" + PICTURE, apev2.BINARY)
+    file.save(path)
+    assert command("denoise", "a.mp3")[0] == 0
+    assert read_tags(here / "a-enhanced.mp3") == read_tags(path)
+    assert apev2.APEv2(here / "a-enhanced.mp3")["Cover Art (Front)"].value[10:] == PICTURE
+
+
+def test_ape_tag_that_claims_more_than_the_file_holds_is_none(here):
+    path = make(here / "a.mp3", rate=44100)
+    footer = b"APETAGEX" + bytes([208, 7, 0, 0, 255, 255, 255, 0]) + bytes(16)
+    path.write_bytes(path.read_bytes() + footer)
+    assert read_tags(path).back == b""
 
 
 def test_mp3_ape_tag_comes_back_without_gains(here, command):
