@@ -130,12 +130,14 @@ class Journal:
         return entry
 
     def _rewrite(self, entries: list[Entry]) -> None:
+        is_open = hasattr(self, "_file")
+        if is_open:  # Windows replaces no open file
+            self._file.close()
         with atomic_path(self.path) as part, part.open("wb") as file:
             file.writelines(map(dump, entries))
             file.flush()
             os.fsync(file.fileno())
-        if hasattr(self, "_file"):
-            self._file.close()
+        if is_open:
             self._file = self.path.open("ab", buffering=0)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..audio.formats import FORMATS, format_of
 from ..errors import QseError, UsageError
+from ..runtime.batch_plan import real_name
 
 PATH = "audio_filepath"
 KEY = "qse"  # what `qse clean` adds to an entry
@@ -123,14 +124,15 @@ def _target(source: Path, root: Path, folder: Path, suffix: str | None) -> Path:
 
 
 def _check_targets(found: list[Recording]) -> None:
-    sources = {recording.source for recording in found}
-    first: dict[Path, Path] = {}
+    sources = {real_name(recording.source) for recording in found}
+    first: dict[str, Path] = {}
     for recording in found:
         source = recording.source
         target = recording.target
-        if target in sources:
+        real = real_name(target)
+        if real in sources:
             fault = "is a recording of the manifest and would be replaced"
             raise UsageError(f"{target} {fault}: name another folder")
-        if first.setdefault(target, source) != source:
-            both = f"{source} and {first[target]}"
+        if first.setdefault(real, source) != source:
+            both = f"{source} and {first[real]}"
             raise UsageError(f"{both} would both be written to {target}: clean them separately")

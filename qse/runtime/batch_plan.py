@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from glob import glob
-from os.path import abspath, realpath
+from os.path import abspath, normcase, realpath
 from pathlib import Path
 
 from ..audio.formats import FOREIGN, FORMATS, MEDIA, audio_below, format_of, suffix_of
@@ -69,12 +69,12 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     for entry in found.values():
         if abspath(entry.path) not in earlier:
             targets[entry.path] = _target(entry, output, folder)
-    taken = Counter(map(realpath, targets.values()))
+    taken = Counter(map(real_name, targets.values()))
     jobs: dict[str, FileJob] = {}
     for source, target in targets.items():
-        if taken[realpath(target)] > 1:
+        if taken[real_name(target)] > 1:
             target = _with_both_suffixes(target, source)
-        first = jobs.setdefault(realpath(target), FileJob(source, target))
+        first = jobs.setdefault(real_name(target), FileJob(source, target))
         if first.source != source:
             clash = f"{source} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
@@ -83,6 +83,11 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
         reason = "nothing to do, all files there are results of an earlier run"
         errors.append(QseError(f"{named}: {reason}"))
     return list(jobs.values()), errors
+
+
+def real_name(path: Path) -> str:
+    """Return what all names of one file have in common: links resolved, on Windows one case."""
+    return normcase(realpath(path))
 
 
 def with_existing_output(jobs: list[FileJob], skip: bool) -> list[FileJob]:
@@ -102,7 +107,7 @@ def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
     for text in inputs:
         try:
             for entry in _matches(text, errors.append):
-                real = realpath(entry.path)
+                real = real_name(entry.path)
                 # a file goes before a link to it
                 if real not in found or found[real].path.is_symlink():
                     found[real] = entry
@@ -163,8 +168,8 @@ def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list
     if folder is None:
         return earlier
 
-    place = Path(realpath(folder))
-    roots = {Path(realpath(entry.root)) for entry in found.values()}
+    place = Path(real_name(folder))
+    roots = {Path(real_name(entry.root)) for entry in found.values()}
     if not roots.isdisjoint(place.parents):
         for real, entry in found.items():
             if place in Path(real).parents:

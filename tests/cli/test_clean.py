@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from glob import glob
 from itertools import chain
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import soundfile
 from waiting import until
 
+from qse.corpus_cleaning import journal
 from qse.corpus_cleaning.journal import Journal
 from qse.corpus_cleaning.settings import Settings
 from qse.errors import QseError
@@ -238,6 +240,31 @@ def test_clean_refuses_to_replace_recordings(corpus, command):
         "clean", "in.jsonl", "-o", ".", "--manifest", "out.jsonl", "--model", MODEL
     )
     assert status == 2 and "would be replaced" in err
+
+
+def test_clean_refuses_to_replace_recordings_through_a_link(corpus, command):
+    (corpus / "link").symlink_to(corpus)
+    status, _, err = command(
+        *("clean", "in.jsonl", "-o", "link", "--manifest", "out.jsonl", "--model", MODEL),
+        "--overwrite",
+    )
+    assert status == 2 and "would be replaced" in err
+
+
+def test_clean_replaces_its_manifest_while_it_is_closed(corpus, clean, monkeypatch):
+    """Windows replaces no open file."""
+    clean()
+    (corpus / "out/a/0.wav").unlink()
+    replace = journal.atomic_path
+    held = []
+
+    def checked(path):
+        held.extend(fd for fd in glob("/proc/self/fd/*") if os.path.realpath(fd) == str(path))
+        return replace(path)
+
+    monkeypatch.setattr(journal, "atomic_path", checked)
+    assert clean()[0] == 0
+    assert held == []
 
 
 def test_clean_refuses_input_as_output(corpus, command):
