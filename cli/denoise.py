@@ -110,7 +110,8 @@ def denoise(
         if not scratch and not overwrite:
             existing = with_existing_output(jobs, skip_existing)
             report.left_out(existing, len(jobs), skip_existing)
-            jobs = [job for job in jobs if job not in existing]
+            left_out = set(existing)
+            jobs = [job for job in jobs if job not in left_out]
         options = handling.options(processing.strength)
         _run(jobs, models, options, at_once, report)
     if report.failed:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from json import dumps
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from .options import as_options
@@ -89,14 +90,24 @@ class DenoiseReport:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        from qse.runtime.batch import sound_seconds
-
-        text = TextColumn("{task.completed:.0f} of {task.total:.0f} s of audio")
+        text = TextColumn("{task.completed:.0f}{task.fields[of]} s of audio")
+        ended = Event()
         with Progress(
             BarColumn(), text, TimeRemainingColumn(), console=Console(stderr=True), transient=True
         ) as progress:
-            task = progress.add_task("", total=sum(sound_seconds(job.source) for job in jobs))
-            yield lambda seconds: progress.advance(task, seconds)
+            task = progress.add_task("", total=None, of="")
+
+            def measure() -> None:
+                total = _total_seconds(jobs, ended)
+                if total:
+                    progress.update(task, total=total, of=f" of {total:.0f}")
+
+            # beside the work: to ask for the length of every file may take minutes
+            Thread(target=measure, daemon=True).start()
+            try:
+                yield lambda seconds: progress.advance(task, seconds)
+            finally:
+                ended.set()
 
     def _success(self, outcome: "Outcome") -> None:
         job = outcome.job
@@ -134,6 +145,18 @@ class DenoiseReport:
     def _object(self, **fields: Any) -> None:
         if self._json:
             print(dumps(fields), flush=True)
+
+
+def _total_seconds(jobs: "list[FileJob]", ended: Event) -> float:
+    """Return the seconds of sound of all jobs by their headers, 0 once `ended` is set."""
+    from qse.runtime.batch import sound_seconds
+
+    total = 0.0
+    for job in jobs:
+        if ended.is_set():
+            return 0.0
+        total += sound_seconds(job.source)
+    return total
 
 
 def _paths(job: "FileJob") -> dict[str, str]:

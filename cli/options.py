@@ -40,7 +40,8 @@ PARAMETERS = (  # that messages of the library name
     "unknown",
     "valid",
 )
-PARAMETER = re.compile(rf"(?<![\w./-])({'|'.join(PARAMETERS)})=(True\b)?")
+# but not the beginning of a file name, as of track=2.wav
+PARAMETER = re.compile(rf"(?<![\w./-])({'|'.join(PARAMETERS)})=(?![^\s:;,]*\.[^\W\d])(True\b)?")
 
 
 def as_options(sentence: str) -> str:

@@ -47,8 +47,9 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
 def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "FileJob":
     """Return the job that reads standard input, writes standard output or a device, or both,
     through `scratch`."""
+    from qse.audio.ffmpeg import program
     from qse.audio.formats import MEDIA, named_format, suffix_of
-    from qse.audio.writer import check_target
+    from qse.audio.writer import try_target
     from qse.runtime.batch_plan import FileJob
 
     if len(inputs) > 1 or Path(inputs[0]).is_dir():
@@ -65,9 +66,12 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         )
     if inputs[0] not in STDIN:
         return FileJob(Path(inputs[0]), target)
-    check_target(target, overwrite)  # before reading: the input of a pipe cannot be sent again
-    if target.suffix and suffix_of(target) not in MEDIA:
+    # before reading: the input of a pipe cannot be sent again
+    if suffix_of(target) in MEDIA:
+        program(str(target))
+    else:
         named_format(target)
+    try_target(target, overwrite)
     try:
         with (scratch / "in").open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)

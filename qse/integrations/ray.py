@@ -73,7 +73,7 @@ class Denoise:
             try:
                 enhanced.append(self._enhanced(row, rate))
                 errors.append("")
-            except (QseError, TypeError, ValueError) as error:
+            except (QseError, TypeError, ValueError, OverflowError) as error:
                 enhanced.append(row)
                 errors.append(str(error) or repr(error))
         states = ["failed" if error else "done" for error in errors]

@@ -11,7 +11,7 @@ from threading import Event
 from typing import TypeVar
 
 from ..audio.probe import probe
-from ..audio.reader import AudioReader, open_audio
+from ..audio.reader import AudioReader, is_foreign, open_audio
 from ..errors import QseError
 from .batch_plan import FileJob
 from .denoise import enhance
@@ -75,13 +75,14 @@ def sound_seconds(path: Path) -> float:
     """Return the duration of a file in seconds according to its header; 0 if the header does not
     give it."""
     try:
-        with open_audio(path) as source:
-            if source.samples is not None:
-                return source.samples / source.layout.sample_rate
-            media = source.media or probe(path)
-            return media.seconds * max(1, len(media.tracks)) if media else 0.0
+        if not is_foreign(path):
+            with open_audio(path) as source:
+                if source.samples is not None:
+                    return source.samples / source.layout.sample_rate
     except QseError:
         return 0.0
+    media = probe(path)
+    return media.seconds * max(1, len(media.tracks)) if media else 0.0
 
 
 def enhance_file(
@@ -154,6 +155,8 @@ def run(
                 raise Cancelled(f"{job} was not started")
             return enhance_file(job, model_at, options, progress, given_up)
         except QseError as error:
+            if given_up():  # the signal stopped ffmpeg too
+                return Outcome(job, error=Cancelled(f"{job} was interrupted"))
             # a traceback would keep the file open until the end
             return Outcome(job, error=error.with_traceback(None))
         except OSError as error:

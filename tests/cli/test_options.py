@@ -9,6 +9,8 @@ from qse_cli.options import as_options
     [
         ("continue it with resume=True or not", "continue it with --resume or not"),
         ("leave sample_rate=48000 out", "leave --sample-rate 48000 out"),
+        ("noise=5.wav: no such file", "noise=5.wav: no such file"),
+        ("track=2.wav has 2: track=N chooses", "track=2.wav has 2: --track N chooses"),
         ("a/speech=b/x.data=1 has band=full", "a/speech=b/x.data=1 has --band full"),
     ],
 )

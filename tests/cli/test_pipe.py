@@ -59,9 +59,12 @@ def test_pipe_checks_the_target_before_reading(here, command, monkeypatch):
     for target, sentence in [
         ("there.wav", "there.wav exists already"),
         ("a.xyz", "no audio format has"),
+        ("memo", "no audio format has"),
+        ("there.wav/a.wav", "there.wav is no folder"),
     ]:
         status, _, err = command("denoise", "-", "-o", target)
         assert status == 1 and sentence in err
+    assert tree(here) == ["there.wav"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

@@ -60,12 +60,14 @@ def test_denoise_marks_a_bad_row_and_goes_on(recurrent):
     items = list(rows(4))
     items[1]["audio"] = np.array([0.1, np.nan], np.float32)
     items[2]["sample_rate"] = 3
+    items[3]["sample_rate"] = np.inf
+    items.append(list(rows(2))[1])
     batch = batch_of(items)
     out = Denoise(recurrent.path)(batch)
-    assert out["qse_state"].tolist() == ["done", "failed", "failed", "done"]
+    assert out["qse_state"].tolist() == ["done", "failed", "failed", "failed", "done"]
     assert "NaN" in out["qse_error"][1] and "sample_rate" in out["qse_error"][2]
     assert out["audio"][2] is items[2]["audio"] and out["qse_error"][0] == ""
-    assert (out["audio"][3] == qse.denoise(items[3]["audio"], 16000, recurrent)).all()
+    assert (out["audio"][4] == qse.denoise(items[4]["audio"], 16000, recurrent)).all()
     with pytest.raises(ValueError, match="qse_state already: rename it"):
         Denoise(recurrent.path)(batch | {"qse_state": batch["id"]})
 

@@ -3,14 +3,17 @@
 import gc
 import os
 import re
+import subprocess
 import threading
 import weakref
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 import soundfile
 from noisy_files import make, tree
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
+from tagged_files import ffmpeg, needs_ffmpeg
 
 from qse.audio.reader import open_audio
 from qse.errors import QseError
@@ -137,6 +140,21 @@ def test_run_cancelled_gives_up_the_rest(here, model_at):
     assert "c-enhanced.wav" not in tree(here)
 
 
+def test_run_calls_what_a_signal_broke_interrupted(here, model_at, monkeypatch):
+    """Ctrl-C on a terminal stops ffmpeg too, whose failure is none of the file."""
+    make(here / "a.wav", 70000)
+    jobs, _ = plan(["a.wav"])
+    signals = []
+
+    def broken(*_):
+        signals.append(2)
+        raise QseError("ffmpeg ended with status 255")
+
+    monkeypatch.setattr(batch, "enhance_file", broken)
+    [outcome] = run(jobs, model_at, cancelled=lambda: bool(signals))
+    assert isinstance(outcome.error, Cancelled)
+
+
 def test_run_joins_threads_despite_further_signals(here, model_at, monkeypatch):
     """A KeyboardInterrupt while the threads are joined does not leave one inside the model."""
     make(here / "a.wav", 70000)
@@ -161,6 +179,15 @@ def test_run_joins_threads_despite_further_signals(here, model_at, monkeypatch):
 def test_sound_seconds_reads_the_header(here):
     assert sound_seconds(make(here / "a.wav", 4000)) == 0.25
     assert sound_seconds(here / "missing.wav") == 0
+
+
+@needs_ffmpeg
+def test_sound_seconds_decodes_nothing(here, monkeypatch):
+    ffmpeg("-i", make(here / "a.wav", 16000), "a.m4a")
+    monkeypatch.setattr("subprocess.Popen", decoding := MagicMock(wraps=subprocess.Popen))
+    assert sound_seconds(here / "a.m4a") == pytest.approx(1.0, abs=0.1)
+    commands = [call.args[0][0] for call in decoding.call_args_list]
+    assert [os.path.basename(command) for command in commands] == ["ffprobe"]
 
 
 def test_enhance_file_salvages_only_when_asked(here, model_at):
