@@ -159,8 +159,17 @@ def evaluate(
     from qse.evaluate.systems import find_system
 
     system = find_system(model, computing.threads, computing.device)
-    if computing.lead_in and not system.computes:
-        raise UsageError(f"--lead-in needs a model that processes what comes before, not {model}")
+    out = scoring.out or RESULTS / system.name
+    other = None
+    if against and not has_results(against):
+        other = find_system(against, computing.threads)
+        place = (scoring.out or RESULTS) / other.name
+        against = str(out / other.name if place == out else place)
+    for each, found in ((model, system), (presentation.against, other)):
+        if computing.lead_in and found and not found.computes:
+            raise UsageError(
+                f"--lead-in needs a model that processes what comes before, not {each}"
+            )
     pairs = _pairs(test_data, computing.lead_in)
     if presentation.plot:
         from qse.extras import need
@@ -173,13 +182,11 @@ def evaluate(
         "timing": timing,
         "jobs": computing.jobs,
     }
-    out = scoring.out or RESULTS / system.name
     try:
         of_columns = _groups(presentation.groups, presentation.by or [], pairs)
         result = _evaluated(system, pairs, out, options)
-        if against and not has_results(against):
-            other = find_system(against, computing.threads)
-            against = str((scoring.out or RESULTS) / other.name)
+        if against and other:
+            options["sample_rate"] = result.sample_rate
             _evaluated(other, pairs, Path(against), options).write(of_columns)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error

@@ -1,7 +1,7 @@
 """Open DNS-Challenge 3 for a run: hundreds of hours of speech and noise, from cached copies.
 
-Some talkers and noises are held out of training, the same ones for every run: validation pairs are
-mixed from them.
+Some talkers and noises are held out of training, the same ones for every run on the same files:
+validation pairs are mixed from them.
 """
 
 import hashlib
@@ -71,8 +71,13 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
     """Return PAIRS validation pairs of talkers and noises that are held out of training, mixed as
     in `mix`; none where the corpus is too small to hold some out.
 
-    They are written once, to the folder of copies.
+    They are written to the folder of copies, once for the files that the corpus has.
     """
+    found = datasets.dns3(data)
+    speech = _speech(found)
+    noises = _noises(found)
+    if not speech.held or not noises.held:
+        return []
     mix = replace(
         mix,
         segment=PAIR_SECONDS,
@@ -81,14 +86,10 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
         noise_only_chance=0.0,
         clean_only_chance=0.0,
     )
-    digest = hashlib.sha256(repr(mix).encode()).hexdigest()[:8]
+    held = [path.relative_to(found.root).as_posix() for path in (*speech.held, *noises.held)]
+    digest = hashlib.sha256(repr((mix, held)).encode()).hexdigest()[:8]
     folder = copies.copies_of(datasets.dns3_root(data)) / f"validation-{digest}"
     if not folder.is_dir():
-        found = datasets.dns3(data)
-        speech = _speech(found)
-        noises = _noises(found)
-        if not speech.held or not noises.held:
-            return []
         clean, noise = _caches(found.root)
         voices = clean.corpus(speech.held, group_of=talker)
         others = noise.corpus(noises.held)

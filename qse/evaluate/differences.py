@@ -10,7 +10,7 @@ from ..errors import QseError
 from . import tables
 from .metrics import METRICS
 from .report import Mean, interval
-from .store import SCORES, Row, by_utterance, read_rows
+from .store import SCORES, Row, by_utterance, read_rows, read_settings
 
 SAME = 1e-3  # largest difference between scores of the same noisy recordings
 
@@ -53,10 +53,19 @@ def comparison(rows: list[Row], others: list[Row], name: str, other: str) -> str
 
 def compared(folder: str | Path, other: str | Path) -> str:
     """Return the `comparison` of the results in two folders, by their names; by their paths where
-    both have one name."""
+    both have one name.
+
+    Raises QseError as `comparison` does, and for results at different sample rates.
+    """
     first = Path(folder)
     second = Path(other)
     names = [first.name, second.name]
     if first.name == second.name:
         names = [str(first), str(second)]
+    rates = [read_settings(place).get("sample_rate") for place in (first, second)]
+    if rates[0] != rates[1]:
+        raise QseError(
+            f"{first} is evaluated at {rates[0]} Hz, {second} at {rates[1]} Hz: evaluate one of "
+            "them again with the sample_rate of the other"
+        )
     return comparison(read_rows(first / SCORES), read_rows(second / SCORES), *names)

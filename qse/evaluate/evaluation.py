@@ -130,7 +130,7 @@ def evaluate(
 
     with ExitStack() as stack:
         folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory()))
-        stamps = stamps_of(system, pairs)
+        stamps = stamps_of(system, names, pairs)
         store = Store(folder, scorer.columns, described, stamps)
         rows = _rows(scorer, pairs, store, stamps, timing, jobs, progress)
 

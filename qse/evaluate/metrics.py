@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from uuid import uuid4
 
 from .composite import composite, composite_scaled, segmental_snr
 from .energy import (
@@ -87,6 +88,10 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
     "covl_scaled": _rating("COVL", scaled=True),
 }
 BUILT_IN = frozenset(METRICS)
+# of an evaluation's rows, beside those of metrics
+COLUMNS = ("name", "audio_s", "process_s", "delay", "trimmed", "stamp", "error")
+NOISY = "noisy_"  # begins the columns of the noisy signals
+_added: dict[str, str] = {}
 ALIASES: dict[str, tuple[str, ...]] = {
     "pesq": ("pesq_wb",),
     "wb_pesq": ("pesq_wb",),
@@ -113,18 +118,28 @@ def add_metric(name: str, metric: Metric) -> None:
 
     Its function has keyword arguments: those of `clean`, `enhanced` and `noisy` that the metric
     needs, float arrays (samples,) of one length, and `sample_rate` in Hz. It returns a number.
-    Raises ValueError for a name that cannot be found again, or that another metric has.
+    They cannot be written to. An evaluation computes its scores anew after it was added again.
+    Raises ValueError for a name that cannot be found again, or that another metric or column has.
     """
     if name != plain_name(name) or not name.isidentifier():
         raise ValueError(f"metric {name!r}: its name must be of lower-case letters, digits and _")
     if name in BUILT_IN or name in ALIASES:
         raise ValueError(f"metric {name!r}: there is one of this name; choose another")
+    if name in COLUMNS or name.startswith(NOISY):
+        raise ValueError(f"metric {name!r}: tables have a column of this name; choose another")
     METRICS[name] = metric
+    _added[name] = uuid4().hex
 
 
 def own_metrics() -> dict[str, Metric]:
     """Return the metrics that were added."""
     return {name: metric for name, metric in METRICS.items() if name not in BUILT_IN}
+
+
+def version_of(name: str) -> str:
+    """Return what tells the function of a metric of one's own from one added before or elsewhere;
+    "" for the others."""
+    return _added.get(name, "")
 
 
 def plain_name(name: str) -> str:

@@ -19,7 +19,7 @@ from ..errors import QseError
 from ..extras import MissingExtra
 from ..machine import cores
 from .alignment import align, delay_of
-from .metrics import METRICS, own_metrics
+from .metrics import METRICS, NOISY, own_metrics, version_of
 from .pool import spread
 from .reading import read_pair
 from .scoring import score_each
@@ -61,7 +61,7 @@ class Scorer:
     @property
     def columns(self) -> list[str]:
         """Return the columns of scores.csv."""
-        noisy = [] if self.system.baseline else [f"noisy_{name}" for name in self.metrics]
+        noisy = [] if self.system.baseline else [f"{NOISY}{name}" for name in self.metrics]
         times = ["audio_s", "process_s"]
         return ["name", *times, *self.metrics, *noisy, "delay", "trimmed", "stamp", "error"]
 
@@ -107,7 +107,7 @@ class Scorer:
             before = {**given, "enhanced": given["noisy"]}
             scores, others = score_each(list(self.metrics), before, self.sample_rate)
             for name, value in scores.items():
-                row[f"noisy_{name}"] = value
+                row[f"{NOISY}{name}"] = value
             reasons = others | reasons
         return {**row, "error": _reasons(reasons)} if reasons else row
 
@@ -150,10 +150,10 @@ def run_tasks(function: Callable, tasks: list, jobs: int | None, crashed: Callab
     return spread(function, tasks, min(jobs or cores(), max(1, len(tasks))), crashed)
 
 
-def stamps_of(system: System, pairs: list[Pair]) -> dict[str, str]:
-    """Return {utterance: hash of qse's version, of the model's file and of the state of the
-    files}."""
-    fingerprint = system.fingerprint()
+def stamps_of(system: System, metrics: Iterable[str], pairs: list[Pair]) -> dict[str, str]:
+    """Return {utterance: hash of qse's version, of the model's file, of metrics of one's own and of
+    the state of the files}."""
+    fingerprint = system.fingerprint() + "".join(map(version_of, metrics))
     outputs = system.outputs()
     stamps = {}
     for pair in pairs:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..extras import MissingExtra
 from .composite import composite
-from .metrics import METRICS, resolve
+from .metrics import BUILT_IN, METRICS, resolve
 from .signals import SAMPLE_RATE, Signals
 
 
@@ -92,8 +92,16 @@ def _values(name: str, signals: Signals) -> dict[str, float]:
         raise ValueError(f"{name} needs at least {metric.least_rate} Hz")
 
     arguments = {role: signals.at(role, rate) for role in metric.roles}
+    if name not in BUILT_IN:  # code of users, which must not change what other metrics get
+        arguments = {role: _read_only(signal) for role, signal in arguments.items()}
     value = metric.function(**arguments, sample_rate=rate)
     return value if isinstance(value, dict) else {name: value}
+
+
+def _read_only(signal: np.ndarray) -> np.ndarray:
+    view = signal.view()
+    view.flags.writeable = False
+    return view
 
 
 def _signals(names: list[str], given: dict[str, np.ndarray | None], sample_rate: int) -> Signals:

@@ -16,6 +16,7 @@ from ..errors import QseError
 
 Row = dict[str, Any]
 SCORES = "scores.csv"
+SETTINGS = "settings.json"
 CURE = "name another folder, or delete this one"
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
 
@@ -34,7 +35,7 @@ class Store:
         self.folder = folder
         self.columns = columns
         self._table = folder / SCORES
-        self._settings = folder / "settings.json"
+        self._settings = folder / SETTINGS
         self._summary = folder / "summary.json"
         _writable(folder)
 
@@ -68,7 +69,7 @@ class Store:
         """Return the rows of the folder. QseError if they are of other settings."""
         if not self._table.is_file() or not self._settings.is_file():
             return []
-        before = self._former_settings()
+        before = read_settings(self.folder)
         odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
         if odd:
             what = f"{self.folder} holds an evaluation of something else"
@@ -78,15 +79,6 @@ class Store:
         if set().union(*rows) - set(self.columns):
             raise QseError(f"{self._table} has other columns: {CURE}")
         return rows
-
-    def _former_settings(self) -> dict[str, Any]:
-        try:
-            before = json.loads(self._settings.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise QseError(f"{self._settings} is damaged ({error}): {CURE}") from error
-        if not isinstance(before, dict):
-            raise QseError(f"{self._settings} is damaged (no object): {CURE}")
-        return before
 
     def _saved(self) -> dict[str, Any] | None:
         """Return the summary of the folder, None if there is none, or one that is damaged."""
@@ -100,6 +92,23 @@ class Store:
 def has_results(folder: str | Path) -> bool:
     """Return whether a folder holds the scores of an evaluation."""
     return Path(folder, SCORES).is_file()
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of the evaluation in a folder, {} if they are missing.
+
+    Raises QseError where they are damaged.
+    """
+    path = folder / SETTINGS
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise QseError(f"{path} is damaged ({error}): {CURE}") from error
+    if not isinstance(found, dict):
+        raise QseError(f"{path} is damaged (no object): {CURE}")
+    return found
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -107,9 +107,11 @@ class CheckpointSystem(_ComputingSystem):
         return table.get("sample_rate", SAMPLE_RATE)
 
     def _process(self, sample_rate: int) -> Process:
-        """Return the network's function; audio below 16 kHz is converted to 16 kHz and back."""
+        """Return the network's function; audio below 16 kHz is converted to 16 kHz and back, unless
+        the network works at its rate."""
         torch = need("torch", "train")
-        rate = max(sample_rate, SAMPLE_RATE)
+        is_own = sample_rate == self.rate_for(sample_rate)
+        rate = sample_rate if is_own else max(sample_rate, SAMPLE_RATE)
         network = self._network_at(rate)
 
         def process(noisy: np.ndarray, _: int) -> np.ndarray:
@@ -141,6 +143,10 @@ class FunctionSystem(_ComputingSystem):
 
     function: Process = field(default=lambda noisy, rate: noisy)
     token: str = field(default_factory=lambda: uuid4().hex)
+    rate: int | None = None  # Hz, of a network
+
+    def rate_for(self, sample_rate: int) -> int:
+        return self.rate or sample_rate
 
     def fingerprint(self) -> str:
         """Return what no other function has: its scores are never those of another one."""
@@ -181,7 +187,8 @@ def as_system(system: Any, threads: int = 1) -> System:
         return find_system(str(system), threads)
     if hasattr(system, "enhance") and hasattr(system, "at"):
         process = NetworkProcess(system)
-        return FunctionSystem(type(system).__name__, threads=threads, function=process)
+        rate = system.config.sample_rate
+        return FunctionSystem(type(system).__name__, threads=threads, function=process, rate=rate)
     if callable(system):
         name = getattr(system, "__name__", type(system).__name__)
         return FunctionSystem(name, threads=threads, function=system)

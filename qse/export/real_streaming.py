@@ -9,7 +9,7 @@ from ..networks.bottleneck import DualPathBlock
 from ..networks.dense_block import CausalUnit
 from ..networks.streaming import Decoder, StreamingEnhancer
 from ..nn.band_split import BandMerge, BandSplit
-from ..nn.look_ahead import Delay
+from ..nn.delay import Delay
 from ..nn.state import Stateful, delay
 from .fourier import FactoredAnalysis, FactoredSynthesis
 from .real_form import adapt, real_form, register, with_children, with_real_children

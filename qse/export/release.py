@@ -104,7 +104,10 @@ def at_its_rates(network: Network) -> dict[str, Network]:
     """Return what each graph of a release computes, by the file name of the graph."""
     if not network.streams or network.config.sample_rate != FULL_BAND:
         return {GRAPH: network}
-    return {GRAPH: network.at(WIDE_BAND).eval(), FULL_BAND_GRAPH: network}
+    try:
+        return {GRAPH: network.at(WIDE_BAND).eval(), FULL_BAND_GRAPH: network}
+    except ValueError:  # a network of one's own for one rate
+        return {GRAPH: network}
 
 
 def average(

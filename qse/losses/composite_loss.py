@@ -11,6 +11,19 @@ from .composite import LossConfig, composite, least_samples
 from .full_band import WIDE_BAND
 
 LossTerm = Callable[..., Tensor]
+# columns of the curves of a run, and what is summed for them
+LOGGED = (
+    "loss",
+    "norm",
+    "rate",
+    "step",
+    "steps",
+    "skipped",
+    "audio",
+    "seconds",
+    "audio_hours",
+    "train_hours",
+)
 GIVEN = ("clean", "enhanced", "noisy", "sample_rate")
 
 
@@ -78,6 +91,7 @@ class CompositeLoss:
         for name, (weight, term) in self.own.items():
             with torch.autocast(clean.device.type, enabled=False):
                 value = term(**{key: given[key] for key in self._arguments[name]})
+            _check_value(name, value, enhanced.requires_grad)
             total = total + weight * value
             terms[name] = value.detach()
         return total, terms
@@ -92,11 +106,24 @@ def as_loss(loss: "LossConfig | CompositeLoss | LossTerm") -> CompositeLoss:
     return CompositeLoss(own={getattr(loss, "__name__", "own"): (1.0, loss)})
 
 
+def _check_value(name: str, value: object, trains: bool) -> None:
+    """Raise ValueError for what a term must not return."""
+    if not isinstance(value, Tensor) or value.ndim:
+        found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        mean = "the mean over the batch as a scalar tensor"
+        raise ValueError(f"loss term {name!r} returns {found}: return {mean}")
+    if trains and not value.requires_grad:
+        cure = "compute it from `enhanced` with operators of torch"
+        raise ValueError(f"loss term {name!r} has no gradient: {cure}")
+
+
 def _checked(name: str, weight: float, term: LossTerm) -> list[str]:
     """Return the names of the arguments of a term.
 
     Raises ValueError for a term that cannot be called.
     """
+    if name in LOGGED:
+        raise ValueError(f"loss term {name!r}: curves have a column of this name; choose another")
     if hasattr(LossConfig, name):
         raise ValueError(f"loss term {name!r}: a term of LossConfig has this name; choose another")
     if not weight > 0:

@@ -97,6 +97,14 @@ class DualPathBlock(Stateful):
         x, waiting = delay(x, waiting, dim=1)
         return x + y, {"time": mixer, "delay": waiting}
 
+    def at_bands(self, bands: int) -> "DualPathBlock":
+        """Return the block for frames of fewer bands: the same weights, shared."""
+        if self.time is None:
+            return self
+        block = copy.copy(self)
+        block._modules = {**self._modules, "time": self.time.at_bands(bands)}
+        return block
+
     def pruned_parts(self) -> list[str]:
         """Return the names of all parts that are pruned."""
         parts = chain.from_iterable(BRANCHES.values())
@@ -143,13 +151,13 @@ class Bottleneck(Stateful):
             x, after[name] = block(x, state.get(name))
         return to_features(x), after
 
-    def at(self, look_ahead: Mapping[int, int]) -> "Bottleneck":
-        """Return the same layers, shared, with other look-aheads in frames by block; 0 leaves a
-        layer out."""
+    def at(self, bands: int, look_ahead: Mapping[int, int]) -> "Bottleneck":
+        """Return the same layers, shared, for frames of `bands` bands, with other look-aheads in
+        frames by block; 0 leaves a layer out."""
         blocks = nn.ModuleDict()
         for name, layer in self.blocks.items():
             if not name.startswith("ahead"):
-                blocks[name] = layer
+                blocks[name] = layer.at_bands(bands)
                 continue
             frames = look_ahead[int(name.removeprefix("ahead"))]
             if frames:

@@ -16,9 +16,10 @@ from torch import Tensor, nn
 
 from ..nn.band_split import BandMerge, BandSplit, bands_of
 from ..nn.conv import FrequencyUpsample
+from ..nn.delay import Delay
 from ..nn.features import QuaternionFeatures
 from ..nn.layout import join
-from ..nn.look_ahead import Delay, LookAhead
+from ..nn.look_ahead import LookAhead
 from ..nn.mask import MagnitudePhaseMask
 from ..nn.real_head import RealHead
 from ..nn.state import Stateful
@@ -136,7 +137,7 @@ class StreamingEnhancer(StreamingNetwork):
         network = _with_parts(
             self,
             encoder=_with_parts(self.encoder, split=self.encoder.split.below(bins)),
-            bottleneck=self.bottleneck.at(config.look_ahead_of_blocks()),
+            bottleneck=self.bottleneck.at(_bands(config), config.look_ahead_of_blocks()),
             decoder=_with_parts(self.decoder, join=self.decoder.join.below(bins)),
         )
         network._set(config)
@@ -173,10 +174,15 @@ def _with_parts(module: Any, **parts: nn.Module) -> Any:
     return module
 
 
+def _bands(config: StreamingConfig) -> int:
+    """Return the bands of a frame in the bottleneck."""
+    return sum(bands_of(config.ranges)) // 4
+
+
 def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
     for n in range(config.blocks):
         yield DualPathBlock(
-            sum(bands_of(config.ranges)) // 4,
+            _bands(config),
             config.channels[2],
             config.heads,
             qk_norm=config.qk_norm,

@@ -18,12 +18,13 @@ from .centred_stft import CentredISTFT, CentredSTFT
 from .conv import CausalConv2d, FrequencyUpsample, QuaternionConv2d
 from .conv_attention import ConvolutionAttention
 from .declared import FEATURES, TOKENS, declared_weights
+from .delay import Delay
 from .features import QuaternionFeatures
 from .hamilton import HamiltonAttention
 from .init import quaternion_init_
 from .layout import join, to_features, to_tokens
 from .linear import QuaternionLinear
-from .look_ahead import Delay, LookAhead
+from .look_ahead import LookAhead
 from .mask import MagnitudePhaseMask
 from .norm import QuaternionLayerNorm, QuaternionRMSNorm
 from .polar import PolarMask

@@ -1,4 +1,4 @@
-"""Read frames ahead of the one that is put out: a delay line, and taps on the frames that it holds.
+"""Read frames ahead of the one that is put out.
 
 A network that looks R frames ahead reads the frame t + R while it puts out the frame t. What runs
 beside the layer that looks ahead (skip connections, the spectrum) waits in a `Delay` of R frames.
@@ -9,33 +9,9 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from .layout import is_channels_innermost, to_features, to_tokens
 from .linear import QuaternionLinear
 from .norm import QuaternionLayerNorm
-from .state import Stateful, delay
-
-
-class Delay(Stateful):
-    """Delay a signal by `frames`, at least 1, along its axis of time: by default (..., T, F).
-
-    State: the last frames, in the shape of the signal.
-    """
-
-    def __init__(self, frames: int, dim: int = -2):
-        """`dim`: the axis of time, counted from the end."""
-        super().__init__()
-        self.frames = frames
-        self.dim = dim
-
-    def forward(self, x: Tensor, past: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        if past is None:
-            shape = list(x.shape)
-            shape[self.dim] = self.frames
-            past = x.new_zeros(shape)
-        if not is_channels_innermost(x):
-            return delay(x, past, dim=x.ndim + self.dim)
-        y, past = delay(to_tokens(x), to_tokens(past), dim=1)
-        return to_features(y), to_features(past)
+from .state import Stateful
 
 
 class LookAhead(Stateful):

@@ -92,8 +92,11 @@ def _join(parts: tuple[Tensor, ...], dim: int) -> Tensor:
 def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:
     """Return a state tree as one flat dict; the key of a leaf is the path of its layer, joined by
     dots."""
-    if not isinstance(state, Mapping):
+    if isinstance(state, Tensor):
         return {path: state}
+    if not isinstance(state, Mapping):
+        wanted = "return a tensor or a dict, {} without one"
+        raise TypeError(f"the state of {path or 'a layer'} is {state!r}: {wanted}")
     flat = {}
     for name, child in state.items():
         flat.update(flatten_state(child, f"{path}.{name}" if path else name))

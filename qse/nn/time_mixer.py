@@ -32,6 +32,12 @@ class TimeMixer(Stateful, ABC):
         kind: Any = cls
         return kind(channels)
 
+    def at_bands(self, bands: int) -> Self:
+        """Return the mixer for frames of fewer bands, as those of a lower sample rate, with the
+        same weights, shared. A mixer that uses the number of bands overrides it.
+        """
+        return self
+
     @abstractmethod
     def forward(self, x: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         """Mix the frames of x; None is the beginning.

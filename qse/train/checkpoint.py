@@ -85,7 +85,7 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
     Raises QseError when that fails; an earlier file of that name is then unchanged.
     """
     try:
-        values = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        values = _separate(tensors)
         with atomic_path(path) as partial:
             # save_file would let only its owner read it
             partial.write_bytes(serialized(values, dict(header)))
@@ -93,6 +93,19 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
         raise QseError(
             f"{path}: cannot write the checkpoint ({error}); free some space or name another folder"
         ) from error
+
+
+def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors on the CPU, none of which shares its memory with another, as tied weights
+    do: safetensors refuses these."""
+    values = {}
+    taken = set()
+    for name, tensor in tensors.items():
+        value = tensor.detach().cpu().contiguous()
+        place = value.untyped_storage().data_ptr()
+        values[name] = value.clone() if place in taken else value
+        taken.add(place)
+    return values
 
 
 def optimizer_tensors(

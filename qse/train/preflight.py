@@ -22,7 +22,7 @@ from .parallel import processes_here
 from .recipe import RunConfig
 from .stateful_training import least_segment
 from .train_config import TrainConfig
-from .validation import find_pairs
+from .validation import find_pairs, rate_of
 from .warm_start import start_from
 
 # of a run, complete or not
@@ -61,7 +61,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     else:
         check_batch(own.source.batch(0, config.train.batch), start.network, loss, config.train)
     optimizers(start.network, config.train.optimizer, config.train.betas, config.train.weight_decay)
-    _check_validation(config, job, start.network.config.sample_rate)
+    _check_validation(job, start.network)
     return start
 
 
@@ -158,16 +158,25 @@ def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> N
         raise QseError(
             "loss.complex_l1_of is mask, which needs an offline network: set it to waveform"
         )
-    rates = {config.mix.sample_rate}
+    networks = {config.mix.sample_rate: network}
     if config.mix.sample_rate > WIDE_BAND and config.train.wide_band_share:
-        rates.add(WIDE_BAND)
-    least = max(_least_seconds(network.at(rate), loss, config.train, rate) for rate in rates)
+        share = f"train.wide_band_share is {config.train.wide_band_share:g}: set it to 0"
+        networks[WIDE_BAND] = _at(network, WIDE_BAND, share)
+    least = max(_least_seconds(part, loss, config.train, rate) for rate, part in networks.items())
     if config.mix.segment < least:
         shown = ceil(1000 * least) / 1000
         raise QseError(
             f"mix.segment is {config.mix.segment:g} s, and the losses need {shown:g} s: "
             "make it longer"
         )
+
+
+def _at(network: Network, rate: int, cure: str) -> Network:
+    """Return the network at a rate. QseError with the cure where it does not work at that rate."""
+    try:
+        return network.at(rate)
+    except ValueError as error:
+        raise QseError(f"{error}; {cure}") from error
 
 
 def _least_seconds(network: Network, loss: CompositeLoss, plan: TrainConfig, rate: int) -> float:
@@ -207,7 +216,7 @@ def _check_packages(config: RunConfig) -> None:
         need("tensorboard", "tensorboard")
 
 
-def _check_validation(config: RunConfig, job: Job, rate: int) -> None:
+def _check_validation(job: Job, network: Network) -> None:
     validates = job.valid or job.data
     if job.unknown and not validates:
         raise UsageError("unknown=DIR needs valid=DIR, pairs of known sources to compare with")
@@ -215,4 +224,6 @@ def _check_validation(config: RunConfig, job: Job, rate: int) -> None:
         for package in ("pesq", "pystoi", "matplotlib"):  # used at the first validation
             need(package, "train")
     for folder in filter(None, (job.valid, job.unknown)):
-        find_pairs(folder, rate)
+        pairs = find_pairs(folder, network.config.sample_rate)
+        rate = rate_of(pairs, network.config.sample_rate)
+        _at(network, rate, f"{folder} is not all at the rate of the network: convert it")

@@ -71,16 +71,19 @@ def fingerprint(pairs: list[Utterance]) -> str:
 
 
 def read_pairs(pairs: list[Pair], sample_rate: int = SAMPLE_RATE) -> list[Utterance]:
-    """Read pairs at `sample_rate`, that of the network, if all files have it, else at SAMPLE_RATE.
+    """Read pairs at `rate_of` them.
 
     Raises QseError for a pair of different lengths, or one that the metrics cannot score.
     """
-    rate = (
-        sample_rate
-        if sample_rate > SAMPLE_RATE and common_rate(pairs) == sample_rate
-        else SAMPLE_RATE
-    )
+    rate = rate_of(pairs, sample_rate)
     return [_read(pair, rate) for pair in pairs]
+
+
+def rate_of(pairs: list[Pair], sample_rate: int) -> int:
+    """Return `sample_rate`, that of the network, if all files have it, else SAMPLE_RATE."""
+    if sample_rate > SAMPLE_RATE and common_rate(pairs) == sample_rate:
+        return sample_rate
+    return SAMPLE_RATE
 
 
 def _read(pair: Pair, rate: int) -> Utterance:

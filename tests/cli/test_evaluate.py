@@ -1,6 +1,9 @@
 """qse evaluate: exit status, options."""
 
+import json
+
 import pytest
+import soxr
 import typer
 from evaluation_files import write
 from qse_cli.evaluate import evaluate as command
@@ -54,6 +57,33 @@ def test_evaluate_names_options_in_errors_of_a_system(corpus, run, monkeypatch):
     done = run("noisy", "--noisy", corpus / "noisy")
     assert isinstance(done.exception, UsageError)
     assert str(done.exception) == "works at 16000 Hz: evaluate with --sample-rate 16000"
+
+
+def test_evaluate_against_a_system_of_the_same_name(corpus, run, monkeypatch):
+    """Found before anything is scored; the results of the first system stay."""
+    monkeypatch.chdir(corpus)
+    (corpus / "old").mkdir()
+    (corpus / "clean").rename(corpus / "old/system")
+    folders = "--clean", corpus / "old/system", "--noisy", corpus / "noisy"
+    (corpus / "system").symlink_to(corpus / "noisy")
+    options = "--metrics", "si_sdr", "--jobs", 1
+    done = run("noisy", *folders, *options, "--against", "noisy")
+    assert done.exit_code == 0 and "minus" in done.stdout, done.stderr
+    assert (corpus / "runs/evaluate/noisy/noisy/scores.csv").is_file()
+
+
+def test_evaluate_against_uses_the_rate_of_the_first(tmp_path, run):
+    for place in range(2):
+        clean = voice(1.0, start=place + 1)
+        write(tmp_path / "out16" / f"u{place}.wav", clean)
+        for folder in ("clean", "noisy"):
+            write(tmp_path / folder / f"u{place}.wav", soxr.resample(clean, 16000, 48000), 48000)
+    folders = "--clean", tmp_path / "clean", "--noisy", tmp_path / "noisy"
+    options = "--metrics", "si_sdr", "--jobs", 1, "--out", tmp_path / "results"
+    done = run(tmp_path / "out16", *folders, *options, "--against", "noisy")
+    assert done.exit_code == 0, done.stderr
+    settings = (tmp_path / "results/noisy/settings.json").read_text()
+    assert json.loads(settings)["sample_rate"] == 16000
 
 
 def test_evaluate_against_another_system(corpus, run, monkeypatch):

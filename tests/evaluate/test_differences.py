@@ -26,6 +26,15 @@ def test_comparison_refuses_other_recordings():
         comparison(rows, [{"name": "u1", "pesq_wb": 2.0}], "a", "b")
 
 
+def test_results_at_other_rates_are_refused(here):
+    for folder, rate in (("a", 16000), ("b", 48000)):
+        (here / folder).mkdir()
+        (here / folder / "scores.csv").write_text("name,lsd\nu0,2.0\n")
+        (here / folder / "settings.json").write_text(f'{{"sample_rate": {rate}}}')
+    with pytest.raises(QseError, match="a is evaluated at 16000 Hz, b at 48000 Hz"):
+        compared("a", "b")
+
+
 def test_folders_of_one_name_are_told_apart(here):
     for folder in ("old/base", "new/base", "new/large"):
         (here / folder).mkdir(parents=True)

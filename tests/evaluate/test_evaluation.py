@@ -169,7 +169,28 @@ def test_evaluate_a_function_never_reuses_the_scores_of_another(corpus):
         assert found.means["noise_reduction"] == pytest.approx(-20 * np.log10(gain), abs=0.01)
 
 
-@pytest.mark.parametrize("name", ["Loud", "si_sdr", "pesq", "a b"])
+def test_evaluate_computes_a_metric_that_was_added_again(corpus, own_metric):
+    for value in (1.0, 2.0, 2.0):
+        add_metric("loudness", Metric("level", lambda *, value=value, **_: value))
+        found = evaluate("noisy", pairs_in(corpus), corpus / "out", metrics="loudness")
+        assert found.means["loudness"] == value and not found.saved
+        found.write()
+    assert evaluate("noisy", pairs_in(corpus), corpus / "out", metrics="loudness").saved
+
+
+def test_evaluate_keeps_signals_from_metrics_of_ones_own(corpus, own_metric):
+    def in_place(*, clean, enhanced, sample_rate):
+        enhanced -= 0.1
+        return 0.0
+
+    add_metric("loudness", Metric("level", in_place))
+    found = evaluate("noisy", pairs_in(corpus), metrics="loudness,si_sdr")
+    alone = evaluate("noisy", pairs_in(corpus), metrics="si_sdr")
+    assert found.means["si_sdr"] == alone.means["si_sdr"]
+    assert all("loudness: " in error and "read-only" in error for error in found.failed.values())
+
+
+@pytest.mark.parametrize("name", ["Loud", "si_sdr", "pesq", "a b", "delay", "name", "noisy_level"])
 def test_add_metric_refuses_names(name):
     with pytest.raises(ValueError, match=f"metric '{name}'"):
         add_metric(name, Metric("x", loudness))

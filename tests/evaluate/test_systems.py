@@ -6,7 +6,7 @@ from speech import SAMPLE_RATE, voice
 
 from qse.data.datasets import Pair
 from qse.errors import QseError
-from qse.evaluate.systems import CheckpointSystem, FolderSystem, ModelSystem, find_system
+from qse.evaluate.systems import CheckpointSystem, FolderSystem, ModelSystem, as_system, find_system
 
 
 def test_find_system_prefers_model_names(corpus, models, monkeypatch):
@@ -54,6 +54,28 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
         QseError, match="works at 16000 Hz, not at 48000: evaluate with sample_rate=16000"
     ):
         system.open(48000)
+
+
+@pytest.mark.parametrize("own, asked", [(8000, 8000), (16000, 8000), (16000, 16000)])
+def test_checkpoint_system_works_at_the_rate_of_its_network(tmp_path, own, asked):
+    torch = pytest.importorskip("torch")
+    from qse.networks import build_network
+    from qse.train import checkpoint
+    from qse.train.recipe import RunConfig, write_config
+
+    config = RunConfig(SMALL | {"sample_rate": own})
+    network = build_network(config.model).eval()
+    write_config(tmp_path / "config.toml", config, network)
+    weights = {f"average.{name}": value for name, value in network.state_dict().items()}
+    checkpoint.save(tmp_path / "best.safetensors", weights, {})
+    noisy = np.linspace(-0.1, 0.1, asked // 4)
+    enhanced, _ = find_system(str(tmp_path)).open(asked)(Pair("a", None), noisy)
+    assert enhanced.shape == noisy.shape
+    if own == asked:
+        with torch.no_grad():
+            expected = network.enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0]
+        np.testing.assert_array_equal(enhanced, expected.numpy())
+    assert as_system(network).rate_for(48000) == own
 
 
 def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):

@@ -1,5 +1,6 @@
 """Loss terms of one's own, and the least length of a segment."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -28,12 +29,12 @@ def signals(samples: int) -> dict:
 
 def test_composite_loss_adds_weighted_terms():
     x = signals(4000)
-    loss = CompositeLoss(NONE, {"distance": (3.0, distance), "rate": (0.5, of_everything)})
+    loss = CompositeLoss(NONE, {"distance": (3.0, distance), "level": (0.5, of_everything)})
     total, terms = loss(**x, sample_rate=8000)
     base, of_base = composite(NONE, **x, sample_rate=8000)
     expected = base + 3 * distance(clean=x["clean"], enhanced=x["enhanced"]) + 0.5 * 8000
     torch.testing.assert_close(total, expected)
-    assert terms.keys() == {*of_base, "distance", "rate"} and terms["rate"] == 8000
+    assert terms.keys() == {*of_base, "distance", "level"} and terms["level"] == 8000
 
 
 def test_composite_loss_of_one_function():
@@ -54,6 +55,25 @@ def test_own_terms_are_computed_in_the_precision_of_clean():
     with torch.autocast("cpu", torch.bfloat16):
         as_loss(kinds)(clean=x["clean"], enhanced=x["enhanced"].bfloat16())
     assert found == [(torch.float32, torch.float32)]
+
+
+def test_composite_loss_names_a_term_that_returns_no_loss():
+    x = signals(4000)
+    terms = {
+        "(2,): return the mean": lambda *, enhanced: enhanced.mean(1),
+        "float: return the mean": lambda *, enhanced: enhanced.mean().item(),
+        "has no gradient": lambda *, enhanced: enhanced.detach().mean(),
+    }
+    x["enhanced"].requires_grad_()
+    for words, term in terms.items():
+        with pytest.raises(ValueError, match=f"loss term 'odd'.*{re.escape(words)}"):
+            CompositeLoss(own={"odd": (1.0, term)})(**x)
+
+
+@pytest.mark.parametrize("name", ["loss", "step", "rate", "norm", "audio_hours"])
+def test_composite_loss_refuses_names_of_columns(name):
+    with pytest.raises(ValueError, match="curves have a column of this name"):
+        CompositeLoss(own={name: (1.0, distance)})
 
 
 def test_composite_loss_refuses():

@@ -1,5 +1,7 @@
 """One set of weights at several sample rates: `StreamingEnhancer.at`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import contract
 import soxr
 
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
+from qse.networks.time_mixers import TIME_MIXERS
 
 WIDE = StreamingConfig(
     n_fft=64,
@@ -39,6 +42,17 @@ def cut_weights(weights: dict, wanted: dict) -> dict:
     for name, value in wanted.items():
         cut[name] = weights[name][tuple(map(slice, value.shape))]
     return cut
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("mixer", sorted(TIME_MIXERS))
+def test_at_keeps_the_items_of_a_batch_apart(mixer):
+    """Mixers that know the number of bands know that there are fewer at a lower rate."""
+    config = full_band().config
+    network = StreamingEnhancer(replace(config, time_mixer=(mixer,))).eval().at(16000)
+    noisy = torch.randn(8, 6 * 24)
+    batch = network(noisy)[0]
+    torch.testing.assert_close(batch[:1], network(noisy[:1])[0])
 
 
 @torch.no_grad()

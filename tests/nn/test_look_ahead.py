@@ -6,7 +6,8 @@ torch = pytest.importorskip("torch")
 
 import contract
 
-from qse.nn.look_ahead import Delay, LookAhead, tap_positions
+from qse.nn.delay import Delay
+from qse.nn.look_ahead import LookAhead, tap_positions
 
 
 def trained(frames: int = 5, channels: int = 3) -> LookAhead:

@@ -29,6 +29,13 @@ def test_checkpoint_save_and_load(tmp_path):
     assert weights.pick(found, "model").keys() == {"a", "b"}
 
 
+def test_checkpoint_saves_tied_weights(tmp_path):
+    weight = torch.randn(3, 2)
+    tensors = {"model.a": weight, "model.b": weight, "model.c": weight[1:]}
+    checkpoint.save(tmp_path / "c.safetensors", tensors, {})
+    same(weights.load_tensors(tmp_path / "c.safetensors")[0], tensors)
+
+
 @pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt()])
 def test_checkpoint_save_failing_keeps_the_last_one(tmp_path, monkeypatch, error):
     path = tmp_path / "c.safetensors"

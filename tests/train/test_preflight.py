@@ -132,6 +132,16 @@ def test_prepare_accepts_a_network_at_8_khz(training_audio, tmp_path):
     )
 
 
+def test_prepare_names_the_cure_for_a_network_of_one_rate(training_audio, tmp_path):
+    """At 48 kHz alone, with batches at 16 kHz too, and with pairs for validation at 16 kHz."""
+    full = {"network": "own_layers:Small", "sample_rate": 48000}
+    config = replace(CONFIG, model=full, mix=replace(CONFIG.mix, sample_rate=48000))
+    refused("wide_band_share is 0.5: set it to 0", config, job(training_audio, tmp_path / "a"))
+    config = replace(config, train=replace(PLAN, wide_band_share=0.0))
+    refused("is not all at the rate of the network", config, job(training_audio, tmp_path / "a"))
+    prepare(config, job(training_audio, tmp_path / "a", valid=None))
+
+
 def test_prepare_names_the_configuration_of_a_resumed_run(finished_run, training_audio):
     damaged = replace(CONFIG, model={**CONFIG.model, "n_fft": "x"})
     resumed = job(training_audio, finished_run[0], resume=True)

@@ -4,6 +4,7 @@ Attention over time for every band needs a cache per band; a token per frame nee
 window may be long. A gate per band scales how much of the token's context is added.
 """
 
+import copy
 import math
 from typing import Self
 
@@ -33,6 +34,11 @@ class GlobalToken(TimeMixer):
     @classmethod
     def of_sizes(cls, *, bands: int, channels: int, heads: int, window: int) -> Self:
         return cls(bands, channels, heads, window)
+
+    def at_bands(self, bands: int) -> Self:
+        mixer = copy.copy(self)
+        mixer.bands = bands
+        return mixer
 
     def score_weights(self) -> dict[str, int]:
         return {"key": 1}

@@ -14,6 +14,13 @@ def test_global_token_streams():
     contract.verify_stream(as_trained(GlobalToken(3, 4, 2, window=5)), draw(6, 23, 4, 4), dim=1)
 
 
+def test_global_token_at_fewer_bands_keeps_streams_apart():
+    layer = GlobalToken(6, 4, 2, window=5).double()
+    x = draw(15, 9, 4, 4)  # three streams of five bands
+    torch.testing.assert_close(layer.at_bands(5)(x)[0][:5], layer.at_bands(5)(x[:5])[0])
+    assert layer.bands == 6
+
+
 def test_global_token_reaches_all_bands_of_one_stream():
     torch.manual_seed(0)
     layer = GlobalToken(3, 4, 2, window=5).double()
