@@ -16,12 +16,13 @@ from .streams import abandon_stdout, say
 from .terminal import Keys, Pauses
 
 if TYPE_CHECKING:
+    from .live_options import Display
     from .running import Running
 
 TICK = 0.1
 
 
-def follow(running: "Running", plain: bool = False) -> None:
+def follow(running: "Running", display: "Display") -> None:
     """Start a session and its worker, show their state and obey keys until they end or Ctrl-C
     comes; let them finish.
 
@@ -31,7 +32,8 @@ def follow(running: "Running", plain: bool = False) -> None:
     session = running.session
     worker = running.worker
     drawable = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-    view = (Screen if drawable and not plain else Plain)(running)
+    is_drawn = drawable and not display.plain
+    view = Screen(running) if is_drawn else Plain(running, display.every)
     with collected(_interrupt) as signals, view:
         view.show(0.0)  # load what this needs before the sound begins
         running.start()
@@ -73,7 +75,7 @@ def _attend(running: "Running", view: Plain | Screen, signals: list[int]) -> Non
             if pauses.asked:
                 view.suspend()
                 keys.end()
-                pauses.stop()
+                running.sleep(pauses.stop)
             seconds = pauses.ended()
             if seconds is not None:
                 keys.begin()

@@ -78,7 +78,7 @@ def live(
     if files.record:
         session.record(_recorder(session, files.record, files.overwrite, paced=not files.fast))
     running = _running(session, system, files, devices, virtual)
-    _run(running, processing.threads, display.plain, paced=not files.fast)
+    _run(running, processing.threads, display, paced=not files.fast)
 
 
 def _models(processing: Processing) -> "BandModels":
@@ -162,7 +162,7 @@ def _check(devices: Devices, files: Files) -> None:
         raise UsageError(f"{reason}: name another recording")
 
 
-def _run(running: "Running", threads: int, plain: bool, paced: bool) -> None:
+def _run(running: "Running", threads: int, display: Display, paced: bool) -> None:
     """Run the session to its end, with a high priority where it has to keep pace and the machine is
     fast enough."""
     from qse.live.priority import steady
@@ -178,6 +178,6 @@ def _run(running: "Running", threads: int, plain: bool, paced: bool) -> None:
         if warning:
             say(f"qse: {warning}")
         try:
-            follow(running, plain)
+            follow(running, display)
         finally:
             running.session.close()

@@ -89,6 +89,12 @@ Buffer = Annotated[
 Plain = Annotated[
     bool, typer.Option("--plain", help="Print one line a second instead of a screen.")
 ]
+Every = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="S", help="With --plain, print a line every S seconds and at changes."
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -143,3 +149,4 @@ class Display:
     """The display on the terminal."""
 
     plain: Plain = False
+    every: Every = 1

@@ -1,5 +1,6 @@
 """Hold a live session, and what follows its devices and keys, together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,16 @@ class Running:
         self.session.start()
         if self.standby:
             self.standby.start()
+
+    def sleep(self, pause: Callable[[], object]) -> None:
+        """Call a function that stops this process for a while, meanwhile with closed devices: the
+        sound server would keep what the microphone hears."""
+        was_open = self.session.source.is_live and not self.reconnector.resting
+        if was_open:
+            self.reconnector.rest()
+        pause()
+        if was_open:
+            self.reconnector.wake()
 
     def look(self) -> None:
         """Check the devices; call this several times a second. Raises as `Reconnector.look`."""

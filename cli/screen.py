@@ -1,6 +1,7 @@
 """Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary
 at the end."""
 
+import sys
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,15 @@ ALARMS = (
 
 
 class Plain:
-    """Print one line a second to standard output."""
+    """Print a line every second, or every so many, and at changes, to standard output."""
 
-    def __init__(self, running: "Running"):
+    def __init__(self, running: "Running", every: int = 1):
+        """`every`: seconds between two lines without a change."""
         self._running = running
-        self._next = 1.0
+        self._every = every
+        self._next = 1.0  # seconds since the start: not before it
+        self._due = 1.0  # without a change not before it
+        self._named: list[str] = []  # names in the last line
 
     def __enter__(self) -> "Plain":
         return self
@@ -59,11 +64,17 @@ class Plain:
         if seconds < self._next:
             return
         self._next = max(self._next + 1, int(seconds) + 1.0)
+        lines = list(state(self._running))
+        named = [name for name, _ in lines]
+        if named == self._named and seconds < self._due:
+            return
+        self._named = named
+        self._due = int(seconds) + float(self._every)
         now = self._running.session
         levels = f"in {now.noisy.dbfs:.1f} dBFS, out {now.enhanced.dbfs:.1f} dBFS"
         speech = "speech" if now.speech.heard else "no speech"
         words = [_clock(seconds), levels, f"removed {_removed(now)}", speech]
-        words += [f"{name} {text}" for name, text in state(self._running)]
+        words += [f"{name} {text}" for name, text in lines]
         try:
             print(", ".join(words), flush=True)
         except BrokenPipeError:
@@ -138,7 +149,8 @@ def _panel(running: "Running", lines: list[tuple[str, str]], seconds: float, wid
         _add_device(table, "output", now.enhanced.dbfs, name, width)
     table.add_row("removed", _removed(now))
     heard = now.speech.heard
-    table.add_row("speech", "● heard" if heard else "·", style="" if heard else "dim")
+    lamp, dark = "●·" if _is_unicode() else "*-"
+    table.add_row("speech", f"{lamp} heard" if heard else dark, style="" if heard else "dim")
     for name, text in lines:
         table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
     table.add_row("", "")
@@ -193,8 +205,14 @@ def _meter(dbfs: float, length: int) -> "Text":
 
     lit = round(length * min(1.0, max(0.0, 1 + dbfs / 60)))
     colour = "red" if dbfs > -3 else "yellow" if dbfs > -9 else "green"
-    bar = (("█" * lit, colour), ("·" * (length - lit), "dim"))
+    full, empty = "█·" if _is_unicode() else "#-"
+    bar = ((full * lit, colour), (empty * (length - lit), "dim"))
     return Text.assemble(*bar, f" {dbfs:6.1f} dBFS")
+
+
+def _is_unicode() -> bool:
+    """Return whether standard output can print more than the signs of its language."""
+    return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
 
 
 def _filled(words: tuple[str, ...], width: int) -> list[str]:

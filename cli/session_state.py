@@ -71,7 +71,10 @@ def _recordings(running: "Running") -> Iterator[tuple[str, str]]:
     not begin."""
     session = running.session
     for ended in session.recorded:
-        yield _recording(ended, session.engine.sample_rate, "recorded")
+        if ended.error or ended.created:
+            yield _recording(ended, session.engine.sample_rate, "recorded")
+        else:
+            yield "not recorded", f"{ended.path}: no sound came before its end"
     recorder = session.recorder
     if recorder:
         gone = running.reconnector.message and session.source.lost  # a file goes on

@@ -10,7 +10,9 @@ from time import monotonic
 from typing import Any
 
 ARROWS = {"\x1b[A": "+", "\x1bOA": "+", "\x1b[B": "-", "\x1bOB": "-"}  # up and down
-SEQUENCE = re.compile(r"\x1b(\[[0-9;]*.?|O.?)?")  # what a special key sends
+# what a special key sends: of the Linux console, then of other terminals
+SEQUENCE = re.compile(r"\x1b(\[\[.|\[[0-9;]*.?|O.?)?")
+BEGINNING = re.compile(r"\x1b(\[\[?|\[[0-9;]+|O)?$")  # of one of which the rest is still to come
 
 
 class Keys:
@@ -22,6 +24,7 @@ class Keys:
     def __init__(self) -> None:
         self._number = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
         self._before: Any = None
+        self._begun = ""  # the beginning of a sequence at the end of what was read
 
     def __enter__(self) -> "Keys":
         self.begin()
@@ -65,8 +68,13 @@ class Keys:
         ready = (
             self._before is not None and self._foreground() and select([self._number], [], [], 0)[0]
         )
-        pressed = os.read(self._number, 64).decode(errors="ignore") if ready else ""
-        return SEQUENCE.sub(lambda found: ARROWS.get(found[0], ""), pressed)
+        if not ready:
+            return ""
+        pressed = self._begun + os.read(self._number, 64).decode(errors="ignore")
+        cut = BEGINNING.search(pressed)
+        self._begun = cut[0] if cut else ""
+        complete = pressed.removesuffix(self._begun)
+        return SEQUENCE.sub(lambda found: ARROWS.get(found[0], ""), complete)
 
     @property
     def listening(self) -> bool:

@@ -3,6 +3,7 @@ host."""
 
 import webbrowser
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -34,8 +35,8 @@ def web(
     with make_server(build_site(), port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         typer.echo(f"{address} (Ctrl-C ends the server)")
-        if browser:
-            webbrowser.open(address)
+        if browser:  # beside the server, for some browsers return only when they end
+            Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -36,6 +36,7 @@ class PulseSystem:
         self._hidden = hidden or (lambda name: False)
         self._refresh = refresh
         self._devices: list[dict[str, Any]] = []
+        self._chosen: dict[str, str] = {}  # names of the last default devices that are not hidden
         self._initialize()
 
     def _initialize(self) -> None:
@@ -73,17 +74,21 @@ class PulseSystem:
         return found
 
     def _default(self, direction: str) -> int:
-        """Return the id of the server's default device; if that is hidden, of the first that is no
-        monitor; or -1."""
-        real = -1
+        """Return the id of the server's default device; if that is hidden, of the one that was the
+        default before, else of the first that is no monitor; or -1."""
+        before = -1
+        first = -1
         for id, entry in enumerate(self._devices):
             if not entry[f"max_{direction}_channels"] or self._hidden(entry["pulse"]):
                 continue
             if entry["preferred"]:
+                self._chosen[direction] = entry["pulse"]
                 return id
-            if real < 0 and not entry["monitor"]:
-                real = id
-        return real
+            if entry["pulse"] == self._chosen.get(direction):
+                before = id
+            if first < 0 and not entry["monitor"]:
+                first = id
+        return first if before < 0 else before
 
     @property
     def default(self) -> Any:

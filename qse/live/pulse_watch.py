@@ -29,16 +29,20 @@ class PulseWatch:
         self._closing = Event()
         self._process: subprocess.Popen | None = None
         self._turn = Lock()  # to call the function
-        self._thread = Thread(target=self._run, name="qse watch", daemon=True)
-        self._thread.start()
-        Thread(target=self._repeat, name="qse watch again", daemon=True).start()
+        self._threads = [
+            Thread(target=self._run, name="qse watch", daemon=True),
+            Thread(target=self._repeat, name="qse watch again", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
-        """End the thread and its program."""
+        """End the threads and the program; the function is not called any more."""
         self._closing.set()
         if self._process:
             self._process.kill()
-        self._thread.join(RETRY)
+        for thread in self._threads:
+            thread.join(RETRY)
 
     def _run(self) -> None:
         while not self._closing.is_set():
@@ -66,9 +70,10 @@ class PulseWatch:
             self._report("server")
             for line in process.stdout:
                 change = CHANGE.match(line)
-                if change and change[1] in self._kinds and not self._closing.is_set():
+                if change and change[1] in self._kinds:
                     self._report(change[1])
 
     def _report(self, kind: str) -> None:
         with self._turn, suppress(PulseError, NoServer):  # the server has gone
-            self._changed(kind)
+            if not self._closing.is_set():
+                self._changed(kind)

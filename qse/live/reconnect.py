@@ -79,7 +79,7 @@ class Reconnector:
     def refresh(self) -> None:
         """Look for the present devices while they rest, so that `wake` needs no time for it."""
         with self._changing:
-            if self.resting and self._sound:
+            if self.resting and self._sound and not self._done.is_set():
                 self._sound._initialize()
 
     def wake(self) -> None:

@@ -29,8 +29,11 @@ EVERY = 0.1  # seconds between two writes
 
 
 class Recorder:
-    """Write sound to a file in a thread. `lost`: samples per channel that the disk was too slow
-    for; `error`: why writing ended early, None while all is well."""
+    """Write sound to a file in a thread.
+
+    `lost`: samples per channel that the disk was too slow for; `error`: why writing ended early,
+    None while all is well; `created`: whether sound came, and with it the file.
+    """
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class Recorder:
         self.path = path
         self.lost = 0
         self.error: str | None = None
+        self.created = False
         self._paced = paced
         with _claimed(path) as claim:
             form = _check(path, overwrite)
@@ -87,6 +91,7 @@ class Recorder:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
                     file = file or self._open(native(self.path))
+                    self.created = True
                     if (written := written + count) > self._layout.longest:
                         raise QseError(f"a {self._layout.format} file cannot be longer")
                     file.write(block[:count])  # integer formats limit it to full scale

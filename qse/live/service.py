@@ -11,6 +11,7 @@ from ..audio.atomic_write import write_text
 from ..errors import QseError, UsageError
 
 NAME = "qse-live.service"
+EVERY = "600"  # seconds between two lines without a change: a journal is no place for one a second
 UNIT = """\
 [Unit]
 Description=Remove noise from the microphone (qse live)
@@ -37,7 +38,7 @@ def unit_path() -> Path:
 def unit_text(options: Sequence[str]) -> str:
     """Return the unit that runs `qse live --plain` with `options`."""
     code = "from qse_cli.main import main; main()"
-    command = [sys.executable, "-c", code, "live", "--plain", *options]
+    command = [sys.executable, "-c", code, "live", "--plain", "--every", EVERY, *options]
     models = os.environ.get("QSE_MODELS")
     environment = f"\nEnvironment={_quoted(f'QSE_MODELS={models}')}" if models else ""
     return UNIT.format(command=" ".join(map(_quoted, command)), environment=environment)

@@ -52,11 +52,12 @@ class Standby:
         return self._reconnector.resting
 
     def update(self) -> None:
-        """Close the devices if nobody has listened for a while; call this several times a
-        second."""
-        if self._wanted or monotonic() - self._since < GRACE:
-            return
-        self._reconnector.rest()
+        """Close the devices if nobody has listened for a while, and open them for a recording; call
+        this several times a second."""
+        if self._wanted:
+            self._reconnector.wake()
+        elif monotonic() - self._since >= GRACE:
+            self._reconnector.rest()
 
     def close(self) -> None:
         """Stop watching."""

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 
 from ..errors import UsageError
@@ -63,12 +64,18 @@ class VirtualMicrophone:
         self._indexes: list[str] = []  # of the source, as `find` saw it
         self._former: dict[str, str] = {}  # the default devices before the creation
         self._checked: float | None = None  # when `check` was called first since then
+        self._changing = Lock()  # held while the devices are made or removed
+        self._closed = False
 
     def create(self) -> None:
-        """Create both devices unless they exist; keep the server's default devices as they are."""
-        if len(self._modules()) == 2:
-            return
-        self.remove()
+        """Create both devices unless they exist, or `close` was called; keep the server's default
+        devices as they are."""
+        with self._changing:
+            if not self._closed and len(self._modules()) < 2:
+                self.remove()
+                self._create()
+
+    def _create(self) -> None:
         self._former = defaults()
         form = [f"rate={RATE}", "channels=1", "channel_map=mono"]
         pactl(*self._load("module-null-sink", "sink", self.sink, *form))
@@ -79,6 +86,12 @@ class VirtualMicrophone:
         for kind, device in (("sink", self.sink), ("source", self.source)):
             pactl(f"set-{kind}-mute", device, "0")
             pactl(f"set-{kind}-volume", device, FULL)
+
+    def close(self) -> None:
+        """Remove the devices; nothing makes them again."""
+        with self._changing:
+            self._closed = True
+            self.remove()
 
     def remove(self) -> int:
         """Remove the devices, whatever process made them; return the number of modules removed."""
@@ -190,7 +203,7 @@ def virtual_microphone(name: str = "") -> Iterator[tuple[VirtualMicrophone, Puls
         yield microphone, PulseSystem(hidden=is_own, refresh=microphone.create)
     finally:
         with suppress(PulseError):  # the server has gone, and the virtual microphone with it
-            microphone.remove()
+            microphone.close()
 
 
 def remove_abandoned(name: str = "") -> int:

@@ -1,5 +1,6 @@
 """Serve the page on this machine."""
 
+import sys
 from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
@@ -27,11 +28,18 @@ TYPES = {
 def make_server(site: Site, port: int) -> ThreadingHTTPServer:
     """Return a server of `site` on 127.0.0.1. Raises QseError where the port is in use."""
     try:
-        return ThreadingHTTPServer((HOST, port), partial(_Handler, site))
+        return _Server((HOST, port), partial(_Handler, site))
     except OSError as error:
         raise QseError(
             f"port {port} cannot be opened ({error.strerror}): choose another port"
         ) from error
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing of a browser that ends a connection, as it does at a reload."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

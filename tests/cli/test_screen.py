@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from types import SimpleNamespace
 
 import pytest
@@ -74,6 +74,46 @@ def test_plain_prints_one_line_per_second(capsys):
     ]
 
 
+def test_plain_prints_seldom_but_every_change(capsys):
+    running = running_of()
+    plain = screen.Plain(running, every=600)
+    for seconds in range(1, 1300):
+        running.session.muted = 100 < seconds < 200
+        plain.show(seconds)
+    printed = [line[:8] for line in capsys.readouterr().out.splitlines()]
+    assert printed == ["00:00:01", "00:01:41", "00:03:20", "00:13:20"]
+
+
+def test_screen_on_a_terminal_without_unicode(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(BytesIO(), encoding="latin-1"))
+    console = Console(width=80, file=StringIO())
+    console.print(screen.panel(running_of(), 1.0, 80, 40))
+    text = console.file.getvalue()
+    assert "#" in text and "* heard" in text and "█" not in text
+
+
+def test_state_says_that_nothing_was_recorded():
+    recorder = SimpleNamespace(error=None, lost=0, created=False, path="a.wav")
+    lines = dict(session_state.state(running_of(recorded=[recorder])))
+    assert lines["not recorded"] == "a.wav: no sound came before its end"
+    recorder.created = True
+    assert dict(session_state.state(running_of(recorded=[recorder])))["recorded"] == "a.wav"
+
+
+def test_devices_are_closed_while_the_process_sleeps():
+    calls = []
+    reconnector = SimpleNamespace(
+        resting=False, rest=lambda: calls.append("rest"), wake=lambda: calls.append("wake")
+    )
+    session = SimpleNamespace(source=SimpleNamespace(is_live=True))
+    running = Running(session, None, reconnector, None)
+    running.sleep(lambda: calls.append("sleep"))
+    assert calls == ["rest", "sleep", "wake"]
+    reconnector.resting = True  # they stay closed
+    running.sleep(lambda: calls.append("sleep"))
+    assert calls[3:] == ["sleep"]
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_plain_full_log_does_not_end_the_session(models, tmp_path):
     soundfile.write(tmp_path / "noisy.wav", noise(20000), 16000)
@@ -115,7 +155,10 @@ def test_screen_recording_while_a_device_is_gone():
 
 
 def test_screen_lists_ended_and_refused_recordings():
-    ended = [SimpleNamespace(error=None, lost=lost, path=f"{lost}.wav") for lost in (0, 8000)]
+    ended = [
+        SimpleNamespace(error=None, lost=lost, created=True, path=f"{lost}.wav")
+        for lost in (0, 8000)
+    ]
     running = running_of(recorded=ended)
     running.controls.message = "here.wav cannot be written"
     said = list(session_state._recordings(running))

@@ -48,6 +48,19 @@ def test_reconnector_opens_a_vanished_device_again(delay, monkeypatch):
     assert eye.message is None and speaker.open
 
 
+def test_reconnector_that_is_closed_looks_for_no_devices(delay):
+    session, *_ = start(delay)
+    sound = session.source._sound
+    eye = Reconnector(session, sound)
+    eye.rest()
+    looks = []
+    sound._initialize = lambda: looks.append("now")
+    eye.refresh()
+    eye.close()
+    eye.refresh()
+    assert looks == ["now"]
+
+
 def test_reconnector_without_reconnect_is_an_error(delay, monkeypatch):
     session, *_ = start(delay)
     eye = Reconnector(session, session.source._sound, reconnect=False)

@@ -29,6 +29,12 @@ def test_recorder_every_format(tmp_path, suffix):
     assert soundfile.read(recorder.path)[0].shape == (8000, 2)
 
 
+def test_recorder_without_sound_creates_no_file(tmp_path):
+    recorder = Recorder(tmp_path / "a.wav", 16000, 2)
+    recorder.close()
+    assert not recorder.created and not (tmp_path / "a.wav").exists()
+
+
 def test_recorder_writes_everything(tmp_path):
     recorder = Recorder(tmp_path / "both.wav", 1000, 2)
     audio = np.random.default_rng(0).uniform(-1, 1, (5000, 2)).astype(np.float32)

@@ -52,6 +52,8 @@ def test_service_install_writes_unit_and_starts_it(command, systemctl):
     assert line[0] == sys.executable and line[3:] == [
         "live",
         "--plain",
+        "--every",
+        "600",
         "--virtual",
         "--strength",
         "20",
@@ -92,7 +94,13 @@ def test_service_status(command, systemctl):
 def test_service_show_prints_unit_of_default_options(command, systemctl, monkeypatch):
     monkeypatch.setenv("QSE_MODELS", "/a b/models")
     out = command("service", "show")[1]
-    assert words(parsed(out)["Service"]["ExecStart"])[3:] == ["live", "--plain", "--virtual"]
+    assert words(parsed(out)["Service"]["ExecStart"])[3:] == [
+        "live",
+        "--plain",
+        "--every",
+        "600",
+        "--virtual",
+    ]
     assert '"QSE_MODELS=/a b/models"' in out
     assert not systemctl[1].exists()
 

@@ -28,6 +28,36 @@ class Microphone:
         return self.state
 
 
+def test_a_recording_opens_the_devices_at_once():
+    calls = []
+    reconnector = SimpleNamespace(
+        wake=lambda: calls.append("wake"), rest=lambda: calls.append("rest")
+    )
+    session = SimpleNamespace(recorder=None)
+    standby = Standby(session, reconnector, Microphone())
+    standby._heard = False
+    standby._since = -1e9
+    standby.update()
+    session.recorder = object()
+    standby.update()
+    assert calls == ["rest", "wake"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script takes the place of pactl")
+def test_a_closed_watch_calls_nothing(tmp_path, monkeypatch):
+    """Not even what was about to be called: it would make devices again that were removed."""
+    pactl = tmp_path / "pactl"
+    pactl.write_text("#!/bin/sh\nexec sleep 60\n")
+    pactl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    calls = []
+    watch = pulse_watch.PulseWatch({"sink"}, calls.append)
+    until(lambda: calls == ["server"], 30)
+    watch.close()
+    watch._report("server")
+    assert calls == ["server"]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a shell script takes the place of pactl")
 def test_a_change_that_the_server_does_not_report_is_said(tmp_path, monkeypatch):
     pactl = tmp_path / "pactl"

@@ -59,6 +59,19 @@ def settings(monkeypatch):
     return Settings(monkeypatch)
 
 
+def test_closed_microphone_is_not_made_again(monkeypatch):
+    called = []
+    monkeypatch.setattr(virtual_device, "pactl", lambda *words: called.append(words) or "")
+    monkeypatch.setattr(virtual_device, "defaults", dict)
+    microphone = VirtualMicrophone()
+    microphone.create()
+    assert [words[0] for words in called].count("load-module") == 2
+    microphone.close()
+    called.clear()
+    microphone.create()
+    assert called == []
+
+
 def test_what_was_restored_before_the_session_began_is_undone(settings):
     """Loading a model, and waiting for a microphone, may take longer than a session manager."""
     microphone = VirtualMicrophone()

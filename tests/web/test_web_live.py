@@ -217,6 +217,55 @@ def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
     assert found == 0
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_recording_is_kept_when_the_microphone_goes(shared_page, transport):
+    found = shared_page.evaluate(
+        f"""async (transport) => {{
+      {PAGE_FUNCTIONS}
+      const {{ LiveSession }} = await import("/live/session.js");
+      const updates = [];
+      const settings = {{ strength: null, bypass: false }};
+      let playing = 0;
+      const options = {{ model: await modelOf("live-tiny"), settings, transport }};
+      const session = new LiveSession(options, (update) => {{
+        playing += update.playing ? 1 : 0;
+        if (update.recording) updates.push(["recording", update.recording.seconds]);
+        if (update.error) updates.push(["error", update.error]);
+      }});
+      await session.start();
+      session.record();
+      const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
+      for (let i = 0; i < 1200 && playing < 10; i++) await pause();
+      session.stream.getAudioTracks()[0].dispatchEvent(new Event("ended"));
+      for (let i = 0; i < 1200 && !session.closed; i++) await pause();
+      return updates;
+    }}""",
+        transport,
+    )
+    (kind, seconds), (end, sentence) = found
+    assert kind == "recording" and seconds > 0.3
+    assert end == "error" and "The microphone is gone" in sentence
+
+
+@pytest.mark.parametrize("rate", [16000, 48000, 192000])
+def test_rings_hold_all_that_may_be_under_way(shared_page, rate):
+    limit, capacity = shared_page.evaluate(
+        f"""async (sampleRate) => {{
+      {PAGE_FUNCTIONS}
+      const {{ LiveSession }} = await import("/live/session.js");
+      const settings = {{ strength: null, bypass: false }};
+      const options = {{ model: await modelOf("live-tiny"), settings, sampleRate }};
+      const session = new LiveSession(options, () => {{}});
+      await session.start();
+      await session.stop();
+      return [session.limit, session.rings.output.samples.byteLength / 4];
+    }}""",
+        rate,
+    )
+    assert limit > 0.5 * rate and 2 * limit <= capacity < 4 * limit
+    assert capacity & (capacity - 1) == 0
+
+
 def test_live_failure_is_noticed(shared_page):
     said = shared_page.evaluate(f"""async () => {{
       {PAGE_FUNCTIONS}

@@ -3,14 +3,20 @@
 import gzip
 import hashlib
 import json
+import os
 import re
+import signal
+import socket
+import struct
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from queue import Queue
 
 import pytest
+from qse_cli.web import web
 
 import qse
 from qse.errors import QseError
@@ -76,6 +82,29 @@ def test_server_serves_nothing_else(address, path):
 def test_server_port_in_use_is_one_sentence(site):
     with make_server(site, 0) as server, pytest.raises(QseError, match="another port"):
         make_server(site, server.server_port)
+
+
+def test_server_prints_nothing_of_a_connection_that_ends_early(site, capfd):
+    """As at a reload of the page: the browser resets it while a file is sent."""
+    with make_server(site, 0) as server:
+        with socket.create_connection(server.server_address) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(b"GET /vendor/ort-wasm-simd-threaded.wasm.gz HTTP/1.1\r\n\r\n")
+        server.handle_request()
+    assert capfd.readouterr().err == ""
+
+
+def test_command_serves_while_the_browser_opens(monkeypatch):
+    """Some browsers return only when they end: the page must be there before."""
+    found = Queue()
+
+    def visit(address):
+        found.put(urllib.request.urlopen(address, timeout=30).status)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("webbrowser.open", visit)
+    web(port=0, browser=True, export=None)
+    assert found.get(timeout=30) == 200
 
 
 def test_site_lists_streaming_models_with_checksums(models):

@@ -3,13 +3,19 @@
 import { graphFor } from "../model/bands.js";
 import "./ring.js";
 
-const CAPACITY = 1 << 16; // samples of a shared ring
 const ANSWER_SECONDS = 5; // without figures of the worker, after which it counts as failed
 const RESUME_MS = 3000;
 const TAPS_MS = 2000;
 const STOP_MS = 20000; // for a worker that is behind: its recording must not be lost
+const FAIL_MS = 10000; // the same, of a session that has failed
 const LIMIT_SECONDS = 0.5; // of sound under way, before input is dropped
+const BUFFER_SECONDS = 0.04;
 const MESSAGE_SECONDS = 0.01; // least sound of a message to the worker
+
+/** Samples of a ring, a power of two: all that may be under way, and as much again of what the worker returns late. */
+function ringCapacity(limit) {
+  return 2 ** Math.ceil(Math.log2(2 * limit));
+}
 
 /** Audio constraints: the browser's own processing would run before the model and change what it gets. */
 function constraints(deviceId) {
@@ -23,6 +29,10 @@ const MICROPHONE_ERRORS = {
   NotReadableError: "The microphone cannot be opened. Another program may be using it.",
   OverconstrainedError: "This microphone is gone. Choose another.",
 };
+
+function timeout(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds, null));
+}
 
 async function openMicrophone(deviceId) {
   try {
@@ -45,6 +55,7 @@ export class LiveSession {
     this.onUpdate = onUpdate;
     this.transport = options.transport ?? (globalThis.crossOriginIsolated ? "shared" : "messages");
     this.closed = this.stopping = false;
+    this.failing = null; // a promise, while the session ends because of an error
   }
 
   /** Open everything. Error with a sentence for the user; nothing stays open then. */
@@ -52,6 +63,8 @@ export class LiveSession {
     try {
       const { sampleRate, deviceId, sinkId } = this.options;
       this.context = new AudioContext({ latencyHint: "interactive", ...(sampleRate ? { sampleRate } : {}) });
+      this.limit = Math.round((LIMIT_SECONDS + (this.options.buffer ?? BUFFER_SECONDS)) * this.context.sampleRate);
+      this.capacity = ringCapacity(this.limit);
       this.stream = await openMicrophone(deviceId);
       if (sinkId && this.context.setSinkId) await this.context.setSinkId(sinkId);
       for (const file of ["ring.js", "downmix.js", "worklet.js"]) {
@@ -68,8 +81,7 @@ export class LiveSession {
 
   /** Let the sound run; without an output device or a click on the page, some browsers never answer. */
   async resume() {
-    const timeout = new Promise((resolve) => setTimeout(resolve, RESUME_MS));
-    await Promise.race([this.context.resume(), timeout]);
+    await Promise.race([this.context.resume(), timeout(RESUME_MS)]);
     if (this.context.state !== "running") this.onUpdate({ paused: this.context.state });
   }
 
@@ -81,7 +93,7 @@ export class LiveSession {
     const messages = { graph, settings, sampleRate, rings: null, port: null };
     const transfer = [];
     if (this.transport === "shared") {
-      messages.rings = { input: Ring.memory(CAPACITY, true), output: Ring.memory(CAPACITY, true) };
+      messages.rings = { input: Ring.memory(this.capacity, true), output: Ring.memory(this.capacity, true) };
     } else {
       const { port1, port2 } = new MessageChannel();
       messages.port = port1;
@@ -94,7 +106,7 @@ export class LiveSession {
       this.worker.onerror = (event) => {
         event.preventDefault();
         reject(new Error("A part of this page could not be loaded. Reload the page."));
-        this.fail("The processing has failed. Start again.");
+        this.end("The processing has failed. Start again.");
       };
       this.worker.onmessage = ({ data }) => {
         if (data.ready) {
@@ -114,11 +126,12 @@ export class LiveSession {
 
   connect() {
     const { context } = this;
-    const { buffer = 0.04, play = true, channel = null, tap = false } = this.options;
+    const { buffer = BUFFER_SECONDS, play = true, channel = null, tap = false } = this.options;
     const processorOptions = {
       rings: this.rings,
       target: Math.round(buffer * context.sampleRate),
-      limit: Math.round((LIMIT_SECONDS + buffer) * context.sampleRate),
+      limit: this.limit,
+      capacity: this.capacity,
       batch: Math.round(Math.max(this.model.hop, MESSAGE_SECONDS) * context.sampleRate),
       channel,
       tap,
@@ -167,7 +180,14 @@ export class LiveSession {
     this.worker.postMessage({ action: "endRecording" });
   }
 
+  /** End the session because of an error, after the worker has handed over a running recording. */
   fail(sentence) {
+    if (this.closed || this.failing) return;
+    if (!this.model) this.end(sentence); // nothing has begun
+    else this.failing = this.finishWorker(FAIL_MS).then(() => this.end(sentence));
+  }
+
+  end(sentence) {
     if (this.closed) return;
     this.close();
     this.onUpdate({ error: sentence });
@@ -178,16 +198,18 @@ export class LiveSession {
     if (this.closed) return null;
     this.stopping = true;
     const taps = new Promise((resolve) => (this.onTaps = resolve));
-    const stopped = new Promise((resolve) => (this.onStopped = resolve));
     this.node.port.postMessage({ stop: true });
-    this.worker.postMessage({ action: "stop" });
-    const timeout = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds, null));
-    const [kept] = await Promise.all([
-      Promise.race([taps, timeout(TAPS_MS)]),
-      Promise.race([stopped, timeout(STOP_MS)]),
-    ]);
+    const [kept] = await Promise.all([Promise.race([taps, timeout(TAPS_MS)]), this.finishWorker(STOP_MS)]);
     this.close();
     return kept;
+  }
+
+  /** Close the microphone, and wait until the worker has ended a recording, `milliseconds` at most. */
+  async finishWorker(milliseconds) {
+    const stopped = new Promise((resolve) => (this.onStopped = resolve));
+    this.stream.getTracks().forEach((track) => track.stop());
+    this.worker.postMessage({ action: "stop" });
+    await Promise.race([stopped, timeout(milliseconds)]);
   }
 
   close() {

@@ -2,22 +2,21 @@
  * The audio thread: hands the microphone's samples to the worker and plays what comes back.
  *
  * Options: `limit`, samples that may be under way before input is dropped; `target`, samples that are gathered before
- * playback; `batch`, samples per message; `rings`, the memory of two shared rings, or null for messages; `channel`,
+ * playback; `capacity`, samples of a ring; `batch`, samples per message; `rings`, the memory of two shared rings, or null for messages; `channel`,
  * the only one to take, counted from 1, or null; `tap`, keep what comes in and goes out, for tests. What is missing is
  * replaced by silence, never by the noisy signal.
  */
 
 const QUANTUM = 128;
-const CAPACITY = 1 << 16;
 const FADE = Float32Array.from({ length: QUANTUM }, (_, i) => (i + 1) / QUANTUM);
 const REPORT_SECONDS = 0.1;
 
 class LiveProcessor extends AudioWorkletProcessor {
   constructor({ processorOptions }) {
     super();
-    Object.assign(this, processorOptions); // limit, target, batch, rings, channel, tap
+    Object.assign(this, processorOptions); // limit, capacity, target, batch, rings, channel, tap
     this.input = this.rings ? new Ring(this.rings.input) : null;
-    this.output = new Ring(this.rings ? this.rings.output : Ring.memory(CAPACITY, false));
+    this.output = new Ring(this.rings ? this.rings.output : Ring.memory(this.capacity, false));
     this.pending = new Float32Array(this.batch);
     this.filled = 0;
     this.sent = this.played = 0; // samples handed to the worker; of those that came back, played or skipped
