@@ -121,7 +121,11 @@ class Server:
         (self.home / "live").write_text("")
         log = (self.home / "live").open("a")  # or a process would write over what another said
         return subprocess.Popen(
-            [*line, "--buffer", "200", *options], env=self.environment, stdout=log, stderr=log
+            [*line, "--buffer", "200", *options],
+            env=self.environment,
+            stdout=log,
+            stderr=log,
+            process_group=0,  # as a shell gives it, for Ctrl-Z
         )
 
     def sounding(self, process):

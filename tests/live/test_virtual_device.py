@@ -1,6 +1,7 @@
 """The virtual microphone on a PulseAudio server of the test's own; another program records from
 it."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -149,6 +150,19 @@ def test_virtual_microphone_is_never_its_own_input(server, live):
         line = server_line("--input", name)
         done = subprocess.run(line, env=server.environment, capture_output=True, text=True)
         assert done.returncode == 2 and "matches no input" in done.stderr
+
+
+def test_microphone_is_closed_while_the_process_is_stopped(server, live):
+    """Or the server would keep what was said meanwhile, for programs to hear afterwards."""
+    with server.listening():
+        until(lambda: server.recorded() == ["desk_mic"], 30)
+        live.send_signal(signal.SIGTSTP)
+        _, state = os.waitpid(live.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(state) and server.recorded() == []
+        live.send_signal(signal.SIGCONT)
+        until(lambda: server.recorded() == ["desk_mic"], 30)
+        until(lambda: "pauses 1" in server.said, 30)
+    assert "dropouts 0" in server.said.splitlines()[-1]
 
 
 def own_stream(server):
