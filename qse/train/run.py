@@ -25,9 +25,9 @@ from ..networks import Network, weights
 from . import checkpoint
 from .discriminator_training import DiscriminatorTraining
 from .exchange import copy_from_first_
+from .highest_range import train_highest_range_only_
 from .job import Job
 from .loop import TrainingLoop
-from .highest_range import train_highest_range_only_
 from .own import Own
 from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
