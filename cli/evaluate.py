@@ -1,7 +1,7 @@
 """qse evaluate: score a model, utterance by utterance, in the paper's metrics."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,117 +11,15 @@ import typer
 from qse.errors import QseError, UsageError
 
 from . import bars
+from .evaluate_options import Computing, Presentation, Scoring, TestData
 from .options import as_options, grouped
 
 if TYPE_CHECKING:
     from qse.data.datasets import Pair
-    from qse.evaluate.evaluation import Evaluation, Groups, Timing
+    from qse.evaluate.evaluation import Evaluation, Groups
+    from qse.evaluate.system import System
 
 RESULTS = Path("runs", "evaluate")  # folder of all results without --out
-
-
-@dataclass(frozen=True)
-class TestData:
-    """The recordings to score on: two folders, or the test set of a corpus."""
-
-    noisy: Annotated[Path | None, typer.Option(metavar="DIR", help="Noisy recordings.")] = None
-    clean: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Clean files of the same names.")
-    ] = None
-    dataset: Annotated[
-        str | None, typer.Option(help="Test set of a corpus, not --noisy: voicebank or dns3.")
-    ] = None
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of that corpus.")] = None
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """The metrics, how signals are read and aligned, and the folder of results."""
-
-    metrics: Annotated[
-        str,
-        typer.Option(
-            help="Comma-separated names (qse info metrics); all: those that the data allow."
-        ),
-    ] = "all"
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for the results; else runs/evaluate/MODEL."),
-    ] = None
-    sample_rate: Annotated[
-        int | None,
-        typer.Option(
-            min=8000,
-            metavar="HZ",
-            help="Rate of reading and of SI-SDR; else that of the files, or 16000.",
-        ),
-    ] = None
-    align: Annotated[
-        bool, typer.Option("--align", help="Compensate the constant delay of the system.")
-    ] = False
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse files of other lengths; else up to 32 ms go.")
-    ] = False
-
-    @property
-    def timing(self) -> "Timing":
-        """Return how signals of different lengths are treated. UsageError for two ways."""
-        if self.align and self.strict:
-            raise UsageError("--align and --strict exclude each other: leave one out")
-        if self.align:
-            return "aligned"
-        return "strict" if self.strict else "trimmed"
-
-
-@dataclass(frozen=True)
-class Presentation:
-    """Pictures, tables by group, and the comparison with another system."""
-
-    plot: Annotated[
-        bool,
-        typer.Option(
-            "--plot", help="Draw histograms and spectrograms, also of the worst utterances."
-        ),
-    ] = False
-    groups: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="TSV",
-            help="Tab-separated table: utterance, then columns to group by; or VoiceBank's log.",
-        ),
-    ] = None
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column of that table; may be given several times."),
-    ] = None
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Also print paired differences from this system, or from the results in a folder.",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class Computing:
-    """Set how the model is run."""
-
-    lead_in: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Number of recordings that the model processes before each one.",
-        ),
-    ] = 0
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
-    ] = None
-    threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1
-    device: Annotated[
-        str, typer.Option(help="Where PyTorch runs the network of a run: cpu, cuda, cuda:N, mps.")
-    ] = "cpu"
 
 
 @grouped
@@ -155,31 +53,22 @@ def evaluate(
         return
     if (presentation.groups is None) != (not presentation.by):
         raise UsageError("--groups FILE and --by COLUMN go together")
-    timing = scoring.timing
-    from qse.evaluate.systems import find_system
-
-    system = find_system(model, computing.threads, computing.device)
+    system = _system(model, computing)
     out = scoring.out or RESULTS / system.name
     other = None
     if against and not has_results(against):
-        other = find_system(against, computing.threads)
+        other = _system(against, replace(computing, device="cpu"))
         place = (scoring.out or RESULTS) / other.name
         against = str(out / other.name if place == out else place)
-    for each, found in ((model, system), (presentation.against, other)):
-        if computing.lead_in and found and not found.computes:
-            raise UsageError(
-                f"--lead-in needs a model that processes what comes before, not {each}"
-            )
     pairs = _pairs(test_data, computing.lead_in)
     if presentation.plot:
         from qse.extras import need
 
         need("matplotlib")
-
     options: dict[str, Any] = {
         "metrics": scoring.metrics,
         "sample_rate": scoring.sample_rate or _rate_of(test_data.dataset),
-        "timing": timing,
+        "timing": scoring.timing,
         "jobs": computing.jobs,
     }
     try:
@@ -191,6 +80,16 @@ def evaluate(
     except QseError as error:
         raise type(error)(as_options(str(error))) from error
     _show(result, of_columns, presentation.plot, against)
+
+
+def _system(name: str, computing: Computing) -> "System":
+    """Return the system of a name or path. UsageError for one that takes no lead-in."""
+    from qse.evaluate.systems import find_system
+
+    system = find_system(name, computing.threads, computing.device)
+    if computing.lead_in and not system.computes:
+        raise UsageError(f"--lead-in needs a model that processes what comes before, not {name}")
+    return system
 
 
 def _pairs(test_data: TestData, lead_in: int) -> "list[Pair]":

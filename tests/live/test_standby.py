@@ -28,6 +28,17 @@ class Microphone:
         return self.state
 
 
+@pytest.fixture
+def silent_server(tmp_path, monkeypatch):
+    """A pactl that reports no change."""
+    if os.name == "nt":
+        pytest.skip("a shell script takes the place of pactl")
+    pactl = tmp_path / "pactl"
+    pactl.write_text("#!/bin/sh\nexec sleep 60\n")
+    pactl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+
 def test_a_recording_opens_the_devices_at_once():
     calls = []
     reconnector = SimpleNamespace(
@@ -43,13 +54,8 @@ def test_a_recording_opens_the_devices_at_once():
     assert calls == ["rest", "wake"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a shell script takes the place of pactl")
-def test_a_closed_watch_calls_nothing(tmp_path, monkeypatch):
+def test_a_closed_watch_calls_nothing(silent_server):
     """Not even what was about to be called: it would make devices again that were removed."""
-    pactl = tmp_path / "pactl"
-    pactl.write_text("#!/bin/sh\nexec sleep 60\n")
-    pactl.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     calls = []
     watch = pulse_watch.PulseWatch({"sink"}, calls.append)
     until(lambda: calls == ["server"], 30)
@@ -58,12 +64,7 @@ def test_a_closed_watch_calls_nothing(tmp_path, monkeypatch):
     assert calls == ["server"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a shell script takes the place of pactl")
-def test_a_change_that_the_server_does_not_report_is_said(tmp_path, monkeypatch):
-    pactl = tmp_path / "pactl"
-    pactl.write_text("#!/bin/sh\nexec sleep 60\n")
-    pactl.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+def test_a_change_that_the_server_does_not_report_is_said(silent_server, monkeypatch):
     monkeypatch.setattr(pulse_watch, "EVERY", 0.05)
     reconnector = SimpleNamespace(wake=lambda: None, refresh=lambda: None)
     standby = Standby(SimpleNamespace(), reconnector, Microphone())
