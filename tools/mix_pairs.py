@@ -30,13 +30,14 @@ import torch
 from repository_files import Row, read_table
 
 from qse.data.filters import reverberate
-from qse.data.levels import active_level
+from qse.data.levels import SILENCE, active_level
 from qse.data.room_simulation import from_direct
 
 SECONDS = 4.0
 SNRS = (-2.5, 2.5, 7.5, 12.5, 17.5)  # dB
 PAUSE = 0.15  # seconds between two recordings of a speaker
 FADE = 0.02  # seconds, where a short noise is repeated
+PLACES = 100  # of a recording that are tried, where it is silent
 PEAKS = (-12.0, -1.0)  # dBFS, of the louder side
 EARLY = 0.05  # seconds from the direct sound on that stay in clean/
 COLUMNS = ("id", "speaker", "speech_source", "noise", "noise_source", "snr_db")
@@ -88,7 +89,7 @@ class Recordings:
     def noise(self, samples: int) -> tuple[str, np.ndarray]:
         """Return a recording's name, and (samples,) of it from a random place.
 
-        A recording that is too short is repeated.
+        A recording that is too short is repeated. A place where it is silent is not taken.
         """
         row = next(self.rows[next(self.groups)])
         audio = self.read(row)
@@ -98,8 +99,16 @@ class Recordings:
         while len(audio) < samples:
             joint = audio[-fade:] * (1 - rise) + piece[:fade] * rise
             audio = np.concatenate([audio[:-fade], joint, piece[fade:]])
-        start = self.rng.integers(len(audio) - samples + 1)
-        return f"{row['group']}/{row['id']}", audio[start : start + samples]
+        for _ in range(PLACES):
+            start = self.rng.integers(len(audio) - samples + 1)
+            cut = audio[start : start + samples]
+            if not _is_silent(cut, self.rate):
+                return f"{row['group']}/{row['id']}", cut
+        raise SystemExit(f"{row['group']}/{row['id']} is silent almost everywhere: leave it out")
+
+
+def _is_silent(audio: np.ndarray, rate: int) -> bool:
+    return float(active_level(torch.from_numpy(audio[None]), frame=rate // 50)) < SILENCE
 
 
 def read_rooms(folder: Path, rate: int) -> list[Room]:

@@ -27,10 +27,13 @@ from pathlib import Path
 import soundfile
 import soxr
 
+from qse.audio.reader import read_array
+from qse.data.datasets import audio_files
+from qse.errors import QseError
+
 # of qse train, besides torch and numpy:
 DEPENDENCIES = ("soundfile", "soxr", "safetensors", "tomli_w", "typer", "rich")
 OPUS_RATES = (8000, 12000, 16000, 24000, 48000)  # Hz
-AUDIO = (".wav", ".flac", ".ogg", ".opus")
 TRAIN = """#!/usr/bin/env bash
 # Continue the packed run: bash train.sh OUT MINUTES [options of qse train]
 set -euo pipefail
@@ -52,7 +55,7 @@ def code(source: Path, target: Path) -> None:
 
     It keeps its sample rate, or gets the next higher one where Opus lacks it.
     """
-    audio, rate = soundfile.read(source, dtype="float32", always_2d=True)
+    audio, rate = read_array(source)
     audio = audio.mean(1)
     fitting = next((r for r in OPUS_RATES if r >= rate), OPUS_RATES[-1])
     if fitting != rate:
@@ -62,13 +65,16 @@ def code(source: Path, target: Path) -> None:
 
 
 def code_folder(folder: Path, target: Path) -> None:
-    """Write every recording below `folder` to the same place below `target`, as .opus."""
-    sources = sorted(path for path in folder.rglob("*") if path.suffix.lower() in AUDIO)
-    if not sources:
-        raise SystemExit(
-            f"{folder}: no audio files in this folder; name one that holds {', '.join(AUDIO)}"
-        )
-    targets = [target / path.relative_to(folder).with_suffix(".opus") for path in sources]
+    """Write every recording that training reads below `folder` to the same place below `target`,
+    with .opus behind its name."""
+    try:
+        sources = audio_files(folder)
+    except QseError as error:
+        raise SystemExit(str(error)) from error
+    targets = []
+    for path in sources:
+        place = target / path.relative_to(folder)
+        targets.append(place.with_name(f"{place.name}.opus"))
     with ThreadPoolExecutor() as pool:
         list(pool.map(code, sources, targets))
 

@@ -50,7 +50,7 @@ def dns3(
     CPU."""
     found = datasets.dns3(data)
     clean, noise = _caches(found.root)
-    speech = clean.corpus(_speech(found).trained)
+    speech = clean.corpus(_speech(found).trained, group_of=talker)
     noises = noise.corpus(_noises(found).trained)
     return NoiseMixer(mix, speech, noises, seed, "cpu", _rooms(found, mix, seed))
 

@@ -20,9 +20,10 @@ SHORT_PAUSE = (0.05, 0.4)
 """Seconds of silence between two utterances."""
 
 
-def step_seed(seed: int, rank: int, step: int) -> int:
-    """Return a seed of 63 bits: the same for the same (seed, rank, step), unrelated for others."""
-    digest = hashlib.blake2b(f"{seed}/{rank}/{step}".encode(), digest_size=8).digest()
+def step_seed(seed: int, rank: int, step: int, purpose: str) -> int:
+    """Return a seed of 63 bits: the same for the same arguments, unrelated for others."""
+    described = f"{seed}/{rank}/{step}/{purpose}"
+    digest = hashlib.blake2b(described.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 
 
@@ -31,10 +32,9 @@ class BatchRng:
     others."""
 
     def __init__(self, seed: int, rank: int, step: int, device: torch.device) -> None:
-        number = step_seed(seed, rank, step)
         self.device = device
-        self._choices = torch.Generator().manual_seed(number)
-        self._samples = torch.Generator(device).manual_seed(number)
+        self._choices = torch.Generator().manual_seed(step_seed(seed, rank, step, "choices"))
+        self._samples = torch.Generator(device).manual_seed(step_seed(seed, rank, step, "samples"))
 
     def uniform(self, low: float | Tensor, high: float | Tensor, *shape: int) -> Tensor:
         """Draw uniformly from [low, high): float32 on the CPU."""

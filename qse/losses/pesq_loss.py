@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.linalg import vector_norm
-from torch.nn.functional import pad
+from torch.nn.functional import conv1d, pad
 
 from .stft import QUIETEST, check_waveforms, power_spectrum
 
@@ -34,6 +34,7 @@ SONE = 0.1866  # makes that tone 1 sone loud, about (P.862's constant)
 # keep quotients of powers near 1 where nothing is audible
 BAND_POWER_BIAS = 1e3
 FRAME_POWER_BIAS = 5e3
+SMOOTHING = 16  # frames over which gains are smoothed; the weight of the last one is 3e-11
 SILENT_FRAME = 1e7  # audible power of a clean frame below which it is left out of the equalisation
 
 
@@ -107,9 +108,17 @@ def _equalised(reference: Tensor, degraded: Tensor, threshold: Tensor) -> tuple[
     reference = reference * colour.clamp(0.01, 100)
     gain = _audible(reference, threshold) + FRAME_POWER_BIAS
     gain = gain / (_audible(degraded, threshold) + FRAME_POWER_BIAS)  # (B, T)
-    smooth = 0.8 * gain[:, 1:] + 0.2 * gain[:, :-1]
-    gain = torch.cat([gain[:, :1], smooth], dim=1).clamp(3e-4, 5)
-    return reference, degraded * gain[:, :, None]
+    return reference, degraded * _smoothed(gain).clamp(3e-4, 5)[:, :, None]
+
+
+def _smoothed(gain: Tensor) -> Tensor:
+    """Return (B, T) smoothed by y[t] = 0.8 x[t] + 0.2 y[t - 1], y[0] = x[0].
+
+    Written as a sum over the last frames, of which those before the first count as equal to it.
+    """
+    weights = 0.8 * 0.2 ** torch.arange(SMOOTHING, dtype=gain.dtype, device=gain.device)
+    before = pad(gain[:, None], (SMOOTHING - 1, 0), mode="replicate")
+    return conv1d(before, weights.flip(0)[None, None])[:, 0]
 
 
 def _audible(power: Tensor, threshold: Tensor) -> Tensor:

@@ -49,6 +49,7 @@ LATER: dict[str, Parser] = {
     "best": float,
     "validated": int,
     "sums": parse_sums,
+    "counts": parse_sums,
     "loss_scale": float,
     "scaled_steps": int,
 }

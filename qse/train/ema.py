@@ -10,8 +10,8 @@ N = TypeVar("N", bound=nn.Module)
 
 
 class WeightEMA(Generic[N]):
-    """Hold the exponential moving average of weights and floating-point buffers; other buffers are
-    copied.
+    """Hold the exponential moving average of weights and floating-point buffers; other buffers, and
+    those that are not finite, such as a mask of attention, are copied.
 
     After n updates the decay is at most (1 + n) / (10 + n), so that the share of the first weights
     falls soon; with a constant decay of 0.999 it would still be a tenth after 2300 steps. network:
@@ -27,7 +27,7 @@ class WeightEMA(Generic[N]):
         self._copies: list[Tensor] = []  # others, in the order of `_originals`
         self._originals: list[Tensor] = []
         for average, value in zip(_tensors(self.network), _tensors(network), strict=True):
-            if average.is_floating_point():
+            if average.is_floating_point() and average.isfinite().all():
                 self._averages.append(average)
                 self._values.append(value)
             else:

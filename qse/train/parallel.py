@@ -9,6 +9,7 @@ small to share.
 
 import os
 import signal
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
@@ -149,7 +150,7 @@ def _pass_on(number: int, children: list[BaseProcess]) -> None:
 def _join(
     rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple
 ) -> None:
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
     try:
         with process_group(f"file://{folder}/rendezvous", rank, processes), _reported(folder):
             work(rank, processes, *arguments)

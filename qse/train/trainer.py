@@ -14,6 +14,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -113,14 +114,14 @@ class Trainer:
             self.statistics.end_share()
         self.statistics.take_mean()
         means = {}
-        for name in terms[0]:
-            means[name] = torch.stack([found[name] for found in terms]).mean()
+        for name in dict.fromkeys(chain.from_iterable(terms)):
+            means[name] = torch.stack([found[name] for found in terms if name in found]).mean()
         return means
 
     def _share(self, place: int) -> Terms:
         """Add the gradients of one share to those of this process; return its loss and terms."""
         share = self.rank * self.config.accumulate + place
-        torch.manual_seed(step_seed(self.config.seed, share, self.done))
+        torch.manual_seed(step_seed(self.config.seed, share, self.done, "training"))
         batch = self.batches(self.done, share)
         self.heard += round(batch.seconds * WIDE_BAND) * count()
         precision = PRECISIONS.get(self.config.precision)

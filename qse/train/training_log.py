@@ -29,8 +29,8 @@ class TrainingLog:
     """Sum the loss and its terms since the last line of train.csv; only the first process writes
     and reports.
 
-    Keys of `sums`: the terms, `steps` (how many are in the sums), `skipped`
-    (steps without an update).
+    Keys of `sums`: the terms, and `skipped` (steps without an update). `counts`: in how many steps
+    each term was; steps at 16 kHz have no upper band.
     """
 
     def __init__(
@@ -41,11 +41,13 @@ class TrainingLog:
         self.report = report if trainer.rank == 0 else None
         self.metrics = MetricsLog(folder, trainer.config.tensorboard) if trainer.rank == 0 else None
         self.sums: dict[str, float] = {}
+        self.counts: dict[str, float] = {}
 
     def step(self, terms: dict[str, float], skipped: bool) -> None:
         """Add a step; the terms of a skipped one are left out of the means."""
-        for name, value in ({"skipped": 1} if skipped else {"steps": 1, **terms}).items():
+        for name, value in ({"skipped": 1} if skipped else terms).items():
             self.sums[name] = self.sums.get(name, 0.0) + value
+            self.counts[name] = self.counts.get(name, 0) + 1
         if self.report:
             row = {
                 "step": self.trainer.done,
@@ -57,15 +59,15 @@ class TrainingLog:
     def write(self) -> None:
         """Write the means since the last line to train.csv, and how many steps were skipped, if
         any."""
-        steps = self.sums.pop("steps", 0)
         skipped = self.sums.pop("skipped", 0)
         means = {"loss": math.nan}
         for name, value in self.sums.items():
-            means[name] = value / steps
+            means[name] = value / self.counts[name]
         if skipped:
             means["skipped"] = skipped
         done = self.trainer.done
         self.sums = {}
+        self.counts = {}
         hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
         if self.metrics:
             self.metrics.add(
@@ -86,11 +88,13 @@ class TrainingLog:
 
     def header(self) -> dict[str, str]:
         """Return what a checkpoint holds of this, as text."""
-        return {"sums": json.dumps(self.sums)}
+        return {"sums": json.dumps(self.sums), "counts": json.dumps(self.counts)}
 
     def restore(self, header: dict[str, str]) -> None:
         """Continue from the header of a checkpoint: later lines are removed."""
         self.sums = parse_sums(header.get("sums", "{}"))
+        steps = self.sums.pop("steps", 1)  # of earlier checkpoints, which counted all terms alike
+        self.counts = dict.fromkeys(self.sums, steps) | parse_sums(header.get("counts", "{}"))
         if self.metrics:
             self.metrics.rewind(self.trainer.done)
 

@@ -209,6 +209,6 @@ class Validator:
         """
         before = header.get("judged_by", self.fingerprint)
         self.fingerprint = self.fingerprint if self.pairs else before
-        if before == self.fingerprint and best.exists():
+        if not self.pairs or (before == self.fingerprint and best.exists()):
             self.best = float(header.get("best", "-inf"))  # early runs have none
         self.last = int(header.get("validated", header["step"]))

@@ -8,7 +8,18 @@ torch = pytest.importorskip("torch")
 from made_corpora import sine
 
 from qse.data.corpus import Corpus
-from qse.data.sampling import BatchRng, CorpusSampler
+from qse.data.sampling import BatchRng, CorpusSampler, step_seed
+
+
+def test_random_numbers_of_a_step_are_unrelated():
+    """Those for choices, for samples, and for the trainer."""
+    drawn = []
+    for step in range(4000):
+        rng = BatchRng(0, 0, step, torch.device("cpu"))
+        trained = torch.Generator().manual_seed(step_seed(0, 0, step, "training"))
+        sample = torch.rand((), generator=rng._samples)
+        drawn.append([rng.uniform(0, 1).item(), sample, torch.rand((), generator=trained)])
+    assert np.abs(np.corrcoef(np.transpose(drawn)) - np.eye(3)).max() < 0.06
 
 
 def test_groups_are_drawn_by_duration():

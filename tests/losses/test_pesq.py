@@ -24,6 +24,30 @@ def test_pesq_of_silence_is_zero():
     assert pesq(clean=clean, enhanced=noise).item() == pytest.approx(alone / 2) and alone > 0.1
 
 
+def test_gain_is_smoothed_recursively():
+    """As the reference code of P.862 does it, over many frames after a large ratio."""
+    gain = 1e4 * torch.rand(3, 50, dtype=torch.float64) ** 8
+    gain[0, 5:] = 1.0
+    gain[0, 4] = 1e5
+    expected = [gain[:, 0]]
+    for frame in gain[:, 1:].unbind(1):
+        expected.append(0.2 * expected[-1] + 0.8 * frame)
+    torch.testing.assert_close(
+        pesq_loss._smoothed(gain), torch.stack(expected, 1), rtol=0, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("level", [0.0, 0.05])
+def test_predicted_pesq_of_gaps_is_that_of_the_package(level):
+    package = pytest.importorskip("pesq")
+    clean = speech_like(1, 4.0)
+    gaps = clean.copy()
+    for start in range(4000, len(gaps) - 4000, 8000):
+        gaps[start : start + 2048] *= level
+    reference = package.pesq(16000, clean, gaps, "wb")
+    assert predicted(clean, gaps) == pytest.approx(reference, abs=0.06)
+
+
 @pytest.mark.parametrize("slope", [0, 1, 2])
 def test_predicted_pesq_rises_with_snr(slope):
     clean = speech_like(5)

@@ -61,6 +61,17 @@ def test_every_cell_has_one_pair_at_its_snr(monkeypatch, corpus, tmp_path):
         assert snr == pytest.approx(float(row["snr_db"]), abs=0.2)
 
 
+def test_silence_in_a_noise_is_not_taken(monkeypatch, corpus, tmp_path):
+    for number in range(2):
+        tone = 0.3 * np.sin(np.arange(60 * RATE) / 3)
+        tone[2 * RATE : -2 * RATE] = 0
+        soundfile.write(corpus / f"noise/c-x/{number}.flac", tone, RATE, subtype="PCM_16")
+    rows = _mix(monkeypatch, corpus, tmp_path / "pairs")
+    assert len(rows) == 2 * 2 * 5
+    noisy, _ = soundfile.read(tmp_path / "pairs" / "noisy" / f"{rows[0]['id']}.flac")
+    assert np.isfinite(noisy).all()
+
+
 def test_same_seed_gives_same_pairs(monkeypatch, corpus, tmp_path):
     found = {}
     for name, seed in (("one", "3"), ("two", "3"), ("other", "4")):

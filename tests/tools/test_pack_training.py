@@ -66,6 +66,22 @@ def test_code_keeps_duration_and_sound(tmp_path):
     assert np.std((coded - expected)[2400:-2400]) < 0.02
 
 
+def test_pack_takes_all_that_training_reads(tmp_path):
+    """Other formats, linked folders, and files that differ in their suffix alone."""
+    tone = 0.3 * np.sin(np.arange(8000) / 8)
+    for name in ("p1/a.wav", "p1/a.flac", "p1/b.mp3", "p1/c.aiff", "other/e.wav"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        soundfile.write(tmp_path / name, tone, 16000)
+    folder = tmp_path / "speech"
+    folder.mkdir()
+    for place in ("p1", "other"):
+        (folder / place).symlink_to(tmp_path / place)
+    tool.code_folder(folder, tmp_path / "out")
+    packed = sorted(path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*.*"))
+    names = ("other/e.wav", "p1/a.flac", "p1/a.wav", "p1/b.mp3", "p1/c.aiff")
+    assert [str(path) for path in packed] == [f"{name}.opus" for name in names]
+
+
 def test_pack_refuses_a_folder_with_parts(begun, training_audio, tmp_path):
     (tmp_path / "part-07.tar").touch()
     with pytest.raises(SystemExit, match="holds parts already"):

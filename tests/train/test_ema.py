@@ -19,6 +19,16 @@ def test_ema_reaches_its_decay():
     assert ema.network.weight.item() == pytest.approx(1.002)
 
 
+def test_ema_keeps_a_mask_that_is_not_finite():
+    layer = nn.Linear(2, 2)
+    mask = torch.full((2, 2), float("-inf")).triu(1)
+    layer.register_buffer("mask", mask, persistent=False)
+    ema = WeightEMA(layer, 0.9)
+    for _ in range(3):
+        ema.update()
+    assert torch.equal(ema.network.mask, mask)
+
+
 def test_ema_starts_with_a_short_decay_and_copies_counters():
     layer = nn.BatchNorm1d(2)
     ema = WeightEMA(layer, 0.9)

@@ -47,7 +47,7 @@ def test_trainer_step_equals_a_plain_loop():
     averaged = None
     for step in range(5):
         run.step()
-        torch.manual_seed(step_seed(PLAN.seed, 0, step))
+        torch.manual_seed(step_seed(PLAN.seed, 0, step, "training"))
         optimizer.zero_grad()
         squared_error(plain, source(step), {})[0].backward()
         norm = torch.cat([p.grad.flatten() for p in plain.parameters()]).norm()

@@ -1,12 +1,28 @@
 """The CSV files and curves of a run."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
-from small_training import lines
+from small_training import PLAN, lines
 
 from qse.errors import QseError
-from qse.train.training_log import MetricsLog
+from qse.train.training_log import MetricsLog, TrainingLog
+
+
+def test_training_log_takes_means_over_the_steps_that_have_a_term(tmp_path):
+    """Also after a checkpoint in between; steps at 16 kHz have no upper band."""
+    trainer = SimpleNamespace(rank=0, done=0, heard=0, seconds=0.0, config=PLAN)
+    log = TrainingLog(tmp_path, trainer, 16000)
+    log.step({"loss": 1.0, "high_band": 0.5}, skipped=False)
+    log.step({"loss": 3.0}, skipped=False)
+    log.step({"loss": 100.0}, skipped=True)
+    resumed = TrainingLog(tmp_path, trainer, 16000)
+    resumed.restore(log.header())
+    resumed.step({"loss": 5.0, "high_band": 0.25}, skipped=False)
+    resumed.write()
+    (row,) = lines(tmp_path / "train.csv")
+    assert (row["loss"], row["high_band"], row["skipped"]) == ("3", "0.375", "1")
 
 
 def test_metrics_log_rewind_keeps_other_tables(tmp_path):

@@ -29,6 +29,21 @@ def test_validator_restores_a_run_without_a_best_score(tmp_path):
     assert validator.last == 8 and validator.record(12, {"pesq_wb": 1.0, "si_sdr": -50.0})
 
 
+def test_validator_keeps_the_best_score_over_a_part_without_pairs(tmp_path):
+    """As on a machine without the pairs, and without the best weights."""
+    best = tmp_path / "best.safetensors"
+    best.touch()
+    pairs = [Utterance("a", np.zeros(8), np.ones(8))]
+    before = Validator(pairs, 4)
+    before.record(8, {"pesq_wb": 3.0, "si_sdr": 15.0})
+    elsewhere = Validator([], 4)
+    elsewhere.restore(before.header() | {"step": "8"}, tmp_path / "elsewhere/best.safetensors")
+    after = Validator(pairs, 4)
+    after.restore(elsewhere.header() | {"step": "12"}, best)
+    assert after.best == before.best
+    assert not after.record(16, {"pesq_wb": 2.0, "si_sdr": 15.0})
+
+
 def test_validate_is_the_mean_over_pairs(training_audio):
     torch.manual_seed(0)
     net = build_network(TINY).train()
