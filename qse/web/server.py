@@ -19,7 +19,6 @@ TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
-    ".mjs": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
@@ -36,6 +35,9 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
 
 
 class _Server(ThreadingHTTPServer):
+    # on Windows it would let two servers share a port
+    allow_reuse_address = sys.platform != "win32"
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing of a browser that ends a connection, as it does at a reload."""
         if not isinstance(sys.exception(), ConnectionError):

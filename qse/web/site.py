@@ -57,8 +57,8 @@ class WebModel:
     graphs: dict[str, bytes]
 
     def url(self, band: str) -> str:
-        """Return the path of a graph below the root."""
-        return f"models/{self.name}{'-48k' if band == 'full' else ''}.onnx.gz"
+        """Return the path of a graph below the root, for names of models may hold any sign."""
+        return f"models/{_sha256(self.graphs[band])[:16]}.onnx.gz"
 
     def entry(self) -> dict[str, Any]:
         """Return what `manifest.json` says of the model; null for a band without a graph."""
@@ -122,6 +122,15 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def _is_export(folder: Path) -> bool:
+    """Return whether a folder holds an earlier export."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and {"version", "offline", "models"} <= manifest.keys()
+
+
 def write_site(site: Site, folder: Path) -> None:
     """Write the files below `folder`, which may hold an earlier export, with the headers in
     `_headers`.
@@ -130,7 +139,7 @@ def write_site(site: Site, folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise QseError(f"{folder} is a file: name a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "sw.js").is_file():
+    if folder.is_dir() and any(folder.iterdir()) and not _is_export(folder):
         raise QseError(f"{folder} holds other files: name an empty or a new folder")
     rules = "/*\n"
     for name, value in HEADERS.items():

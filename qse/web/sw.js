@@ -5,8 +5,11 @@
  * allow shared memory, which static hosts often cannot send.
  */
 
-const CACHE = "qse-@BUILD@";
+const FOLDER = new URL("./", self.location).href;
+const PREFIX = `qse ${FOLDER} `; // of the caches of this page: another may be on the same host
+const CACHE = `${PREFIX}@BUILD@`;
 const FILES = "@FILES@";
+const OWN = new Set([FOLDER, ...FILES.map((file) => new URL(file, FOLDER).href)]);
 const ISOLATION = {
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Embedder-Policy": "require-corp",
@@ -20,14 +23,17 @@ async function install() {
 
 async function removeOldBuilds() {
   const names = await caches.keys();
-  await Promise.all(names.filter((name) => name.startsWith("qse-") && name !== CACHE).map((name) => caches.delete(name)));
+  await Promise.all(names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)));
   await self.clients.claim();
+}
+
+function plain(url) {
+  return url.split(/[?#]/)[0];
 }
 
 async function answer(request) {
   const cache = await caches.open(CACHE);
-  const folder = new URL("./", self.location).href;
-  const page = request.url.split(/[?#]/)[0] === folder ? `${folder}index.html` : request.url;
+  const page = plain(request.url) === FOLDER ? `${FOLDER}index.html` : request.url;
   const response = (await cache.match(page, { ignoreSearch: true })) ?? (await fetch(request));
   const headers = new Headers(response.headers);
   Object.entries(ISOLATION).forEach(([name, value]) => headers.set(name, value));
@@ -38,6 +44,5 @@ self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(removeOldBuilds()));
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  const own = new URL(request.url).origin === self.location.origin;
-  if (own && request.method === "GET") event.respondWith(answer(request));
+  if (OWN.has(plain(request.url)) && request.method === "GET") event.respondWith(answer(request));
 });

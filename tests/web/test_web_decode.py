@@ -12,6 +12,8 @@ import soxr
 from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, to_base64, to_wav
 from speech import SAMPLE_RATE
 
+from qse.audio.reader import open_audio
+
 STEREO = np.stack([noisy_voice(), 0.5 * noisy_voice()[::-1]], axis=1)
 DECODE = f"""async ({{ text, atOnce }}) => {{
   {PAGE_FUNCTIONS}
@@ -60,6 +62,39 @@ def test_compressed_file_is_read_as_libsndfile_reads_it(shared_page, form, subty
     assert found_rate == rate and found.shape == wanted.shape
     rounded = at_once or subtype in ("PCM_16", "MPEG_LAYER_III")
     np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-5 if rounded else 1e-5)
+
+
+@pytest.mark.parametrize("form", ["FLAC", "MP3"])
+def test_decoding_says_what_is_missing(shared_page, form):
+    """Cut short, and with a damaged stretch, behind which the sound keeps its place."""
+    content = to_wav(np.tile(STEREO, (3, 1)), 16000, form=form, subtype=None)
+    samples, rate = from_wav(content)
+    damaged = bytearray(content)
+    damaged[len(content) // 2 : len(content) // 2 + 300] = bytes(300)
+    for changed in (content[: len(content) * 2 // 3], bytes(damaged)):
+        found = shared_page.evaluate(DECODE, {"text": to_base64(changed), "atOnce": False})
+        assert found["damaged"] and found["frames"] < len(samples) and rate == found["sampleRate"]
+        missing = len(samples) - found["frames"]
+        assert found["missing"] == pytest.approx(missing / rate, abs=0.1)
+    whole = shared_page.evaluate(DECODE, {"text": to_base64(content), "atOnce": False})
+    assert not whole["damaged"] and not whole["missing"]
+
+
+@pytest.mark.parametrize("suffix, codec", [("mkv", "flac"), ("mp4", "aac")])
+def test_sound_that_begins_after_the_picture_keeps_its_place(shared_page, tmp_path, suffix, codec):
+    if shutil.which("ffmpeg") is None:
+        pytest.skip("needs ffmpeg")
+    soundfile.write(tmp_path / "s.wav", STEREO, SAMPLE_RATE)
+    picture = ["-f", "lavfi", "-i", "color=size=64x64:rate=10:duration=5", "-itsoffset", "1"]
+    sound = ["-i", tmp_path / "s.wav", "-map", "0", "-map", "1", "-c:v", "mpeg4", "-c:a", codec]
+    target = tmp_path / f"late.{suffix}"
+    subprocess.run(["ffmpeg", "-loglevel", "error", *picture, *sound, target], check=True)
+    with open_audio(target) as source:
+        wanted = np.concatenate(list(source.blocks()))
+    found, rate = decode(shared_page, target.read_bytes())
+    assert rate == SAMPLE_RATE and abs(len(found) - len(wanted)) < 1100
+    count = min(len(found), len(wanted))
+    assert np.abs(found[:count] - wanted[:count]).max() < 0.02
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,39 @@ def test_page_says_what_is_wrong_with_files(page, tmp_path):
         assert page.locator(".file").nth(place).get_by_text("Download").is_hidden()
 
 
+def test_page_says_that_a_file_is_damaged(page, tmp_path):
+    """What can be decoded is cleaned."""
+    content = to_wav(noisy_voice(3), SAMPLE_RATE, "PCM_16", "FLAC")
+    (tmp_path / "cut.flac").write_bytes(content[: len(content) * 2 // 3])
+    page.select_option("#model", "live-tiny")
+    page.set_input_files("#file-input", tmp_path / "cut.flac")
+    all_done(page)
+    said = page.locator(".file-state").inner_text()
+    assert "cleaned" in said and "the file is damaged, 1" in said and "s of it are missing" in said
+
+
+def test_page_downloads_although_the_original_is_gone(page, tmp_path):
+    """The cleaned sound does not need it, and a message goes when its reason has gone."""
+    path = tmp_path / "voice.wav"
+    soundfile.write(path, noisy_voice(1), SAMPLE_RATE)
+    page.select_option("#model", "live-tiny")
+    page.set_input_files("#file-input", path)
+    all_done(page)
+    said = page.locator(".file-state").inner_text()
+    wait(page, "!document.getElementById('listen').hidden")
+    path.rename(tmp_path / "moved.wav")
+    with page.expect_download():
+        page.click(".file-actions .soft")
+    page.locator("#strength").fill("12")
+    page.click(".file-actions .soft")
+    wait(page, "document.querySelector('.file-state').textContent.includes('has failed')")
+    assert "voice.wav cannot be read: it was moved" in page.locator(".file-state").inner_text()
+    page.locator("#strength").fill("41")
+    with page.expect_download():
+        page.click(".file-actions .soft")
+    assert page.locator(".file-state").inner_text() == said
+
+
 def test_page_says_that_a_recording_cannot_be_read(page, tmp_path):
     """As where the file has changed, or where a private window has no room left."""
     page.evaluate("""async () => {
@@ -182,5 +215,5 @@ def test_page_says_that_a_recording_cannot_be_read(page, tmp_path):
     assert (
         page.locator(".file-state")
         .inner_text()
-        .startswith("voice.wav cannot be read: it has changed")
+        .startswith("voice.wav cannot be read: it was moved or changed")
     )

@@ -71,6 +71,31 @@ def test_export_works_without_the_network(chromium, static_host, recording):
     context.close()
 
 
+def test_two_exports_on_one_host_keep_their_copies(chromium, static_host, tmp_path):
+    """Other files below the folder of an export are left to the host, also its redirects."""
+    end, address = static_host
+    other = build_site(offline=True)
+    other["more.js"] = b"export const more = 1;"
+    write_site(other, tmp_path / "pages" / "other")
+    blog = tmp_path / "pages" / "qse" / "blog"
+    blog.mkdir()
+    (blog / "index.html").write_text("<h1>my blog</h1>", encoding="utf-8")
+    context = chromium.new_context()
+    page = open_page(context, address)
+    active = "navigator.serviceWorker.ready.then((registration) => Boolean(registration.active))"
+    wait(page, active)
+    second = open_page(context, address.replace("/qse/", "/other/"))
+    wait(second, active)
+    page.goto(f"{address}blog")
+    assert page.locator("h1").inner_text() == "my blog"
+    end()
+    context.set_offline(True)
+    for place in (address, address.replace("/qse/", "/other/")):
+        page.goto(place)
+        page.wait_for_selector("html[data-ready]", state="attached")
+    context.close()
+
+
 def another_runtime(page):
     """A WebAssembly file of another version, as a cache between two releases may hold."""
     content = gzip.decompress(build_site()["vendor/ort-wasm-simd-threaded.wasm.gz"])
@@ -84,15 +109,15 @@ def decompressed_runtime(page):
 
 
 def another_model(page):
-    page.route("**/live-tiny*.onnx.gz", lambda route: route.fulfill(body=b"\0" * 1000))
+    page.route("**/models/*.onnx.gz", lambda route: route.fulfill(body=b"\0" * 1000))
 
 
 def missing_model(page):
-    page.route("**/live-tiny*.onnx.gz", lambda route: route.fulfill(status=404))
+    page.route("**/models/*.onnx.gz", lambda route: route.fulfill(status=404))
 
 
 def ended_server(page):
-    page.route("**/live-tiny*.onnx.gz", lambda route: route.abort())
+    page.route("**/models/*.onnx.gz", lambda route: route.abort())
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
 """The page itself: usable with the keyboard, by a screen reader and on a phone."""
 
+import json
+
 import pytest
 import soundfile
 from browser import noisy_voice, open_page, wait
 from speech import SAMPLE_RATE
+
+from qse.web.site import build_site
 
 UNNAMED = """() => {
   const kinds = "button, select, input, canvas, progress, [role=meter], [role=radiogroup]";
@@ -23,7 +27,7 @@ def done(page, tmp_path):
     soundfile.write(tmp_path / "voice.wav", noisy_voice(), SAMPLE_RATE)
     page.select_option("#model", "live-tiny")
     page.set_input_files("#file-input", tmp_path / "voice.wav")
-    wait(page, "document.querySelector('.file-state').textContent.includes('cleaned')")
+    wait(page, "!document.getElementById('listen').hidden")  # it can be played
     return page
 
 
@@ -70,7 +74,9 @@ def test_page_spectrograms_show_what_was_removed(done):
 
 
 def test_page_loads_the_model_while_a_recording_is_chosen(page):
-    with page.expect_request("**/models/studio-base-48k.onnx.gz"):
+    entries = json.loads(build_site()["manifest.json"])["models"]
+    studio = next(entry for entry in entries if entry["name"] == "studio-base")
+    with page.expect_request(f"**/{studio['full']['url']}"):
         page.hover("#choose")
     assert page.locator("#results").is_hidden()
 

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -14,6 +15,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from queue import Queue
+from threading import Thread
 
 import pytest
 from qse_cli.web import web
@@ -42,9 +44,8 @@ def fetch(address: str, path: str, method: str = "GET"):
         ("", "text/html; charset=utf-8"),
         ("index.html?x=1", "text/html; charset=utf-8"),
         ("main.js", "text/javascript; charset=utf-8"),
-        ("vendor/ort.wasm.min.mjs", "text/javascript; charset=utf-8"),
+        ("vendor/ort.wasm.min.js", "text/javascript; charset=utf-8"),
         ("vendor/ort-wasm-simd-threaded.wasm.gz", "application/gzip"),
-        ("models/live-tiny.onnx.gz", "application/gzip"),
         ("manifest.json", "application/json"),
         ("style.css", "text/css; charset=utf-8"),
         ("icon.svg", "image/svg+xml"),
@@ -136,11 +137,13 @@ def test_site_holds_both_graphs_of_a_model(zoo, monkeypatch):
 
 def test_first_visit_loads_at_most_5_megabytes(site):
     """Compressed: the page, the runtime, and live-base for either bandwidth or both."""
-    models = ("models/live-base.onnx.gz", "models/live-base-48k.onnx.gz")
+    manifest = json.loads(site["manifest.json"])
+    base = next(entry for entry in manifest["models"] if entry["name"] == "live-base")
+    models = (base["wide"]["url"], base["full"]["url"])
     names = [name for name in site if name in models or not name.startswith("models/")]
     # with the first compressed file; of exported pages only
     later = (
-        "vendor/mediabunny.min.mjs",
+        "vendor/mediabunny.min.js",
         "sw.js",
     )
     assert sum(len(gzip.compress(site[name])) for name in names if name not in later) < 5e6
@@ -154,10 +157,37 @@ def test_export_writes_the_site(site, tmp_path):
     }
     assert site.keys() <= written
     worker = (tmp_path / "page" / "sw.js").read_text(encoding="utf-8")
-    assert "@" not in worker and '"models/live-base.onnx.gz"' in worker
+    assert "@" not in worker and ".mjs" not in "".join(written)
+    for name in site.keys() - {"sw.js"}:
+        assert f'"{name}"' in worker
     assert "Cross-Origin-Opener-Policy: same-origin" in (tmp_path / "page" / "_headers").read_text(
         encoding="utf-8"
     )
+
+
+def test_export_keeps_the_service_worker_of_another_site(tmp_path):
+    (tmp_path / "sw.js").write_text("mine", encoding="utf-8")
+    (tmp_path / "manifest.json").write_text('{"name": "mine"}', encoding="utf-8")
+    with pytest.raises(QseError, match="other files"):
+        write_site(build_site(offline=True), tmp_path)
+    assert (tmp_path / "sw.js").read_text(encoding="utf-8") == "mine"
+
+
+def test_site_holds_models_of_any_name(models, monkeypatch, tmp_path):
+    """Spaces, signs of addresses, and the name that another model's second graph might have."""
+    for name in ("my model #1", "live-base-48k"):
+        shutil.copytree(models / "live-base", tmp_path / name)
+    monkeypatch.setenv("QSE_MODELS", str(tmp_path))
+    with make_server(build_site(), 0) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        entries = json.loads(fetch(address, "manifest.json").read())["models"]
+        assert {"my model #1", "live-base-48k"} <= {entry["name"] for entry in entries}
+        for entry in entries:
+            for graph in filter(None, (entry["wide"], entry["full"])):
+                content = gzip.decompress(fetch(address, graph["url"]).read())
+                assert hashlib.sha256(content).hexdigest() == graph["sha256"]
+        server.shutdown()
 
 
 def test_export_keeps_other_folders(tmp_path):
@@ -195,7 +225,7 @@ def test_vendored_runtime_has_its_checksums():
     version = re.search(r'VERSION = "(.+)"', script)[1]
     assert (
         f"ONNX Runtime Web v{version}"
-        in (vendor / "ort.wasm.min.mjs").read_text(encoding="utf-8")[:100]
+        in (vendor / "ort.wasm.min.js").read_text(encoding="utf-8")[:100]
     )
     assert {
         line.split()[1] for line in (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines()

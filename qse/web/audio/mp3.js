@@ -18,17 +18,21 @@ async function tagLength(blob) {
 }
 
 /**
- * Return how many samples of a decoded MP3 to leave out at its beginning and in all, as the tag of its encoder (LAME and
- * others) says; zeros where there is none.
+ * Return what the tag of its encoder (LAME and others) says of an MP3 file: how many decoded samples to leave out at the
+ * beginning (`start`) and in all (`total`), and how many remain (`frames`, null if it is unknown). Zeros without a tag.
  */
 export async function encoderDelay(blob) {
+  const none = { start: 0, total: 0, frames: null };
   const view = await viewOf(blob, await tagLength(blob), FIRST);
   const places = [13, 21, 36]; // of the tag in the first frame, by version and channels
   const at = places.find((at) => at + 144 < view.byteLength && [INFO, XING].includes(view.getUint32(at)));
-  if (at === undefined) return { start: 0, total: 0 };
+  if (at === undefined) return none;
   const flags = view.getUint32(at + 4);
   const optional = [4, 4, 100, 4].reduce((sum, bytes, bit) => sum + (flags & (1 << bit) ? bytes : 0), 0);
   const both = view.getUint32(at + 8 + optional + 20) & 0xffffff; // 12 bits each: delay, padding
   const delay = both >> 12;
-  return delay ? { start: delay + DECODER_DELAY, total: delay + (both & 0xfff) } : { start: 0, total: 0 };
+  if (!delay) return none;
+  const total = delay + (both & 0xfff);
+  const perFrame = (view.getUint8(1) >> 3) & 1 ? 1152 : 576; // of MPEG 1, and of 2 and 2.5
+  return { start: delay + DECODER_DELAY, total, frames: flags & 1 ? view.getUint32(at + 8) * perFrame - total : null };
 }

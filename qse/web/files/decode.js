@@ -26,7 +26,8 @@ async function decodeAtOnce(file, sampleRate) {
 }
 
 /**
- * Return a recording: `blob` (a WAV), `sampleRate`, `channels`, `frames`, and `format`, that of the file to download.
+ * Return a recording: `blob` (a WAV), `sampleRate`, `channels`, `frames`, `format`, that of the file to download, and
+ * where it was decoded `damaged`, whether the file could not be decoded as a whole, and `missing`, seconds if they are known.
  *
  * `worker` is a RemoteWorker of worker.js; `progress({done})` gets the decoded share. FileError with the rest of a
  * sentence for a file that is no sound.
@@ -37,5 +38,5 @@ export async function openRecording(file, worker, progress = () => {}) {
   const decoded = await worker.call("decode", { blob: file }, progress);
   const rate = decoded.sampleRate >= 8000 && decoded.sampleRate <= 192000 ? decoded.sampleRate : DEFAULT_RATE;
   const recording = decoded.blob ? decoded : await decodeAtOnce(file, rate);
-  return { ...recording, format: "pcm16" };
+  return { ...recording, damaged: Boolean(decoded.damaged || decoded.missing), format: "pcm16" };
 }

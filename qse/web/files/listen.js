@@ -81,9 +81,13 @@ export class ListenView {
     if (this.shown[side] !== this.recording) view.clear(COLUMNS); // else the new picture replaces the old from the left
     this.shown[side] = this.recording;
     const values = { noisy, enhanced: side ? enhanced : null, strength: this.settings.strength, columns: COLUMNS };
-    await this.worker.call("drawSpectrogram", values, ({ first, levels }) => {
-      if (run === this.drawing[side]) view.draw(first, levels);
-    });
+    try {
+      await this.worker.call("drawSpectrogram", values, ({ first, levels }) => {
+        if (run === this.drawing[side]) view.draw(first, levels);
+      });
+    } catch {
+      // the original is gone: the picture stays as it is
+    }
     if (run === this.drawing[side]) figure.setAttribute("aria-busy", "false");
   }
 

@@ -71,9 +71,11 @@ class FileRow {
   }
 
   describe() {
-    const { sampleRate, channels, frames } = this.recording;
+    const { sampleRate, channels, frames, damaged, missing } = this.recording;
     const layout = channels === 1 ? "mono" : channels === 2 ? "stereo" : `${channels} channels`;
-    return `${clock(frames / sampleRate)} · ${sampleRate / 1000} kHz · ${layout}`;
+    const lost = missing ? `, ${missing.toFixed(1)} s of it are missing` : "";
+    const fault = damaged ? ` · the file is damaged${lost}` : "";
+    return `${clock(frames / sampleRate)} · ${sampleRate / 1000} kHz · ${layout}${fault}`;
   }
 }
 
@@ -134,11 +136,14 @@ export class FilesView {
       event.preventDefault();
       drop.classList.remove("over");
       if (event.dataTransfer.files.length) $("tab-files").click();
-      this.add([...event.dataTransfer.files]);
+      const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.());
+      const folders = entries.filter((entry) => entry?.isDirectory).map(({ name }) => name);
+      this.add([...event.dataTransfer.files], folders);
     });
   }
 
-  add(files) {
+  /** Add rows for files; for the names among `folders`, which cannot be read, rows that say so. */
+  add(files, folders = []) {
     const actions = {
       listen: async (row) => {
         await this.listen(row);
@@ -150,6 +155,7 @@ export class FilesView {
     for (const file of files) {
       const name = distinctName(file.name, this.rows.map((row) => row.name));
       const row = new FileRow(file, name, actions);
+      if (folders.includes(file.name)) row.show("failed", `${name} is a folder. Drop the files in it.`);
       this.rows.push(row);
       $("file-list").append(row.node);
     }
@@ -203,7 +209,8 @@ export class FilesView {
     row.result = { name: row.name, noisy: blob, enhanced: result.blob };
     const speed = frames / sampleRate / result.seconds;
     const limited = result.bandwidth < sampleRate / 2 ? ` up to ${result.bandwidth / 1000} kHz` : "";
-    row.show("done", `${row.describe()} · cleaned with ${model.name}${limited}, ${speed.toFixed(speed < 10 ? 1 : 0)} times as fast as playback`);
+    row.summary = `${row.describe()} · cleaned with ${model.name}${limited}, ${speed.toFixed(speed < 10 ? 1 : 0)} times as fast as playback`;
+    row.show("done", row.summary);
     if (!this.current || this.current === row) await this.listen(row);
   }
 
@@ -213,7 +220,11 @@ export class FilesView {
     row.node.classList.add("current");
     this.place.append($("listen"));
     row.node.after(this.place); // the player is where "Listen" was pressed
-    await this.listenView.open(row.result);
+    try {
+      await this.listenView.open(row.result);
+    } catch (error) {
+      row.text.textContent = `It cannot be played: ${failure(row, error)}`; // it can be downloaded
+    }
   }
 
   async download(row) {
@@ -224,8 +235,9 @@ export class FilesView {
       const { strength } = this.settings;
       const blob = await this.helper.call("encodeFile", { noisy, enhanced, strength, format });
       download(blob, row.name.replace(/\.[^.]*$/, "") + SUFFIX);
+      row.text.textContent = row.summary;
     } catch (error) {
-      row.text.textContent = `The download has failed: ${error.message}`;
+      row.text.textContent = `The download has failed: ${failure(row, error)}`;
     }
     row.download.disabled = false;
   }
@@ -266,7 +278,9 @@ export class FilesView {
 /** Return one sentence for what went wrong with a row's file. */
 function failure(row, error) {
   if (error.kind === "FileError" || error.constructor.name === "FileError") return `${row.name} ${error.message}`;
-  if (error.kind === "NotReadableError") return `${row.name} cannot be read: it has changed, or there is no more room for recordings. ${ROOM}`;
+  if (["NotReadableError", "NotFoundError"].includes(error.kind ?? error.name)) {
+    return `${row.name} cannot be read: it was moved or changed, or there is no more room for recordings. ${ROOM}`;
+  }
   if (/memory|allocat/i.test(error.message)) return `${row.name} needs more memory than this browser has. Close other tabs, or convert it to WAV.`;
   return error.message;
 }

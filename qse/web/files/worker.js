@@ -40,17 +40,21 @@ async function enhanceFile({ blob, model, band }, progress) {
   return { blob: writer.finish(), seconds, bandwidth: engine.sampleRate / 2 };
 }
 
-/** Return readers of the noisy and the enhanced recording and a function that reads their mixture. */
+/**
+ * Return a reader of the enhanced recording and a function that reads its mixture with the noisy one, which is opened
+ * only where it is needed: the file may be gone.
+ */
 async function mixer({ noisy, enhanced, strength }) {
-  const [before, after] = await Promise.all([WavReader.open(noisy), WavReader.open(enhanced)]);
   const kept = keptShare(strength);
+  const after = await WavReader.open(enhanced);
+  const before = kept ? await WavReader.open(noisy) : null;
   const read = async (start, count) => {
     const clean = await after.read(start, count);
     if (!kept) return clean;
     const original = await before.read(start, count);
     return clean.map((samples, channel) => mix(samples, original[channel], kept));
   };
-  return { before, after, read };
+  return { after, read };
 }
 
 /** Return the WAV to download: the mixture for the attenuation limit `strength`, in `format` of FORMATS. */
@@ -83,7 +87,10 @@ async function drawSpectrogram({ noisy, enhanced, strength, columns }, progress)
 
 /** Return the layout of a WAV file; null for another file. */
 async function describe({ blob }) {
-  if (!blob.size) throw new FileError("is empty (0 bytes). Record or copy it again.");
+  if (!blob.size) {
+    await blob.arrayBuffer(); // fails where the file is gone
+    throw new FileError("is empty (0 bytes). Record or copy it again.");
+  }
   const reader = await WavReader.open(blob);
   if (!reader) return null;
   const { sampleRate, channels, frames, format } = reader;

@@ -1,6 +1,6 @@
 /** Load ONNX Runtime Web (WebAssembly, SIMD, one thread) and the exported models, checked against their checksums. */
 
-import * as ort from "../vendor/ort.wasm.min.mjs";
+import * as ort from "../vendor/ort.wasm.min.js";
 import { Engine } from "./engine.js";
 import { wasmModule } from "./wasm_module.js";
 

@@ -1,6 +1,6 @@
 /** The WebAssembly module of ONNX Runtime, kept for `direct_session.js` when the runtime's JavaScript API creates it. */
 
-import create from "../vendor/ort-wasm-simd-threaded.mjs";
+import create from "../vendor/ort-wasm-simd-threaded.js";
 
 /** The module; null before the first model is loaded. */
 export let wasmModule = null;

@@ -20,7 +20,7 @@ await import("../../../qse/web/live/worklet.js");
 /** An audio thread over shared rings, and the worker's side of the rings. */
 function start({ target = 512, limit = 4096, shared = true } = {}) {
   const rings = { input: Ring.memory(1 << 13, shared), output: Ring.memory(1 << 13, shared) };
-  const processor = new Processor({ processorOptions: { rings, target, limit, batch: 600, channel: null, tap: false } });
+  const processor = new Processor({ processorOptions: { rings, target, limit, capacity: 1 << 15, batch: 600, channel: null, tap: false } });
   return { processor, toWorker: new Ring(rings.input), fromWorker: new Ring(rings.output) };
 }
 
@@ -118,7 +118,7 @@ test("LiveProcessor mixes the microphone's channels and goes on without one", ()
 });
 
 test("LiveProcessor posts batches where memory is not shared", () => {
-  const processor = new Processor({ processorOptions: { rings: null, target: 512, limit: 9999, batch: 600, channel: null, tap: false } });
+  const processor = new Processor({ processorOptions: { rings: null, target: 512, limit: 9999, capacity: 1 << 15, batch: 600, channel: null, tap: false } });
   const sent = [];
   quantum(processor); // before the worker is connected: nothing is kept for it
   const port = { postMessage: (samples) => sent.push(samples.slice()) };
