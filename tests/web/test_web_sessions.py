@@ -6,7 +6,7 @@ from browser import PAGE_FUNCTIONS
 
 SETUP = f"""
   {PAGE_FUNCTIONS}
-  const ort = await import("/vendor/ort.wasm.min.mjs");
+  const ort = await import("/vendor/ort.wasm.min.js");
   const {{ Engine }} = await import("/model/engine.js");
   const {{ fetchBytes, gunzip, loadEngine }} = await import("/model/runtime.js");
   const runtime = await import("/model/wasm_module.js");
