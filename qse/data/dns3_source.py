@@ -88,7 +88,7 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
     )
     held = [path.relative_to(found.root).as_posix() for path in (*speech.held, *noises.held)]
     digest = hashlib.sha256(repr((mix, held)).encode()).hexdigest()[:8]
-    folder = copies.copies_of(datasets.dns3_root(data)) / f"validation-{digest}"
+    folder = copies.copies_of(found.root) / f"validation-{digest}"
     if not folder.is_dir():
         clean, noise = _caches(found.root)
         voices = clean.corpus(speech.held, group_of=talker)

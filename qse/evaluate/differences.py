@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import QseError
 from . import tables
-from .metrics import METRICS
+from .metrics import METRICS, NOISY
 from .report import Mean, interval
 from .store import SCORES, Row, by_utterance, read_rows, read_settings
 
@@ -18,7 +18,7 @@ SAME = 1e-3  # largest difference between scores of the same noisy recordings
 def differences(rows: list[Row], others: list[Row], side: str = "") -> dict[str, Mean]:
     """Return {metric: mean and interval of rows minus others}, utterance by utterance.
 
-    Utterances that only one of them has are left out. side: "noisy_" compares the noisy signals.
+    Utterances that only one of them has are left out. side: NOISY compares the noisy signals.
     """
     partners = by_utterance(others)
     found = {}
@@ -42,7 +42,7 @@ def comparison(rows: list[Row], others: list[Row], name: str, other: str) -> str
     found = differences(rows, others)
     if not found:
         raise QseError(f"{name} and {other} have no utterance and metric in common to compare")
-    for metric, change in differences(rows, others, "noisy_").items():
+    for metric, change in differences(rows, others, NOISY).items():
         if max(-change["low"], change["high"]) > SAME:
             raise QseError(
                 f"{metric} of the noisy recordings differs between {name} and {other}: compare "

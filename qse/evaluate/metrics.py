@@ -88,8 +88,9 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
     "covl_scaled": _rating("COVL", scaled=True),
 }
 BUILT_IN = frozenset(METRICS)
-# of an evaluation's rows, beside those of metrics
-COLUMNS = ("name", "audio_s", "process_s", "delay", "trimmed", "stamp", "error")
+# columns of an evaluation's rows before and behind those of metrics
+FIRST_COLUMNS = ("name", "audio_s", "process_s")
+LAST_COLUMNS = ("delay", "trimmed", "stamp", "error")
 NOISY = "noisy_"  # begins the columns of the noisy signals
 _added: dict[str, str] = {}
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -125,7 +126,7 @@ def add_metric(name: str, metric: Metric) -> None:
         raise ValueError(f"metric {name!r}: its name must be of lower-case letters, digits and _")
     if name in BUILT_IN or name in ALIASES:
         raise ValueError(f"metric {name!r}: there is one of this name; choose another")
-    if name in COLUMNS or name.startswith(NOISY):
+    if name in (*FIRST_COLUMNS, *LAST_COLUMNS) or name.startswith(NOISY):
         raise ValueError(f"metric {name!r}: tables have a column of this name; choose another")
     METRICS[name] = metric
     _added[name] = uuid4().hex

@@ -19,7 +19,7 @@ from ..errors import QseError
 from ..extras import MissingExtra
 from ..machine import cores
 from .alignment import align, delay_of
-from .metrics import METRICS, NOISY, own_metrics, version_of
+from .metrics import FIRST_COLUMNS, LAST_COLUMNS, METRICS, NOISY, own_metrics, version_of
 from .pool import spread
 from .reading import read_pair
 from .scoring import score_each
@@ -62,8 +62,7 @@ class Scorer:
     def columns(self) -> list[str]:
         """Return the columns of scores.csv."""
         noisy = [] if self.system.baseline else [f"{NOISY}{name}" for name in self.metrics]
-        times = ["audio_s", "process_s"]
-        return ["name", *times, *self.metrics, *noisy, "delay", "trimmed", "stamp", "error"]
+        return [*FIRST_COLUMNS, *self.metrics, *noisy, *LAST_COLUMNS]
 
     def open(self) -> Enhancer:
         """Return the system's function, opened once. QseError if it cannot be opened."""

@@ -1,4 +1,4 @@
-"""What qse denoise prints about its work."""
+"""Report what qse denoise does, while it does it."""
 
 import sys
 from pathlib import Path

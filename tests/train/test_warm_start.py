@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from small_training import CONFIG, TINY, job, same
+from tensors import as_trained
 
 from qse.errors import QseError
 from qse.networks import build_network, weights
@@ -35,9 +36,7 @@ def test_start_from_a_run_with_new_blocks(finished_run):
 @pytest.mark.parametrize("branch", ["attention", "time", "feed"])
 def test_start_with_a_branch_that_was_pruned(branch):
     """The new branch adds nothing yet; the other branches of its block keep their weights."""
-    small = build_network({**TINY, "pruned": [f"block0.{branch}"]}).eval()
-    for weight in small.parameters():
-        torch.nn.init.normal_(weight, std=0.1)
+    small = as_trained(build_network({**TINY, "pruned": [f"block0.{branch}"]}))
     full = build_network(TINY).eval()
     grow(full, small.state_dict())
     noisy = 0.1 * torch.randn(1, 1600)
@@ -55,9 +54,7 @@ def test_start_refuses_a_branch_of_which_a_part_is_missing():
 
 def test_start_without_the_layers_that_look_ahead():
     sizes = {"look_ahead": 4, "look_ahead_blocks": (0, 1)}
-    ahead = build_network({**DEEPER, **sizes}).eval()
-    for weight in ahead.parameters():
-        torch.nn.init.normal_(weight, std=0.1)
+    ahead = as_trained(build_network({**DEEPER, **sizes}))
     live = build_network(DEEPER).eval()
     grow(live, ahead.state_dict())
     noisy = 0.1 * torch.randn(1, 1600)

@@ -166,7 +166,7 @@ def test_page_says_what_is_wrong_with_files(page, tmp_path):
 
 
 def test_page_says_that_a_file_is_damaged(page, tmp_path):
-    """What can be decoded is cleaned."""
+    """Clean what can be decoded, and say how much is missing."""
     content = to_wav(noisy_voice(3), SAMPLE_RATE, "PCM_16", "FLAC")
     (tmp_path / "cut.flac").write_bytes(content[: len(content) * 2 // 3])
     page.select_option("#model", "live-tiny")
