@@ -39,7 +39,7 @@ def export(
         typer.Option(
             "--two-grids",
             help="Average the outputs on two grids of frames, half a hop apart: better, at the "
-            "same latency and twice the cost. The hop of the network is then half as long.",
+            "same latency and twice the cost.",
         ),
     ] = False,
 ) -> None:

@@ -13,12 +13,13 @@ from ..runtime.zoo import WIDE_BAND
 @dataclass(frozen=True)
 class Settings:
     """Recorded with every finished file; `strength` is the attenuation limit in dB, `format` a
-    suffix or None."""
+    suffix or None, `fast` as in `load`."""
 
     model: str
     model_sha256: str
     strength: float | None
     format: str | None
+    fast: bool = False
     version: str = __version__
 
     @classmethod
@@ -30,7 +31,7 @@ class Settings:
         digest = hashlib.sha256()
         for path in models.graphs:
             digest.update(path.read_bytes())
-        return cls(models.at(WIDE_BAND).name, digest.hexdigest(), strength, format)
+        return cls(models.at(WIDE_BAND).name, digest.hexdigest(), strength, format, models.fast)
 
     @property
     def fingerprint(self) -> str:
@@ -47,4 +48,5 @@ class Settings:
             else f"attenuation limit {self.strength:g} dB"
         )
         form = f", format {self.format}" if self.format else ""
-        return f"model {self.model} ({self.model_sha256[:8]}), {limit}{form}, qse {self.version}"
+        fast = ", fast" if self.fast else ""
+        return f"model {self.model} ({self.model_sha256[:8]}){fast}, {limit}{form}, qse {self.version}"

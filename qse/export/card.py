@@ -36,8 +36,7 @@ class Card:
     """Everything that a card is written from.
 
     header: that of the weights, as the trainer wrote it. costs: by the sample rate of the graph in
-    Hz. scores: means over validation pairs; empty: none are given. hops: hops of the network in one
-    step of a graph.
+    Hz. scores: means over validation pairs; empty: none are given.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Card:
     costs: Mapping[int, ModelCost]
     options: CardOptions
     scores: Mapping[str, str | float] = field(default_factory=dict)
-    hops: int = 1
 
     def text(self) -> str:
         """Return the card as Markdown."""
@@ -110,12 +108,10 @@ class Card:
         yield from self._reproduction()
 
     def _latency(self) -> str:
-        if not self.network.streams:
-            return "whole recordings"
-        config = self.network.config
-        hop = 1000 * self.hops * config.hop_length / config.sample_rate
-        lag = 1000 * self.network.latency / config.sample_rate
-        return f"{hop + lag:g} ms (hop {hop:g} ms)"
+        for cost in self.costs.values():
+            if cost.hop:
+                return f"{1000 * cost.hop.delay:g} ms (hop {1000 * cost.hop.length:g} ms)"
+        return "whole recordings"
 
     def _training(self) -> str:
         # hours of the origin are counted too

@@ -20,11 +20,13 @@ from .graph_file import speech_like
 @dataclass(frozen=True)
 class HopCost:
     """Cost of one hop of a streaming model: quantiles of the time in seconds on one thread, and the
-    state in bytes."""
+    state in bytes; length of a hop and delay of the model, with its hop, in seconds."""
 
     p50: float
     p99: float
     state_bytes: int
+    length: float
+    delay: float
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ def measure_cost(network: Network, model: Model, seconds: float = 10.0) -> Model
     hop = model.hop_length / model.sample_rate
     least = ceil(seconds / hop / GROUP)
     times = race({model.name: stepper(model)}, 0.0, group=GROUP, least=least)[model.name]
-    state_bytes = sum(array.nbytes for array in model.initial_state().values())
-    per_hop = HopCost(times.median, times.quantile(0.99), state_bytes)
+    grids = 2 if model.second_grid else 1
+    state_bytes = grids * sum(array.nbytes for array in model.initial_state().values())
+    per_hop = HopCost(times.median, times.quantile(0.99), state_bytes, hop, model.delay)
     return ModelCost(times.mean / hop, params, macs_per_second(network), per_hop)
 
 

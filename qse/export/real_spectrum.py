@@ -11,8 +11,8 @@ from .fourier import bins_by_place
 
 
 class RealFeatures(nn.Module):
-    """Compute `QuaternionFeatures` of `bins`, from a spectrum by places: (B, T, R, 2, J) -> (B, 3,
-    T, len(bins)).
+    """Compute `QuaternionFeatures` of `bins`, from a spectrum by places and a gain of each frame:
+    (B, T, R, 2, J), (B, T) -> (B, 3, T, len(bins)).
 
     The real part of these quaternions is zero and left out.
     """
@@ -28,11 +28,12 @@ class RealFeatures(nn.Module):
         re = place + place // places.shape[1] * places.shape[1]  # among (r, part, m)
         self.register_buffer("index", torch.cat([re, re + places.shape[1]]).int())
 
-    def forward(self, spec: Tensor) -> Tensor:
+    def forward(self, spec: Tensor, frame_gain: Tensor) -> Tensor:
         # B, 2, T, bins
         spec = spec.flatten(2).index_select(2, self.index).unflatten(2, (2, -1)).transpose(1, 2)
         if self.gain != 1:
             spec = spec * self.gain
+        spec = spec * frame_gain[:, None, :, None]
         mag = torch.linalg.vector_norm(spec, dim=1, keepdim=True).clamp_min(1e-5)
         return torch.cat([mag, spec], 1) * mag ** (self.power - 1)
 

@@ -10,6 +10,7 @@ from ..networks.dense_block import CausalUnit
 from ..networks.streaming import Decoder, StreamingEnhancer
 from ..nn.band_split import BandMerge, BandSplit
 from ..nn.delay import Delay
+from ..nn.input_level import InputLevel
 from ..nn.state import Stateful, delay
 from .fourier import FactoredAnalysis, FactoredSynthesis
 from .real_form import adapt, real_form, register, with_children, with_real_children
@@ -91,6 +92,23 @@ def _band_merge(merge: BandMerge) -> BandMerge:
     return with_children(merge, act=nn.Identity())
 
 
+class RealInputLevel(InputLevel):
+    """Compute `InputLevel` hop by hop, since no operator of ONNX gives a running maximum."""
+
+    def _falling(self, levels: Tensor, before: Tensor, fall: float) -> Tensor:
+        step = fall * self.hop_length / self.sample_rate
+        largest = []
+        for level in levels.split(1, 1):
+            before = torch.maximum(level, before - step)
+            largest.append(before)
+        return torch.cat(largest, 1)
+
+
+@register(InputLevel)
+def _input_level(level: InputLevel) -> RealInputLevel:
+    return RealInputLevel(level.sample_rate, level.n_fft, level.hop_length)
+
+
 @adapt(DualPathBlock)
 def _block(block: DualPathBlock) -> DualPathBlock:
     if block.band is not None:
@@ -119,6 +137,7 @@ def _enhancer(network: StreamingEnhancer) -> StreamingEnhancer:
         network.delays["spec"] = Delay(network.bottleneck.look_ahead, dim=-4)
     return with_children(
         network,
+        level=real_form(network.level),
         analysis=FactoredAnalysis(network.analysis),
         features=RealFeatures(network.features, n_fft, torch.tensor(bins)),
         encoder=real_form(network.encoder),

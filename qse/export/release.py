@@ -50,8 +50,9 @@ def release(
     scores go into the card; None: the scores of the run's own validation do. look_ahead: frames
     that the model looks ahead, at most those of the run's network; None: as many. A model that
     looks less far ahead comes without a checkpoint, from which the run could not go on.
-    two_grids: average the outputs on two grids of frames (`TwoGrids`), which halves the hop.
-    hops: hops of the network that the graphs of a streaming network take at once.
+    two_grids: average the outputs on two grids of frames (`TwoGrids`).
+    hops: hops of the network that the graphs of a streaming network take at once, as in
+    `export_stream`; with one hop and two grids, a graph takes half a hop.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
     `folder` itself, and if ONNX Runtime and torch disagree on the exported graph.
@@ -78,7 +79,7 @@ def release(
     costs = {}
     for file, part in parts.items():
         costs[part.config.sample_rate] = measure_cost(part, load(folder / file))
-    card = Card(folder.resolve().name, model, config, header, costs, options, scores, hops)
+    card = Card(folder.resolve().name, model, config, header, costs, options, scores)
     (folder / "card.md").write_text(card.text(), encoding="utf-8")
     return costs
 

@@ -6,7 +6,8 @@ the layer in the module tree. Sample rate, hop, latency, name, version and licen
 
 A graph may take several hops of the network at once: its own hop is then as many times longer, and
 delay lines and small operators cost less per second of audio. For recordings the longer hop costs
-nothing.
+nothing. Such a graph is on one grid of frames: where the model is the mean of two (`TwoGrids`), the
+runtime runs it twice, `second_grid` samples apart.
 """
 
 from pathlib import Path
@@ -16,8 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import QseError
-from ..networks import Network
+from ..networks import Network, TwoGrids
 from ..nn.state import flatten_state, initial_state, unflatten_state
+from ..runtime.engine import SECOND_GRID, Engine
 from .graph_file import metadata_of, publish, speech_like, to_onnx
 from .lowering import lower
 
@@ -51,7 +53,8 @@ def export_stream(
 ) -> None:
     """Write the wave-step graph of `network` to `path`, replacing a file that is there.
 
-    hops: hops of the network in one step of the graph.
+    hops: hops of the network in one step of the graph; above 1, `TwoGrids` are written as a graph
+    of one grid that the runtime runs twice.
     Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX
     Runtime and torch differ by more than TOLERANCE.
     """
@@ -60,7 +63,11 @@ def export_stream(
             f"{path}: not written, {type(network).__name__} needs whole recordings and cannot "
             "stream"
         )
-    metadata = metadata_of(network, name, version, licence)
+    metadata: dict[str, object] = {}
+    if hops > 1 and isinstance(network, TwoGrids):
+        metadata[SECOND_GRID] = network.config.hop_length
+        network = network.network
+    metadata.update(metadata_of(network, name, version, licence))
     metadata["hop_length"] = hops * network.config.hop_length
     metadata["latency"] = network.latency
     publish(
@@ -99,14 +106,12 @@ def _write(network: Network, path: Path, hops: int) -> None:
 
 @torch.no_grad()
 def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
-    """Return the largest difference of the outputs of the graph, hop by hop, and of the network;
-    nan if not finite.
+    """Return the largest difference of the outputs of the graph, hop by hop, and of the network on
+    one grid; nan if not finite.
 
     The input is noisy speech-like audio with a second of digital silence at the beginning and
     another in the middle.
     """
-    from ..runtime.engine import Engine
-
     engine = Engine(path)
     rate = network.config.sample_rate
     noisy = speech_like(round(seconds * rate) // engine.hop_length * engine.hop_length, rate)

@@ -3,6 +3,9 @@
     audio -> Analysis -> QuaternionFeatures -> encoder -> bottleneck -> decoder -> mask
     -> Synthesis -> audio
 
+InputLevel brings the features, and nothing else, of very soft or loud signals to a usual level: the
+mask multiplies the spectrum as it is.
+
 The encoder's first layer splits the spectrum into bands, each of `ranges` with its own kernel:
 narrow bands at low frequencies, wide ones above. The decoder's last layer merges the bands to
 single bins.
@@ -18,6 +21,7 @@ from ..nn.band_split import BandMerge, BandSplit, bands_of
 from ..nn.conv import FrequencyUpsample
 from ..nn.delay import Delay
 from ..nn.features import QuaternionFeatures
+from ..nn.input_level import InputLevel
 from ..nn.layout import join
 from ..nn.look_ahead import LookAhead
 from ..nn.mask import MagnitudePhaseMask
@@ -113,6 +117,7 @@ class StreamingEnhancer(StreamingNetwork):
     def _set(self, config: StreamingConfig) -> None:
         """Build the parts without weights, which depend on sample rate and look-ahead."""
         self.config = config
+        self.level = InputLevel(config.sample_rate, config.n_fft, config.hop_length)
         self.analysis = Analysis(config.n_fft, config.hop_length, config.overlap)
         self.features = QuaternionFeatures(
             config.power, config.n_fft // 2, REFERENCE_RATE / config.sample_rate
@@ -146,8 +151,9 @@ class StreamingEnhancer(StreamingNetwork):
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state = state or {}
         after = {}
+        gain, after["level"] = self.level(audio, state.get("level"))  # B, T
         spec, after["analysis"] = self.analysis(audio, state.get("analysis"))  # B, 2, T, F + 1
-        x = self.features(spec)  # B, 4, 1, T, F
+        x = self.features(spec, gain)  # B, 4, 1, T, F
         (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
         x2, after["bottleneck"] = self.bottleneck(x2, state.get("bottleneck"))
         if self.delays:  # until the bottleneck puts out the same frame

@@ -13,7 +13,7 @@ class QuaternionFeatures(nn.Module):
     |X|. `bins`: number
     of bins that are kept, from the lowest; None: all.
     `gain` multiplies the spectrum first: a window of the same duration sums more samples at a
-    higher sample rate.
+    higher sample rate. So does the gain of each frame, (B, T), that `forward` takes.
     """
 
     def __init__(self, power: float = 0.3, bins: int | None = None, gain: float = 1.0):
@@ -22,8 +22,10 @@ class QuaternionFeatures(nn.Module):
         self.bins = bins
         self.gain = gain
 
-    def forward(self, spec: Tensor) -> Tensor:
+    def forward(self, spec: Tensor, frame_gain: Tensor | None = None) -> Tensor:
         spec = spec[..., : self.bins] * self.gain if self.gain != 1 else spec[..., : self.bins]
+        if frame_gain is not None:
+            spec = spec * frame_gain[:, None, :, None]
         power = spec.square().sum(1, keepdim=True).clamp_min(1e-10)  # m^2: B, 1, T, F
         mag = power ** (self.power / 2)
         scale = power ** ((self.power - 1) / 2)

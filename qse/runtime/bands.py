@@ -21,8 +21,9 @@ class BandModels:
         band: Band | None = None,
         threads: int = 1,
         flush_to_zero: bool = False,
+        fast: bool = False,
     ):
-        """`model`, `threads` and `flush_to_zero` as in `load`. `band`: the graph for all audio;
+        """`model`, `threads`, `flush_to_zero` and `fast` as in `load`. `band`: the graph for all audio;
         None: by sample rate.
 
         The graph for WIDE_BAND, or the one of `band`, is loaded at once. Raises QseError as `load`
@@ -32,6 +33,7 @@ class BandModels:
         self._band = band
         self._threads = threads
         self._flush = flush_to_zero
+        self.fast = fast
         self._loaded: dict[Path, Model] = {}
         self._lock = Lock()
         first = self.at(WIDE_BAND)
@@ -54,5 +56,7 @@ class BandModels:
         path = find(self._model, rate)
         with self._lock:
             if path not in self._loaded:
-                self._loaded[path] = load(self._model, self._threads, self._flush, rate)
+                self._loaded[path] = load(
+                    self._model, self._threads, self._flush, rate, self.fast
+                )
             return self._loaded[path]

@@ -29,14 +29,15 @@ def denoise(
     sample_rate: float,
     model: str | Path | Model = RECORDING_MODEL,
     strength: float | None = None,
+    fast: bool = False,
 ) -> np.ndarray:
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape
     and dtype.
 
     `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, which each
     call loads, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal
-    nothing. `strength` limits the attenuation in dB (None: no limit; 0: output = input). Each
-    channel is enhanced by itself.
+    nothing. `strength` limits the attenuation in dB (None: no limit; 0: output = input). `fast`
+    halves the time, as in `load`. Each channel is enhanced by itself.
 
     The graph that fits `sample_rate` is used: above 16 kHz the model's graph for 48 kHz. So a
     loaded model gives the same output as its name; its sister graph is loaded when it is first
@@ -46,7 +47,7 @@ def denoise(
 
     Raises QseError for an unknown model, TypeError for an argument of another type, ValueError for
     another shape, no channels or more than 64, a sample rate or strength out of range, samples that
-    are not finite or above 1000.
+    are not finite or above 1000, `fast` with a model that was loaded without it.
     """
     if not isinstance(sample_rate, Real):
         kind = type(sample_rate).__name__
@@ -59,7 +60,7 @@ def denoise(
     audio = _checked(float_array("audio", audio))
     noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
-    enhanced = [noisy[:0], *enhance(blocks, sample_rate, resolve(model, sample_rate), strength)]
+    enhanced = [noisy[:0], *enhance(blocks, sample_rate, resolve(model, sample_rate, fast), strength)]
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
 
 

@@ -15,12 +15,13 @@ def denoise_file(
     strength: float | None = None,
     overwrite: bool = False,
     salvage: bool = False,
+    fast: bool = False,
 ) -> Path:
     """Enhance the audio file or video at `path`, write the result to a file, and return its path.
 
     `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
-    are those of the source. `model` and `strength` as in `denoise`; the graph that fits the file's
+    are those of the source. `model`, `strength` and `fast` as in `denoise`; the graph that fits the file's
     sample rate is used. `salvage`: enhance what is there of a damaged or cut recording. Memory
     does not grow with the length of the file.
 
@@ -34,7 +35,7 @@ def denoise_file(
     if errors:
         raise errors[0]
 
-    loaded = resolve(model)
+    loaded = resolve(model, fast=fast)
     options = Options(strength, overwrite, salvage)
     for outcome in run(jobs, lambda sample_rate: resolve(loaded, sample_rate), options):
         if outcome.error:

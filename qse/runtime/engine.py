@@ -3,6 +3,9 @@
 Interface of the graph: inputs `audio` (1, hop_length) and `state.<path>`; outputs `enhanced`
 (1, hop_length) and `next.<path>` in the same order; sample rate, hop length, latency, name and
 version in the metadata. STFT and inverse STFT are inside the graph. The initial state is all zero.
+
+`second_grid` in the metadata, in samples: the model is the mean of two runs of the graph, whose
+frames lie so far apart (two_grids.py).
 """
 
 from pathlib import Path
@@ -12,7 +15,9 @@ import numpy as np
 
 from ..errors import QseError
 from .onnx_session import described, is_installed, open_session
+from .two_grids import Session, TwoGridSession
 
+SECOND_GRID = "second_grid"  # in the metadata
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
 
 State = dict[str, np.ndarray]
@@ -26,15 +31,17 @@ class Engine:
     """A loaded streaming model. It holds no state: one engine serves any streams and threads.
 
     Attributes: `name`, `version`, `sample_rate` in Hz, `hop_length` in samples, `latency` in
-    samples (by which `enhanced` lags `audio` when fed hop by hop), `metadata` (all of the graph's
-    metadata, as strings), `options` (those it was loaded with), `folder` (of a model that was
+    samples (by which the output lags the input when fed hop by hop), `second_grid` in samples (0:
+    one grid of frames), `metadata` (all of the graph's metadata, as strings), `options` (those it was loaded with), `folder` (of a model that was
     loaded by name or folder; None where it was by the path of a graph).
     """
 
     streams = True
     folder: Path | None = None
 
-    def __init__(self, path: str | Path, threads: int = 1, flush_to_zero: bool = False):
+    def __init__(
+        self, path: str | Path, threads: int = 1, flush_to_zero: bool = False, fast: bool = False
+    ):
         """Load `path`, an exported .onnx file.
 
         threads: per step; 1 is the fastest for models of this size.
@@ -42,11 +49,17 @@ class Engine:
         does not slow the model. This sets the mode of the calling thread and of all threads that it
         starts later, for all their computations. Only the first model that a process loads can set
         it.
+        fast: run a model of two grids of frames on one of them, in half the time.
 
-        Raises QseError if the file is missing, damaged, or not a model exported by this library.
+        Raises QseError if the file is missing, damaged, or not a model exported by this library,
+        and with `fast` for a model that runs on one grid anyway.
         """
         self.path = Path(path)
-        self.options: dict[str, Any] = {"threads": threads, "flush_to_zero": flush_to_zero}
+        self.options: dict[str, Any] = {
+            "threads": threads,
+            "flush_to_zero": flush_to_zero,
+            "fast": fast,
+        }
         self._session = open_session(self.path, threads, flush_to_zero)
         self.metadata = dict(self._session.get_modelmeta().custom_metadata_map)
         inputs = self._session.get_inputs()
@@ -62,7 +75,8 @@ class Engine:
         self.version = self.metadata["version"]
         self.sample_rate = int(self.metadata["sample_rate"])
         self.hop_length = int(self.metadata["hop_length"])
-        self.latency = int(self.metadata["latency"])
+        self.second_grid = self._second_grid(fast)
+        self.latency = int(self.metadata["latency"]) + self.second_grid
         if not is_installed(self.path):
             self._try()
 
@@ -79,11 +93,27 @@ class Engine:
             if node.type != "tensor(float)":
                 return False
 
+        if SECOND_GRID in self.metadata:
+            if not described(self.metadata, (SECOND_GRID,)):
+                return False
+            if int(self.metadata[SECOND_GRID]) > int(self.metadata["hop_length"]):
+                return False
+
         for shape in self._shapes.values():
             if not all(isinstance(size, int) and size >= 0 for size in shape):
                 return False
         outputs = [node.name for node in self._session.get_outputs()]
         return outputs == ["enhanced", *map(_after, self._shapes)]
+
+    def _second_grid(self, fast: bool) -> int:
+        """Return the distance of the grids in samples, 0 for one grid."""
+        shift = int(self.metadata.get(SECOND_GRID, 0))
+        if fast and not shift:
+            raise QseError(
+                f"{self.name} has no faster form: leave fast=True out, or choose a model for "
+                "recordings"
+            )
+        return 0 if fast else shift
 
     def _try(self) -> None:
         """Run one step. Raises QseError where that fails."""
@@ -104,8 +134,8 @@ class Engine:
         return {name: np.zeros(shape, np.float32) for name, shape in self._shapes.items()}
 
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
-        """Enhance `hop` (hop_length,), float32 in [-1, 1]:
-        return (hop_length,) and the next state."""
+        """Run the graph once, on one grid: `hop` (hop_length,), float32 in [-1, 1] -> (hop_length,)
+        and the next state."""
         enhanced, *after = self._session.run(None, {"audio": hop[None], **state})
         return enhanced[0], dict(zip(state, after, strict=True))
 
@@ -114,8 +144,15 @@ class Engine:
         """Seconds from a sample to its output: until its hop is complete, and the latency."""
         return (self.latency + self.hop_length) / self.sample_rate
 
-    def session(self) -> "EngineSession":
-        """Return a session for one signal: the same output as `step`, in less time."""
+    def session(self) -> Session:
+        """Return a session for one signal: on one grid the same output as `step`, in less time."""
+        if not self.second_grid:
+            return self._one_grid()
+        return TwoGridSession(
+            self._one_grid(), self._one_grid(), self.second_grid, self.hop_length
+        )
+
+    def _one_grid(self) -> "EngineSession":
         return EngineSession(
             self._session, self.initial_state(), self.initial_state(), self.hop_length
         )

@@ -11,7 +11,7 @@ from qse.export.cost import HopCost, ModelCost
 from qse.train.recipe import RunConfig
 
 HEADER = {"step": "400", "heard": str(16000 * 7200), "seconds": "5400"}
-COST = ModelCost(0.05, 12345, 2.5e9, HopCost(0.0002, 0.0004, 2048))
+COST = ModelCost(0.05, 12345, 2.5e9, HopCost(0.0002, 0.0004, 2048, length=0.002, delay=0.004))
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ def test_streaming_state_is_one_tensor_per_layer():
     network = streaming()
     names = set(flatten_state(network(torch.zeros(3, 64))[1]))
     assert names == {
+        "level",
         "analysis",
         "encoder.dense.layer0",
         "encoder.dense.layer1",
