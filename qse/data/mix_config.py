@@ -33,7 +33,7 @@ class MixConfig:
     snr: Range = (-5.0, 20.0)  # dB, all noise together, levels over active frames
     snr_low_chance: float = 0.0  # of an SNR from `snr_low`
     snr_low: Range = (-15.0, -5.0)  # dB
-    level: Range = (-40.0, 0.0)  # dBFS, peak of the noisy segment
+    level: Range = (-70.0, 12.0)  # dBFS, peak of the noisy segment
     # P(speaker) proportional to duration ** balance; 0: all speakers equally likely
     speech_balance: float = 0.5
     noise_balance: float = 0.5  # the same for classes of noise
