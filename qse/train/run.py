@@ -138,6 +138,7 @@ def _work(
         plan.carry_state_probability,
         plan.look_ahead,
         discriminator.loss if discriminator else None,
+        plan.two_grids_share,
     )
     trainer = Trainer(network, loss, batches, plan, device, rank, discriminator)
     if plan.highest_range_only:

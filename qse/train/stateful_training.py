@@ -13,7 +13,7 @@ from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
 from ..losses.composite import LossConfig
 from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
-from ..networks import Network
+from ..networks import Network, TwoGrids
 from ..nn.state import flatten_state, unflatten_state
 from .trainer import Carried, Loss, Terms
 
@@ -23,6 +23,7 @@ def training_loss(
     carry_state_probability: float = 0.0,
     look_ahead: Sequence[int] = (),
     discriminator: LossTerm | None = None,
+    two_grids_share: float = 0.0,
 ) -> Loss:
     """Return the loss of the enhanced against the clean signal, as the trainer calls it.
 
@@ -33,14 +34,19 @@ def training_loss(
     zero.
     look_ahead: of a network that trains with several, in frames; one is drawn for every step.
     discriminator: the loss of that name, where the configuration has it.
-    The network works at the sample rate of the batch. Each rate and look-ahead carries states of
-    its own.
+    two_grids_share: probability that a step trains the mean of two grids of frames, at twice the
+    time.
+    The network works at the sample rate of the batch. Each rate, look-ahead and number of grids
+    carries states of its own.
     """
     objective = as_loss(config)
 
     def loss(network: Network, batch: Batch, carried: Carried) -> tuple[Tensor, Terms, Carried]:
         noisy, clean, rate = batch
         network, prefix = _drawn(network, rate, look_ahead)
+        if two_grids_share and torch.rand(()) < two_grids_share:
+            network = TwoGrids(network)
+            prefix += "two/"
         compare = partial(objective, sample_rate=rate, discriminator=discriminator)
         if not carry_state_probability or not network.streams:
             enhanced, specs = _enhanced(network, noisy, clean if objective.needs_specs else None)

@@ -38,6 +38,8 @@ class TrainConfig:
     wide_band_share: float = 0.5  # of the steps of a network above 16 kHz that train it at 16 kHz
     # frames, one of them drawn for every step; (): those of the model
     look_ahead: tuple[int, ...] = ()
+    # of the steps that train the mean of two grids of frames, as `qse export --two-grids` writes it
+    two_grids_share: float = 0.0
     # train the bands of the highest range alone; weight_decay must be 0
     highest_range_only: bool = False
     compile: bool = False
@@ -56,6 +58,8 @@ class TrainConfig:
             raise ValueError(
                 f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1"
             )
+        if not 0 <= self.two_grids_share <= 1:
+            raise ValueError(f"two_grids_share {self.two_grids_share}: must be from 0 to 1")
         if self.highest_range_only and (self.weight_decay or self.wide_band_share):
             raise ValueError("highest_range_only: set weight_decay and wide_band_share to 0")
         if not 0 <= self.wide_band_share < 1:

@@ -16,7 +16,7 @@ from small_training import PLAN, TINY, same
 
 from qse.data.source import Batch
 from qse.losses.composite import LossConfig
-from qse.networks import build_network, weights
+from qse.networks import TwoGrids, build_network, weights
 from qse.train import checkpoint
 from qse.train.stateful_training import training_loss
 
@@ -49,6 +49,33 @@ def test_training_loss_continues_carried_streams():
         expected = stream[:, begin:end].square().mean(1).sqrt().mean()
         total, _, carried = loss(net, to_silence(part), carried)
         torch.testing.assert_close(total, expected, rtol=0, atol=1e-6)
+
+
+@torch.no_grad()
+def test_training_loss_on_two_grids_continues_carried_streams():
+    two = TwoGrids(network())
+    parts = [0.1 * torch.randn(4, 1600) for _ in range(3)]
+    stream = two.enhance(torch.cat(parts, 1))
+    carried = {}
+    loss = training_loss(RMS, carry_state_probability=1.0, two_grids_share=1.0)
+    for number, part in enumerate(parts):
+        begin = number * 1600
+        end = (number + 1) * 1600 - two.latency
+        expected = stream[:, begin:end].square().mean(1).sqrt().mean()
+        total, _, carried = loss(two.network, to_silence(part), carried)
+        torch.testing.assert_close(total, expected, rtol=0, atol=1e-6)
+
+
+@torch.no_grad()
+def test_training_loss_draws_the_grids_of_a_step():
+    net = network()
+    batch = to_silence(0.1 * torch.randn(4, 1600))
+    one = training_loss(RMS)(net, batch, {})[0].item()
+    both = training_loss(RMS, two_grids_share=1.0)(net, batch, {})[0].item()
+    torch.manual_seed(0)
+    half = training_loss(RMS, two_grids_share=0.5)
+    found = {half(net, batch, {})[0].item() for _ in range(20)}
+    assert found == {one, both} and one != both
 
 
 @torch.no_grad()
