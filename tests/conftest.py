@@ -37,10 +37,10 @@ def seeded():
 
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory):
-    """A folder of models: live-base and studio-base (pure delays), recurrent, fragile; see
+    """A folder of models: live-base and studio-large (pure delays), recurrent, fragile; see
     graphs.py."""
     folder = tmp_path_factory.mktemp("zoo")
-    for name in ("live-base", "studio-base"):  # the defaults for streams and for recordings
+    for name in ("live-base", "studio-large"):  # the defaults for streams and for recordings
         graphs.delay(folder / name / "model.onnx")
     graphs.recurrent(folder / "recurrent" / "model.onnx")
     graphs.fragile(folder / "fragile" / "model.onnx")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..extras import need
+from ..runtime.engine import SECOND_GRID
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class GraphCost:
 
 
 def cost(path: Path) -> GraphCost:
-    """Return the cost of an exported streaming model.
+    """Return the cost of an exported streaming model, on both grids of frames where it has two.
 
     MissingExtra if the package onnx is missing.
     """
@@ -37,9 +38,10 @@ def cost(path: Path) -> GraphCost:
         shapes[weight.name] = tuple(weight.dims)
     for info in (*graph.input, *graph.value_info, *graph.output):
         shapes[info.name] = tuple(size.dim_value for size in info.type.tensor_type.shape.dim)
+    grids = 2 if SECOND_GRID in metadata else 1
     per_hop = 0
     for node in graph.node:
-        per_hop += _macs(node, shapes)
+        per_hop += grids * _macs(node, shapes)
     numbers_in_state = 0
     for info in graph.input:
         if info.name.startswith("state."):
@@ -47,7 +49,7 @@ def cost(path: Path) -> GraphCost:
     return GraphCost(
         operators=_operators(graph),
         macs=round(per_hop * int(metadata["sample_rate"]) / int(metadata["hop_length"])),
-        state_bytes=4 * numbers_in_state,
+        state_bytes=4 * grids * numbers_in_state,
         model_bytes=Path(path).stat().st_size,
     )
 

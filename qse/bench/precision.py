@@ -112,7 +112,7 @@ def static(source: Path, target: Path) -> None:
     rng = np.random.default_rng(0)
     inputs = []
     for _ in range(CALIBRATION):
-        hop = 0.1 * rng.standard_normal(engine.hop_length).astype(np.float32)
+        hop = 0.1 * rng.standard_normal(engine.graph_hop_length).astype(np.float32)
         inputs.append({"audio": hop[None], **state})
         _, state = engine.step(hop, state)
 

@@ -51,8 +51,8 @@ def release(
     that the model looks ahead, at most those of the run's network; None: as many. A model that
     looks less far ahead comes without a checkpoint, from which the run could not go on.
     two_grids: average the outputs on two grids of frames (`TwoGrids`).
-    hops: hops of the network that the graphs of a streaming network take at once, as in
-    `export_stream`; with one hop and two grids, a graph takes half a hop.
+    hops: hops of the network that the graphs of a streaming network take at once. With one hop and
+    two grids the model's hop is half as long.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
     `folder` itself, and if ONNX Runtime and torch disagree on the exported graph.

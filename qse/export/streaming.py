@@ -6,7 +6,7 @@ the layer in the module tree. Sample rate, hop, latency, name, version and licen
 
 A graph may take several hops of the network at once: its own hop is then as many times longer, and
 delay lines and small operators cost less per second of audio. For recordings the longer hop costs
-nothing. Such a graph is on one grid of frames: where the model is the mean of two (`TwoGrids`), the
+nothing. A graph holds one grid of frames: where the model is the mean of two (`TwoGrids`), the
 runtime runs it twice, `second_grid` samples apart.
 """
 
@@ -53,8 +53,8 @@ def export_stream(
 ) -> None:
     """Write the wave-step graph of `network` to `path`, replacing a file that is there.
 
-    hops: hops of the network in one step of the graph; above 1, `TwoGrids` are written as a graph
-    of one grid that the runtime runs twice.
+    hops: hops of the network in one step of the graph. `TwoGrids` are written as the graph of one
+    grid, which the runtime runs twice.
     Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX
     Runtime and torch differ by more than TOLERANCE.
     """
@@ -64,7 +64,7 @@ def export_stream(
             "stream"
         )
     metadata: dict[str, object] = {}
-    if hops > 1 and isinstance(network, TwoGrids):
+    if isinstance(network, TwoGrids):
         metadata[SECOND_GRID] = network.config.hop_length
         network = network.network
     metadata.update(metadata_of(network, name, version, licence))
@@ -114,15 +114,16 @@ def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
     """
     engine = Engine(path)
     rate = network.config.sample_rate
-    noisy = speech_like(round(seconds * rate) // engine.hop_length * engine.hop_length, rate)
+    hop_length = engine.graph_hop_length
+    noisy = speech_like(round(seconds * rate) // hop_length * hop_length, rate)
     middle = len(noisy) // 2
     noisy[:rate] = 0
     noisy[middle : middle + rate] = 0
     expected = network.eval()(torch.from_numpy(noisy)[None])[0][0].numpy()
     state = engine.initial_state()
     worst = np.float32(0)
-    hops = noisy.reshape(-1, engine.hop_length)
-    for hop, wanted in zip(hops, expected.reshape(-1, engine.hop_length), strict=True):
+    hops = noisy.reshape(-1, hop_length)
+    for hop, wanted in zip(hops, expected.reshape(-1, hop_length), strict=True):
         enhanced, state = engine.step(hop, state)
         worst = np.maximum(worst, np.abs(enhanced - wanted).max())  # keeps nan
     return float(worst)

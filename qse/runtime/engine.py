@@ -5,7 +5,8 @@ Interface of the graph: inputs `audio` (1, hop_length) and `state.<path>`; outpu
 version in the metadata. STFT and inverse STFT are inside the graph. The initial state is all zero.
 
 `second_grid` in the metadata, in samples: the model is the mean of two runs of the graph, whose
-frames lie so far apart (two_grids.py).
+frames lie so far apart (two_grids.py). Where that is half a hop of the graph, the two take turns
+and the engine's hop is half as long.
 """
 
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..errors import QseError
 from .onnx_session import described, is_installed, open_session
-from .two_grids import Session, TwoGridSession
+from .two_grids import AlternatingSession, Session, TwoGridSession
 
 SECOND_GRID = "second_grid"  # in the metadata
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
@@ -30,8 +31,8 @@ class NotStreaming(QseError):
 class Engine:
     """A loaded streaming model. It holds no state: one engine serves any streams and threads.
 
-    Attributes: `name`, `version`, `sample_rate` in Hz, `hop_length` in samples, `latency` in
-    samples (by which the output lags the input when fed hop by hop), `second_grid` in samples (0:
+    Attributes: `name`, `version`, `sample_rate` in Hz, `hop_length` in samples (and
+    `graph_hop_length`, of one run of the graph), `latency` in samples (by which the output lags the input when fed hop by hop), `second_grid` in samples (0:
     one grid of frames), `metadata` (all of the graph's metadata, as strings), `options` (those it was loaded with), `folder` (of a model that was
     loaded by name or folder; None where it was by the path of a graph).
     """
@@ -74,8 +75,10 @@ class Engine:
         self.name = self.metadata["name"]
         self.version = self.metadata["version"]
         self.sample_rate = int(self.metadata["sample_rate"])
-        self.hop_length = int(self.metadata["hop_length"])
+        self.graph_hop_length = int(self.metadata["hop_length"])
         self.second_grid = self._second_grid(fast)
+        self._alternating = 2 * self.second_grid == self.graph_hop_length
+        self.hop_length = self.second_grid if self._alternating else self.graph_hop_length
         self.latency = int(self.metadata["latency"]) + self.second_grid
         if not is_installed(self.path):
             self._try()
@@ -134,8 +137,8 @@ class Engine:
         return {name: np.zeros(shape, np.float32) for name, shape in self._shapes.items()}
 
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
-        """Run the graph once, on one grid: `hop` (hop_length,), float32 in [-1, 1] -> (hop_length,)
-        and the next state."""
+        """Run the graph once, on one grid: `hop` (graph_hop_length,), float32 in [-1, 1] -> as many
+        samples and the next state."""
         enhanced, *after = self._session.run(None, {"audio": hop[None], **state})
         return enhanced[0], dict(zip(state, after, strict=True))
 
@@ -146,15 +149,17 @@ class Engine:
 
     def session(self) -> Session:
         """Return a session for one signal: on one grid the same output as `step`, in less time."""
+        first = self._one_grid()
         if not self.second_grid:
-            return self._one_grid()
-        return TwoGridSession(
-            self._one_grid(), self._one_grid(), self.second_grid, self.hop_length
-        )
+            return first
+        second = self._one_grid()
+        if self._alternating:
+            return AlternatingSession(first, second, self.graph_hop_length)
+        return TwoGridSession(first, second, self.second_grid, self.hop_length)
 
     def _one_grid(self) -> "EngineSession":
         return EngineSession(
-            self._session, self.initial_state(), self.initial_state(), self.hop_length
+            self._session, self.initial_state(), self.initial_state(), self.graph_hop_length
         )
 
 

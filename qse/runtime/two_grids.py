@@ -34,9 +34,44 @@ class Delay:
         self._buffer.fill(0)
 
 
+class AlternatingSession:
+    """Run two sessions of one graph along one signal, each on every other half of its hop.
+
+    The output lags by half a hop of the graph more than that of one session.
+    """
+
+    def __init__(self, first: Session, second: Session, hop_length: int):
+        """`hop_length`: of the graph, even."""
+        self._next = first
+        self._other = second
+        self._half = hop_length // 2
+        self._noisy = np.zeros(hop_length, np.float32)
+        self._waiting = np.zeros(self._half, np.float32)  # enhanced by the other one
+        self._mean = np.zeros(self._half, np.float32)
+
+    def step(self, half: np.ndarray) -> np.ndarray:
+        """Enhance half a hop of the graph: return as many samples, a buffer that the next step
+        overwrites."""
+        self._noisy[: self._half] = self._noisy[self._half :]
+        self._noisy[self._half :] = half
+        enhanced = self._next.step(self._noisy)
+        np.add(self._waiting, enhanced[: self._half], out=self._mean)
+        self._mean *= 0.5
+        self._waiting[:] = enhanced[self._half :]
+        self._next, self._other = self._other, self._next
+        return self._mean
+
+    def reset(self) -> None:
+        """Set all states to zero."""
+        self._next.reset()
+        self._other.reset()
+        self._noisy.fill(0)
+        self._waiting.fill(0)
+
+
 class TwoGridSession:
-    """Run two sessions of one graph along one signal; the second one's frames lie `shift` samples
-    later. The output lags by `shift` samples more than that of one session."""
+    """Run two sessions of one graph of several hops along one signal; the second one's frames lie
+    `shift` samples later. The output lags by `shift` samples more than that of one session."""
 
     def __init__(self, first: Session, second: Session, shift: int, hop_length: int):
         self._first = first

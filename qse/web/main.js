@@ -5,6 +5,7 @@ import { LiveView } from "./live/view.js";
 import { modelsOf } from "./model/bands.js";
 
 const LARGEST_LIMIT = 41; // of the slider: its last step means no limit
+const BEST = "studio-large";
 const DEFAULT_MODELS = { files: "studio-base", live: "live-base" }; // recordings may look ahead
 const $ = (id) => document.getElementById(id);
 
@@ -28,7 +29,8 @@ class Settings extends EventTarget {
     super();
     this.models = models;
     const fastest = models[0];
-    const text = ({ name, latency }) => `${name} · delay ${Math.round(1000 * latency)} ms${name === DEFAULT_MODELS.files ? ", best for recordings" : name === fastest.name ? ", fastest" : ""}`;
+    const note = ({ name }) => ({ [BEST]: ", best for recordings", [fastest.name]: ", fastest" })[name] ?? "";
+    const text = (model) => `${model.name} · delay ${Math.round(1000 * model.latency)} ms${note(model)}`;
     $("model").replaceChildren(...this.models.map((model) => new Option(text(model), model.name)));
     this.chosen = null; // by the user, for both modes
     this.showModel("files");

@@ -49,12 +49,14 @@ Site = dict[str, bytes]  # path below the root -> content
 class WebModel:
     """A streaming model on the page: its latency in seconds, with a hop, and its graphs by band.
 
-    The band "full" is there only for a model that has such a graph.
+    The band "full" is there only for a model that has such a graph. fast: the form of a model that
+    runs on one of its two grids of frames.
     """
 
     name: str
     latency: float
     graphs: dict[str, bytes]
+    fast: bool = False
 
     def url(self, band: str) -> str:
         """Return the path of a graph below the root, for names of models may hold any sign."""
@@ -62,7 +64,7 @@ class WebModel:
 
     def entry(self) -> dict[str, Any]:
         """Return what `manifest.json` says of the model; null for a band without a graph."""
-        entry: dict[str, Any] = {"name": self.name, "latency": self.latency}
+        entry: dict[str, Any] = {"name": self.name, "latency": self.latency, "fast": self.fast}
         for band in BANDS:
             graph = self.graphs.get(band)
             entry[band] = {"url": self.url(band), "sha256": _sha256(graph)} if graph else None
@@ -106,15 +108,14 @@ def _models() -> list[WebModel]:
         paths = {"wide": find(name, WIDE_BAND), "full": find(name, FULL_BAND)}
         if paths["wide"] == paths["full"]:
             del paths["full"]
-        latency = 0.0
-        for path in paths.values():
-            model = load(path)
-            if isinstance(model, Engine):
-                latency = model.delay
-        if not latency:
+        engines = [model for model in map(load, paths.values()) if isinstance(model, Engine)]
+        if not engines:
             continue  # it needs complete recordings
         graphs = {band: path.read_bytes() for band, path in paths.items()}
-        models.append(WebModel(name, latency, graphs))
+        models.append(WebModel(name, engines[-1].delay, graphs))
+        if engines[-1].second_grid:
+            fast = load(engines[-1].path, fast=True)
+            models.append(WebModel(f"{name} (fast)", fast.delay, graphs, fast=True))
     return sorted(models, key=lambda model: len(model.graphs["wide"]))
 
 

@@ -44,7 +44,7 @@ def main() -> None:
     os.dup2(2, 1)  # libraries print too
     with tempfile.TemporaryDirectory(prefix="qse-fuzz-") as place:
         os.environ["QSE_MODELS"] = f"{place}/models"
-        for model in ("live-base", "studio-base"):
+        for model in ("live-base", "studio-large"):
             graphs.delay(Path(place) / "models" / model / "model.onnx")
         target = TARGETS[name]()
         intact = Path(place) / "intact"

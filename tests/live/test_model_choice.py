@@ -9,8 +9,8 @@ from qse.live.model_choice import model_within
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Make models with hops of 10 ms: studio-base of 210 ms, live-base of 20 ms, one of 15 ms."""
-    for name, samples in {"studio-base": 3200, "live-base": 160, "quick": 80}.items():
+    """Make models with hops of 10 ms: studio-large of 210 ms, live-base of 20 ms, one of 15 ms."""
+    for name, samples in {"studio-large": 3200, "live-base": 160, "quick": 80}.items():
         graphs.delay(tmp_path / name / "model.onnx", latency=samples)
     monkeypatch.setenv("QSE_MODELS", str(tmp_path))
     monkeypatch.setattr("qse_models.__path__", [])
@@ -19,8 +19,8 @@ def installed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "milliseconds, name",
     [
-        (300, "studio-base"),
-        (210, "studio-base"),
+        (300, "studio-large"),
+        (210, "studio-large"),
         (209, "live-base"),
         (20, "live-base"),
         (15, "quick"),

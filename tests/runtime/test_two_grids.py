@@ -43,9 +43,24 @@ def test_the_second_grid_adds_its_distance_to_the_latency(model):
     assert (Engine(model).second_grid, Engine(model, fast=True).second_grid) == (SHIFT, 0)
 
 
-def test_a_reset_session_begins_again(model):
+def test_grids_half_a_hop_apart_take_turns(tmp_path):
+    half = graphs.HOP // 2
+    path = graphs.recurrent(tmp_path / "turns" / "model.onnx", second_grid=half)
+    engine = Engine(path)
+    assert (engine.hop_length, engine.graph_hop_length) == (half, graphs.HOP)
+    signal = noise(20 * graphs.HOP)
+    one = Engine(path, fast=True)
+    silence = np.zeros(half, np.float32)
+    late = along(one, np.concatenate([silence, signal, silence]))[: len(signal)]
+    first = np.concatenate([silence, along(one, signal)])[: len(signal)]
+    np.testing.assert_array_equal(along(engine, signal), (first + late) / 2)
+
+
+@pytest.mark.parametrize("shift", [SHIFT, graphs.HOP // 2])
+def test_a_reset_session_begins_again(tmp_path, shift):
+    model = graphs.recurrent(tmp_path / "two" / "model.onnx", second_grid=shift)
     session = Engine(model).session()
-    hop = noise(graphs.HOP)
+    hop = noise(Engine(model).hop_length)
     first = session.step(hop).copy()
     session.step(hop)
     session.reset()

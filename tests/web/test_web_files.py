@@ -14,7 +14,7 @@ import qse
 
 FULL_BAND = 48000
 STEREO = np.stack([noisy_voice(), 0.5 * noisy_voice()[::-1]], axis=1)
-MODELS = ("live-tiny", "live-base", "studio-base", "live-large")
+MODELS = ("live-tiny", "live-base", "studio-base", "live-large", "studio-large")
 
 
 def snr(found: np.ndarray, wanted: np.ndarray) -> float:

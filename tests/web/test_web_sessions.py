@@ -17,7 +17,7 @@ SETUP = f"""
 """
 COMPARE = f"""async ({{ name, band }}) => {{
   {SETUP}
-  const [direct, other, wanted] = [engine.session(), engine.session(), engine.session(null)];
+  const [direct, other, wanted] = [engine.oneGrid(), engine.oneGrid(), engine.oneGrid(null)];
   let [greatest, loudest] = [0, 0];
   for (let i = 0; i < 120; i++) {{
     if (i === 80) for (const session of [direct, wanted]) session.reset();
@@ -34,7 +34,7 @@ OPEN_AND_CLOSE = f"""async ({{ name, band }}) => {{
   {SETUP}
   const bytes = () => runtime.wasmModule.HEAPU8.length;
   const once = () => {{
-    const session = engine.session();
+    const session = engine.oneGrid();
     session.step(noise(1));
     session.close();
   }};
@@ -73,7 +73,7 @@ def test_engine_uses_the_public_interface_where_c_functions_fail(shared_page, ch
           {SETUP}
           const module = {{ ...runtime.wasmModule, ...{CHANGES[change]} }};
           const bytes = await gunzip(await fetchBytes(graph.url));
-          const session = (await Engine.create(ort, bytes, () => module)).session();
+          const session = (await Engine.create(ort, bytes, { findModule: () => module })).oneGrid();
           const output = await session.step(noise(1));
           return {{ kind: session.constructor.name, length: output.length }};
         }}""",

@@ -266,7 +266,9 @@ export class FilesView {
     const { band } = this.settings;
     const model = this.settings.modelFor("files");
     for (const row of this.rows) {
-      if (!row.graph || row.graph.url === graphFor(model, row.recording.sampleRate, band).url) continue;
+      if (!row.graph) continue;
+      const { name, url } = graphFor(model, row.recording.sampleRate, band);
+      if (row.graph.name === name && row.graph.url === url) continue;
       row.worker?.close();
       row.show("waiting", "Waiting");
     }

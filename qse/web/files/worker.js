@@ -11,12 +11,13 @@ import { serve } from "../rpc.js";
 import { decodeMedia } from "./media.js";
 
 const BLOCK = 1 << 16;
-const engines = new Map(); // address of a graph -> promise of its Engine
+const engines = new Map(); // name of a model and address of its graph -> promise of its Engine
 
 function engineOf(graph) {
-  if (!engines.has(graph.url)) engines.set(graph.url, loadEngine(graph));
-  const engine = engines.get(graph.url);
-  engine.catch(() => engines.delete(graph.url)); // the next file tries again
+  const key = `${graph.name} ${graph.url}`;
+  if (!engines.has(key)) engines.set(key, loadEngine(graph));
+  const engine = engines.get(key);
+  engine.catch(() => engines.delete(key)); // the next file tries again
   return engine;
 }
 

@@ -9,9 +9,9 @@ export function modelsOf(manifest, base) {
 }
 
 /**
- * Return the graph `{name, url, sha256}` of a model for sound at `sampleRate` in Hz. `band` "wide": the wide-band graph
- * for all sound; null: by sample rate. A model without a full-band graph (`full` is null) has one for all sound.
+ * Return the graph `{name, url, sha256, fast}` of a model for sound at `sampleRate` in Hz. `band` "wide": the wide-band
+ * graph for all sound; null: by sample rate. A model without a full-band graph (`full` is null) has one for all sound.
  */
-export function graphFor({ name, wide, full }, sampleRate, band = null) {
-  return { name, ...(full && band !== "wide" && sampleRate > WIDE_BAND ? full : wide) };
+export function graphFor({ name, wide, full, fast = false }, sampleRate, band = null) {
+  return { name, fast, ...(full && band !== "wide" && sampleRate > WIDE_BAND ? full : wide) };
 }

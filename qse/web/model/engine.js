@@ -7,6 +7,7 @@
 
 import { DirectSession } from "./direct_session.js";
 import { readMetadata } from "./metadata.js";
+import { AlternatingSession, TwoGridSession } from "./two_grids.js";
 
 const OPTIONS = {
   executionProviders: ["wasm"],
@@ -20,57 +21,69 @@ const TRIAL_HOPS = 3; // on which both kinds of session must agree
 /**
  * A loaded model; it holds no state, so that one engine serves any number of signals.
  *
- * `name`, `version`, `sampleRate` in Hz, `hopLength` in samples, `latency` in samples: by how much `enhanced` lags
- * `audio` when fed hop by hop.
+ * `name`, `version`, `sampleRate` in Hz, `hopLength` in samples, `latency` in samples: by how much the output lags the
+ * input when fed hop by hop; `secondGrid` in samples: the distance of two grids of frames, 0 for one.
  */
 export class Engine {
   /**
    * Load an .onnx file (Uint8Array) with ONNX Runtime Web. `findModule` returns its WebAssembly module once a session
-   * exists; null: use the public interface alone. Error where the file is no streaming model.
+   * exists; null: use the public interface alone. `fast`: run a model of two grids on one of them. Error where the file
+   * is no streaming model.
    */
-  static async create(ort, bytes, findModule = () => null) {
+  static async create(ort, bytes, { findModule = () => null, fast = false } = {}) {
     const metadata = readMetadata(bytes);
-    const engine = new Engine(ort, await ort.InferenceSession.create(bytes, OPTIONS), metadata);
+    const engine = new Engine(ort, await ort.InferenceSession.create(bytes, OPTIONS), metadata, fast);
     const module = findModule();
     if (module && (await engine.agrees(module))) engine.module = module;
     return engine;
   }
 
-  constructor(ort, runtime, metadata) {
+  constructor(ort, runtime, metadata, fast) {
     this.Tensor = ort.Tensor;
     this.runtime = runtime; // the InferenceSession
     this.module = null;
     this.name = metadata.name;
     this.version = metadata.version;
     this.sampleRate = Number(metadata.sample_rate);
-    this.hopLength = Number(metadata.hop_length);
-    this.latency = Number(metadata.latency);
+    this.graphHopLength = Number(metadata.hop_length);
+    this.secondGrid = fast ? 0 : Number(metadata.second_grid ?? 0);
+    this.alternating = 2 * this.secondGrid === this.graphHopLength;
+    this.hopLength = this.alternating ? this.secondGrid : this.graphHopLength;
+    this.latency = Number(metadata.latency) + this.secondGrid;
     this.states = runtime.inputMetadata.slice(1).map(({ name, shape }) => ({ name, next: nextOf(name), shape }));
     this.check();
   }
 
   check() {
     const outputs = ["enhanced", ...this.states.map(({ next }) => next)];
-    const numbers = [this.sampleRate, this.hopLength, this.latency];
+    const numbers = [this.sampleRate, this.hopLength, this.latency, this.secondGrid];
     const fits = this.runtime.inputNames[0] === "audio" && outputs.join() === this.runtime.outputNames.join();
     if (!fits || !numbers.every(Number.isInteger)) throw new Error("The file is no streaming model of qse.");
   }
 
   /** Return a session for one signal, which keeps the state; `close` it afterwards. */
-  session(module = this.module) {
+  session() {
+    const first = this.oneGrid();
+    if (!this.secondGrid) return first;
+    const second = this.oneGrid();
+    if (this.alternating) return new AlternatingSession(first, second, this.graphHopLength);
+    return new TwoGridSession(first, second, this.secondGrid, this.hopLength);
+  }
+
+  oneGrid(module = this.module) {
     if (!module) return new PublicSession(this);
     const { inputNames, outputNames, handler } = this.runtime;
-    const shapes = [[1, this.hopLength], ...this.states.map(({ shape }) => shape)];
+    const shapes = [[1, this.graphHopLength], ...this.states.map(({ shape }) => shape)];
     return new DirectSession(module, handler.sessionId, { inputs: inputNames, outputs: outputNames, shapes });
   }
 
   /** Return whether sessions by C functions work here and give the same samples as the public interface. */
   async agrees(module) {
     try {
-      const [direct, slow] = [this.session(module), this.session(null)];
+      const [direct, slow] = [this.oneGrid(module), this.oneGrid(null)];
       let same = true;
       for (let i = 0; i < TRIAL_HOPS; i++) {
-        const hop = Float32Array.from({ length: this.hopLength }, (_, n) => 0.1 * Math.sin(n * n + i));
+        const hop = Float32Array.from({ length: this.graphHopLength }, (_, n) => 0.1 * Math.sin(n * n + i));
         const [found, wanted] = [direct.step(hop), await slow.step(hop)];
         same &&= wanted.every((sample, n) => sample === found[n]);
       }
@@ -96,10 +109,10 @@ class PublicSession {
     this.state = Object.fromEntries(this.engine.states.map(tensor));
   }
 
-  /** Enhance `hop` (hopLength samples): return a promise of as many. */
+  /** Enhance `hop` (graphHopLength samples): return a promise of as many. */
   async step(hop) {
-    const { Tensor, hopLength, runtime, states } = this.engine;
-    const outputs = await runtime.run({ audio: new Tensor("float32", hop, [1, hopLength]), ...this.state });
+    const { Tensor, graphHopLength, runtime, states } = this.engine;
+    const outputs = await runtime.run({ audio: new Tensor("float32", hop, [1, graphHopLength]), ...this.state });
     this.state = Object.fromEntries(states.map(({ name, next }) => [name, outputs[next]]));
     return outputs.enhanced.data;
   }

@@ -51,7 +51,7 @@ async function start() {
   ort.env.logLevel = "error";
 }
 
-/** Return the Engine of a graph `{name, url, sha256}`. Error with a sentence for the user. */
+/** Return the Engine of a graph `{name, url, sha256, fast}`. Error with a sentence for the user. */
 export async function loadEngine(graph) {
   ready ??= start();
   const [compressed] = await Promise.all([fetchBytes(graph.url), ready]);
@@ -59,5 +59,5 @@ export async function loadEngine(graph) {
   if (graph.sha256 && (await sha256(bytes)) !== graph.sha256) {
     throw new Error(`The model ${graph.name} is damaged or of another version than this page. ${RELOAD}`);
   }
-  return Engine.create(ort, bytes, () => wasmModule);
+  return Engine.create(ort, bytes, { findModule: () => wasmModule, fast: graph.fast });
 }

@@ -4,6 +4,7 @@ import test from "node:test";
 import { enhance } from "../../../qse/web/model/enhance.js";
 import { readMetadata } from "../../../qse/web/model/metadata.js";
 import { ModelStream, keptShare, mix } from "../../../qse/web/model/model_stream.js";
+import { AlternatingSession, TwoGridSession } from "../../../qse/web/model/two_grids.js";
 
 const HOP = 200;
 const LATENCY = 120;
@@ -51,6 +52,36 @@ test("readMetadata reads what the exporter wrote", () => {
     assert.deepEqual([rest.name, sample_rate, hop_length, latency], [name, "16000", hop, lag]);
     assert.throws(() => readMetadata(bytes.subarray(0, bytes.length - 3)), /ends early/);
   }
+});
+
+test("two grids give the mean of a run on the signal and of one on the signal that comes later", async () => {
+  const shift = 75;
+  const squares = { step: (hop) => hop.map((sample, i) => sample * i), reset: () => {}, close: () => {} };
+  const session = new TwoGridSession(squares, squares, shift, HOP);
+  const signal = noise(3 * HOP);
+  const late = (samples) => Float32Array.of(...new Float32Array(shift), ...samples).subarray(0, samples.length);
+  const alone = (samples) => samples.map((sample, i) => sample * (i % HOP));
+  const [first, second] = [late(alone(signal)), alone(late(signal))];
+  const found = [];
+  for (let at = 0; at < signal.length; at += HOP) found.push(...(await session.step(signal.subarray(at, at + HOP))));
+  assert.deepEqual(found, Array.from(first, (sample, i) => Math.fround(sample + second[i]) / 2));
+  session.reset();
+  assert.deepEqual([...(await session.step(signal.subarray(0, HOP)))], found.slice(0, HOP));
+});
+
+test("grids half a hop apart take turns", async () => {
+  const half = HOP / 2;
+  const squares = { step: (hop) => hop.map((sample, i) => sample * i), reset: () => {}, close: () => {} };
+  const session = new AlternatingSession(squares, squares, HOP);
+  const signal = noise(4 * HOP);
+  const late = Float32Array.of(...new Float32Array(half), ...signal, ...new Float32Array(half));
+  const alone = (samples) => samples.map((sample, i) => sample * (i % HOP));
+  const [first, second] = [alone(late), Float32Array.of(...new Float32Array(half), ...alone(signal))];
+  const found = [];
+  for (let at = 0; at < signal.length; at += half) found.push(...(await session.step(signal.subarray(at, at + half))));
+  assert.deepEqual(found, Array.from(signal, (_, i) => Math.fround(first[i] + second[i]) / 2));
+  session.reset();
+  assert.deepEqual([...(await session.step(signal.subarray(0, half)))], found.slice(0, half));
 });
 
 test("readMetadata refuses what is no protobuf", () => {
