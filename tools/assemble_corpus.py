@@ -10,6 +10,8 @@ paths       globs, separated by spaces; `*` also matches `/`, `?` stands for a s
 exclude     globs likewise, or plain words: a file is left out if a word of its path begins with one
 group       name of the folder in OUT/noise or OUT/speech; `x-folder:2` is x- and the second path
             component, `x-name:9` x- and the first nine characters of the file name
+use         experiments: no licence is stated, or it excludes commercial use; left out unless
+            --experiments is given. training, or no such column: any use
 
 Kept recordings become OUT/<kind>/<group>/<id>.flac, mono PCM16, and a row of OUT/index.tsv; the
 rest are listed in OUT/dropped.tsv with the reason. A file named in either list is not looked at
@@ -204,9 +206,17 @@ def main() -> None:
         default=[],
         help="recordings that must not occur",
     )
+    parser.add_argument(
+        "--experiments",
+        action="store_true",
+        help="also sources of which no model may be released: those with experiments under `use`",
+    )
     options = parser.parse_args()
     corpus = Corpus(options.out, references(options.exclude_like), options.sample_rate)
     for row in read_table(options.sources):
+        if row.get("use") == "experiments" and not options.experiments:
+            print(f"{row['repository']}: left out, for experiments only", flush=True)
+            continue
         try:
             counts = corpus.take(row, options.repositories)
             outcome = ", ".join(f"{n} {what}" for what, n in counts.most_common())

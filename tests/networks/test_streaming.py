@@ -118,3 +118,30 @@ def test_streaming_config_default_is_the_quaternion_gru():
     assert {"bottleneck.blocks.block1.time.weight_hidden", "encoder.split.convs.0.weight"} <= set(
         network.state_dict()
     )
+
+
+@torch.no_grad()
+def test_the_level_of_the_input_changes_nothing_inside_the_usual_range():
+    """From -40 to 0 dBFS the output is bit-equal to that of a network without InputLevel."""
+    network = streaming()
+    hop = network.config.hop_length
+    noisy = torch.rand(1, 60 * hop) * 2 - 1
+    for peak in (-40, -20, 0):
+        audio = noisy * 10 ** (peak / 20)
+        spec, _ = network.analysis(audio)
+        (x0, x1, x2), _ = network.encoder(network.features(spec))
+        o, _ = network.decoder((x0, x1, network.bottleneck(x2)[0]))
+        expected, _ = network.synthesis(network.mask(spec, o))
+        assert torch.equal(network(audio)[0], expected)
+
+
+@torch.no_grad()
+def test_a_soft_input_has_the_features_of_a_louder_one():
+    """The mask is the same, and multiplies the spectrum as it is."""
+    network = streaming()
+    torch.nn.init.normal_(network.decoder.head.weight, std=0.3)
+    noisy = (torch.rand(1, 100 * network.config.hop_length) * 2 - 1) * 10 ** (-58 / 20)
+    gain = 10 ** (-8 / 20)
+    expected = network(noisy)[0]
+    torch.testing.assert_close(network(noisy * gain)[0] / gain, expected, rtol=0, atol=1e-7)
+    assert expected.abs().max() > 1e-3

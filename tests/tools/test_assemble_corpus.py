@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from pathlib import Path
 
 import assemble_corpus
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 import soundfile
 
 RATE = 16000
-HEAD = ["kind", "repository", "paths", "exclude", "group", "licence"]  # those that the tool reads
+# those that the tool reads
+HEAD = ["kind", "repository", "paths", "exclude", "group", "licence", "use"]
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def assemble(monkeypatch, tmp_path):
         words = ["--sources", str(tmp_path / "sources.tsv"), "--repositories", str(tmp_path)]
         words += ["--out", str(tmp_path / "out")]
         for name, value in options.items():
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
         monkeypatch.setattr(sys, "argv", ["assemble_corpus.py", *words])
         assemble_corpus.main()
         return tmp_path / "out"
@@ -66,6 +68,28 @@ def noise(seed, seconds=2.0, pause=False):
 def listed(folder, name):
     with (folder / name).open() as file:
         return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_sources_for_experiments_come_only_when_asked_for(assemble, tmp_path, capsys):
+    rows = []
+    for name, use in (("free", "training"), ("unknown", "experiments"), ("old", "")):
+        commit(tmp_path / f"a+{name}", {"x.wav": noise(len(rows))})
+        row = {"kind": "noise", "repository": f"a/{name}", "paths": "*", "group": name, "use": use}
+        rows.append(row)
+    out = assemble(*rows)
+    assert sorted(path.name for path in (out / "noise").iterdir()) == ["free", "old"]
+    assert "a/unknown: left out, for experiments only" in capsys.readouterr().out
+    assemble(*rows, experiments=True)
+    found = sorted(path.name for path in (out / "noise").iterdir())
+    assert found == ["free", "old", "unknown"]
+
+
+def test_every_source_of_the_table_says_what_it_may_be_used_for():
+    table = Path(assemble_corpus.__file__).parent / "corpus_sources.tsv"
+    for row in assemble_corpus.read_table(table):
+        assert row["use"] in ("training", "experiments"), row["repository"]
+        if row["licence"].startswith("none stated") or "-NC" in row["licence"]:
+            assert row["use"] == "experiments", row["repository"]
 
 
 def test_recordings_are_chosen_by_path_and_kept_with_their_origin(assemble, tmp_path):
