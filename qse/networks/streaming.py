@@ -111,6 +111,7 @@ class StreamingEnhancer(StreamingNetwork):
         self.bottleneck = Bottleneck(_blocks(config), _look_ahead(config))
         self.decoder = Decoder(config)
         self.mask = MagnitudePhaseMask()
+        self._made: dict[tuple, StreamingEnhancer] = {}  # see `at`
         self._set(config)
         convert_(self, config.algebra, config.phm_n)
 
@@ -129,7 +130,7 @@ class StreamingEnhancer(StreamingNetwork):
 
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingEnhancer":
         """Return this network at a lower sample rate, or with less look-ahead: the same weights,
-        shared.
+        shared, on their device. It is made once and kept.
 
         Bands above half the sample rate are left out, and so are taps beyond the look-ahead;
         look_ahead: frames, None: those of this network. The state of one does not fit another.
@@ -138,6 +139,17 @@ class StreamingEnhancer(StreamingNetwork):
         config = self.config.at(sample_rate, look_ahead)
         if config == self.config:
             return self
+        weight = next(self.parameters())
+        key = (config, weight.device, weight.dtype)
+        if key not in self._made:
+            self._made[key] = self._with(config).to(weight.device, weight.dtype)
+        return self._made[key].train(self.training)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: the weights, and no networks that share them."""
+        return {**self.__dict__, "_made": {}}
+
+    def _with(self, config: StreamingConfig) -> "StreamingEnhancer":
         bins = config.n_fft // 2
         network = _with_parts(
             self,

@@ -1,5 +1,7 @@
 """One set of weights at several sample rates: `StreamingEnhancer.at`."""
 
+import copy
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 import contract
 import soxr
+from devices import OneDevice
 
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 from qse.networks.time_mixers import TIME_MIXERS
@@ -62,6 +65,38 @@ def test_at_equals_a_network_of_that_rate_with_the_same_weights():
     narrow.load_state_dict(cut_weights(network.state_dict(), narrow.state_dict()))
     noisy = torch.randn(2, 20 * 24)
     assert torch.equal(network.at(16000)(noisy)[0], narrow(noisy)[0])
+
+
+def test_at_makes_each_network_once():
+    network = full_band()
+    narrow = network.at(16000)
+    assert network.at(16000) is narrow
+    assert copy.deepcopy(network).at(16000) is not narrow
+    assert network.state_dict().keys() == full_band().state_dict().keys()
+
+
+def test_at_follows_the_mode_of_the_network():
+    network = full_band()
+    assert not network.at(16000).training
+    network.train()
+    assert all(layer.training for layer in network.at(16000).modules())
+
+
+@torch.no_grad()
+def test_at_follows_the_type_of_the_weights():
+    network = full_band()
+    expected = network.at(16000)(torch.ones(1, 48))[0]
+    found = network.double().at(16000)(torch.ones(1, 48, dtype=torch.float64))[0]
+    torch.testing.assert_close(found.float(), expected)
+
+
+@pytest.mark.parametrize("rate", [16000, 48000])
+def test_at_works_on_the_device_of_the_weights(rate, monkeypatch):
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())  # knows no meta device
+    network = full_band().to("meta")
+    with OneDevice():
+        enhanced, _ = network.at(rate)(torch.randn(2, 10 * rate * 24 // 16000, device="meta"))
+    assert enhanced.device.type == "meta"
 
 
 def test_at_shares_weights_and_gradients():
