@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ..extras import need
-from ..runtime.engine import SECOND_GRID
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,8 @@ class GraphCost:
     model_bytes: int
 
 
-def cost(path: Path) -> GraphCost:
-    """Return the cost of an exported streaming model, on both grids of frames where it has two.
+def cost(path: Path, grids: int = 1) -> GraphCost:
+    """Return the cost of an exported streaming model that runs on so many grids of frames.
 
     MissingExtra if the package onnx is missing.
     """
@@ -38,7 +37,6 @@ def cost(path: Path) -> GraphCost:
         shapes[weight.name] = tuple(weight.dims)
     for info in (*graph.input, *graph.value_info, *graph.output):
         shapes[info.name] = tuple(size.dim_value for size in info.type.tensor_type.shape.dim)
-    grids = 2 if SECOND_GRID in metadata else 1
     per_hop = 0
     for node in graph.node:
         per_hop += grids * _macs(node, shapes)

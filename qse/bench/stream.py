@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from dataclasses import asdict
-from pathlib import Path
+from functools import partial
+
+import numpy as np
 
 from ..extras import MissingExtra
 from ..machine import machine
@@ -21,6 +23,7 @@ COLUMNS = (
     Column("p99", "p99", ".0f", 1e6),
     Column("longest", "max", ".0f", 1e6),
     Column("rtf", "RTF", ".4f"),
+    Column("yardsticks", "yardsticks", ".0f"),
     Column("deadline_misses", "deadline misses", ".2%"),
     Column("memory_bytes", "memory MB", ".0f", 1e-6),
     Column("state_bytes", "state KiB", ".0f", 1 / 1024),
@@ -30,9 +33,11 @@ COLUMNS = (
     Column("latency", "latency ms", ".0f", 1e3),
 )
 
+YARDSTICK = np.random.default_rng(0).standard_normal((128, 128)).astype(np.float32)
+
 PEAK = """
 import sys, numpy, qse
-session = qse.Engine(sys.argv[1]).session()
+session = qse.Engine(sys.argv[1], fast=sys.argv[3] == "True").session()
 for _ in range(50):
     session.step(numpy.zeros(int(sys.argv[2]), numpy.float32))
 if sys.platform == "linux":  # where ru_maxrss includes the parent's memory
@@ -45,29 +50,35 @@ else:
 
 
 def bench(request: Request) -> Table:
-    """Time every model of the request (names, paths, recipes), or all trained ones, in turn."""
+    """Time every model of the request (names, paths, recipes), or all trained ones, in turn; a
+    model of two grids of frames also in its faster form."""
     with graphs(chosen(request.models)) as paths:
         engines = {}
-        steppers = {}
         for name, path in paths.items():
             engines[name] = Engine(path, request.threads)
-            steppers[name] = stepper(engines[name])
-        times = race(steppers, request.seconds, group=GROUP)
+            if engines[name].second_grid:
+                engines[f"{name}, fast"] = Engine(path, request.threads, fast=True)
+        calls = {name: stepper(engine) for name, engine in engines.items()}
+        calls["yardstick"] = partial(np.einsum, "ij,jk->ik", YARDSTICK, YARDSTICK)
+        times = race(calls, request.seconds, group=GROUP)
+        yardstick = times.pop("yardstick").median
         rows = []
-        for name, path in paths.items():
-            rows.append({"model": name, **_row(engines[name], times[name], path)})
+        for name, engine in engines.items():
+            rows.append({"model": name, **_row(engine, times[name], yardstick)})
     notes = (
         "RTF: processing time / audio time of all hops. Deadline miss: "
         "a hop that takes longer than its duration.",
+        "Yardsticks: products of two 128 x 128 matrices by numpy.einsum, here "
+        f"{1e6 * yardstick:.0f} µs each, that take as long as a second of audio.",
         "Memory: peak of a process that imports qse and runs this model.",
     )
     return Table("stream", COLUMNS, rows, machine(request.threads), notes)
 
 
-def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | None]:
+def _row(engine: Engine, times: Times, yardstick: float) -> dict[str, float | int | None]:
     hop = engine.hop_length / engine.sample_rate
     try:
-        counted = asdict(cost(path))
+        counted = asdict(cost(engine.path, grids=2 if engine.second_grid else 1))
     except MissingExtra:  # report the times without it
         counted = {}
     return {
@@ -76,6 +87,7 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
         "p99": times.quantile(0.99),
         "longest": times.longest,
         "rtf": times.mean / hop,
+        "yardsticks": times.mean / hop / yardstick,
         "deadline_misses": float((times.seconds > hop).mean()),
         "memory_bytes": _peak_memory(engine),
         "params": int(engine.metadata.get("params", 0)) or None,
@@ -88,6 +100,7 @@ def _row(engine: Engine, times: Times, path: Path) -> dict[str, float | int | No
 def _peak_memory(engine: Engine) -> int | None:
     """Return the peak memory of a fresh process in bytes,
     or None if the system does not report it."""
-    command = [sys.executable, "-c", PEAK, str(engine.path), str(engine.hop_length)]
+    fast = str(engine.options["fast"])
+    command = [sys.executable, "-c", PEAK, str(engine.path), str(engine.hop_length), fast]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return int(done.stdout) if done.returncode == 0 else None
