@@ -32,7 +32,11 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
-        raise QseError(f"{folder}: no weights to start from; name a model, or the folder of a run")
+        names = ", ".join(_with_weights()) or "none"
+        raise QseError(
+            f"{folder}: no weights to start from; name the folder of a run, or a model that is "
+            f"installed with its weights: {names}"
+        )
     tensors, header = trained_weights.load_tensors(path)
     _check_ranges(network, path)
     try:
@@ -43,6 +47,11 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
             "fewer, upper ranges others, and layers that look ahead left out"
         ) from error
     return header
+
+
+def _with_weights() -> list[str]:
+    """Return the names of the installed models that come with their weights."""
+    return [name for name in available() if weights_of(find(name).parent).is_file()]
 
 
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
