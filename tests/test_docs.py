@@ -297,7 +297,7 @@ def test_documents_state_the_scores_of_the_tables():
     page = scores("docs/models.md", "## How good they are")
     readme = scores("README.md", "## Models")
     models = [name for name in tables if name.startswith(("live-", "studio-"))]
-    assert len(models) == 4 and set(models) <= set(page)
+    assert len(models) == 5 and set(models) <= set(page)
     for name in models:
         assert page[name] == tables[name]
         pesq, stoi, si_sdr = map(float, page[name])

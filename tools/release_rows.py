@@ -25,6 +25,7 @@ from qse.evaluate.store import Row, read_rows
 
 Cells = Callable[[dict[str, Mean], tuple[str, ...]], list[str]]
 EXAMPLE = "live-base"  # the model of tables that hold only one
+STREAMED = ("live-tiny", "live-base")  # the models that are measured in continuous streams
 SPEECH_AND_NOISE = {"speech_source": "speech", "noise_source": "noise"}
 
 
@@ -136,7 +137,7 @@ class Tables:
 
     def streams(self) -> Table:
         table = Table(["model", "", *titles(MAIN)])
-        for model in self.models:
+        for model in filter(STREAMED.__contains__, self.models):
             alone = summary(self._rows(model, "valid"))
             stream = summary(self._rows(model, "stream"))
             table.add(model, "each pair alone", *mean_cells(alone, MAIN))

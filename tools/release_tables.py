@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from release_cells import BINS, MAIN, PAUSES
-from release_rows import Absent, Tables
+from release_rows import STREAMED, Absent, Tables
 
 from qse.errors import QseError
 
@@ -89,6 +89,8 @@ def documents() -> list[Path]:
 def measure(model: Path, data: Path, results: Path) -> None:
     """Evaluate one model on all sets, and measure its gains for sustained sounds."""
     for name, (folder, metrics, options) in EVALUATIONS.items():
+        if name == "stream" and model.name not in STREAMED:
+            continue
         if (results / name / "summary.json").exists():
             continue
         if not (data / folder).is_dir():

@@ -103,5 +103,5 @@ def test_mute_silences_both_sides_of_a_recording(page, tmp_path):
 
 def test_models_are_listed_with_their_delay(page):
     names = page.locator("#model option").all_inner_texts()
-    assert "studio-large · delay 264 ms, best for recordings" in names
+    assert "studio-large · delay 414 ms, best for recordings" in names
     assert "live-base · delay 20 ms" in names
