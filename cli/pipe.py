@@ -47,7 +47,7 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
 def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "FileJob":
     """Return the job that reads standard input, writes standard output or a device, or both,
     through `scratch`."""
-    from qse.audio.ffmpeg import program
+    from qse.audio.ffmpeg_process import need_ffmpeg
     from qse.audio.formats import MEDIA, named_format, suffix_of
     from qse.audio.writer import try_target
     from qse.runtime.batch_plan import FileJob
@@ -68,7 +68,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         return FileJob(Path(inputs[0]), target)
     # before reading: the input of a pipe cannot be sent again
     if suffix_of(target) in MEDIA:
-        program(str(target))
+        need_ffmpeg(str(target))
     else:
         named_format(target)
     try_target(target, overwrite)

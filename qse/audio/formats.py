@@ -30,6 +30,12 @@ MEDIA = {
     **VIDEO,
 }
 FOREIGN = (*MEDIA, "aac", "wma", "amr", "ac3", "3gp", "3ga")  # read through ffmpeg
+# demuxers of ffmpeg that may read a file: those that open no other file, as playlists do
+DEMUXERS = (
+    *("aac", "ac3", "aiff", "amr", "amrnb", "amrwb", "ape", "asf", "au", "avi", "caf", "dsf"),
+    *("dts", "eac3", "flac", "flv", "gsm", "loas", "matroska", "mov", "mp3", "mpeg", "mpegts"),
+    *("mxf", "nistsphere", "ogg", "sox", "tak", "tta", "voc", "w64", "wav", "wv"),
+)
 
 # formats that files with a suffix for the first one may have
 HELD = {"WAV": ("WAV", "WAVEX", "RF64")}

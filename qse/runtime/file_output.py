@@ -14,7 +14,8 @@ from ..audio.chunk_copy import Copied
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import wrong_suffix
-from ..audio.ffmpeg import FfmpegSource, program
+from ..audio.ffmpeg import FfmpegSource
+from ..audio.ffmpeg_process import need_ffmpeg
 from ..audio.formats import VIDEO, Layout, suffix_of
 from ..audio.mapped_metadata import needs_strings, readable_by_ffmpeg
 from ..audio.media_writer import Sound, clips, write_media
@@ -141,7 +142,7 @@ def _source_rate(job: FileJob, source: AudioReader, seconds: float | None) -> Bi
 def _write_media(
     job: FileJob, first: AudioReader, enhance: Enhance, options: FileOptions
 ) -> Written:
-    program(str(job.target))
+    need_ffmpeg(str(job.target))
     with (
         atomic_target(job.target, options.overwrite) as part,
         TemporaryDirectory(prefix="qse-") as folder,
