@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .containers import MP3_RATES, mp3_header
 from .id3 import read_tags
+from .mp3_frames import MP3_RATES, mp3_header
 
 LOSSY = ("MPEG_LAYER_III", "VORBIS", "OPUS")
 # lowest sample rate; kbit/s of level 1 and level 0

@@ -16,6 +16,8 @@ from .chunks import read_container
 from .content import kind_of
 from .ffmpeg_process import PLAYLIST, Child, input_file, last_message, need_ffmpeg
 from .formats import Layout
+from .integrity import frame_damage, page_damage
+from .ogg_pages import read_pages
 from .probe import SURE, Media, Track, ask, probe
 
 # printed at a tag between joined MP3 files
@@ -131,7 +133,17 @@ class FfmpegSource:
             lines = list(filterfalse(_is_harmless, lines))
         if not lines and _ends_early(self.path):
             return "its end is missing"
+        hidden = self._hidden()
+        if hidden:
+            return hidden
         return last_message(b"\n".join(lines))
+
+    def _hidden(self) -> str | None:
+        """Return what is damaged in a file of which ffmpeg does not complain."""
+        kind = kind_of(self.path)
+        if kind in ("Ogg", "other Ogg"):
+            return page_damage(read_pages(self.path))
+        return frame_damage(self.path, self.layout.sample_rate) if kind == "MP3" else None
 
     def _close(self) -> None:
         self._child.__exit__()
