@@ -86,7 +86,7 @@ def _system(name: str, computing: Computing) -> "System":
     """Return the system of a name or path. UsageError for one that takes no lead-in."""
     from qse.evaluate.systems import find_system
 
-    system = find_system(name, computing.threads, computing.device)
+    system = find_system(name, computing.threads, computing.device, computing.trust)
     if computing.lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {name}")
     return system

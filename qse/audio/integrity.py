@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .chunks import read_container
-from .containers import nist_samples, says_length
+from .containers import SLOPPY, nist_samples, says_length
 from .formats import BYTES, frame_bytes
 from .mp3_frames import read_frames
 from .ogg_pages import Pages, read_pages
@@ -26,8 +27,8 @@ def hidden_damage(path: Path, file: soundfile.SoundFile) -> str | None:
         return page_damage(read_pages(path))
     if file.format == "MP3" and not says_length(path, file):
         return frame_damage(path, file.samplerate)
-    if file.format == "NIST" and not nist_samples(path):
-        return "its header does not say how long it is"
+    if file.format == "NIST" and nist_samples(path) != file.frames:
+        return f"its header states {nist_samples(path)} samples, and {file.frames} are there"
     return _contradiction(path, file)
 
 
@@ -51,13 +52,23 @@ def missing_at_end(path: Path, file: soundfile.SoundFile) -> str | None:
     if file.format == "OGG":
         unmarked = "its last page is not marked as such: what came behind it, if anything, is lost"
         return None if read_pages(path).has_ends else unmarked
-    size = frame_bytes(file.channels, file.subtype)
+    missing = _missing_bytes(path, file) if file.subtype in BYTES else 0
+    if not missing:
+        return None
+    count = ceil(missing / frame_bytes(file.channels, file.subtype))
+    return f"its header states {count} more samples than there are"
+
+
+def _missing_bytes(path: Path, file: soundfile.SoundFile) -> int:
+    """Return by how many bytes the samples are fewer than the header states, 0 if that is more than
+    a file may lack and still be read."""
+    missing = 0
     for announced, there in SAMPLES.findall(file.extra_info):
-        missing = -(int(there) - int(announced)) / size
-        if missing > 0 and file.subtype in BYTES:
-            count = -int(-missing // 1)
-            return f"its header states {count} more samples than there are"
-    return None
+        missing = int(announced) - int(there)
+    if container := read_container(path):
+        data = container.find(b"data") or container.find(b"SSND")
+        missing = data.missing if data else missing
+    return missing if 0 < missing <= SLOPPY else 0
 
 
 def _contradiction(path: Path, file: soundfile.SoundFile) -> str | None:
