@@ -123,6 +123,19 @@ def _working_folder_exists() -> bool:
 
 
 def main() -> None:
+    """Run the command line; end the process at once where ONNX Runtime works at something that
+    nobody waits for any more."""
+    try:
+        _run()
+    except SystemExit as end:
+        watchdog = sys.modules.get("qse.runtime.watchdog")
+        if watchdog and watchdog.is_abandoned():
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else 1)
+        raise
+
+
+def _run() -> None:
     """Run the command in the arguments; print a user's error as one sentence and exit with its
     status."""
     try:

@@ -64,7 +64,10 @@ def _level(kbit: float, low: float, high: float) -> float:
 
 
 def _mp3_rate(path: Path, seconds: float | None) -> BitRate | None:
-    tags = read_tags(path)
+    try:
+        tags = read_tags(path)
+    except ValueError:
+        return None
     _, header = mp3_header(path)
     if header[:4] != b"Xing":
         with path.open("rb") as file:

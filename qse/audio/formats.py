@@ -50,6 +50,7 @@ NEAREST = {  # subtypes of more than 16 bits: what comes nearest, where a format
     **dict.fromkeys(("FLOAT", "DOUBLE", "PCM_32", "ALAC_32"), ("PCM_32", "PCM_24")),
     **dict.fromkeys(("ALAC_24", "ALAC_20", "PCM_24"), ("PCM_24",)),
 }
+MOST_METADATA = 32 << 20  # bytes that are copied; a hostile file may state any
 UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
 # per sample; other subtypes need less
 BYTES = {

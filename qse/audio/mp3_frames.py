@@ -51,7 +51,7 @@ def read_frames(path: Path) -> Frames:
 
 def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
     """Yield offset, bytes and samples of each frame."""
-    at = 0
+    at = _behind_tags(data, 0, len(data))
     end = -1
     while (at := data.find(b"\xff", at)) >= 0:
         size, length = _frame(data[at : at + 4])

@@ -11,6 +11,7 @@ from typing import IO
 
 from . import vorbis_comments
 from .file_edit import replace_bytes
+from .formats import MOST_METADATA
 from .ogg_pages import signed
 from .vorbis_comments import Comments
 
@@ -22,7 +23,6 @@ HEADERS = {
 FRAMING = b"\x01"  # behind the comments of Vorbis
 CONTINUED = 1  # a page begins with the rest of a packet
 NO_POSITION = b"\xff" * 8  # of a page on which no packet ends
-MOST = 256 << 20  # bytes of header packets
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def read_headers(path: Path) -> Headers:
             _, wanted = _kind(packets[0] if packets else bytes(rest))
             if len(packets) >= wanted and not rest:
                 return Headers(packets[:wanted], serial, start, file.tell(), pages)
-            if size > MOST:
+            if size > MOST_METADATA:
                 break
     raise ValueError("the headers have no end")
 

@@ -5,6 +5,7 @@ Interface of the graph: inputs `audio` (1, hop_length) and `state.<path>`; outpu
 version in the metadata. STFT and inverse STFT are inside the graph. The initial state is all zero.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..errors import QseError
 from .onnx_session import described, is_installed, open_session
+from .watchdog import LOADING, STEP, Watchdog, within
 
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
 
@@ -86,14 +88,9 @@ class Engine:
         return outputs == ["enhanced", *map(_after, self._shapes)]
 
     def _try(self) -> None:
-        """Run one step. Raises QseError where that fails."""
-        try:
-            self.session().step(np.zeros(self.hop_length, np.float32))
-        except Exception as error:  # ONNX Runtime's exceptions have no common base of their own
-            reason = str(error).partition("\n")[0]
-            raise QseError(
-                f"{self.path} cannot be run: {reason}; export it again, `qse export`"
-            ) from error
+        """Run one step. Raises QseError where that fails, or takes long."""
+        step = self.session().step
+        within(LOADING, lambda: step(np.zeros(self.hop_length, np.float32)), self.path)
 
     def __reduce__(self) -> tuple:
         """Pickle the path and the options: another process loads the file for itself."""
@@ -106,7 +103,8 @@ class Engine:
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
         """Enhance `hop` (hop_length,), float32 in [-1, 1]:
         return (hop_length,) and the next state."""
-        enhanced, *after = self._session.run(None, {"audio": hop[None], **state})
+        with self._watched() as options:
+            enhanced, *after = self._session.run(None, {"audio": hop[None], **state}, options)
         return enhanced[0], dict(zip(state, after, strict=True))
 
     @property
@@ -116,9 +114,14 @@ class Engine:
 
     def session(self) -> "EngineSession":
         """Return a session for one signal: the same output as `step`, in less time."""
-        return EngineSession(
-            self._session, self.initial_state(), self.initial_state(), self.hop_length
-        )
+        before = self.initial_state()
+        after = self.initial_state()
+        return EngineSession(self._session, before, after, self.hop_length, self._watched())
+
+    def _watched(self) -> AbstractContextManager:
+        """Return the context of a call: it yields options that end a call of an unknown graph after
+        some time."""
+        return nullcontext() if is_installed(self.path) else Watchdog(self.path, STEP)
 
 
 class EngineSession:
@@ -127,10 +130,18 @@ class EngineSession:
     Two sets of state buffers alternate as input and output; nothing is copied.
     """
 
-    def __init__(self, session: Any, before: State, after: State, hop_length: int):
+    def __init__(
+        self,
+        session: Any,
+        before: State,
+        after: State,
+        hop_length: int,
+        watched: AbstractContextManager,
+    ):
         from onnxruntime import OrtValue
 
         self._session = session
+        self._watched = watched
         self._state = (before, after)
         self._audio = np.zeros((1, hop_length), np.float32)
         self._enhanced = np.zeros((1, hop_length), np.float32)
@@ -151,7 +162,8 @@ class EngineSession:
         """Enhance `hop` (hop_length,): return (hop_length,), a buffer that the next step
         overwrites."""
         self._audio[0] = hop
-        self._session.run_with_iobinding(self._binding)
+        with self._watched as options:
+            self._session.run_with_iobinding(self._binding, options)
         self._binding, self._other = self._other, self._binding
         return self._enhanced[0]
 
