@@ -24,7 +24,7 @@ from qse.errors import QseError, UsageError
 from qse.stop_signals import active_signals
 
 from .options import as_options
-from .streams import open_streams
+from .streams import open_streams, say
 
 COMMANDS = (
     "denoise",
@@ -166,7 +166,7 @@ def _run() -> None:
             raise
         place = f"{error.filename}: " if error.filename else ""
         cure = "make room, or write to another place" if full else "name another place"
-        print(f"qse: {place}{error.strerror}; {cure}", file=sys.stderr)
+        say(f"qse: {place}{error.strerror}; {cure}")
         sys.exit(1)
     except ModuleNotFoundError as error:
         if not error.name or error.name.startswith("qse"):
