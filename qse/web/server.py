@@ -81,10 +81,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Return whether the request names this machine: a page of another name, whose address was
         made to be this one (DNS rebinding), may read nothing."""
         port = self.connection.getsockname()[1]
-        own = {f"{name}:{port}" for name in OWN_HOSTS}
-        return (self.headers.get("Host") or "").lower() in own | set(
-            OWN_HOSTS if port == 80 else ()
-        )
+        own = [f"{name}:{port}" for name in OWN_HOSTS]
+        if port == 80:  # which browsers leave out
+            own += OWN_HOSTS
+        return (self.headers.get("Host") or "").lower() in own
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Print nothing, so that only the command writes to the terminal."""
