@@ -12,6 +12,7 @@ import typer
 from qse.errors import UsageError
 
 from .options import FileProcessing, as_options, grouped
+from .streams import say
 
 if TYPE_CHECKING:
     from qse.corpus_cleaning.journal import Journal
@@ -107,18 +108,14 @@ def _run(chosen: "list[Recording]", models: "BandModels", journal: "Journal", th
         for outcome in enhance(left, models, journal, threads, lambda: bool(signals)):
             outcomes.append(outcome)
             if outcome.error:
-                print(f"qse: {as_options(str(outcome.error))}", file=sys.stderr)
+                say(f"qse: {as_options(str(outcome.error))}")
+            elif outcome.damage:
+                say(f"qse: warning: {outcome.damage}")
             if sys.stderr.isatty():
                 advance("recordings", len(outcomes), len(left))
-    print(
-        _summary(journal, outcomes, len(chosen) - len(left), perf_counter() - begin, threads),
-        file=sys.stderr,
-    )
+    say(_summary(journal, outcomes, len(chosen) - len(left), perf_counter() - begin, threads))
     if signals:
-        print(
-            f"qse: interrupted, {len(left) - len(outcomes)} recordings left: run it again",
-            file=sys.stderr,
-        )
+        say(f"qse: interrupted, {len(left) - len(outcomes)} recordings left: run it again")
         raise typer.Exit(128 + signals[0])
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(1)

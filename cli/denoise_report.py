@@ -149,13 +149,15 @@ class DenoiseReport:
 
 def _total_seconds(jobs: "list[FileJob]", ended: Event) -> float:
     """Return the seconds of sound of all jobs by their headers, 0 once `ended` is set."""
+    from qse.audio.ffmpeg_process import ended_when
     from qse.runtime.batch import sound_seconds
 
     total = 0.0
-    for job in jobs:
-        if ended.is_set():
-            return 0.0
-        total += sound_seconds(job.source)
+    with ended_when(ended.is_set):
+        for job in jobs:
+            if ended.is_set():
+                return 0.0
+            total += sound_seconds(job.source)
     return total
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qse.errors import QseError, UsageError
+from qse.printable import printable
 
 from . import bars
 from .evaluate_options import Computing, Presentation, Scoring, TestData
@@ -86,7 +87,7 @@ def _system(name: str, computing: Computing) -> "System":
     """Return the system of a name or path. UsageError for one that takes no lead-in."""
     from qse.evaluate.systems import find_system
 
-    system = find_system(name, computing.threads, computing.device)
+    system = find_system(name, computing.threads, computing.device, computing.trust)
     if computing.lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {name}")
     return system
@@ -149,5 +150,5 @@ def _show(result: "Evaluation", groups: "Groups", plot: bool, against: str | Non
         typer.echo(f"computed before: delete {result.folder} to do it again", err=True)
     typer.echo(f"written to {result.folder}", err=True)
     for name, error in result.failed.items():
-        typer.echo(f"qse: {name}: {as_options(error)}", err=True)
+        typer.echo(printable(f"qse: {name}: {as_options(error)}"), err=True)
     raise typer.Exit(bool(result.failed))

@@ -8,6 +8,8 @@ import typer
 
 from qse.errors import UsageError
 
+from .options import Trust
+
 if TYPE_CHECKING:
     from qse.evaluate.evaluation import Timing
 
@@ -114,3 +116,4 @@ class Computing:
     device: Annotated[
         str, typer.Option(help="Where PyTorch runs the network of a run: cpu, cuda, cuda:N, mps.")
     ] = "cpu"
+    trust: Trust = False

@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from qse.errors import QseError
+from qse.references import trusting
+
+from .options import Trust
 
 try:
     import qse_papers
@@ -30,12 +33,14 @@ def experiment(
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Set key=value; may be repeated.")
     ] = None,
+    trust: Trust = False,
 ) -> None:
     """Run an experiment from the papers about quaternion layers at a small size."""
     if qse_papers is None:
         raise QseError(ABSENT)
 
-    typer.echo(qse_papers.experiment(name, out, change or [], full))
+    with trusting(trust):
+        typer.echo(qse_papers.experiment(name, out, change or [], full))
 
 
 _NAMES = ", ".join(qse_papers.EXPERIMENTS) if qse_papers else "none are installed"

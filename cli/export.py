@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from .options import Trust
+
 
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
@@ -42,22 +44,25 @@ def export(
             "same latency and twice the cost.",
         ),
     ] = False,
+    trust: Trust = False,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
     from qse.export.card import CardOptions
     from qse.export.release import release
     from qse.networks.weights import weights_step
+    from qse.references import trusting
 
-    costs = release(
-        run,
-        folder,
-        CardOptions(data, faults, licence),
-        others or (),
-        valid,
-        look_ahead,
-        hops,
-        two_grids,
-    )
+    with trusting(trust):
+        costs = release(
+            run,
+            folder,
+            CardOptions(data, faults, licence),
+            others or (),
+            valid,
+            look_ahead,
+            hops,
+            two_grids,
+        )
     for sample_rate, cost in costs.items():
         size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
         typer.echo(

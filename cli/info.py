@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from qse.errors import QseError, UsageError
+from qse.printable import printable
 
 
 def info(
@@ -52,7 +53,7 @@ def _zoo() -> None:
             latency = f"{1000 * model.delay:g} ms"
         rates = sorted({model.sample_rate, full.sample_rate})
         size = sum(path.stat().st_size for path in {model.path, full.path})
-        table.add_row(
+        row = (
             name,
             model.version,
             ", ".join(f"{rate / 1000:g}" for rate in rates) + " kHz",
@@ -61,7 +62,8 @@ def _zoo() -> None:
             f"{size / 1024:.0f} KiB",
             model.metadata.get("licence", ""),
         )
-    Console().print(table)
+        table.add_row(*map(printable, row))
+    Console(markup=False).print(table)
     if damaged:
         raise QseError("; ".join(damaged))
 

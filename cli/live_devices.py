@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from qse.errors import UsageError
+from qse.printable import printable
 
 from .streams import say
 
@@ -139,7 +140,7 @@ def print_devices(portaudio: bool) -> None:
 
 
 def _full_name(device: "Device") -> str:
-    return f"{device.name} ({device.host})"
+    return printable(f"{device.name} ({device.host})")
 
 
 def _add_beside(table: "Table", found: "list[Device]") -> None:

@@ -24,7 +24,7 @@ from qse.errors import QseError, UsageError
 from qse.stop_signals import active_signals
 
 from .options import as_options
-from .streams import open_streams
+from .streams import open_streams, say
 
 COMMANDS = (
     "denoise",
@@ -123,6 +123,19 @@ def _working_folder_exists() -> bool:
 
 
 def main() -> None:
+    """Run the command line; end the process at once where ONNX Runtime works at something that
+    nobody waits for any more."""
+    try:
+        _run()
+    except SystemExit as end:
+        watchdog = sys.modules.get("qse.runtime.watchdog")
+        if watchdog and watchdog.is_abandoned():
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else 1)
+        raise
+
+
+def _run() -> None:
     """Run the command in the arguments; print a user's error as one sentence and exit with its
     status."""
     try:
@@ -153,7 +166,7 @@ def main() -> None:
             raise
         place = f"{error.filename}: " if error.filename else ""
         cure = "make room, or write to another place" if full else "name another place"
-        print(f"qse: {place}{error.strerror}; {cure}", file=sys.stderr)
+        say(f"qse: {place}{error.strerror}; {cure}")
         sys.exit(1)
     except ModuleNotFoundError as error:
         if not error.name or error.name.startswith("qse"):

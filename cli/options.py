@@ -38,11 +38,20 @@ PARAMETERS = (  # that messages of the library name
     "speech",
     "threads",
     "track",
+    "trust",
     "unknown",
     "valid",
 )
 # but not the beginning of a file name, as of track=2.wav
 PARAMETER = re.compile(rf"(?<![\w./-])({'|'.join(PARAMETERS)})=(?![^\s:;,]*\.[^\W\d])(True\b)?")
+
+
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Import the classes outside qse that the file of a run or a model names."
+    ),
+]
 
 
 def as_options(sentence: str) -> str:

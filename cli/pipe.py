@@ -5,10 +5,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import copyfileobj
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from qse.errors import QseError, UsageError
@@ -34,20 +33,22 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
     if not wanted:
         yield None
         return
-    try:
-        folder = TemporaryDirectory(prefix="qse-")
-    except OSError as error:
-        raise QseError(
-            "a pipe needs a folder for temporary files, and there is none: name one by TMPDIR"
-        ) from error
-    with folder as name:
-        yield Path(name)
+    from qse.audio.private_folder import private_folder
+
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(private_folder())
+        except OSError as error:
+            raise QseError(
+                "a pipe needs a folder for temporary files, and there is none: name one by TMPDIR"
+            ) from error
+        yield folder
 
 
 def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "FileJob":
     """Return the job that reads standard input, writes standard output or a device, or both,
     through `scratch`."""
-    from qse.audio.ffmpeg import program
+    from qse.audio.ffmpeg_process import need_ffmpeg
     from qse.audio.formats import MEDIA, named_format, suffix_of
     from qse.audio.writer import try_target
     from qse.runtime.batch_plan import FileJob
@@ -68,19 +69,29 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         return FileJob(Path(inputs[0]), target)
     # before reading: the input of a pipe cannot be sent again
     if suffix_of(target) in MEDIA:
-        program(str(target))
+        need_ffmpeg(str(target))
     else:
         named_format(target)
     try_target(target, overwrite)
     try:
         with (scratch / "in").open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)
+        (scratch / "in").chmod(_mode_of_stdin())
     except OSError as error:
         cure = "name a folder with more room by TMPDIR"
         raise QseError(
             f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}"
         ) from error
     return FileJob(scratch / "in", target, "standard input")
+
+
+def _mode_of_stdin() -> int:
+    """Return the permissions of the file that is standard input, of a pipe all."""
+    try:
+        state = os.fstat(sys.stdin.fileno())
+    except (OSError, ValueError, AttributeError):  # closed, or replaced by an object
+        return 0o666
+    return stat.S_IMODE(state.st_mode) & 0o777 if stat.S_ISREG(state.st_mode) else 0o666
 
 
 def deliver(result: Path, output: str | None, scratch: Path | None) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from qse.printable import printable
+
 from .options import as_options
 
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from .running import Running
 
 
-def state(running: "Running") -> Iterator[tuple[str, str]]:
+def _lines(running: "Running") -> Iterator[tuple[str, str]]:
     """Yield name and text of each line about a session, other than its levels; what matters most
     first."""
     session = running.session
@@ -31,6 +33,13 @@ def state(running: "Running") -> Iterator[tuple[str, str]]:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
     if session.pauses:
         yield "pauses", f"{session.pauses}, {session.paused:.0f} s in all"
+
+
+def state(running: "Running") -> Iterator[tuple[str, str]]:
+    """Yield name and text of each line about a session, other than its levels, as a terminal may
+    show them; what matters most comes first."""
+    for name, text in _lines(running):
+        yield name, printable(text)
 
 
 def _devices(running: "Running") -> Iterator[tuple[str, str]]:

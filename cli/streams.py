@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from qse.printable import printable
+
 
 def open_streams() -> None:
     """Open the null device as each closed standard stream: otherwise the next opened file would get
@@ -26,9 +28,10 @@ def abandon_stdout() -> None:
 
 
 def say(text: str) -> None:
-    """Print a message to standard error; ignore a failed write, as to a log on a full disk."""
+    """Print a message to standard error, in one line; ignore a failed write, as to a log on a full
+    disk."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 @contextmanager

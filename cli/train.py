@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import bars
-from .options import NOISE, RECIPE, SPEECH, Change, grouped, number
+from .options import NOISE, RECIPE, SPEECH, Change, Trust, grouped, number
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -88,11 +88,13 @@ def train(
     ] = None,
     validation: Validation,
     computing: Computing,
+    trust: Trust = False,
     change: Change = None,
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
     from qse.errors import UsageError
     from qse.networks import weights
+    from qse.references import check_own
     from qse.train.job import Job
     from qse.train.parallel import is_first
     from qse.train.recipe import find_recipe, read_config
@@ -111,7 +113,10 @@ def train(
         path = out / "config.toml"
     job = Job(out=out, **vars(material), **vars(validation), **vars(computing))
     with bars.progress_bar() as progress:
-        run(read_config(path, change or []), job, _Steps(), progress)
+        config = read_config(path, change or [])
+        if resume and not trust:
+            check_own(config.model, path)
+        run(config, job, _Steps(), progress)
     if not is_first():
         return
     header = weights.load_header(out / "checkpoint.safetensors")

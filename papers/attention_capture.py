@@ -10,10 +10,9 @@ from torch import Tensor, nn
 
 from qse.errors import UsageError
 from qse.model_folder import weights_of
-from qse.networks import build_network
 from qse.networks.axial_attention import TIME, AlongAxis
 from qse.networks.offline import QuaternionConformerConfig
-from qse.networks.weights import load_network, model_table
+from qse.networks.weights import load_network, network_of
 from qse.nn.attention import Projections
 from qse.nn.hamilton import component_scores
 
@@ -145,4 +144,4 @@ def load_speech_network(folder: Path) -> tuple[str, nn.Module]:
 def untrained(folder: Path, seed: int) -> nn.Module:
     """Return the network of a run with random weights."""
     torch.manual_seed(seed)
-    return build_network(model_table(folder / "config.toml")).eval()
+    return network_of(folder / "config.toml").eval()

@@ -1,8 +1,73 @@
 """Find what a configuration names: an entry of a table, or "package.module:Name"."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+from .errors import QseError
+
+OWN = (__package__, f"{__package__}_papers")  # packages of this distribution
+REFERENCE = re.compile(r"[\w.]+:[\w.]+")
+
+_trusts: ContextVar[bool] = ContextVar("trusts", default=False)
+
+
+@contextmanager
+def trusting(trust: bool = True) -> Iterator[None]:
+    """Let the files of runs and model folders name code outside this package meanwhile, which is
+    then imported, if `trust` is set."""
+    before = _trusts.set(trust)
+    try:
+        yield
+    finally:
+        _trusts.reset(before)
+
+
+def check_own(table: Mapping[str, Any], path: Path) -> None:
+    """Raise QseError if a value in `table`, of the file `path` of a run or a model folder, names
+    code outside this package: such a file may come from anywhere."""
+    if _trusts.get():
+        return
+    for key, value in _texts(table):
+        if REFERENCE.fullmatch(value) and not _is_own(value):
+            raise QseError(
+                f"{path}{_line_of(path, value)}: {key} = {value!r} names code outside qse, which "
+                "reading this file would run: use trust=True if you trust whoever wrote it"
+            )
+
+
+def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield all texts in tables and lists, with the key under which they are."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, name)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _texts(inner, key)
+
+
+def _is_own(name: str) -> bool:
+    """Return whether a name is that of a class that this package defines, and not one of another
+    package that a module of this one has imported."""
+    if name.partition(":")[0].partition(".")[0] not in OWN:
+        return False
+    try:
+        found = find_named(name, {}, "name")
+    except ValueError:
+        return True  # which the reader says
+    module = getattr(found, "__module__", None) or ""
+    return isinstance(found, type) and module.partition(".")[0] in OWN
+
+
+def _line_of(path: Path, value: str) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((f", line {at}" for at, line in enumerate(lines, 1) if value in line), "")
 
 
 def find_named(name: str, known: Mapping[str, Any], what: str) -> Any:

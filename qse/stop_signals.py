@@ -4,9 +4,11 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import Any
 
 PATIENCE = 3  # signals after which a program that is still ending is ended at once
+LONGEST = 4.0  # seconds from the second signal to that end
 
 
 def active_signals() -> list[int]:
@@ -35,14 +37,24 @@ def handled_by(handler: Callable[[int, Any], object]) -> Iterator[None]:
 
 @contextmanager
 def collected(give_up: Callable[[int], object]) -> Iterator[list[int]]:
-    """Yield a list to which each active signal adds its number; from the third one on call
-    `give_up(number)` too."""
+    """Yield a list to which each active signal adds its number; from the third one on, or LONGEST
+    seconds after the second one, call `give_up(number)` too."""
     numbers: list[int] = []
+    timers: list[Timer] = []
 
     def collect(number: int, frame: object) -> None:
         numbers.append(number)
         if len(numbers) >= PATIENCE:
             give_up(number)
+        elif len(numbers) == PATIENCE - 1:
+            timer = Timer(LONGEST, give_up, (number,))
+            timer.daemon = True
+            timer.start()
+            timers.append(timer)
 
-    with handled_by(collect):
-        yield numbers
+    try:
+        with handled_by(collect):
+            yield numbers
+    finally:
+        for timer in timers:
+            timer.cancel()

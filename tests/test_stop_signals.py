@@ -2,9 +2,11 @@
 
 import os
 import signal
+from threading import Event
 
 import pytest
 
+from qse import stop_signals
 from qse.stop_signals import active_signals, collected, handled_by
 
 
@@ -26,6 +28,23 @@ def test_collected_calls_give_up_from_the_third_signal_on():
             signal.raise_signal(signal.SIGINT)
     assert numbers == 4 * [signal.SIGINT] and given_up == 2 * [signal.SIGINT]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_collected_calls_give_up_some_time_after_the_second_signal(monkeypatch):
+    monkeypatch.setattr(stop_signals, "LONGEST", 0.05)
+    given_up = Event()
+    with collected(lambda number: given_up.set()):
+        signal.raise_signal(signal.SIGINT)
+        assert not given_up.wait(0.3)
+        signal.raise_signal(signal.SIGINT)
+        assert given_up.wait(60)
+    monkeypatch.setattr(stop_signals, "LONGEST", 1.0)
+    given_up.clear()
+    with collected(lambda number: given_up.set()):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    assert not given_up.wait(1.5)  # it has ended by itself
 
 
 def test_handled_by_leaves_a_handler_that_was_installed_meanwhile():

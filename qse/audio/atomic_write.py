@@ -1,73 +1,103 @@
-"""Write files atomically: a file appears under its name when it is complete, or not at all."""
+"""Write files atomically: a file appears under its name when it is complete, or not at all.
+
+Others may write the folder: the temporary file has a random name, is made new and for this user
+alone, is reached by its descriptor, and is renamed in the folder that was entered at the beginning.
+"""
 
 import errno
 import os
 import secrets
-import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from .claim import claim
+from .claim import claim_in
+from .held_folder import HeldFolder, held_folder
 
-_unfinished: set[Path] = set()
+MASK = os.umask(0o077)  # read once: there is no way to read it without setting it
+os.umask(MASK)
+ACL = "system.posix_acl_access"
+
+_unfinished: set[tuple[HeldFolder, str]] = set()
 
 
 @contextmanager
-def atomic_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path`; rename it to `path` at the end, remove it on
-    an exception.
+def atomic_path(path: Path, overwrite: bool = True, source: Path | None = None) -> Iterator[Path]:
+    """Yield the path of an empty temporary file in the folder of `path`; rename it to `path` at the
+    end, remove it on an exception.
 
-    If `path` is a link, the file that it points to is replaced. A replaced file hands on its
-    permissions. Without `overwrite`, raise FileExistsError if `path` exists at the end, also where
-    another process has just made it.
+    If `path` is a link, the file that it points to is replaced; see `held_folder`. A replaced file
+    hands on its permissions, as far as they are no wider than those of `source`. Without
+    `overwrite`, raise FileExistsError if `path` exists at the end, also where another process has
+    just made it. On Linux the yielded path is that of a descriptor: it must be written, not
+    replaced.
     """
-    path = Path(os.path.realpath(path))
-    part = _temporary(path)
-    with _published(part, path, overwrite):
+    with held_folder(path) as (folder, name), _published(folder, name, overwrite, source) as part:
         yield part
 
 
 @contextmanager
-def claimed_path(path: Path, overwrite: bool = True) -> Iterator[Path]:
-    """Do what `atomic_path` does, for one process at a time: raise Claimed at once if another one
-    writes `path`.
+def claimed_path(path: Path, overwrite: bool = True, source: Path | None = None) -> Iterator[Path]:
+    """Do what `atomic_path` does, in folders that are made if they are missing, for one process at
+    a time: raise Claimed at once if another one writes `path`.
 
-    The temporary file that a killed process left for the same path is removed: a program that it
-    started may still write into that one.
+    The temporary file that a killed process left for the same path is removed: its name is in the
+    file that the process had locked.
     """
-    path = Path(os.path.realpath(path))
-    with claim(path) as hidden:
-        part = hidden.with_suffix(".part") if hidden else _temporary(path)
-        locks = {hidden} if hidden else set()
-        _unfinished.update(locks)
-        try:
-            part.unlink(missing_ok=True)
-            with _published(part, path, overwrite):
-                yield part
-        finally:
-            _unfinished.difference_update(locks)
+    with ExitStack() as stack:
+        folder, name = stack.enter_context(held_folder(path, make=True))
+        claim = stack.enter_context(claim_in(folder, name))
+        part = _temporary()
+        if claim:
+            _unfinished.add((folder, claim.name))
+            stack.callback(_unfinished.discard, (folder, claim.name))
+            if left := claim.recorded():
+                folder.remove(left)
+            claim.record(part)
+        step("claimed")
+        yield stack.enter_context(_published(folder, name, overwrite, source, part))
 
 
-def _temporary(path: Path) -> Path:
+def step(name: str) -> None:
+    """Do nothing: tests put a function here that acts between two steps of writing."""
+
+
+def _temporary() -> str:
     # short: names are limited to 255 bytes
-    return path.with_name(f".qse-{secrets.token_hex(4)}.part")
+    return f".qse-{secrets.token_hex(8)}.part"
 
 
 @contextmanager
-def _published(part: Path, path: Path, overwrite: bool) -> Iterator[None]:
-    _unfinished.add(part)
+def _published(
+    folder: HeldFolder, name: str, overwrite: bool, source: Path | None, part: str | None = None
+) -> Iterator[Path]:
+    part = part or _temporary()
+    step("before making")
+    descriptor = folder.create(part)
+    _unfinished.add((folder, part))
     try:
-        yield
-        with suppress(OSError):  # there is no such file, or the file system has no permissions
-            shutil.copymode(path, part)
+        step("made")
+        yield folder.path_to(part, descriptor)
+        step("written")
+        made = folder.state(part)
+        if made is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), part)
+        if not os.path.samestat(made, os.fstat(descriptor)):
+            raise OSError(errno.EBUSY, "its temporary file was exchanged", part)
+        _set_mode(descriptor, folder.state(name), source)
+        if os.name == "nt":  # where an open file cannot be renamed
+            os.close(descriptor)
+            descriptor = -1
         if overwrite:
-            part.replace(path)
+            folder.replace(part, name)
         else:
-            _rename_if_free(part, path)
+            _rename_if_free(folder, part, name)
     finally:
-        part.unlink(missing_ok=True)
-        _unfinished.discard(part)
+        if descriptor >= 0:
+            os.close(descriptor)
+        folder.remove(part)
+        _unfinished.discard((folder, part))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -78,17 +108,43 @@ def write_text(path: Path, text: str) -> None:
 
 def discard_unfinished() -> None:
     """Remove the temporary files of this process, just before it ends without any cleaning up."""
-    for part in list(_unfinished):
+    for folder, name in list(_unfinished):
         with suppress(OSError):
-            part.unlink()
+            folder.remove(name)
 
 
-def _rename_if_free(part: Path, path: Path) -> None:
-    taken = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+def _set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | None) -> None:
+    """Give the temporary file the permissions of a new one, or of the own file that it replaces,
+    without those that others do not have on `source`."""
+    if not hasattr(os, "fchmod"):
+        return
+    own = os.fstat(descriptor)
+    mode = 0o666 & ~MASK
+    if replaced and stat.S_ISREG(replaced.st_mode):
+        before = stat.S_IMODE(replaced.st_mode) & 0o777
+        mode = before if replaced.st_uid == own.st_uid else mode & before
+    with suppress(OSError):  # the file system has no permissions
+        os.fchmod(descriptor, mode & (_allowed(source, own.st_gid) if source else 0o777))
+
+
+def _allowed(source: Path, group: int) -> int:
+    """Return the permissions that a copy of `source` may have, which belongs to `group`."""
+    state = source.stat()
+    mode = state.st_mode & 0o777
+    others = mode & 0o007
+    listed = hasattr(os, "listxattr") and ACL in os.listxattr(source)
+    if state.st_gid != group or listed:  # the bits of the group are those of other people
+        mode = mode & 0o700 | others << 3 | others
+    return mode | 0o600
+
+
+def _rename_if_free(folder: HeldFolder, part: str, name: str) -> None:
     try:
-        os.link(part, path)  # unlike a rename, fails if the name is taken
+        folder.link(part, name)  # unlike a rename, fails if the name is taken
         return
     except OSError:  # it is taken, or the file system has no hard links
-        if path.exists():
-            raise taken from None
-    part.replace(path)  # a link to nowhere may be there
+        if folder.state(name):
+            raise FileExistsError(
+                errno.EEXIST, os.strerror(errno.EEXIST), str(folder.path / name)
+            ) from None
+    folder.replace(part, name)

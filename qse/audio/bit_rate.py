@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .containers import MP3_RATES, mp3_header
 from .id3 import read_tags
+from .mp3_frames import MP3_RATES, mp3_header
 
 LOSSY = ("MPEG_LAYER_III", "VORBIS", "OPUS")
 # lowest sample rate; kbit/s of level 1 and level 0
@@ -64,7 +64,10 @@ def _level(kbit: float, low: float, high: float) -> float:
 
 
 def _mp3_rate(path: Path, seconds: float | None) -> BitRate | None:
-    tags = read_tags(path)
+    try:
+        tags = read_tags(path)
+    except ValueError:
+        return None
     _, header = mp3_header(path)
     if header[:4] != b"Xing":
         with path.open("rb") as file:

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .ffmpeg_process import input_file
+
 SPECIAL = re.compile(r"([=;#\\\n])")  # of the texts of ffmpeg's metadata files
 NEAR = 0.01  # s; a chapter that is moved by less is the same
 
@@ -37,7 +39,8 @@ def chapter_options(
             lines.append(f"{_escaped(name)}={_escaped(text)}")
     path = folder / "chapters"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return ["-f", "ffmetadata", "-i", f"file:{path}", "-map_chapters", str(following)]
+    options = ["-f", "ffmetadata", *input_file(path, ("ffmetadata",))]
+    return [*options, "-map_chapters", str(following)]
 
 
 def same_chapters(chapters: list[Chapter], others: list[Chapter]) -> bool:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from .chunks import AIFF, MOST_BYTES, W64, Chunk, Container, Dialect, read_container, write_size
+from .chunks import AIFF, W64, Chunk, Container, Dialect, read_container, write_size
 from .file_edit import replace_bytes
+from .formats import MOST_METADATA
 from .id3 import without_loudness_frames
 from .loudness import without_bext_loudness, without_loudness_xml
 
@@ -123,7 +124,7 @@ def _bodies(
         if chunk.name in STALE:
             copied.dropped.append(STALE[chunk.name])
             continue
-        if chunk.missing or len(parts[0]) + len(parts[1]) + chunk.size > MOST_BYTES:
+        if chunk.missing or len(parts[0]) + len(parts[1]) + chunk.size > MOST_METADATA:
             copied.lost.append(_title(read, chunk))
             continue
         body = _still_true(chunk.name, read.body(chunk), read.dialect, copied)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from .formats import MOST_METADATA
+
 MOST = 4096  # chunks that are looked at
-MOST_BYTES = 256 << 20  # bytes of metadata that are copied
 LONGEST = (1 << 32) - 1  # bytes that the size of RIFF and AIFF can count
 UNKNOWN = (1 << 64) - 1  # size of the samples of a CAF file that goes to its end
 W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")  # the last 12 of an identifier's 16 bytes
@@ -86,10 +87,10 @@ class Container:
         return next((chunk for chunk in self.chunks if chunk.name == name), None)
 
     def body(self, chunk: Chunk) -> bytes:
-        """Return the bytes of a chunk, MOST_BYTES at most."""
+        """Return the bytes of a chunk, MOST_METADATA at most."""
         with self.path.open("rb") as file:
             file.seek(chunk.at)
-            return file.read(min(chunk.size, MOST_BYTES))  # memory for all is taken at once
+            return file.read(min(chunk.size, MOST_METADATA))  # memory for all is taken at once
 
 
 def dialect_of(head: bytes) -> Dialect | None:

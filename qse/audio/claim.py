@@ -1,47 +1,85 @@
 """Claim a file that is about to be written, so that a second process with the same target is
 refused when it begins.
 
-A claim is a lock on a hidden file beside the target. The system releases the lock when the process
-ends, however it ends; a hidden file that a killed process left is no claim, and the next process
-with the same target removes it.
+A claim is a lock on a hidden file beside the target, which holds the name of the temporary file.
+The system releases the lock when the process ends, however it ends; a hidden file that a killed
+process left is no claim, and the next process with the same target removes it.
 """
 
+import errno
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+from .held_folder import HeldFolder, held_folder
 
 if os.name == "nt":
     import msvcrt
 else:
     import fcntl
 
+PART = re.compile(r"\.qse-[0-9a-f]{16}\.part")  # names of temporary files
+
 
 class Claimed(Exception):
     """Another process, or another thread, is writing the file."""
 
 
+class Claim:
+    """A locked file; `name`: in its folder."""
+
+    def __init__(self, name: str, file: IO[bytes]):
+        self.name = name
+        self._file = file
+        state = os.fstat(file.fileno())
+        # the file of another user may hold anything, and is not changed
+        self._is_own = os.name == "nt" or state.st_uid == os.geteuid()
+
+    def record(self, part: str) -> None:
+        """Write the name of the temporary file, before it is made."""
+        if self._is_own:
+            with suppress(OSError):  # a full disk shows at the file itself
+                self._file.seek(0)
+                self._file.truncate()
+                self._file.write(part.encode())
+
+    def recorded(self) -> str | None:
+        """Return the name of a temporary file that a killed process has left, None if there is
+        none."""
+        self._file.seek(0)
+        text = self._file.read(100).decode("ascii", "replace") if self._is_own else ""
+        return text if PART.fullmatch(text) else None
+
+
 @contextmanager
-def claim(path: Path) -> Iterator[Path | None]:
-    """Hold the claim to `path`; yield the hidden file that is locked.
+def claim_in(folder: HeldFolder, name: str) -> Iterator[Claim | None]:
+    """Hold the claim to the file `name` in a folder.
 
-    Raises Claimed at once if another one holds it.
-
-    On a file system without locks there are no claims: yield None.
+    Raises Claimed at once if another one holds it, OSError if the hidden file cannot be opened or
+    is no regular file. On a file system without locks there are no claims: yield None.
     """
-    hidden = path.with_name(f".qse-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:8]}.lock")
-    file, locked = _opened(hidden)
+    hidden = f".qse-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}.lock"
+    file, locked = _opened(folder, hidden)
     try:
-        yield hidden if locked else None
+        yield Claim(hidden, file) if locked else None
     finally:
         if os.name == "nt":  # where an open file cannot be removed
             file.close()
         with suppress(OSError):  # on Windows, if another process has claimed it meanwhile
             # elsewhere while it is locked: a process that has opened it detects that it is gone
-            hidden.unlink()
+            folder.remove(hidden)
         file.close()
+
+
+@contextmanager
+def claim(path: Path) -> Iterator[Claim | None]:
+    """Hold the claim to `path`; see `claim_in`."""
+    with held_folder(path) as (folder, name), claim_in(folder, name) as held:
+        yield held
 
 
 def held(path: Path, taken: Exception) -> ExitStack:
@@ -72,10 +110,26 @@ def lock(file: IO[bytes]) -> bool:
     return True
 
 
-def _opened(hidden: Path) -> tuple[IO[bytes], bool]:
+def open_lock(folder: HeldFolder, name: str) -> IO[bytes]:
+    """Open a file to be locked, and make it if there is none. Raises OSError if it is anything
+    but a regular file under one name."""
+    fault = f"its lock {folder.path / name} is no regular file: remove it"
+    try:
+        descriptor = folder.open(name, os.O_RDWR | os.O_CREAT)
+    except OSError as error:  # a link, a socket, a folder, anything else
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EINVAL):
+            raise OSError(errno.EINVAL, fault, name) from error
+        raise
+    if os.fstat(descriptor).st_nlink > 1:
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, fault, name)
+    return os.fdopen(descriptor, "r+b", buffering=0)
+
+
+def _opened(folder: HeldFolder, hidden: str) -> tuple[IO[bytes], bool]:
     """Return `hidden` open, and whether it is locked: it is not where there are no locks."""
     while True:
-        file = hidden.open("ab")
+        file = open_lock(folder, hidden)
         try:
             held = lock(file)
         except OSError:
@@ -83,7 +137,7 @@ def _opened(hidden: Path) -> tuple[IO[bytes], bool]:
         if not held:
             file.close()
             raise Claimed
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), hidden.stat()):
-                return file, True
+        state = folder.state(hidden)
+        if state and os.path.samestat(os.fstat(file.fileno()), state):
+            return file, True
         file.close()  # its holder has removed it after it was opened here

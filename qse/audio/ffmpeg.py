@@ -3,14 +3,10 @@
 ffmpeg runs as a process of its own and sends a sound track as a WAV stream through a pipe.
 """
 
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from itertools import filterfalse
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO
 
 import numpy as np
 
@@ -18,11 +14,15 @@ from ..errors import QseError
 from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .chunks import read_container
 from .content import kind_of
+from .ffmpeg_process import PLAYLIST, Child, input_file, last_message, need_ffmpeg
 from .formats import Layout
-from .probe import SURE, Media, Track, probe
+from .integrity import frame_damage, page_damage
+from .ogg_pages import read_pages
+from .probe import SURE, Media, Track, ask, probe
 
 # printed at a tag between joined MP3 files
 HARMLESS = (b"Header missing", b"Error while decoding stream")
+OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
 SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}
 # of libsndfile
@@ -36,7 +36,6 @@ STRINGS = (
     "tracknumber",
     "copyright",
 )
-INPUT = ("-hide_banner", "-nostdin", "-v", "error")
 
 
 class FfmpegSource:
@@ -69,26 +68,20 @@ class FfmpegSource:
             raise QseError(f"{self.name}: no such file") from error
         except OSError as error:
             raise QseError(f"{self.name} cannot be read: {error.strerror}") from error
-        executable = program(self.name)
+        need_ffmpeg(self.name)
         self.media = media or probe(path)
         count = len(self.media.tracks) if self.media else 1
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
-        self._messages = TemporaryFile()  # noqa: SIM115  # closed by _close
-        command = [executable, *INPUT, "-i", f"file:{path}"]
         # a sound track that begins later than the picture is padded at the front
-        command += ["-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0"]
-        command += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._messages
-        )
-        assert self._process.stdout
-        self._pipe: IO[bytes] = self._process.stdout
+        options = ["-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0"]
+        options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
+        self._child = Child("ffmpeg", [*input_file(path), *options])
         try:
-            channels, rate, self.channel_mask = _read_header(self._pipe)
+            channels, rate, self.channel_mask = _read_header(self._child)
         except EOFError:
-            self._process.wait()
-            printed = self._printed()
+            self._child.wait()
+            printed = self._child.messages()
             self._close()
             reason = last_message(printed)
             if not reason or b"matches no streams" in printed:
@@ -114,7 +107,7 @@ class FfmpegSource:
         for block in checked(self._read(), self.name, self.layout.sample_rate):
             read += len(block)
             yield block
-        status = self._process.wait()
+        status = self._child.wait()
         said = self._said()
         if status or said:
             reason = said or f"ffmpeg ended with status {status}"
@@ -130,40 +123,44 @@ class FfmpegSource:
     def _read(self) -> Iterator[np.ndarray]:
         channels = self.layout.channels
         size = 4 * channels * max(1024, BLOCK // channels)
-        while data := self._pipe.read(size):
+        while data := self._child.read(size):
             used = len(data) // (4 * channels) * channels
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
 
     def _said(self) -> str:
-        lines = self._printed().splitlines()
+        lines = [line for line in self._child.messages().splitlines() if OF_PICTURES not in line]
         if kind_of(self.path) == "MP3":
             lines = list(filterfalse(_is_harmless, lines))
         if not lines and _ends_early(self.path):
             return "its end is missing"
+        hidden = self._hidden()
+        if hidden:
+            return hidden
         return last_message(b"\n".join(lines))
 
-    def _printed(self) -> bytes:
-        self._messages.seek(0)
-        return self._messages.read()
+    def _hidden(self) -> str | None:
+        """Return what is damaged in a file of which ffmpeg does not complain."""
+        kind = kind_of(self.path)
+        if kind in ("Ogg", "other Ogg"):
+            return page_damage(read_pages(self.path))
+        return frame_damage(self.path, self.layout.sample_rate) if kind == "MP3" else None
 
     def _close(self) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-        self._pipe.close()
-        self._process.wait()
-        self._messages.close()
+        self._child.__exit__()
 
 
 def readable(path: Path, name: str, salvage: bool) -> Media | None:
     """Return what ffprobe finds in a file that libsndfile does not read, if ffmpeg is sure to find
     sound there; None if not, or if it is not installed.
 
-    Raises QseError if the file is a WAV file that ends early, of which ffmpeg does not complain,
-    unless `salvage`.
+    Raises QseError if the file is a playlist, or a WAV file that ends early, of which ffmpeg does
+    not complain, unless `salvage`.
     """
     if shutil.which("ffmpeg") is None:
         return None
     media = probe(path)
+    if media is None and ask(path).reason == PLAYLIST:
+        raise QseError(f"{name} is no recording: {PLAYLIST}")
     if media is None or not media.tracks or media.score <= SURE:
         return None
     if _ends_early(path) and not salvage:
@@ -178,27 +175,6 @@ def _ends_early(path: Path) -> bool:
     container = read_container(path)
     data = container.find(b"data") if container else None
     return bool(container and data and data.missing > container.dialect.padding)
-
-
-def program(name: str) -> str:
-    """Return the path of ffmpeg.
-
-    Raises QseError, in which `name` is what needs it, if it is not installed.
-    """
-    found = shutil.which("ffmpeg")
-    if found is None:
-        raise QseError(
-            f"{name} needs the program ffmpeg, which is not installed: install it, or convert the "
-            "file to WAV"
-        )
-    return found
-
-
-def last_message(said: bytes) -> str:
-    """Return the last line that ffmpeg printed, without file names and the addresses of its
-    parts."""
-    lines = said.decode(errors="replace").strip().splitlines()
-    return re.sub(r"\[[^]]* @ 0x[0-9a-f]+\] |file:.*?: ", "", lines[-1]) if lines else ""
 
 
 def _subtype(track: Track | None) -> str:
@@ -224,7 +200,7 @@ def _is_harmless(line: bytes) -> bool:
     return any(text in line for text in HARMLESS)
 
 
-def _read_header(pipe: IO[bytes]) -> tuple[int, int, int | None]:
+def _read_header(pipe: Child) -> tuple[int, int, int | None]:
     """Read a WAV stream up to its samples; return channels, sample rate and channel mask.
 
     Raises EOFError if it ends before.

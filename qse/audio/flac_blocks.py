@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import vorbis_comments
 from .file_edit import replace_bytes
+from .formats import MOST_METADATA
 from .id3 import tag_size
 from .vorbis_comments import Comments
 
@@ -39,10 +40,12 @@ def read_blocks(path: Path) -> tuple[int, int, list[Block]]:
         if file.read(4) != b"fLaC":
             raise ValueError("no FLAC file")
         blocks = []
+        total = 0
         while len(head := file.read(4)) == 4:
             size = int.from_bytes(head[1:], "big")
             body = file.read(size)
-            if len(body) < size:
+            total += size
+            if len(body) < size or total > MOST_METADATA:
                 break
             blocks.append(Block(head[0] & ~LAST, body))
             if head[0] & LAST:

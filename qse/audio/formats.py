@@ -30,6 +30,12 @@ MEDIA = {
     **VIDEO,
 }
 FOREIGN = (*MEDIA, "aac", "wma", "amr", "ac3", "3gp", "3ga")  # read through ffmpeg
+# demuxers of ffmpeg that may read a file: those that open no other file, as playlists do
+DEMUXERS = (
+    *("aac", "ac3", "aiff", "amr", "amrnb", "amrwb", "ape", "asf", "au", "avi", "caf", "dsf"),
+    *("dts", "eac3", "flac", "flv", "gsm", "loas", "matroska", "mov", "mp3", "mpeg", "mpegts"),
+    *("mxf", "nistsphere", "ogg", "sox", "tak", "tta", "voc", "w64", "wav", "wv"),
+)
 
 # formats that files with a suffix for the first one may have
 HELD = {"WAV": ("WAV", "WAVEX", "RF64")}
@@ -44,6 +50,7 @@ NEAREST = {  # subtypes of more than 16 bits: what comes nearest, where a format
     **dict.fromkeys(("FLOAT", "DOUBLE", "PCM_32", "ALAC_32"), ("PCM_32", "PCM_24")),
     **dict.fromkeys(("ALAC_24", "ALAC_20", "PCM_24"), ("PCM_24",)),
 }
+MOST_METADATA = 32 << 20  # bytes that are copied; a hostile file may state any
 UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
 # per sample; other subtypes need less
 BYTES = {

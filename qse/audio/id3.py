@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from .file_edit import replace_bytes
+from .formats import MOST_METADATA
 from .loudness import is_loudness
 
 LOUDNESS = (b"RVA2", b"RVAD", b"RVA", b"RGAD")  # relative volume, ReplayGain
@@ -41,15 +42,21 @@ def tag_size(head: bytes) -> int:
 
 
 def read_tags(path: Path) -> Mp3Tags:
-    """Return the tags around the samples of a file. Raises OSError."""
+    """Return the tags around the samples of a file.
+
+    Raises ValueError if they are larger than MOST_METADATA, and OSError.
+    """
     with path.open("rb") as file:
         size = file.seek(0, 2)
         start = 0
         while (length := _length_at(file, start)) and start + length <= size:
             start += length
+        end = _back_start(file, start, size)
+        if start + size - end > MOST_METADATA:
+            raise ValueError("the tags are too large")
         file.seek(0)
         front = file.read(start)
-        file.seek(_back_start(file, start, size))
+        file.seek(end)
         return Mp3Tags(front, file.read())
 
 
@@ -93,7 +100,10 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
 def frame_names(path: Path) -> list[str]:
     """Return names for the tags around the samples of a file: cover, chapters, or the identifier of
     the frame."""
-    tags = read_tags(path)
+    try:
+        tags = read_tags(path)
+    except ValueError:
+        return [f"tags of more than {MOST_METADATA >> 20} MiB"]
     names = ["tags at the end"] if tags.back else []
     for frame in _frames(tags.front):
         name = frame[: _name_bytes(frame)]

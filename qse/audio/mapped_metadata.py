@@ -5,8 +5,6 @@ by byte: so the samples of the target are those that libsndfile wrote. Without f
 has the strings of libsndfile.
 """
 
-import shutil
-import subprocess
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 from .chapters import chapter_options, timed
 from .chunk_copy import Copied, copy_chunks
 from .content import family_of, kind_of
+from .ffmpeg_process import input_file, is_installed, write_file
 from .flac_blocks import copy_blocks
 from .formats import Layout, native
 from .id3 import copy_tags
@@ -62,21 +61,17 @@ def map_metadata(
     origin = readable_by_ffmpeg(source, reader.layout, folder)
     media = reader.media or probe(origin)
     unread = without_tag(source, names)
-    program = shutil.which("ffmpeg")
-    if media is None or program is None or needs_strings(layout):
+    if media is None or needs_strings(layout):
         return _by_strings(part, media, names, unread)
     dropped = list(filter(is_loudness, tags_of(media)))
 
     short = folder / "short"
     mapped = folder / "mapped"
     write_short(short, _mappable(layout))
-    command = [program, "-v", "error", "-nostdin", "-y"]
-    command += ["-i", f"file:{short}", "-i", f"file:{origin}"]
-    command += chapter_options(media.chapters, 1, 2, folder)
-    command += _options(media, layout.family, dropped)
-    command += ["-f", MUXERS[layout.family], f"file:{mapped}"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode:
+    options = [*input_file(short), *input_file(origin)]
+    options += chapter_options(media.chapters, 1, 2, folder)
+    options += _options(media, layout.family, dropped)
+    if write_file([*options, "-f", MUXERS[layout.family]], mapped).status:
         return _by_strings(part, media, names, unread)
     _take(mapped, part, layout, media, samples)
     return Copied([*lost_names(media, probe(mapped)), *unread], dropped)
@@ -107,7 +102,7 @@ def _has_none(source: Path, names: list[str]) -> bool:
 def needs_strings(layout: Layout) -> bool:
     """Return whether libsndfile has to write the tags of a file with this layout, because ffmpeg
     does not map them."""
-    return layout.family not in MUXERS or not (shutil.which("ffmpeg") and shutil.which("ffprobe"))
+    return layout.family not in MUXERS or not is_installed()
 
 
 def _mappable(layout: Layout) -> Layout:

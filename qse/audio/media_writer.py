@@ -5,7 +5,6 @@ Sound tracks come back in their order, with their names, languages and marks. Pi
 attachments, chapters and tags are copied. Tags that state a loudness are left out.
 """
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from ..errors import QseError
 from .chapters import chapter_options
 from .chunk_copy import Copied
 from .content import kind_of
-from .ffmpeg import INPUT, last_message, program
+from .ffmpeg_process import input_file, run, write_file
 from .formats import MEDIA, VIDEO, suffix_of
 from .loudness import is_loudness
 from .metadata_names import lost_names, mapped_names, without_tag
@@ -74,28 +73,22 @@ def write_media(
     """
     suffix = suffix_of(target)
     folder = sounds[0].path.parent
-    command = [program(str(target)), *INPUT, "-y", "-i", f"file:{source}"]
+    options = input_file(source)
     for sound in sounds:
-        command += ["-i", f"file:{sound.path}"]
-    command += chapter_options(media.chapters, 0, 1 + len(sounds), folder)
-    command += _pictures(source, media, suffix, folder)
+        options += input_file(sound.path)
+    options += chapter_options(media.chapters, 0, 1 + len(sounds), folder)
+    options += _pictures(source, media, suffix, folder)
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
     for number, track in enumerate(media.tracks):
-        command += _track(number, track, enhanced.get(number), suffix, kbit)
+        options += _track(number, track, enhanced.get(number), suffix, kbit)
     if suffix in WITH_SUBTITLES:
-        command += ["-map", "0:s?", *_described("s", media.subtitles)]
+        options += ["-map", "0:s?", *_described("s", media.subtitles)]
     dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
-    command += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
-    done = subprocess.run(
-        [*command, "-f", MEDIA[suffix], f"file:{part}"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-    )
-    if done.returncode:
-        reason = last_message(done.stderr) or f"status {done.returncode}"
-        raise QseError(
-            f"{target} could not be written by ffmpeg ({reason}): name an output that ends in .wav"
-        )
+    options += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
+    done = write_file([*options, "-f", MEDIA[suffix]], part)
+    if done.status:
+        cure = "name an output that ends in .wav"
+        raise QseError(f"{target} could not be written by ffmpeg ({done.reason}): {cure}")
     if suffix in ITEMS and kind_of(source) == "MP4":
         dropped += copy_items(source, part)
     result = probe(part)
@@ -165,14 +158,14 @@ def _pictures(source: Path, media: Media, suffix: str, folder: Path) -> list[str
     moving += ["-map", "0:t?", *_described("t", media.attachments)]
     if not media.covers:
         return moving
-    command = [program(str(source)), *INPUT, "-i", f"file:{source}", "-map", "0:v", "-map", "-0:V"]
-    command += ["-c", "copy", "-frames:v", "1", "-f", "image2pipe", "-"]
-    picture = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).stdout
+    options = [*input_file(source), "-map", "0:v", "-map", "-0:V"]
+    options += ["-c", "copy", "-frames:v", "1", "-f", "image2pipe", "-"]
+    picture = run("ffmpeg", options).output
     form = "png" if picture.startswith(b"\x89PNG") else "jpeg"
     path = folder / f"cover.{form}"
     path.write_bytes(picture)
     kind = [f"-metadata:s:t:{media.attachments}", f"mimetype=image/{form}"]
-    return [*moving, "-attach", str(path), *kind]
+    return [*moving, "-attach", f"file:{path}", *kind]
 
 
 def _described(kind: str, count: int) -> list[str]:

@@ -6,7 +6,6 @@ there into the enhanced file. What cannot be kept, and what no longer holds, is 
 """
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from .channel_mask import is_usual, read_mask, write_mask
 from .chunk_copy import PLAIN, Copied, copy_chunks
@@ -18,6 +17,7 @@ from .id3 import copy_tags
 from .mapped_metadata import map_metadata
 from .metadata_names import mapped_names
 from .ogg_comments import copy_comments
+from .private_folder import private_folder
 from .reader import AudioReader
 from .short_file import SHORT, readable_frames, write_short
 
@@ -49,12 +49,12 @@ def carry(source: Path, reader: AudioReader, part: Path, layout: Layout, samples
     `samples`: samples per channel that were written. Raises OSError, and TooLong for a WAV or AIFF
     file of more than 4 GiB.
     """
-    with TemporaryDirectory(prefix="qse-") as folder:
+    with private_folder() as folder:
         try:
             if is_copied(source, layout):
-                copied = _copy_tried(source, reader, part, layout, samples, Path(folder))
+                copied = _copy_tried(source, reader, part, layout, samples, folder)
             else:
-                copied = map_metadata(source, reader, part, layout, samples, Path(folder))
+                copied = map_metadata(source, reader, part, layout, samples, folder)
         except ValueError:  # damaged metadata: those that can be named are lost
             copied = _all_lost(source)
     _carry_positions(reader.channel_mask, part, layout, copied)

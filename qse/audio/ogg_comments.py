@@ -4,7 +4,6 @@ A comment header of another length changes the number of pages before the sample
 behind them get new numbers and checksums.
 """
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import IO
 
 from . import vorbis_comments
 from .file_edit import replace_bytes
+from .formats import MOST_METADATA
+from .ogg_pages import signed
 from .vorbis_comments import Comments
 
 # how the comments begin; header packets
@@ -22,8 +23,6 @@ HEADERS = {
 FRAMING = b"\x01"  # behind the comments of Vorbis
 CONTINUED = 1  # a page begins with the rest of a packet
 NO_POSITION = b"\xff" * 8  # of a page on which no packet ends
-MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
-MOST = 256 << 20  # bytes of header packets
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def read_headers(path: Path) -> Headers:
             _, wanted = _kind(packets[0] if packets else bytes(rest))
             if len(packets) >= wanted and not rest:
                 return Headers(packets[:wanted], serial, start, file.tell(), pages)
-            if size > MOST:
+            if size > MOST_METADATA:
                 break
     raise ValueError("the headers have no end")
 
@@ -98,16 +97,6 @@ def write_entries(part: Path, entries: list[bytes]) -> None:
         replace_bytes(file, own.start, own.end, b"".join(pages))
         file.seek(own.start + sum(map(len, pages)))
         _renumber(file, own.serial, 1 + len(pages) - own.pages)
-
-
-def checksum(page: bytes) -> int:
-    """Return the checksum of a page whose own field for it is zero: CRC-32, the highest bit first,
-    beginning with 0.
-
-    zlib computes the same polynomial, the lowest bit first, beginning and ending with all ones.
-    """
-    mirrored = zlib.crc32(page.translate(MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
-    return int.from_bytes(mirrored.to_bytes(4, "little").translate(MIRRORED), "big")
 
 
 def _kind(first: bytes) -> tuple[bytes, int]:
@@ -158,16 +147,10 @@ def _paged(packets: list[bytes], serial: bytes) -> list[bytes]:
             + (len(pages) + 1).to_bytes(4, "little")
         )
         head += bytes(4) + bytes([len(piece), *piece])
-        pages.append(_signed(head + body[at : at + sum(piece)]))
+        pages.append(signed(head + body[at : at + sum(piece)]))
         at += sum(piece)
         continued = CONTINUED if piece[-1] == 255 else 0
     return pages
-
-
-def _signed(page: bytes) -> bytes:
-    """Return a page with its checksum."""
-    blank = page[:22] + bytes(4) + page[26:]
-    return page[:22] + checksum(blank).to_bytes(4, "little") + page[26:]
 
 
 def _renumber(file: IO[bytes], serial: bytes, shift: int) -> None:
@@ -181,7 +164,7 @@ def _renumber(file: IO[bytes], serial: bytes, shift: int) -> None:
             number = int.from_bytes(head[18:22], "little") + shift
             file.seek(at)
             file.write(
-                _signed(head[:18] + number.to_bytes(4, "little") + head[22:] + body)[: len(head)]
+                signed(head[:18] + number.to_bytes(4, "little") + head[22:] + body)[: len(head)]
             )
         at = after
         file.seek(at)

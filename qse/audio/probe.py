@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .chapters import Chapter
+from .ffmpeg_process import Done, input_file, run
 
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 
@@ -62,17 +62,20 @@ class Media:
 
 def probe(path: Path) -> Media | None:
     """Return what ffprobe finds in a file; None if it finds nothing, or is not installed."""
-    program = shutil.which("ffprobe")
-    if program is None:
+    if shutil.which("ffprobe") is None:
         return None
-    wanted = ("-show_streams", "-show_format", "-show_chapters", "-of", "json")
-    command = [program, "-v", "error", *wanted, f"file:{path}"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    done = ask(path)
     try:
-        found = json.loads(done.stdout.decode("utf-8", "replace") or "{}")
+        found = json.loads(done.output.decode("utf-8", "replace") or "{}")
     except ValueError:
         return None
     return _media(found) if found.get("format") else None
+
+
+def ask(path: Path) -> Done:
+    """Return what ffprobe prints about a file, JSON, and the reason if it reads none."""
+    wanted = ("-show_streams", "-show_format", "-show_chapters", "-of", "json")
+    return run("ffprobe", [*wanted, *input_file(path)])
 
 
 def _media(found: dict[str, Any]) -> Media:

@@ -16,6 +16,7 @@ from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .containers import exact_frames, has_more, has_tracks, is_cut, says_length
 from .content import OF_FFMPEG, kind_of
 from .formats import FOREIGN, Layout, native, suffix_of
+from .integrity import hidden_damage, missing_at_end
 from .probe import Media
 from .salvage import is_unfinished_wav, missing_text, open_repaired
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from soundfile import SoundFile
 
 UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
+HIDDEN = "is damaged: "  # before places that the decoder does not report
 MORE = (
     "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
 )
@@ -106,8 +108,11 @@ class Source:
         self._salvage = salvage
         self.damage: str | None = None
         self.media: Media | None = None
-        file, self._damaged = _open(path, self.name, salvage)
+        file, fault = _open(path, self.name, salvage)
+        self._damaged = fault is not None
+        self._places = fault.removeprefix(HIDDEN) if fault and fault.startswith(HIDDEN) else ""
         self._file = file
+        self._lacking = missing_at_end(path, file)
         self.layout = Layout(
             file.samplerate,
             file.channels,
@@ -146,7 +151,11 @@ class Source:
         if not read:
             raise QseError(f"{self.name} holds no samples")
         if self._damaged or (self.samples is not None and read < self.samples):
-            self.damage = f"{self.name} is damaged: {missing_text(self.path, self._file, read)}"
+            places = f" ({self._places})" if self._places else ""
+            missing = missing_text(self.path, self._file, read)
+            self.damage = f"{self.name} is damaged: {missing}{places}"
+        elif self._lacking:
+            self.damage = f"{self.name} may be cut: {self._lacking}"
         self._file.close()  # the result may replace it, which Windows refuses while it is open
 
     def _read(self) -> Iterator[np.ndarray]:
@@ -172,9 +181,8 @@ class _Undecodable(Exception):
     """The decoder failed before the end of the file."""
 
 
-def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
-    """Open `path`; return the file and whether it is known to be damaged, which only `salvage`
-    lets pass."""
+def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, str | None]":
+    """Open `path`; return the file and how it is damaged, which only `salvage` lets pass."""
     import soundfile
 
     try:
@@ -182,11 +190,12 @@ def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
         file = soundfile.SoundFile(native(path))
         damage = _damage(path, file)
         fault = None
-        if damage is None or is_cut(path, file):
+        if is_unfinished_wav(path, file) and not is_cut(path, file):
+            if salvage:
+                file.close()
+                file = open_repaired(path)
+        elif not damage or salvage:
             fault = _fault(path, file)
-        elif salvage:
-            file.close()
-            file = open_repaired(path)
         if damage and not salvage:
             fault = f"{damage}; {SALVAGE}"
         if fault:
@@ -205,7 +214,7 @@ def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, bool]":
         raise NotRead(f"{name} {reason}: try ffmpeg -i IN OUT.wav first") from error
     # soundfile would seek after every block, which causes clicks in MP3
     file.seekable = lambda: False
-    return file, damage is not None
+    return file, damage
 
 
 def _damage(path: Path, file: "SoundFile") -> str | None:
@@ -215,7 +224,8 @@ def _damage(path: Path, file: "SoundFile") -> str | None:
     if is_unfinished_wav(path, file):
         reason = "its header is unfinished, as after a crash of the recorder"
         return f"holds more than libsndfile reads of it: {reason}"
-    return None
+    hidden = None if has_more(path, file) else hidden_damage(path, file)
+    return f"{HIDDEN}{hidden}" if hidden else None
 
 
 def _fault(path: Path, file: "SoundFile") -> str | None:

@@ -3,7 +3,6 @@
 Blocks are float32 (samples, channels), full scale 1.0.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,6 +38,7 @@ def write(
     overwrite: bool = False,
     keep_partial: bool = False,
     finish: Callable[[Path, int], object] = lambda part, samples: None,
+    source: Path | None = None,
 ) -> int:
     """Write the blocks to `target` and return the samples per channel.
 
@@ -46,7 +46,7 @@ def write(
 
     keep_partial: on a full disk, keep what was written, for sound that cannot be recorded again;
     QseError says so. finish: called with the temporary file and its samples per channel before it
-    appears, to add metadata.
+    appears, to add metadata. source: a file whose permissions the target does not exceed.
 
     Samples beyond full scale are clipped where the format cannot hold them. Raises QseError if the
     target exists and `overwrite` is false, or cannot be written. An exception from `blocks` passes
@@ -57,7 +57,7 @@ def write(
     written = 0
     fault = None
     limited = layout.clips and not layout.subtype.startswith(CLIPPED)
-    with atomic_target(target, overwrite) as part:
+    with atomic_target(target, overwrite, source) as part:
         try:
             with _create(part, layout, target) as file:
                 if keep_partial:
@@ -149,24 +149,21 @@ def _held(path: Path) -> tuple[int, bool]:
 
 
 @contextmanager
-def atomic_target(target: Path, overwrite: bool) -> Iterator[Path]:
-    """Yield a temporary path beside `target`, as `claimed_path`; make the folder, and turn its
-    errors into QseError."""
+def atomic_target(target: Path, overwrite: bool, source: Path | None = None) -> Iterator[Path]:
+    """Yield a temporary path for `target`, as `claimed_path`, and turn its errors into QseError."""
     try:
         check_target(target, overwrite)
-        Path(os.path.realpath(target)).parent.mkdir(parents=True, exist_ok=True)
-        with claimed_path(target, overwrite) as part:
-            part.open("wb").close()
+        with claimed_path(target, overwrite, source) as part:
             yield part
     except Claimed as error:
         cure = "wait for its end, or name another output"
         raise QseError(f"{target} is being written by another process: {cure}") from error
     except FileExistsError as error:
-        if not target.is_file():  # the error concerns a folder of the path
-            raise QseError(
-                f"{target} cannot be written: {error.filename} is no folder; name another output"
-            ) from error
         raise QseError(_taken(target)) from error
+    except NotADirectoryError as error:
+        raise QseError(
+            f"{target} cannot be written: {error.filename} is no folder; name another output"
+        ) from error
     except OSError as error:
         raise QseError(
             f"{target} cannot be written: {error.strerror}; name another output"

@@ -16,7 +16,8 @@ from types import TracebackType
 from typing import IO
 
 from ..audio.atomic_write import atomic_path
-from ..audio.claim import lock
+from ..audio.claim import lock, open_lock
+from ..audio.held_folder import held_folder
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
 from .settings import Settings
@@ -48,7 +49,7 @@ class Journal:
             self._lock = _locked(path)
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
-            self._file = path.open("ab", buffering=0)
+            self._file = _appended(path)
         except OSError as error:
             raise QseError(
                 f"{path} cannot be written: {error.strerror}; name another manifest"
@@ -103,10 +104,12 @@ class Journal:
         without that."""
         if not self.path.exists():
             return []
+        if not self.path.is_file():
+            raise UsageError(f"{self.path} is no regular file: name another manifest")
         lines = self.path.read_bytes().splitlines(keepends=True)
         kept = []
         for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):
+            if not line.endswith(b"\n") and line.startswith(b"{"):  # half written
                 continue
             entry = self._checked(line, number)
             if entry[KEY]["state"] == DONE:
@@ -138,13 +141,21 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         if is_open:
-            self._file = self.path.open("ab", buffering=0)
+            self._file = _appended(self.path)
+
+
+def _appended(path: Path) -> IO[bytes]:
+    """Open a manifest to append to it."""
+    with held_folder(path) as (folder, name):
+        descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    return os.fdopen(descriptor, "ab", buffering=0)
 
 
 def _locked(path: Path) -> IO[bytes]:
     """Return a file beside `path` that this process has locked until it is closed or the process
     ends."""
-    file = path.with_name(f".{path.name}.lock").open("ab")
+    with held_folder(path) as (folder, name):
+        file = open_lock(folder, f".{name}.lock")
     try:
         free = lock(file)
     except OSError as error:

@@ -92,6 +92,7 @@ class CheckpointSystem(_ComputingSystem):
     """A trained network before any export, with its averaged weights, on a device of PyTorch."""
 
     device: str = "cpu"
+    trust: bool = False  # to import what the configuration names
 
     def fingerprint(self) -> str:
         return hashlib.sha256(weights_of(self.path).read_bytes()).hexdigest()
@@ -128,7 +129,7 @@ class CheckpointSystem(_ComputingSystem):
         need("torch", "train")
         from ..networks.weights import load_network
 
-        network = load_network(self.path / CONFIG, weights_of(self.path))[0]
+        network = load_network(self.path / CONFIG, weights_of(self.path), self.trust)[0]
         try:
             return network.to(torch_device(self.device)).at(sample_rate)
         except ValueError as error:
@@ -196,18 +197,18 @@ def as_system(system: Any, threads: int = 1) -> System:
     raise QseError(f"no system to evaluate: {wanted}, not {system!r}")
 
 
-def find_system(name: str, threads: int = 1, device: str = "cpu") -> System:
+def find_system(name: str, threads: int = 1, device: str = "cpu", trust: bool = False) -> System:
     """Return the system for "noisy", a model's name, or a path. QseError if it is none of them.
 
-    device: where PyTorch computes. UsageError for another one than "cpu" with a system that
-    PyTorch does not run.
+    device: where PyTorch computes. trust: see `load_network`. UsageError for another device than
+    "cpu" with a system that PyTorch does not run.
     """
     path = Path(name)
     is_folder = name not in available() and path.is_dir() and not (path / GRAPH).is_file()
     if is_folder and weights_of(path).is_file():
         if device != "cpu":
             torch_device(device)  # refuses one that is not there
-        return CheckpointSystem(path.resolve().name, path, threads, device)
+        return CheckpointSystem(path.resolve().name, path, threads, device, trust)
     if device != "cpu":
         raise UsageError(f"device={device} is for the folder of a run: {name} is not run by it")
     if name == "noisy":

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..runtime.attenuation import mixed, noisy_share
+from ..runtime.denoise import CHANNELS
 from ..runtime.stream import Stream
 from ..runtime.zoo import DEFAULT_MODEL, Model, resolve, streaming
 from .shared_model import shared
@@ -46,8 +47,8 @@ class PcmStream:
         if not LOWEST_RATE <= sample_rate <= HIGHEST_RATE or sample_rate % 1:
             limits = f"{LOWEST_RATE} to {HIGHEST_RATE} Hz"
             raise ValueError(f"sample_rate must be from {limits}, not {sample_rate}")
-        if channels < 1:
-            raise ValueError(f"channels must be at least 1, not {channels}")
+        if not 1 <= channels <= CHANNELS:
+            raise ValueError(f"channels must be from 1 to {CHANNELS}, not {channels}")
         self.sample_rate = sample_rate
         self.channels = channels
         self.enabled = True

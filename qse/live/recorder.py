@@ -6,7 +6,8 @@ recording, keeps what is there, and is reported.
 """
 
 import os
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
@@ -17,6 +18,7 @@ import numpy as np
 
 from ..audio.claim import held
 from ..audio.formats import Layout, format_of, native, subtype_of
+from ..audio.held_folder import held_folder
 from ..audio.writer import update_header
 from ..errors import QseError
 from .ring_buffer import RingBuffer
@@ -55,6 +57,7 @@ class Recorder:
         self.error: str | None = None
         self.created = False
         self._paced = paced
+        self._overwrite = overwrite
         with _claimed(path) as claim:
             form = _check(path, overwrite)
             self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
@@ -90,7 +93,7 @@ class Recorder:
         try:
             while not self._closing.wait(EVERY) or self._ring.waiting:
                 if count := self._ring.read(block):
-                    file = file or self._open(native(self.path))
+                    file = file or self._create()
                     self.created = True
                     if (written := written + count) > self._layout.longest:
                         raise QseError(f"a {self._layout.format} file cannot be longer")
@@ -108,6 +111,18 @@ class Recorder:
                 file.close()
         except soundfile.SoundFileError:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
+
+    def _create(self) -> "SoundFile":
+        """Create the file, which only this user can read: it holds a microphone."""
+        wanted = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if self._overwrite else os.O_EXCL)
+        with held_folder(self.path) as (folder, name):
+            descriptor = folder.open(name, wanted)
+            try:
+                with suppress(OSError, AttributeError):  # not on this system, or file system
+                    os.fchmod(descriptor, 0o600)
+                return self._open(native(folder.path_to(name, descriptor)))
+            finally:
+                os.close(descriptor)
 
     def _open(self, to: str | bytes | BytesIO) -> "SoundFile":
         import soundfile
@@ -134,8 +149,18 @@ def _claimed(path: Path) -> ExitStack:
     it."""
     taken = QseError(f"{path} is being written by another process: name another recording")
     with suppress(OSError):  # a file in a folder in which no other can be made
-        return held(Path(os.path.realpath(path)), taken)
+        return held(path, taken)
     return ExitStack()
+
+
+@contextmanager
+def _said(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as error:
+        raise QseError(
+            f"{path} cannot be written: {error.strerror}; name another recording"
+        ) from error
 
 
 def _check(path: Path, overwrite: bool) -> str:
@@ -146,6 +171,8 @@ def _check(path: Path, overwrite: bool) -> str:
         raise QseError(
             f"{path}: no audio format has this suffix; name a recording that ends in .wav or .flac"
         )
+    with suppress(FileNotFoundError, NotADirectoryError), _said(path), held_folder(path):
+        pass  # no link on the way is one of another user
     path = Path(os.path.realpath(path))  # the file that a link points to
     if path.exists() and not overwrite:
         raise QseError(f"{path} exists already: name another recording, or use overwrite=True")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..audio.atomic_write import write_text
 from ..errors import QseError, UsageError
+from ..printable import printable
 
 NAME = "qse-live.service"
 EVERY = "600"  # seconds between two lines without a change: a journal is no place for one a second
@@ -36,10 +37,17 @@ def unit_path() -> Path:
 
 
 def unit_text(options: Sequence[str]) -> str:
-    """Return the unit that runs `qse live --plain` with `options`."""
+    """Return the unit that runs `qse live --plain` with `options`.
+
+    Raises UsageError for a control character in one of them, or in QSE_MODELS: a newline would
+    begin another line of the unit.
+    """
     code = "from qse_cli.main import main; main()"
     command = [sys.executable, "-c", code, "live", "--plain", "--every", EVERY, *options]
     models = os.environ.get("QSE_MODELS")
+    for word in (*command, models or ""):
+        if word != printable(word):
+            raise UsageError(f"{word!r} holds a control character: leave it out")
     environment = f"\nEnvironment={_quoted(f'QSE_MODELS={models}')}" if models else ""
     return UNIT.format(command=" ".join(map(_quoted, command)), environment=environment)
 

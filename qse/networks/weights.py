@@ -2,7 +2,7 @@
 fit."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from .. import config as configuration
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, weights_of
+from ..references import check_own, trusting
 from . import Network, build_network
 
 
@@ -65,14 +66,26 @@ def model_table(path: Path) -> dict[str, Any]:
     return configuration.read(path).get("model", {})
 
 
-def load_network(config: Path, weights: Path) -> tuple[Network, dict[str, str]]:
-    """Build the network of a configuration, load averaged or plain weights, and return it with
-    their header."""
+def network_of(config: Path) -> Network:
+    """Build the network of a configuration in the folder of a run or a model.
+
+    Raises QseError for one that is damaged, or names code outside qse, unless `trusting`.
+    """
     table = model_table(config)
+    check_own(table, config)
     try:
-        network = build_network(table)
+        return build_network(table)
     except QseError as error:
         raise QseError(f"{config}: {error}") from error
+
+
+def load_network(
+    config: Path, weights: Path, trust: bool = False
+) -> tuple[Network, dict[str, str]]:
+    """Build the network of a configuration, load averaged or plain weights, and return it with
+    their header. trust: import what the configuration names, whatever package it is in."""
+    with trusting() if trust else nullcontext():
+        network = network_of(config)
     tensors, header = load_tensors(weights)
     try:
         network.load_state_dict(averaged(tensors))

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
+from ..audio.ffmpeg_process import ended_when
 from ..audio.probe import probe
 from ..audio.reader import AudioReader, is_foreign, open_audio
 from ..errors import QseError
@@ -153,9 +154,10 @@ def run(
         try:
             if given_up():
                 raise Cancelled(f"{job} was not started")
-            return enhance_file(job, model_at, options, progress, given_up)
+            with ended_when(given_up):
+                return enhance_file(job, model_at, options, progress, given_up)
         except QseError as error:
-            if given_up():  # the signal stopped ffmpeg too
+            if given_up():  # then ffmpeg was ended too
                 return Outcome(job, error=Cancelled(f"{job} was interrupted"))
             # a traceback would keep the file open until the end
             return Outcome(job, error=error.with_traceback(None))

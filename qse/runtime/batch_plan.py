@@ -139,9 +139,17 @@ def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
 
 def _below(path: Path, refuse: Callable[[QseError], object]) -> list[_Input]:
     """Return the audio and video files in a folder and below it; for a file the file itself,
-    whatever its suffix."""
+    whatever its suffix. Links in a folder to files outside are refused."""
     if path.is_dir():
-        return [_Input(file, path) for file in audio_below(path, refuse, (*FORMATS, *FOREIGN))]
+        found = []
+        inside = Path(real_name(path))
+        for file in audio_below(path, refuse, (*FORMATS, *FOREIGN)):
+            if file.is_symlink() and inside not in Path(real_name(file)).parents:
+                fault = f"{file} is a link to a file outside {path}, and left out"
+                refuse(QseError(f"{fault}: name that file itself"))
+                continue
+            found.append(_Input(file, path))
+        return found
     return [_Input(path, path.parent)]
 
 

@@ -5,13 +5,12 @@ A whole signal is a stream with its latency cut off, so both are bit-equal at ev
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from math import inf
 from numbers import Real
 from pathlib import Path
 
 import numpy as np
 
-from ..audio.checks import BLOCK, LOUDEST, LOWEST_RATE, bad_samples
+from ..audio.checks import BLOCK, HIGHEST_RATE, LOUDEST, LOWEST_RATE, bad_samples
 from ..audio.resample import Resampler, spare
 from .attenuation import mixed, noisy_share
 from .engine import Engine
@@ -34,7 +33,7 @@ def denoise(
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape
     and dtype.
 
-    `sample_rate` in Hz, at least 1000. `model` is a name of `available()` or a path, which each
+    `sample_rate` in Hz, 1000 to 10^7. `model` is a name of `available()` or a path, which each
     call loads, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal
     nothing. `strength` limits the attenuation in dB (None: no limit; 0: output = input). `fast`
     halves the time, as in `load`. Each channel is enhanced by itself.
@@ -55,8 +54,9 @@ def denoise(
             f"sample_rate must be a number in Hz, not {kind}; the call is denoise(audio, "
             "sample_rate)"
         )
-    if not LOWEST_RATE <= sample_rate < inf:
-        raise ValueError(f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}")
+    if not LOWEST_RATE <= sample_rate <= HIGHEST_RATE:
+        limits = f"from {LOWEST_RATE} to {HIGHEST_RATE} Hz"
+        raise ValueError(f"sample_rate must be {limits}, not {sample_rate}")
     audio = _checked(float_array("audio", audio))
     noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))

@@ -1,5 +1,6 @@
 """Enhance one file, as `qse denoise` does."""
 
+import warnings
 from pathlib import Path
 
 from ..errors import QseError
@@ -23,7 +24,8 @@ def denoise_file(
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
     are those of the source. `model`, `strength` and `fast` as in `denoise`; the graph that fits the file's
     sample rate is used. `salvage`: enhance what is there of a damaged or cut recording. Memory
-    does not grow with the length of the file.
+    does not grow with the length of the file. Samples that are missing in the file are named in a
+    warning (`warnings`).
 
     Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
     format, for a target that exists unless `overwrite`, and where it cannot be written. Nothing is
@@ -40,4 +42,6 @@ def denoise_file(
     for outcome in run(jobs, lambda sample_rate: resolve(loaded, sample_rate), options):
         if outcome.error:
             raise outcome.error
+        if outcome.damage:
+            warnings.warn(outcome.damage, stacklevel=2)
     return jobs[0].target

@@ -9,6 +9,7 @@ frames lie so far apart (two_grids.py). Where that is half a hop of the graph, t
 and the engine's hop is half as long.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from ..errors import QseError
 from .onnx_session import described, is_installed, open_session
 from .two_grids import AlternatingSession, Session, TwoGridSession
+from .watchdog import LOADING, STEP, Watchdog, within
 
 SECOND_GRID = "second_grid"  # in the metadata
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
@@ -119,14 +121,9 @@ class Engine:
         return 0 if fast else shift
 
     def _try(self) -> None:
-        """Run one step. Raises QseError where that fails."""
-        try:
-            self.session().step(np.zeros(self.hop_length, np.float32))
-        except Exception as error:  # ONNX Runtime's exceptions have no common base of their own
-            reason = str(error).partition("\n")[0]
-            raise QseError(
-                f"{self.path} cannot be run: {reason}; export it again, `qse export`"
-            ) from error
+        """Run one step. Raises QseError where that fails, or takes long."""
+        step = self.session().step
+        within(LOADING, lambda: step(np.zeros(self.hop_length, np.float32)), self.path)
 
     def __reduce__(self) -> tuple:
         """Pickle the path and the options: another process loads the file for itself."""
@@ -139,7 +136,8 @@ class Engine:
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
         """Run the graph once, on one grid: `hop` (graph_hop_length,), float32 in [-1, 1] -> as many
         samples and the next state."""
-        enhanced, *after = self._session.run(None, {"audio": hop[None], **state})
+        with self._watched() as options:
+            enhanced, *after = self._session.run(None, {"audio": hop[None], **state}, options)
         return enhanced[0], dict(zip(state, after, strict=True))
 
     @property
@@ -158,9 +156,14 @@ class Engine:
         return TwoGridSession(first, second, self.second_grid, self.hop_length)
 
     def _one_grid(self) -> "EngineSession":
-        return EngineSession(
-            self._session, self.initial_state(), self.initial_state(), self.graph_hop_length
-        )
+        before = self.initial_state()
+        after = self.initial_state()
+        return EngineSession(self._session, before, after, self.graph_hop_length, self._watched())
+
+    def _watched(self) -> AbstractContextManager:
+        """Return the context of a call: it yields options that end a call of an unknown graph after
+        some time."""
+        return nullcontext() if is_installed(self.path) else Watchdog(self.path, STEP)
 
 
 class EngineSession:
@@ -169,10 +172,18 @@ class EngineSession:
     Two sets of state buffers alternate as input and output; nothing is copied.
     """
 
-    def __init__(self, session: Any, before: State, after: State, hop_length: int):
+    def __init__(
+        self,
+        session: Any,
+        before: State,
+        after: State,
+        hop_length: int,
+        watched: AbstractContextManager,
+    ):
         from onnxruntime import OrtValue
 
         self._session = session
+        self._watched = watched
         self._state = (before, after)
         self._audio = np.zeros((1, hop_length), np.float32)
         self._enhanced = np.zeros((1, hop_length), np.float32)
@@ -193,7 +204,8 @@ class EngineSession:
         """Enhance `hop` (hop_length,): return (hop_length,), a buffer that the next step
         overwrites."""
         self._audio[0] = hop
-        self._session.run_with_iobinding(self._binding)
+        with self._watched as options:
+            self._session.run_with_iobinding(self._binding, options)
         self._binding, self._other = self._other, self._binding
         return self._enhanced[0]
 

@@ -1,10 +1,10 @@
 """Write enhanced files with all that their originals hold beside the samples."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from ..audio.chunk_copy import Copied
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import wrong_suffix
-from ..audio.ffmpeg import FfmpegSource, program
+from ..audio.ffmpeg import FfmpegSource
+from ..audio.ffmpeg_process import need_ffmpeg
 from ..audio.formats import VIDEO, Layout, suffix_of
 from ..audio.mapped_metadata import needs_strings, readable_by_ffmpeg
 from ..audio.media_writer import Sound, clips, write_media
 from ..audio.metadata import carry, is_copied
+from ..audio.private_folder import private_folder
 from ..audio.probe import probe
 from ..audio.reader import AudioReader
 from ..audio.writer import atomic_target, write
@@ -109,7 +111,9 @@ def _write_audio(
 
     blocks = enhance(source)
     counted = clipping.counted(blocks) if layout.clips else blocks
-    written.samples = write(job.target, counted, layout, options.overwrite, finish=finish)
+    written.samples = write(
+        job.target, counted, layout, options.overwrite, finish=finish, source=job.source
+    )
     _say_clipping(written, job, clipping)
     return written
 
@@ -141,12 +145,12 @@ def _source_rate(job: FileJob, source: AudioReader, seconds: float | None) -> Bi
 def _write_media(
     job: FileJob, first: AudioReader, enhance: Enhance, options: FileOptions
 ) -> Written:
-    program(str(job.target))
+    need_ffmpeg(str(job.target))
     with (
-        atomic_target(job.target, options.overwrite) as part,
-        TemporaryDirectory(prefix="qse-") as folder,
+        atomic_target(job.target, options.overwrite, job.source) as part,
+        private_folder() as folder,
     ):
-        origin = readable_by_ffmpeg(job.source, first.layout, Path(folder))
+        origin = readable_by_ffmpeg(job.source, first.layout, folder)
         media = first.media or probe(origin)
         if media is None or not media.tracks:
             raise QseError(f"{job} cannot be read by ffmpeg: name an output that ends in .wav")
@@ -155,7 +159,7 @@ def _write_media(
         sounds = []
         for place, number in enumerate(numbers):
             clipping = ClipMeter()
-            sound = Sound(number, Path(folder) / f"{number}.w64")
+            sound = Sound(number, folder / f"{number}.w64")
             reader = (
                 first
                 if place == 0
@@ -168,7 +172,9 @@ def _write_media(
             if clips(media.tracks[number], suffix_of(job.target)):
                 _say_clipping(written, job, clipping)
             sounds.append(sound)
-        _say(written, job, write_media(origin, media, sounds, part, job.target, options.bit_rate))
+        made = folder / "made"  # by ffmpeg, which could be led elsewhere beside the target
+        _say(written, job, write_media(origin, media, sounds, made, job.target, options.bit_rate))
+        shutil.copyfile(made, part)
         if options.keep_times:
             _copy_times(job.source, part)
     return written

@@ -5,13 +5,15 @@ inverse STFT are part of it. Its metadata hold sample_rate and hop_length. Long 
 in segments, so that memory does not grow with it.
 """
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import QseError
-from .onnx_session import described, open_session
+from .onnx_session import described, is_installed, open_session
+from .watchdog import SEGMENT, Watchdog
 
 METADATA = ("name", "version", "sample_rate", "hop_length")
 
@@ -52,7 +54,9 @@ class OfflineModel:
 
     def enhance(self, noisy: np.ndarray) -> np.ndarray:
         """Enhance (samples,) float32 at `sample_rate` all at once; memory grows with the length."""
-        (enhanced,) = self._session.run(["enhanced"], {"audio": noisy[None]})
+        own = is_installed(self.path)
+        with nullcontext() if own else Watchdog(self.path, SEGMENT) as options:
+            (enhanced,) = self._session.run(["enhanced"], {"audio": noisy[None]}, options)
         return enhanced[0]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import QseError
 from .graph_check import Unfit, check_graph, memory_limit
+from .watchdog import LOADING, within
 
 MOST = 10**6  # of a sample rate in Hz or a hop in samples
 LONGEST = 60  # seconds of latency
@@ -32,11 +33,19 @@ def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: b
     options.add_session_config_entry("session.set_denormal_as_zero", str(int(flush_to_zero)))
     try:
         data = path.read_bytes()
-        if not is_installed(path):
-            _limit(options, check_graph(data))
-        session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        _read_texts(session)
-        return session
+
+        def load() -> Any:
+            session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+            _read_texts(session)
+            return session
+
+        if is_installed(path):
+            return load()
+        _limit(options, check_graph(data))
+        # flush_to_zero sets the mode of the thread that loads
+        return load() if flush_to_zero else within(LOADING, load, path)
+    except QseError:
+        raise
     except Unfit as error:
         raise QseError(
             f"{path} is not a model that qse runs: {error}; export it again, `qse export`"

@@ -4,13 +4,13 @@ HopStream returns hops as soon as they are complete; Stream returns as many samp
 """
 
 from collections.abc import Iterator
-from math import gcd, inf
+from math import gcd
 from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
 
-from ..audio.checks import LOWEST_RATE
+from ..audio.checks import HIGHEST_RATE, LOWEST_RATE
 from .attenuation import mixed, noisy_share
 from .engine import Engine
 from .rate_conversion import RateConversion
@@ -101,7 +101,7 @@ class Stream:
     ):
         """Open a stream for blocks at `sample_rate`, with `model`: what `load` returns, or takes.
 
-        sample_rate: in Hz, at least 1000. Above 16 kHz the model's graph for 48 kHz is used, if
+        sample_rate: in Hz, 1000 to 10^7. Above 16 kHz the model's graph for 48 kHz is used, if
         there is one. Blocks at another rate than the graph's are converted to it and back, which
         adds 1.5 to 8 ms of latency from 8 kHz up. None: the rate of the loaded model; with a name
         or folder, 16 kHz.
@@ -214,11 +214,10 @@ def _check(sample_rate: float | None, blocksize: int | None) -> None:
         raise TypeError(
             f"sample_rate must be a number in Hz or None, not {type(sample_rate).__name__}"
         )
-    if sample_rate is not None and not LOWEST_RATE <= sample_rate < inf:
+    if sample_rate is not None and not LOWEST_RATE <= sample_rate <= HIGHEST_RATE:
         cure = "a block's length is given by name, Stream(model, blocksize=480)"
-        raise ValueError(
-            f"sample_rate must be in Hz and at least {LOWEST_RATE}, not {sample_rate}; {cure}"
-        )
+        limits = f"from {LOWEST_RATE} to {HIGHEST_RATE} Hz"
+        raise ValueError(f"sample_rate must be {limits}, not {sample_rate}; {cure}")
     if not isinstance(blocksize, Integral | None):
         raise TypeError(
             f"blocksize must be a number of samples (int) or None, not {type(blocksize).__name__}"

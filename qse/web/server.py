@@ -13,6 +13,7 @@ from ..errors import QseError
 from .site import HEADERS, Site
 
 HOST = "127.0.0.1"
+OWN_HOSTS = (HOST, "localhost")
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gz": "application/gzip",  # without Content-Encoding: the page decompresses it
@@ -61,6 +62,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_content=False)
 
     def _answer(self, with_content: bool) -> None:
+        if not self._is_own_host():
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "this server is for this machine alone")
+            return
         name = self.path.partition("?")[0].lstrip("/") or "index.html"
         content = self._site.get(name)
         self.send_response(HTTPStatus.OK if content is not None else HTTPStatus.NOT_FOUND)
@@ -72,6 +76,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if with_content:
             self.wfile.write(content)
+
+    def _is_own_host(self) -> bool:
+        """Return whether the request names this machine: a page of another name, whose address was
+        made to be this one (DNS rebinding), may read nothing."""
+        port = self.connection.getsockname()[1]
+        own = [f"{name}:{port}" for name in OWN_HOSTS]
+        if port == 80:  # which browsers leave out
+            own += OWN_HOSTS
+        return (self.headers.get("Host") or "").lower() in own
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Print nothing, so that only the command writes to the terminal."""

@@ -38,8 +38,9 @@ soundfile.SoundFile.close = dying(soundfile.SoundFile.close)
 qse.audio.chunk_copy.replace_bytes = dying(qse.audio.chunk_copy.replace_bytes)
 qse.audio.chunk_copy.write_size = dying(qse.audio.chunk_copy.write_size)
 qse.audio.file_edit._move_back = dying(qse.audio.file_edit._move_back)
-qse.audio.atomic_write.Path.replace = dying(qse.audio.atomic_write.Path.replace)
-qse.audio.atomic_write.Path.unlink = dying(qse.audio.atomic_write.Path.unlink)
+for step in ("create", "replace", "link", "remove"):
+    folder = qse.audio.atomic_write.HeldFolder
+    setattr(folder, step, dying(getattr(folder, step)))
 from qse_cli.main import main
 main()
 """

@@ -139,7 +139,8 @@ def test_model_without_its_folder_stays_as_it_is(banded):
 def test_stream_refuses_sample_rates(delay):
     for rate in (0, 480, -16000, float("nan"), float("inf")):
         with pytest.raises(
-            ValueError, match=f"at least 1000, not {rate}; a block's length is given by name"
+            ValueError,
+            match=f"from 1000 to 10000000 Hz, not {rate}; a block's length is given by name",
         ):
             Stream(delay, rate)
     with pytest.raises(TypeError, match="sample_rate must be a number in Hz or None, not str"):

@@ -1,0 +1,175 @@
+"""Run ffmpeg and ffprobe: nothing else in this package starts them.
+
+Inputs are regular files in self-contained containers. Playlists and other formats that name further
+files are refused, whatever the suffix, and so is every protocol but that of local files. Memory for
+one allocation and the size of pictures are limited. A process that gives nothing for STALL seconds,
+or whose job has been cancelled, is ended.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Event, Thread
+from typing import IO
+
+from ..errors import QseError
+from .formats import DEMUXERS
+
+STALL = 60.0  # seconds
+TICK = 0.1  # seconds between two checks
+MOST_OUTPUT = 64 << 20  # bytes that are collected from a process
+MOST_MESSAGES = 1 << 20  # bytes
+MOST_MEMORY = 300_000_000  # bytes of one allocation
+MOST_PIXELS = 1 << 25  # of a picture: above 8K video
+COMMON = ("-hide_banner", "-v", "error", "-max_alloc", str(MOST_MEMORY))
+PLAYLIST = (
+    "it is a playlist, a picture or of another kind that may name further files, and those are not "
+    "read; name the recording itself"
+)
+REASONS = {  # printed by ffmpeg -> what it means
+    b"not on whitelist": PLAYLIST,
+    b"max pixel count": f"it holds a picture of more than {MOST_PIXELS} pixels",
+}
+
+_cancelled: ContextVar[Callable[[], bool]] = ContextVar("cancelled", default=lambda: False)
+
+
+@contextmanager
+def ended_when(cancelled: Callable[[], bool]) -> Iterator[None]:
+    """End the processes that this thread starts meanwhile as soon as `cancelled` returns true."""
+    before = _cancelled.set(cancelled)
+    try:
+        yield
+    finally:
+        _cancelled.reset(before)
+
+
+def is_installed() -> bool:
+    """Return whether ffmpeg and ffprobe can be started."""
+    return bool(shutil.which("ffmpeg") and shutil.which("ffprobe"))
+
+
+def need_ffmpeg(name: str) -> None:
+    """Raise QseError, in which `name` is what needs it, if ffmpeg is not installed."""
+    if shutil.which("ffmpeg") is None:
+        raise QseError(
+            f"{name} needs the program ffmpeg, which is not installed: install it, or convert the "
+            "file to WAV"
+        )
+
+
+def input_file(path: Path, demuxers: tuple[str, ...] = DEMUXERS) -> list[str]:
+    """Return the options that make `path` the next input, in one of these containers."""
+    limits = ["-protocol_whitelist", "file", "-max_pixels", str(MOST_PIXELS)]
+    return ["-format_whitelist", ",".join(demuxers), *limits, "-i", f"file:{path}"]
+
+
+class Child:
+    """A running ffmpeg or ffprobe whose standard output is read; a context manager that ends it.
+
+    Raises OSError if it cannot be started.
+    """
+
+    def __init__(self, program: str, options: list[str]):
+        """`program`: ffmpeg or ffprobe."""
+        self._waiting = False
+        self._closed = Event()
+        self._messages = TemporaryFile()  # noqa: SIM115  # closed by __exit__
+        stdin = ["-nostdin"] if program == "ffmpeg" else []
+        self._process = subprocess.Popen(
+            [shutil.which(program) or program, *COMMON, *stdin, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._messages,
+        )
+        assert self._process.stdout
+        self._pipe: IO[bytes] = self._process.stdout
+        self._idle = 0.0
+        self._watcher = Thread(target=self._watch, args=(_cancelled.get(),), daemon=True)
+        self._watcher.start()
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        self._watcher.join()
+        if self._process.poll() is None:
+            self._process.kill()
+        self._pipe.close()
+        self._process.wait()
+        self._messages.close()
+
+    def read(self, size: int) -> bytes:
+        """Return the next `size` bytes of the output, fewer at its end."""
+        data = bytearray()
+        while len(data) < size:
+            self._idle = 0.0
+            self._waiting = True
+            piece = self._pipe.read1(size - len(data))  # type: ignore[attr-defined]
+            self._waiting = False
+            if not piece:
+                break
+            data += piece
+        return bytes(data)
+
+    def wait(self) -> int:
+        """Return the status when the process has ended: negative where a signal ended it."""
+        self._idle = 0.0
+        self._waiting = True
+        return self._process.wait()
+
+    def messages(self) -> bytes:
+        """Return the end of what the process has printed to standard error."""
+        size = self._messages.seek(0, 2)
+        self._messages.seek(max(0, size - MOST_MESSAGES))
+        return self._messages.read()
+
+    def _watch(self, cancelled: Callable[[], bool]) -> None:
+        while not self._closed.wait(TICK):
+            self._idle += TICK if self._waiting else 0.0  # counted, as a paused process is not idle
+            if cancelled() or self._idle > STALL:
+                self._process.kill()
+                return
+
+
+@dataclass(frozen=True)
+class Done:
+    """The end of a process: its status, its output, and the reason that it gave for a failure."""
+
+    status: int
+    output: bytes
+    reason: str
+
+
+def run(program: str, options: list[str]) -> Done:
+    """Run ffmpeg or ffprobe to its end; more than MOST_OUTPUT bytes of output end it too."""
+    with Child(program, options) as child:
+        output = bytearray()
+        while piece := child.read(1 << 16):
+            output += piece
+            if len(output) > MOST_OUTPUT:
+                return Done(-1, b"", f"{program} printed more than {MOST_OUTPUT >> 20} MiB")
+        status = child.wait()
+        return Done(status, bytes(output), last_message(child.messages()) or f"status {status}")
+
+
+def write_file(options: list[str], path: Path) -> Done:
+    """Let ffmpeg write `path`; its reports of progress show that it does not stand still."""
+    return run("ffmpeg", ["-y", "-progress", "pipe:1", *options, f"file:{path}"])
+
+
+def last_message(said: bytes) -> str:
+    """Return the last line that ffmpeg printed, without file names and the addresses of its
+    parts; the reason itself where qse knows it."""
+    for sign, reason in REASONS.items():
+        if sign in said:
+            return reason
+    lines = said.decode(errors="replace").strip().splitlines()
+    return re.sub(r"\[[^]]* @ 0x[0-9a-f]+\] |file:.*?: ", "", lines[-1]) if lines else ""

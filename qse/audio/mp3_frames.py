@@ -1,0 +1,118 @@
+"""Read the frames of MP3 files, and what lies between them.
+
+Files joined to one have tags between their frames; other bytes there are damage.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+from .id3 import tag_size
+
+MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPEG 2 and 2.5
+    (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+    (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+)
+SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
+ZEROS = re.compile(rb"\0*")
+APE = b"APETAGEX"
+LYRICS = re.compile(rb"LYRICSBEGIN.{0,65536}?LYRICS(?:200|END)", re.DOTALL)
+# tags at the end of a file: how they begin, and their bytes
+TAGS = ((b"TAG+", 227), (b"TAG", 128), (b"3DI", 10))
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a file: their `samples` per channel; `holes`: for each place with bytes that
+    are no frames, the samples before it; whether the last frame `is_cut`."""
+
+    samples: int
+    holes: tuple[int, ...]
+    is_cut: bool
+
+
+def read_frames(path: Path) -> Frames:
+    """Read the headers of all frames of an MP3 file (ISO/IEC 11172-3, 2.4.2.3). Raises OSError."""
+    samples = 0
+    holes = []
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        end = 0
+        for at, size, length in _frames(data):
+            if _behind_tags(data, end, at) < at:
+                holes.append(samples)
+            end = at + size
+            samples += length
+        if _behind_tags(data, end, len(data)) < len(data):
+            holes.append(samples)
+        return Frames(samples, tuple(holes), end > len(data))
+
+
+def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
+    """Yield offset, bytes and samples of each frame."""
+    at = _behind_tags(data, 0, len(data))
+    end = -1
+    while (at := data.find(b"\xff", at)) >= 0:
+        size, length = _frame(data[at : at + 4])
+        behind = data[at + size : at + size + 4]
+        # behind a frame; elsewhere another one has to follow
+        if size and (at == end or _frame(behind)[0]):
+            yield at, size, length
+            at += size
+            end = at
+        else:  # a tag, or samples with the bits of a header
+            at += 1
+
+
+def _behind_tags(data: mmap, at: int, stop: int) -> int:
+    """Return where tags and zeros that begin at `at` end, `stop` at most."""
+    while at < stop:
+        before = at
+        at = ZEROS.match(data, at).end()  # type: ignore[union-attr]
+        head = data[at : at + 32]
+        at += tag_size(head) or next((size for name, size in TAGS if head.startswith(name)), 0)
+        if head.startswith(APE):
+            at += 32 + (0 if head[23] & 0x20 == 0 else int.from_bytes(head[12:16], "little"))
+        if lyrics := LYRICS.match(data, at):
+            at = lyrics.end()
+        if at == before:
+            return at
+    return stop
+
+
+def _frame(header: bytes) -> tuple[int, int]:
+    """Return bytes and samples of the layer III frame with this header; 0 and 0 if it is no such
+    header."""
+    if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2 or header[1] & 0x18 == 0x08:
+        return 0, 0
+    version = header[1] >> 3 & 3  # 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
+    bit_rate = header[2] >> 4
+    padding = header[2] >> 1 & 1
+    if not 0 < bit_rate < 15 or header[2] & 0x0C == 0x0C:
+        return 0, 0
+    sample_rate = SAMPLE_RATES[header[2] >> 2 & 3] >> {3: 0, 2: 1, 0: 2}[version]
+    length = 1152 if version == 3 else 576
+    kbits = MP3_RATES[version != 3][bit_rate]
+    return length // 8 * 1000 * kbits // sample_rate + padding, length
+
+
+def mp3_size(path: Path) -> int:
+    """Return the least size in bytes that an MP3 file's Xing or Info header announces, 0 if it
+    has none."""
+    start, header = mp3_header(path)
+    flags = header[7] if header else 0
+    size = 8 + 4 * (flags & 1)
+    return start + int.from_bytes(header[size : size + 4], "big") if flags & 2 else 0
+
+
+def mp3_header(path: Path) -> tuple[int, bytes]:
+    """Return where the first frame of an MP3 file begins, and its Xing or Info header; empty if
+    it has none."""
+    with path.open("rb") as file:
+        head = file.read(10)
+        start = tag_size(head)
+        file.seek(start)
+        head = file.read(256)
+    at = max(head.find(b"Xing"), head.find(b"Info"))
+    return start, head[at:] if 0 <= at < len(head) - 7 else b""

@@ -1,0 +1,140 @@
+"""Check the pages of Ogg files: checksums, numbers, and the mark of the last page (RFC 3533).
+
+libsndfile and ffmpeg leave out damaged pages, some of them without an error.
+"""
+
+import zlib
+from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+HEADER = 27  # bytes of a page before the lengths of its segments
+BEGIN = 2  # flags of a page
+END = 4
+OPUS_RATE = 48000  # Hz, of all positions
+
+
+@dataclass
+class Stream:
+    """One stream of a file, as far as its pages have been read.
+
+    `rate`: samples per second, 0 if unknown; `skipped`: samples at the beginning that are not
+    heard; `position`: samples up to the last page; `expected`: number of the next page, None if
+    unknown; `ended`: whether the last page is marked as such.
+    """
+
+    rate: int = 0
+    skipped: int = 0
+    position: int = 0
+    expected: int | None = None
+    ended: bool = False
+
+
+@dataclass
+class Pages:
+    """What was found in a file. `places`: what is damaged, with the time; `early`: whether that
+    begins before the first samples, so that libsndfile takes a later beginning."""
+
+    streams: dict[bytes, Stream] = field(default_factory=dict)
+    places: list[str] = field(default_factory=list)
+    early: bool = False
+    _seconds: float = 0.0
+
+    @property
+    def has_ends(self) -> bool:
+        """Return whether the last page of every stream is marked as such."""
+        return all(stream.ended for stream in self.streams.values())
+
+    @property
+    def seconds(self) -> float | None:
+        """Return the seconds up to the end, None where several streams, or no page that is marked
+        as the last one, say it. They begin at the first page that has any, but at 0 if that one may
+        be lost."""
+        streams = list(self.streams.values())
+        if len(streams) != 1 or not streams[0].rate or not streams[0].ended:
+            return None
+        return self._seconds if self.early else 0.0
+
+    def damaged(self, what: str) -> None:
+        """Note a damaged place behind the pages so far."""
+        self.early |= not self.places and not any(map(_position, self.streams.values()))
+        self.places.append(f"{what} at {self._seconds:.2f} s")
+
+    def follow(self, page: bytes) -> None:
+        """Take the next page, which is intact."""
+        number = int.from_bytes(page[18:22], "little")
+        begins = bool(page[5] & BEGIN)
+        stream = self.streams.setdefault(page[14:18], Stream())
+        if begins:
+            stream.rate, stream.skipped = _rate(page[HEADER + page[26] :])
+        elif stream.expected not in (None, number):
+            self.damaged("pages are missing")
+        stream.expected = number + 1
+        stream.ended = bool(page[5] & END)
+        position = int.from_bytes(page[6:14], "little", signed=True)
+        if position >= 0:  # a packet ends on this page
+            stream.position = position
+        if stream.rate:
+            self._seconds = max(0, stream.position - stream.skipped) / stream.rate
+
+
+def read_pages(path: Path) -> Pages:
+    """Read all pages of an Ogg file. Raises OSError."""
+    found = Pages()
+    at = 0
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        while 0 <= at < len(data):
+            page = _page_at(data, at)
+            if page:
+                found.follow(page)
+                at += len(page)
+                continue
+            if data[at : at + 4] == b"OggS":
+                found.damaged("a page is damaged")
+                for stream in found.streams.values():
+                    stream.expected = None
+            elif found.streams and any(data[at : at + HEADER]):
+                found.damaged("bytes belong to no page")
+            at = data.find(b"OggS", at + 1)
+    return found
+
+
+def checksum(page: bytes) -> int:
+    """Return the checksum of a page whose own field for it is zero: CRC-32, the highest bit first,
+    beginning with 0.
+
+    zlib computes the same polynomial, the lowest bit first, beginning and ending with all ones.
+    """
+    mirrored = zlib.crc32(page.translate(MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return int.from_bytes(mirrored.to_bytes(4, "little").translate(MIRRORED), "big")
+
+
+def signed(page: bytes) -> bytes:
+    """Return a page with its checksum."""
+    blank = page[:22] + bytes(4) + page[26:]
+    return page[:22] + checksum(blank).to_bytes(4, "little") + page[26:]
+
+
+def _page_at(data: mmap, at: int) -> bytes | None:
+    """Return the page that begins at `at`, None if none does, or it is damaged or incomplete."""
+    head = data[at : at + HEADER]
+    if len(head) < HEADER or head[:4] != b"OggS":
+        return None
+    size = HEADER + head[26] + sum(data[at + HEADER : at + HEADER + head[26]])
+    page = data[at : at + size]
+    return page if len(page) == size and signed(page) == page else None
+
+
+def _rate(packet: bytes) -> tuple[int, int]:
+    """Return the samples per second of the positions in a stream, and how many are skipped at its
+    beginning, by its first packet."""
+    if packet.startswith(b"\x01vorbis"):
+        return int.from_bytes(packet[12:16], "little"), 0
+    if packet.startswith(b"OpusHead"):
+        return OPUS_RATE, int.from_bytes(packet[10:12], "little")
+    return 0, 0
+
+
+def _position(stream: Stream) -> int:
+    return stream.position

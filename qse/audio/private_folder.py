@@ -1,0 +1,35 @@
+"""Make folders for temporary files that only this user can read, write or replace."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import QseError
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """Yield a folder in that of temporary files (TMPDIR), removed at the end.
+
+    Raises OSError if it cannot be made, QseError if others could replace it: whoever may write a
+    folder that is not sticky may rename what is in it.
+    """
+    place = tempfile.gettempdir()
+    if _is_open(os.stat(place)):
+        raise QseError(
+            f"{place} can be written by others, who could exchange temporary files there: "
+            "name another folder by TMPDIR"
+        )
+    with tempfile.TemporaryDirectory(prefix="qse-") as folder:
+        yield Path(folder)
+
+
+def _is_open(state: os.stat_result) -> bool:
+    """Return whether others may rename what is in a folder with this status."""
+    if os.name == "nt" or state.st_mode & stat.S_ISVTX:
+        return False
+    of_group = state.st_mode & stat.S_IWGRP and state.st_gid != os.getegid()
+    return bool(state.st_mode & stat.S_IWOTH or of_group)

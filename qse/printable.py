@@ -1,0 +1,12 @@
+"""Show texts of others, such as names of files and tags, on a terminal."""
+
+import re
+
+# controls, separators of lines, and signs that change the direction of writing
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return `text` in one line, with its control characters escaped as in Python: a terminal would
+    obey them."""
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

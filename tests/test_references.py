@@ -1,0 +1,84 @@
+"""Configurations of runs and model folders import no code of others unless they are trusted."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from qse.errors import QseError
+from qse.networks.weights import load_network, network_of
+from qse.references import check_own, trusting
+
+EVIL = "from pathlib import Path\nPath('ran').touch()\nclass X: pass\n"
+
+
+@pytest.fixture
+def foreign(tmp_path, monkeypatch):
+    """A run whose configuration names a module in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "evilmod.py").write_text(EVIL)
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.toml").write_text('name = "x"\n\n[model]\nnetwork = "evilmod:X"\n')
+    (run / "best.safetensors").write_bytes(b"")
+    yield run
+    sys.modules.pop("evilmod", None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("export", "run", "models/x"),
+        ("evaluate", "run", "--noisy", "noisy"),
+        ("train", "--resume", "--out", "run"),
+        ("experiment", "spectrograms", "--out", "o", "--set", "run=run"),
+    ],
+)
+def test_commands_import_nothing_that_a_foreign_run_names(foreign, command, line):
+    (Path("noisy")).mkdir()
+    status, _, said = command(*line)
+    assert status and not Path("ran").exists()
+    if line[0] in ("export", "train"):
+        assert "config.toml, line 4: network = 'evilmod:X' names code outside qse" in said
+        assert "--trust" in said
+
+
+def test_trust_imports_it(foreign, command):
+    status, _, said = command("train", "--resume", "--out", "run", "--trust")
+    assert status and "--trust" not in said and Path("ran").exists()
+
+
+def test_load_network_imports_it_with_trust_alone(foreign):
+    with pytest.raises(QseError, match=r"config\.toml, line 4: .* use trust=True"):
+        load_network(foreign / "config.toml", foreign / "best.safetensors")
+    assert not Path("ran").exists()
+    with pytest.raises(QseError, match="derive it from"):
+        load_network(foreign / "config.toml", foreign / "best.safetensors", trust=True)
+    assert Path("ran").exists()
+    with trusting(), pytest.raises(QseError, match="derive it from"):
+        network_of(foreign / "config.toml")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["qse.audio.claim:os.kill", "qse.live.service:subprocess.Popen", "qse_evil.x:Y", "os:abort"],
+)
+def test_names_of_other_packages_behind_own_modules_are_refused(tmp_path, name):
+    """An attention is called with numbers: os.kill(16, 9)."""
+    path = tmp_path / "config.toml"
+    path.write_text(f'[model]\nattention = "{name}"\n')
+    with pytest.raises(QseError, match="line 2: attention"):
+        check_own({"attention": name}, path)
+    with pytest.raises(QseError, match="line 2: attention"):
+        check_own({"inner": {"attention": ["shared", name]}}, path)
+
+
+@pytest.mark.parametrize(
+    "name", ["qse.nn:QuaternionGRU", "qse.networks.streaming:StreamingEnhancer", "shared", "a: b"]
+)
+def test_own_classes_and_plain_words_pass(tmp_path, name):
+    check_own({"attention": name, "channels": 4}, tmp_path / "config.toml")
