@@ -49,4 +49,6 @@ class Settings:
         )
         form = f", format {self.format}" if self.format else ""
         fast = ", fast" if self.fast else ""
-        return f"model {self.model} ({self.model_sha256[:8]}){fast}, {limit}{form}, qse {self.version}"
+        return (
+            f"model {self.model} ({self.model_sha256[:8]}){fast}, {limit}{form}, qse {self.version}"
+        )

@@ -23,8 +23,8 @@ class BandModels:
         flush_to_zero: bool = False,
         fast: bool = False,
     ):
-        """`model`, `threads`, `flush_to_zero` and `fast` as in `load`. `band`: the graph for all audio;
-        None: by sample rate.
+        """`model`, `threads`, `flush_to_zero` and `fast` as in `load`. `band`: the graph for all
+        audio; None: by sample rate.
 
         The graph for WIDE_BAND, or the one of `band`, is loaded at once. Raises QseError as `load`
         does, and where "full" is asked of a model that has no full-band graph.
@@ -56,7 +56,5 @@ class BandModels:
         path = find(self._model, rate)
         with self._lock:
             if path not in self._loaded:
-                self._loaded[path] = load(
-                    self._model, self._threads, self._flush, rate, self.fast
-                )
+                self._loaded[path] = load(self._model, self._threads, self._flush, rate, self.fast)
             return self._loaded[path]

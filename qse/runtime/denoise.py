@@ -60,7 +60,10 @@ def denoise(
     audio = _checked(float_array("audio", audio))
     noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
-    enhanced = [noisy[:0], *enhance(blocks, sample_rate, resolve(model, sample_rate, fast), strength)]
+    enhanced = [
+        noisy[:0],
+        *enhance(blocks, sample_rate, resolve(model, sample_rate, fast), strength),
+    ]
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
 
 

@@ -22,10 +22,10 @@ def denoise_file(
 
     `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
-    are those of the source. `model`, `strength` and `fast` as in `denoise`; the graph that fits the file's
-    sample rate is used. `salvage`: enhance what is there of a damaged or cut recording. Memory
-    does not grow with the length of the file. Samples that are missing in the file are named in a
-    warning (`warnings`).
+    are those of the source. `model`, `strength` and `fast` as in `denoise`; the graph that fits
+    the file's sample rate is used. `salvage`: enhance what is there of a damaged or cut recording.
+    Memory does not grow with the length of the file. Samples that are missing in the file are named
+    in a warning (`warnings`).
 
     Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
     format, for a target that exists unless `overwrite`, and where it cannot be written. Nothing is

@@ -34,9 +34,10 @@ class Engine:
     """A loaded streaming model. It holds no state: one engine serves any streams and threads.
 
     Attributes: `name`, `version`, `sample_rate` in Hz, `hop_length` in samples (and
-    `graph_hop_length`, of one run of the graph), `latency` in samples (by which the output lags the input when fed hop by hop), `second_grid` in samples (0:
-    one grid of frames), `metadata` (all of the graph's metadata, as strings), `options` (those it was loaded with), `folder` (of a model that was
-    loaded by name or folder; None where it was by the path of a graph).
+    `graph_hop_length`, of one run of the graph), `latency` in samples (by which the output lags the
+    input when fed hop by hop), `second_grid` in samples (0: one grid of frames), `metadata` (all of
+    the graph's metadata, as strings), `options` (those it was loaded with), `folder` (of a model
+    that was loaded by name or folder; None where it was by the path of a graph).
     """
 
     streams = True

@@ -52,7 +52,8 @@ def load(
     recordings, which averages two grids of frames, on one of them: half the time, slightly worse.
 
     Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum,
-    and for `fast` with a model that has no faster form; TypeError or ValueError for `threads` or a `sample_rate` of another type or range.
+    and for `fast` with a model that has no faster form; TypeError or ValueError for `threads` or a
+    `sample_rate` of another type or range.
     """
     if not isinstance(threads, Integral) or not isinstance(sample_rate, Real | None):
         given = f"{threads!r} and {sample_rate!r}"
@@ -73,11 +74,12 @@ def resolve(
 ) -> Model:
     """Return the graph of `model` for audio at `sample_rate` in Hz, loaded.
 
-    `model`: a name, a path, or what `load` returned; `fast` goes with a name or path. Of what `load` returned for a name or a
-    folder, the other graph of that folder is taken where it is the one for `sample_rate`: it is
-    loaded once, with the same options, and kept. Without `sample_rate`, or without such a graph,
-    the model is returned as it is. Raises TypeError for anything else, ValueError for `fast` with
-    a model that was loaded without it, QseError as `load` does.
+    `model`: a name, a path, or what `load` returned; `fast` goes with a name or path. Of what
+    `load` returned for a name or a folder, the other graph of that folder is taken where it is the
+    one for `sample_rate`: it is loaded once, with the same options, and kept. Without
+    `sample_rate`, or without such a graph, the model is returned as it is. Raises TypeError for
+    anything else, ValueError for `fast` with a model that was loaded without it, QseError as `load`
+    does.
     """
     if isinstance(model, str | Path):
         return load(model, sample_rate=sample_rate, fast=fast)
@@ -85,7 +87,9 @@ def resolve(
         kind = type(model).__name__
         raise TypeError(f"model must be a name, a path or what qse.load returns, not {kind}")
     if fast and not getattr(model, "options", {}).get("fast"):
-        raise ValueError("fast=True goes with a model's name: else load it by qse.load(name, fast=True)")
+        raise ValueError(
+            "fast=True goes with a model's name: else load it by qse.load(name, fast=True)"
+        )
     folder = getattr(model, "folder", None)  # a model of one's own need not have one
     if sample_rate is None or folder is None:
         return model
@@ -107,9 +111,7 @@ def streaming(model: Model) -> Engine:
     return model
 
 
-def _open(
-    path: Path, threads: int = 1, flush_to_zero: bool = False, fast: bool = False
-) -> Model:
+def _open(path: Path, threads: int = 1, flush_to_zero: bool = False, fast: bool = False) -> Model:
     _verify(path)
     try:
         return Engine(path, threads, flush_to_zero, fast)

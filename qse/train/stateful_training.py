@@ -43,10 +43,7 @@ def training_loss(
 
     def loss(network: Network, batch: Batch, carried: Carried) -> tuple[Tensor, Terms, Carried]:
         noisy, clean, rate = batch
-        network, prefix = _drawn(network, rate, look_ahead)
-        if two_grids_share and torch.rand(()) < two_grids_share:
-            network = TwoGrids(network)
-            prefix += "two/"
+        network, prefix = _drawn(network, rate, look_ahead, two_grids_share)
         compare = partial(objective, sample_rate=rate, discriminator=discriminator)
         if not carry_state_probability or not network.streams:
             enhanced, specs = _enhanced(network, noisy, clean if objective.needs_specs else None)
@@ -72,14 +69,21 @@ def training_loss(
     return loss
 
 
-def _drawn(network: Any, rate: int, look_ahead: Sequence[int]) -> tuple[Network, str]:
-    """Return the network at a rate, with one of the look-aheads, and the prefix of the states that
-    it carries."""
+def _drawn(
+    network: Any, rate: int, look_ahead: Sequence[int], two_grids_share: float
+) -> tuple[Network, str]:
+    """Return the network at a rate, with one of the look-aheads, on one grid or two, and the prefix
+    of the states that it carries."""
     prefix = f"{rate}/" if network.config.sample_rate > WIDE_BAND else ""
-    if not look_ahead:
-        return network.at(rate), prefix
-    frames = look_ahead[int(torch.randint(len(look_ahead), ()))]
-    return network.at(rate, frames), f"{prefix}{frames}/"
+    if look_ahead:
+        frames = look_ahead[int(torch.randint(len(look_ahead), ()))]
+        network = network.at(rate, frames)
+        prefix += f"{frames}/"
+    else:
+        network = network.at(rate)
+    if two_grids_share and torch.rand(()) < two_grids_share:
+        return TwoGrids(network), f"{prefix}two/"
+    return network, prefix
 
 
 def compared_samples(network: Network, samples: int, carry_state_probability: float) -> int:

@@ -114,7 +114,7 @@ def _models() -> list[WebModel]:
         graphs = {band: path.read_bytes() for band, path in paths.items()}
         models.append(WebModel(name, engines[-1].delay, graphs))
         if engines[-1].second_grid:
-            fast = load(engines[-1].path, fast=True)
+            fast = Engine(engines[-1].path, fast=True)
             models.append(WebModel(f"{name} (fast)", fast.delay, graphs, fast=True))
     return sorted(models, key=lambda model: len(model.graphs["wide"]))
 

@@ -73,7 +73,8 @@ def test_engine_uses_the_public_interface_where_c_functions_fail(shared_page, ch
           {SETUP}
           const module = {{ ...runtime.wasmModule, ...{CHANGES[change]} }};
           const bytes = await gunzip(await fetchBytes(graph.url));
-          const session = (await Engine.create(ort, bytes, { findModule: () => module })).oneGrid();
+          const options = {{ findModule: () => module }};
+          const session = (await Engine.create(ort, bytes, options)).oneGrid();
           const output = await session.step(noise(1));
           return {{ kind: session.constructor.name, length: output.length }};
         }}""",
