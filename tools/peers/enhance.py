@@ -103,6 +103,29 @@ def dpcrn(checkout: Path) -> System:
     return SAMPLE_RATE, enhance
 
 
+def fastenhancer(checkout: Path) -> System:
+    """Return the sample rate of FastEnhancer-S, and a function from noisy to enhanced samples."""
+    import torch
+    from fastenhancer import N_FFT, SAMPLE_RATE, load
+
+    torch.set_num_threads(1)
+    model = load(checkout, "small")
+
+    def enhance(noisy: np.ndarray) -> np.ndarray:
+        padded = torch.from_numpy(np.pad(noisy, (0, N_FFT)))  # its output ends with a whole hop
+        with torch.inference_mode():
+            return model(padded[None])[0][0].numpy()
+
+    return SAMPLE_RATE, enhance
+
+
+def hush(checkout: Path) -> System:
+    """Return the sample rate of Hush, and a function from noisy to enhanced samples."""
+    from hush import SAMPLE_RATE, Hush
+
+    return SAMPLE_RATE, Hush(checkout).enhance
+
+
 def _loaded(model: Any, checkout: Path) -> Any:
     import torch
 
@@ -118,6 +141,8 @@ SYSTEMS: dict[str, Callable[[Path], System]] = {
     "gtcrn": gtcrn,
     "ul-unas": ul_unas,
     "dpcrn": dpcrn,
+    "hush": hush,
+    "fastenhancer": fastenhancer,
 }
 
 
