@@ -62,9 +62,11 @@ class Media:
 
 def probe(path: Path) -> Media | None:
     """Return what ffprobe finds in a file; None if it finds nothing, or is not installed."""
-    if shutil.which("ffprobe") is None:
-        return None
-    done = ask(path)
+    return media_of(ask(path)) if shutil.which("ffprobe") else None
+
+
+def media_of(done: Done) -> Media | None:
+    """Return what ffprobe has printed, None if it has found nothing."""
     try:
         found = json.loads(done.output.decode("utf-8", "replace") or "{}")
     except ValueError:
