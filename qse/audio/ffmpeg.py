@@ -13,7 +13,8 @@ from ..errors import QseError
 from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .chunks import read_container
 from .content import kind_of
-from .ffmpeg_process import PLAYLIST, Child, input_file, is_installed, last_message, need_ffmpeg
+from .ffmpeg_input import PLAYLIST, input_file, is_installed, last_message, need_ffmpeg
+from .ffmpeg_process import Child
 from .formats import Layout
 from .integrity import frame_damage, page_damage
 from .ogg_pages import read_pages

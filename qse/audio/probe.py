@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .chapters import Chapter
-from .ffmpeg_process import Done, input_file, run
+from .ffmpeg_input import input_file
+from .ffmpeg_process import Done, run
 
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import QseError
+from .deadline import LOADING, within
 from .onnx_session import described, is_installed, open_session
-from .watchdog import LOADING, STEP, Watchdog, within
+from .watchdog import STEP, Watchdog
 
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
 

@@ -85,7 +85,7 @@ def lost_unsaid(path: Path, kind: str, places: int) -> list[str]:
             except QseError as error:
                 assert "damaged" in str(error)  # the file is named
                 continue
-            if abs(got - whole) > 24 and not damage:
+            if whole - got > 24 and not damage:
                 found.append(f"{kind} {number}, salvage={salvage}: {got} of {whole}")
     return found
 
@@ -117,7 +117,7 @@ def test_damaged_page_of_an_ogg_is_named_with_seconds(tmp_path, suffix, place):
         at = data.index(b"OggS", len(data) // 20)
         while int.from_bytes(data[at + 6 : at + 14], "little", signed=True) < 1:
             at = data.index(b"OggS", at + 1)
-    data[at + 200] ^= 1
+    data[at + 40] ^= 1
     path.write_bytes(data)
     with pytest.raises(QseError, match=r"is damaged: a page is damaged at \d+\.\d\d s.*salvage"):
         open_audio(path)
