@@ -128,8 +128,8 @@ def main() -> None:
     try:
         _run()
     except SystemExit as end:
-        watchdog = sys.modules.get("qse.runtime.watchdog")
-        if watchdog and watchdog.is_abandoned():
+        deadline = sys.modules.get("qse.runtime.deadline")
+        if deadline and deadline.is_abandoned():
             sys.stderr.flush()
             os._exit(end.code if isinstance(end.code, int) else 1)
         raise

@@ -48,7 +48,7 @@ def scratch_folder(wanted: bool) -> Iterator[Path | None]:
 def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bool) -> "FileJob":
     """Return the job that reads standard input, writes standard output or a device, or both,
     through `scratch`."""
-    from qse.audio.ffmpeg_process import need_ffmpeg
+    from qse.audio.ffmpeg_input import need_ffmpeg
     from qse.audio.formats import MEDIA, named_format, suffix_of
     from qse.audio.writer import try_target
     from qse.runtime.batch_plan import FileJob

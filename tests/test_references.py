@@ -23,8 +23,9 @@ def foreign(tmp_path, monkeypatch):
     (tmp_path / "evilmod.py").write_text(EVIL)
     run = tmp_path / "run"
     run.mkdir()
-    (run / "config.toml").write_text('name = "x"\n\n[model]\nnetwork = "evilmod:X"\n')
-    (run / "best.safetensors").write_bytes(b"")
+    (run / "config.toml").write_text('[loss]\n\n[model]\nnetwork = "evilmod:X"\n')
+    for name in ("best", "checkpoint"):
+        (run / f"{name}.safetensors").write_bytes(b"")
     yield run
     sys.modules.pop("evilmod", None)
 
@@ -48,8 +49,8 @@ def test_commands_import_nothing_that_a_foreign_run_names(foreign, command, line
 
 
 def test_trust_imports_it(foreign, command):
-    status, _, said = command("train", "--resume", "--out", "run", "--trust")
-    assert status and "--trust" not in said and Path("ran").exists()
+    status, _, said = command("export", "run", "models/x", "--trust")
+    assert status and "derive it from" in said and Path("ran").exists()
 
 
 def test_load_network_imports_it_with_trust_alone(foreign):

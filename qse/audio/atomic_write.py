@@ -7,17 +7,14 @@ alone, is reached by its descriptor, and is renamed in the folder that was enter
 import errno
 import os
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from .claim import claim_in
-from .held_folder import HeldFolder, held_folder
-
-MASK = os.umask(0o077)  # read once: there is no way to read it without setting it
-os.umask(MASK)
-ACL = "system.posix_acl_access"
+from .file_mode import set_mode
+from .folder_path import held_folder
+from .held_folder import HeldFolder
 
 _unfinished: set[tuple[HeldFolder, str]] = set()
 
@@ -85,7 +82,7 @@ def _published(
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), part)
         if not os.path.samestat(made, os.fstat(descriptor)):
             raise OSError(errno.EBUSY, "its temporary file was exchanged", part)
-        _set_mode(descriptor, folder.state(name), source)
+        set_mode(descriptor, folder.state(name), source)
         if os.name == "nt":  # where an open file cannot be renamed
             os.close(descriptor)
             descriptor = -1
@@ -111,31 +108,6 @@ def discard_unfinished() -> None:
     for folder, name in list(_unfinished):
         with suppress(OSError):
             folder.remove(name)
-
-
-def _set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | None) -> None:
-    """Give the temporary file the permissions of a new one, or of the own file that it replaces,
-    without those that others do not have on `source`."""
-    if not hasattr(os, "fchmod"):
-        return
-    own = os.fstat(descriptor)
-    mode = 0o666 & ~MASK
-    if replaced and stat.S_ISREG(replaced.st_mode):
-        before = stat.S_IMODE(replaced.st_mode) & 0o777
-        mode = before if replaced.st_uid == own.st_uid else mode & before
-    with suppress(OSError):  # the file system has no permissions
-        os.fchmod(descriptor, mode & (_allowed(source, own.st_gid) if source else 0o777))
-
-
-def _allowed(source: Path, group: int) -> int:
-    """Return the permissions that a copy of `source` may have, which belongs to `group`."""
-    state = source.stat()
-    mode = state.st_mode & 0o777
-    others = mode & 0o007
-    listed = hasattr(os, "listxattr") and ACL in os.listxattr(source)
-    if state.st_gid != group or listed:  # the bits of the group are those of other people
-        mode = mode & 0o700 | others << 3 | others
-    return mode | 0o600
 
 
 def _rename_if_free(folder: HeldFolder, part: str, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .id3 import read_tags
-from .mp3_frames import MP3_RATES, mp3_header
+from .mp3_header import MP3_RATES, mp3_header
 
 LOSSY = ("MPEG_LAYER_III", "VORBIS", "OPUS")
 # lowest sample rate; kbit/s of level 1 and level 0

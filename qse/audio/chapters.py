@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .ffmpeg_process import input_file
+from .ffmpeg_input import input_file
 
 SPECIAL = re.compile(r"([=;#\\\n])")  # of the texts of ffmpeg's metadata files
 NEAR = 0.01  # s; a chapter that is moved by less is the same

@@ -15,7 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from .held_folder import HeldFolder, held_folder
+from .folder_path import held_folder
+from .held_folder import HeldFolder
 
 if os.name == "nt":
     import msvcrt

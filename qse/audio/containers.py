@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from .chunks import read_container
 from .formats import BYTES, frame_bytes
-from .mp3_frames import mp3_header, mp3_size, read_frames
+from .mp3_frames import read_frames
+from .mp3_header import mp3_header, mp3_size
 from .ogg_pages import read_pages
 
 if TYPE_CHECKING:

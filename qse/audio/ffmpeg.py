@@ -3,7 +3,6 @@
 ffmpeg runs as a process of its own and sends a sound track as a WAV stream through a pipe.
 """
 
-import shutil
 from collections.abc import Iterator
 from itertools import filterfalse
 from pathlib import Path
@@ -14,11 +13,12 @@ from ..errors import QseError
 from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
 from .chunks import read_container
 from .content import kind_of
-from .ffmpeg_process import PLAYLIST, Child, input_file, last_message, need_ffmpeg
+from .ffmpeg_input import PLAYLIST, input_file, is_installed, last_message, need_ffmpeg
+from .ffmpeg_process import Child
 from .formats import Layout
 from .integrity import frame_damage, page_damage
 from .ogg_pages import read_pages
-from .probe import SURE, Media, Track, ask, probe
+from .probe import SURE, Media, Track, ask, media_of, probe
 
 # printed at a tag between joined MP3 files
 HARMLESS = (b"Header missing", b"Error while decoding stream")
@@ -156,10 +156,11 @@ def readable(path: Path, name: str, salvage: bool) -> Media | None:
     Raises QseError if the file is a playlist, or a WAV file that ends early, of which ffmpeg does
     not complain, unless `salvage`.
     """
-    if shutil.which("ffmpeg") is None:
+    if not is_installed():
         return None
-    media = probe(path)
-    if media is None and ask(path).reason == PLAYLIST:
+    done = ask(path)
+    media = media_of(done)
+    if media is None and done.reason == PLAYLIST:
         raise QseError(f"{name} is no recording: {PLAYLIST}")
     if media is None or not media.tracks or media.score <= SURE:
         return None

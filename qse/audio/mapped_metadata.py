@@ -12,7 +12,8 @@ from pathlib import Path
 from .chapters import chapter_options, timed
 from .chunk_copy import Copied, copy_chunks
 from .content import family_of, kind_of
-from .ffmpeg_process import input_file, is_installed, write_file
+from .ffmpeg_input import input_file, is_installed
+from .ffmpeg_process import write_file
 from .flac_blocks import copy_blocks
 from .formats import Layout, native
 from .id3 import copy_tags

@@ -12,7 +12,8 @@ from ..errors import QseError
 from .chapters import chapter_options
 from .chunk_copy import Copied
 from .content import kind_of
-from .ffmpeg_process import input_file, run, write_file
+from .ffmpeg_input import input_file
+from .ffmpeg_process import run, write_file
 from .formats import MEDIA, VIDEO, suffix_of
 from .loudness import is_loudness
 from .metadata_names import lost_names, mapped_names, without_tag

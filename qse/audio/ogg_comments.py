@@ -12,7 +12,7 @@ from typing import IO
 from . import vorbis_comments
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
-from .ogg_pages import signed
+from .ogg_page import signed
 from .vorbis_comments import Comments
 
 # how the comments begin; header packets

@@ -3,16 +3,14 @@
 libsndfile and ffmpeg leave out damaged pages, some of them without an error.
 """
 
-import zlib
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
-HEADER = 27  # bytes of a page before the lengths of its segments
+from .ogg_page import HEADER, page_at, rate_of
+
 BEGIN = 2  # flags of a page
 END = 4
-OPUS_RATE = 48000  # Hz, of all positions
 
 
 @dataclass
@@ -67,7 +65,7 @@ class Pages:
         begins = bool(page[5] & BEGIN)
         stream = self.streams.setdefault(page[14:18], Stream())
         if begins:
-            stream.rate, stream.skipped = _rate(page[HEADER + page[26] :])
+            stream.rate, stream.skipped = rate_of(page[HEADER + page[26] :])
         elif stream.expected not in (None, number):
             self.damaged("pages are missing")
         stream.expected = number + 1
@@ -85,7 +83,7 @@ def read_pages(path: Path) -> Pages:
     at = 0
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         while 0 <= at < len(data):
-            page = _page_at(data, at)
+            page = page_at(data, at)
             if page:
                 found.follow(page)
                 at += len(page)
@@ -98,42 +96,6 @@ def read_pages(path: Path) -> Pages:
                 found.damaged("bytes belong to no page")
             at = data.find(b"OggS", at + 1)
     return found
-
-
-def checksum(page: bytes) -> int:
-    """Return the checksum of a page whose own field for it is zero: CRC-32, the highest bit first,
-    beginning with 0.
-
-    zlib computes the same polynomial, the lowest bit first, beginning and ending with all ones.
-    """
-    mirrored = zlib.crc32(page.translate(MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
-    return int.from_bytes(mirrored.to_bytes(4, "little").translate(MIRRORED), "big")
-
-
-def signed(page: bytes) -> bytes:
-    """Return a page with its checksum."""
-    blank = page[:22] + bytes(4) + page[26:]
-    return page[:22] + checksum(blank).to_bytes(4, "little") + page[26:]
-
-
-def _page_at(data: mmap, at: int) -> bytes | None:
-    """Return the page that begins at `at`, None if none does, or it is damaged or incomplete."""
-    head = data[at : at + HEADER]
-    if len(head) < HEADER or head[:4] != b"OggS":
-        return None
-    size = HEADER + head[26] + sum(data[at + HEADER : at + HEADER + head[26]])
-    page = data[at : at + size]
-    return page if len(page) == size and signed(page) == page else None
-
-
-def _rate(packet: bytes) -> tuple[int, int]:
-    """Return the samples per second of the positions in a stream, and how many are skipped at its
-    beginning, by its first packet."""
-    if packet.startswith(b"\x01vorbis"):
-        return int.from_bytes(packet[12:16], "little"), 0
-    if packet.startswith(b"OpusHead"):
-        return OPUS_RATE, int.from_bytes(packet[10:12], "little")
-    return 0, 0
 
 
 def _position(stream: Stream) -> int:

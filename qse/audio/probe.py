@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .chapters import Chapter
-from .ffmpeg_process import Done, input_file, run
+from .ffmpeg_input import input_file
+from .ffmpeg_process import Done, run
 
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 
@@ -62,9 +63,11 @@ class Media:
 
 def probe(path: Path) -> Media | None:
     """Return what ffprobe finds in a file; None if it finds nothing, or is not installed."""
-    if shutil.which("ffprobe") is None:
-        return None
-    done = ask(path)
+    return media_of(ask(path)) if shutil.which("ffprobe") else None
+
+
+def media_of(done: Done) -> Media | None:
+    """Return what ffprobe has printed, None if it has found nothing."""
     try:
         found = json.loads(done.output.decode("utf-8", "replace") or "{}")
     except ValueError:

@@ -17,7 +17,7 @@ from typing import IO
 
 from ..audio.atomic_write import atomic_path
 from ..audio.claim import lock, open_lock
-from ..audio.held_folder import held_folder
+from ..audio.folder_path import held_folder
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
 from .settings import Settings

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..audio.claim import held
+from ..audio.folder_path import held_folder
 from ..audio.formats import Layout, format_of, native, subtype_of
-from ..audio.held_folder import held_folder
 from ..audio.writer import update_header
 from ..errors import QseError
 from .ring_buffer import RingBuffer

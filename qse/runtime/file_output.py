@@ -15,7 +15,7 @@ from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import wrong_suffix
 from ..audio.ffmpeg import FfmpegSource
-from ..audio.ffmpeg_process import need_ffmpeg
+from ..audio.ffmpeg_input import need_ffmpeg
 from ..audio.formats import VIDEO, Layout, suffix_of
 from ..audio.mapped_metadata import needs_strings, readable_by_ffmpeg
 from ..audio.media_writer import Sound, clips, write_media

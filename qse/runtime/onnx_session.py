@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import QseError
+from .deadline import LOADING, within
 from .graph_check import Unfit, check_graph, memory_limit
-from .watchdog import LOADING, within
 
 MOST = 10**6  # of a sample rate in Hz or a hop in samples
 LONGEST = 60  # seconds of latency

@@ -4,25 +4,20 @@
 that takes longer when it is done.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import QseError
 
-T = TypeVar("T")
-
 STEP = 10.0  # seconds for one call of a streaming graph, which enhances some milliseconds
 SEGMENT = 600.0  # seconds for one call of an offline graph
-LOADING = 60.0  # seconds until a graph is loaded
 TICK = 0.2
 
 _watched: "set[Watchdog]" = set()
 _lock = Lock()
 _thread: Thread | None = None
-_abandoned = False
 
 
 class Watchdog:
@@ -60,41 +55,6 @@ class Watchdog:
         """End the call if it has taken too long."""
         if monotonic() - self._begun > self._limit:
             self.options.terminate = True
-
-
-def within(seconds: float, call: Callable[[], T], path: Path) -> T:
-    """Return what `call` returns, which runs in a thread of its own.
-
-    Raises what it raises, and QseError after `seconds`: then the thread goes on, and the process
-    can only be ended by `os._exit`; see `is_abandoned`.
-    """
-    global _abandoned
-    results: list[T] = []
-    errors: list[BaseException] = []
-    done = Event()
-
-    def work() -> None:
-        try:
-            results.append(call())
-        except BaseException as error:
-            errors.append(error)
-        done.set()
-
-    Thread(target=work, daemon=True).start()
-    begun = monotonic()
-    _abandoned = True  # also where a signal interrupts the waiting
-    while not done.wait(TICK):
-        if monotonic() - begun > seconds:
-            raise QseError(f"{path} took longer than {seconds:g} s to load: choose another model")
-    _abandoned = False
-    if errors:
-        raise errors[0]
-    return results[0]
-
-
-def is_abandoned() -> bool:
-    """Return whether ONNX Runtime still works at something that nobody waits for."""
-    return _abandoned
 
 
 def _watch(dog: Watchdog) -> None:

@@ -8,7 +8,7 @@ import pytest
 import soundfile
 from audio_files import make, tone
 
-from qse.audio import ffmpeg_process
+from qse.audio import ffmpeg_input
 from qse.audio.ffmpeg import FfmpegSource
 from qse.audio.reader import open_audio
 from qse.errors import QseError
@@ -95,7 +95,7 @@ def test_ffmpeg_source_reports_or_salvages_damage(tmp_path, wav):
 
 
 def test_ffmpeg_source_says_that_ffmpeg_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(ffmpeg_process.shutil, "which", lambda name: None)
+    monkeypatch.setattr(ffmpeg_input.shutil, "which", lambda name: None)
     (tmp_path / "a.m4a").write_bytes(b"sound")
     with pytest.raises(QseError, match=r"a\.m4a needs the program ffmpeg, which is not installed"):
         open_audio(tmp_path / "a.m4a")

@@ -13,7 +13,7 @@ import pytest
 import soundfile
 from tagged_files import ffmpeg, needs_ffmpeg, wav
 
-from qse.audio import ffmpeg_process
+from qse.audio import ffmpeg_input, ffmpeg_process
 from qse.audio.ffmpeg import FfmpegSource
 from qse.audio.ffmpeg_process import Child, ended_when, run
 from qse.audio.probe import probe
@@ -175,7 +175,7 @@ def test_every_call_has_the_limits(tmp_path, monkeypatch):
     program(tmp_path, monkeypatch, "print(*sys.argv, sep='|')")
     path = tmp_path / "a.m4a"
     for name in ("ffmpeg", "ffprobe"):
-        said = run(name, ffmpeg_process.input_file(path)).output.decode().split("|")
+        said = run(name, ffmpeg_input.input_file(path)).output.decode().split("|")
         before = said[: said.index("-i")]
         assert before[before.index("-protocol_whitelist") + 1] == "file"
         assert {"concat", "hls", "dash", "image2", "sdp"}.isdisjoint(

@@ -21,7 +21,7 @@ from tagged_files import (
     with_chunks,
 )
 
-from qse.audio import ffmpeg_process
+from qse.audio import ffmpeg_input
 
 KEPT = ("title", "artist", "album", "date", "comment")
 SOURCES = ("flac", "opus", "wav")
@@ -172,7 +172,7 @@ def test_samples_are_not_touched_by_mapping(here, command):
 
 
 def test_without_ffmpeg_strings_are_mapped_and_the_rest_is_named(here, command, monkeypatch):
-    monkeypatch.setattr(ffmpeg_process.shutil, "which", lambda name: None)
+    monkeypatch.setattr(ffmpeg_input.shutil, "which", lambda name: None)
     mutagen = pytest.importorskip("mutagen")
     soundfile.write(here / "a.flac", sound(), 16000)
     file = mutagen.File(here / "a.flac")

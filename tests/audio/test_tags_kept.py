@@ -11,7 +11,7 @@ from audio_files import ogg_checksum
 from tagged_files import CHAPTERS, chapters, ffmpeg, needs_ffmpeg, sound
 
 from qse.audio.id3 import read_tags, tag_size, without_loudness_frames
-from qse.audio.ogg_pages import checksum
+from qse.audio.ogg_page import checksum
 
 mutagen = pytest.importorskip("mutagen")
 from mutagen import apev2, flac, id3, mp3, oggopus, oggvorbis

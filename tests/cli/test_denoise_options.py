@@ -129,6 +129,6 @@ def test_denoise_videos_and_phone_recordings(here, command):
 
 def test_denoise_says_that_ffmpeg_is_missing(here, command, monkeypatch):
     (here / "a.mp4").write_bytes(b"picture and sound")
-    monkeypatch.setattr("qse.audio.ffmpeg_process.shutil.which", lambda name: None)
+    monkeypatch.setattr("qse.audio.ffmpeg_input.shutil.which", lambda name: None)
     status, _, err = command("denoise", ".")
     assert status == 1 and err.count("\n") == 1 and "a.mp4 needs the program ffmpeg" in err

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 import qse
 from qse.integrations.pcm import PcmStream
-from qse.runtime import engine, watchdog
+from qse.runtime import deadline, engine
 
 SILENCE = np.zeros(1600, np.float32)
 SOUND = np.full(1600, 0.5, np.float32)
@@ -61,20 +61,20 @@ def test_slow_graph_is_ended_between_two_operators(tmp_path, monkeypatch):
     path = slow(tmp_path / "slow" / "model.onnx")
     with pytest.raises(qse.QseError, match=r"model\.onnx took longer than 0\.05 s: choose another"):
         qse.load(path)
-    assert not watchdog.is_abandoned()
+    assert not deadline.is_abandoned()
 
 
 def test_what_cannot_be_ended_is_abandoned(tmp_path, monkeypatch):
     """One huge operator: nobody waits for it any more."""
-    monkeypatch.setattr(watchdog, "TICK", 0.01)
+    monkeypatch.setattr(deadline, "TICK", 0.01)
     ended = Event()
     with pytest.raises(qse.QseError, match=r"a\.onnx took longer than 0\.05 s to load"):
-        watchdog.within(0.05, ended.wait, tmp_path / "a.onnx")
-    assert watchdog.is_abandoned()
+        deadline.within(0.05, ended.wait, tmp_path / "a.onnx")
+    assert deadline.is_abandoned()
     ended.set()
-    assert watchdog.within(60, lambda: 3, tmp_path / "a.onnx") == 3 and not watchdog.is_abandoned()
+    assert deadline.within(60, lambda: 3, tmp_path / "a.onnx") == 3 and not deadline.is_abandoned()
     with pytest.raises(ZeroDivisionError):
-        watchdog.within(60, lambda: 1 // 0, tmp_path / "a.onnx")
+        deadline.within(60, lambda: 1 // 0, tmp_path / "a.onnx")
 
 
 @pytest.mark.parametrize("rate", [1e12, 10_000_001, 999])

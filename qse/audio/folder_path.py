@@ -1,0 +1,92 @@
+"""Enter the folder of a file, by the rule for links that strangers may have made.
+
+Links on the way to a file are followed if whoever could have made them is trusted: they belong to
+this user or to root, or lie in a folder that only these can write.
+"""
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .held_folder import HAS_DESCRIPTORS, NO_LINK, HeldFolder
+
+# O_PATH needs no permission to list the folder
+FOLDER = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0) | NO_LINK
+MOST_LINKS = 40  # as in Linux
+
+
+@contextmanager
+def held_folder(path: Path, make: bool = False) -> Iterator[tuple[HeldFolder, str]]:
+    """Yield the folder of the file that `path` means, and the name of the file in it.
+
+    `make`: make folders that are missing. Raises OSError where a folder is missing or cannot be
+    entered, and for a link of somebody who is not trusted.
+    """
+    if not HAS_DESCRIPTORS:
+        real = Path(os.path.realpath(path))
+        if make:
+            real.parent.mkdir(parents=True, exist_ok=True)
+        yield HeldFolder(real.parent, None), real.name
+        return
+    start = path if path.is_absolute() else Path.cwd() / path
+    folder, name = _walk(start, make)
+    try:
+        yield folder, name
+    finally:
+        os.close(folder.at)  # type: ignore[arg-type]
+
+
+def _walk(path: Path, make: bool) -> tuple[HeldFolder, str]:
+    """Enter one folder after another, as the system does for a path, but with the rule for
+    links."""
+    rest = deque(path.parts[1:])
+    folder = HeldFolder(Path(path.anchor), os.open(path.anchor, FOLDER))
+    links = 0
+    try:
+        while rest:
+            name = rest.popleft()
+            state = folder.state(name)
+            if state and stat.S_ISLNK(state.st_mode):
+                links += 1
+                to = _followed(folder, name, state, links)
+                rest.extendleft(reversed(to.parts[1:] if to.is_absolute() else to.parts))
+                if to.is_absolute():
+                    folder = _entered(folder, to.anchor)
+            elif not rest:
+                return folder, name
+            else:
+                if state is None and make:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=folder.at)
+                folder = _entered(folder, name)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    except BaseException:
+        os.close(folder.at)  # type: ignore[arg-type]
+        raise
+
+
+def _entered(folder: HeldFolder, name: str) -> HeldFolder:
+    path = folder.path / name
+    try:
+        inner = HeldFolder(path, os.open(name, FOLDER, dir_fd=folder.at))
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    os.close(folder.at)  # type: ignore[arg-type]
+    return inner
+
+
+def _followed(folder: HeldFolder, name: str, state: os.stat_result, links: int) -> Path:
+    """Return what a link points to. Raises OSError if it must not be followed."""
+    place = str(folder.path / name)
+    if links > MOST_LINKS:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), place)
+    trusted = (0, os.geteuid())
+    inside = os.stat(folder.at)  # type: ignore[arg-type]
+    closed = inside.st_uid in trusted and not inside.st_mode & 0o022
+    if state.st_uid not in trusted and not closed:
+        raise PermissionError(errno.EPERM, f"{place} is a link that another user made", place)
+    return Path(os.readlink(name, dir_fd=folder.at))
