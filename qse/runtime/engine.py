@@ -18,12 +18,8 @@ import numpy as np
 from ..errors import QseError
 from .deadline import LOADING, within
 from .onnx_session import described, is_installed, open_session
-<<<<<<< HEAD
 from .two_grids import AlternatingSession, Session, TwoGridSession
-from .watchdog import LOADING, STEP, Watchdog, within
-=======
 from .watchdog import STEP, Watchdog
->>>>>>> hostile-input
 
 SECOND_GRID = "second_grid"  # in the metadata
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
