@@ -25,7 +25,7 @@ from qse.evaluate.store import Row, read_rows
 
 Cells = Callable[[dict[str, Mean], tuple[str, ...]], list[str]]
 EXAMPLE = "live-base"  # the model of tables that hold only one
-STREAMED = ("live-tiny", "live-base")  # the models that are measured in continuous streams
+STREAMED = ("live-base",)  # the models that are measured in continuous streams
 SPEECH_AND_NOISE = {"speech_source": "speech", "noise_source": "noise"}
 
 
