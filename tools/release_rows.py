@@ -123,9 +123,10 @@ class Tables:
         return table
 
     def clean(self) -> Table:
-        table = Table(["", *self.models])
+        models = self._measured("clean/scores.csv")
+        table = Table(["", *models])
         means = self._summaries("clean").values()
-        levels = [self._steady(model, columns=2) for model in self.models]
+        levels = [self._steady(model, columns=2) for model in models]
         label = "clean speech of VALID, "
         table.add(label + title(MAIN[0]), *(cell(MAIN[0], found) for found in means))
         for name in MAIN[1:]:
@@ -163,14 +164,25 @@ class Tables:
         return table
 
     def _metrics_by_model(self, evaluation: str, names: tuple[str, ...]) -> Table:
-        table = Table(["", *self.models])
-        means = self._summaries(evaluation).values()
+        found = self._summaries(evaluation)
+        table = Table(["", *found])
+        means = found.values()
         for name in names:
             table.add(title(name), *(mean(name, found) for found in means))
         return table
 
     def _summaries(self, evaluation: str) -> dict[str, dict[str, Mean]]:
-        return {model: summary(self._rows(model, evaluation)) for model in self.models}
+        found = {}
+        for model in self._measured(f"{evaluation}/scores.csv"):
+            found[model] = summary(self._rows(model, evaluation))
+        return found
+
+    def _measured(self, file: str) -> list[str]:
+        """Return the models that have a file of results. Raises Absent where none has."""
+        found = [model for model in self.models if (self._results / model / file).exists()]
+        if not found:
+            raise Absent(f"no model has {file}")
+        return found
 
     def _rows(self, model: str, evaluation: str) -> list[Row]:
         return _read(self._results / model / evaluation / "scores.csv")

@@ -12,8 +12,8 @@ RESULTS gets one folder per model and evaluation; what it holds is not measured 
 
 The documents are those in docs/ with marks, or those given with --document. A table is rewritten if
 the line above it is `<!-- release_tables: NAME, N rows kept -->`; its first N rows stay, with empty
-cells for columns that they lack. A table stays as it is if a set that it needs is absent from DATA;
-the program says so.
+cells for columns that they lack. A table has the models that were measured on its set, and stays as
+it is if none was; the program says so.
 """
 
 import argparse
