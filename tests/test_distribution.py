@@ -31,3 +31,12 @@ def test_sbom_lists_every_vendored_file_with_its_checksum():
         f"qse/web/vendor/{name}" for name in code
     )
     assert all(len(part["hashes"][0]["content"]) == 64 for part in listed)
+
+
+def test_lock_holds_the_versions_of_the_constraints_with_hashes():
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    wanted = [line for line in pinned if "==" in line and not line.startswith("torch==")]
+    locked = (ROOT / "requirements-lock.txt").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in locked if not line.startswith("#")]
+    assert [line.split(" --hash=sha256:")[0] for line in lines] == wanted
+    assert all(len(line.split(" --hash=sha256:")[1]) == 64 for line in lines)
