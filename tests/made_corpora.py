@@ -11,7 +11,7 @@ from qse.data.noise_mixing import NoiseMixer
 
 RATE = 16000
 CHANCES = [field.name for field in dataclasses.fields(MixConfig) if field.name.endswith("_chance")]
-PLAIN = MixConfig(segment=1.0, rooms=2, **dict.fromkeys(CHANCES, 0.0))
+PLAIN = MixConfig(segment=1.0, rooms=2, level=(-40.0, 0.0), **dict.fromkeys(CHANCES, 0.0))
 
 
 def sine(hertz: float, seconds: float, amplitude: float = 0.3) -> np.ndarray:

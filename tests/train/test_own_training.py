@@ -58,7 +58,7 @@ def test_train_own_network_loss_and_source(tmp_path):
         clean=clean, enhanced=before
     )
     again, header = load_network(
-        tmp_path / "run/config.toml", tmp_path / "run/checkpoint.safetensors"
+        tmp_path / "run/config.toml", tmp_path / "run/checkpoint.safetensors", trust=True
     )
     assert type(again) is Small and header["step"] == "40"
     torch.testing.assert_close(again.enhance(noisy), after)
