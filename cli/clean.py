@@ -84,7 +84,7 @@ def clean(
         check_free(chosen)
     models = processing.models()
     settings = Settings.of(models, processing.strength, places.format_)
-    with Journal(path, settings) as journal:
+    with Journal(path, settings, manifest) as journal:
         _run(chosen, models, journal, processing.at_once(models))
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 MASK = os.umask(0o077)  # read once: there is no way to read it without setting it
 os.umask(MASK)
 ACL = "system.posix_acl_access"
+OWNER_ALONE = Path(os.devnull)  # in place of a source: sound of a microphone
 
 
 def set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | None) -> None:
     """Give the temporary file the permissions of a new one, or of the own file that it replaces,
-    without those that others do not have on `source`."""
+    without those that others do not have on `source`, which may be OWNER_ALONE."""
     if not hasattr(os, "fchmod"):
         return
     own = os.fstat(descriptor)
@@ -26,6 +27,8 @@ def set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | No
 
 def _allowed(source: Path, group: int) -> int:
     """Return the permissions that a copy of `source` may have, which belongs to `group`."""
+    if source == OWNER_ALONE:
+        return 0o600
     state = source.stat()
     mode = state.st_mode & 0o777
     others = mode & 0o007

@@ -46,7 +46,8 @@ def write(
 
     keep_partial: on a full disk, keep what was written, for sound that cannot be recorded again;
     QseError says so. finish: called with the temporary file and its samples per channel before it
-    appears, to add metadata. source: a file whose permissions the target does not exceed.
+    appears, to add metadata. source: a file whose permissions the target does not exceed, or
+    OWNER_ALONE.
 
     Samples beyond full scale are clipped where the format cannot hold them. Raises QseError if the
     target exists and `overwrite` is false, or cannot be written. An exception from `blocks` passes

@@ -17,6 +17,7 @@ from typing import IO
 
 from ..audio.atomic_write import atomic_path
 from ..audio.claim import lock, open_lock
+from ..audio.file_mode import set_mode
 from ..audio.folder_path import held_folder
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
@@ -35,21 +36,23 @@ def sharded(path: Path, number: int, of: int) -> Path:
 class Journal:
     """The output manifest at `path`, open for appending by one process; a context manager."""
 
-    def __init__(self, path: Path, settings: Settings):
+    def __init__(self, path: Path, settings: Settings, source: Path | None = None):
         """Lock the file, drop a last line that was half written, the lines of failed recordings,
-        and incomplete groups.
+        and incomplete groups. `source`: the input manifest, whose permissions this one does not
+        exceed.
 
         Raises UsageError if another process has it open, if it holds lines of other settings, or
         lines that `qse clean` did not write; QseError if it cannot be written.
         """
         self.path = path
         self.settings = settings
+        self._source = source
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(path)
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
-            self._file = _appended(path)
+            self._file = _appended(path, source)
         except OSError as error:
             raise QseError(
                 f"{path} cannot be written: {error.strerror}; name another manifest"
@@ -136,18 +139,20 @@ class Journal:
         is_open = hasattr(self, "_file")
         if is_open:  # Windows replaces no open file
             self._file.close()
-        with atomic_path(self.path) as part, part.open("wb") as file:
+        with atomic_path(self.path, source=self._source) as part, part.open("wb") as file:
             file.writelines(map(dump, entries))
             file.flush()
             os.fsync(file.fileno())
         if is_open:
-            self._file = _appended(self.path)
+            self._file = _appended(self.path, self._source)
 
 
-def _appended(path: Path) -> IO[bytes]:
+def _appended(path: Path, source: Path | None) -> IO[bytes]:
     """Open a manifest to append to it."""
     with held_folder(path) as (folder, name):
-        descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    if not os.fstat(descriptor).st_size:
+        set_mode(descriptor, None, source)
     return os.fdopen(descriptor, "ab", buffering=0)
 
 

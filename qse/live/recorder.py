@@ -5,6 +5,7 @@ disk is too slow are left out and counted, unless the source is not paced. A ful
 recording, keeps what is there, and is reported.
 """
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,6 +20,7 @@ import numpy as np
 from ..audio.claim import held
 from ..audio.folder_path import held_folder
 from ..audio.formats import Layout, format_of, native, subtype_of
+from ..audio.held_folder import HeldFolder
 from ..audio.writer import update_header
 from ..errors import QseError
 from .ring_buffer import RingBuffer
@@ -114,15 +116,30 @@ class Recorder:
 
     def _create(self) -> "SoundFile":
         """Create the file, which only this user can read: it holds a microphone."""
-        wanted = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if self._overwrite else os.O_EXCL)
         with held_folder(self.path) as (folder, name):
-            descriptor = folder.open(name, wanted)
+            descriptor = self._new(folder, name)
             try:
                 with suppress(OSError, AttributeError):  # not on this system, or file system
                     os.fchmod(descriptor, 0o600)
                 return self._open(native(folder.path_to(name, descriptor)))
             finally:
                 os.close(descriptor)
+
+    def _new(self, folder: HeldFolder, name: str) -> int:
+        """Make the file, in the place of one that may be overwritten: who has that one open, or
+        owns it, does not get the sound."""
+        if not self._overwrite:
+            return folder.create(name)
+        try:
+            folder.remove(name)
+            return folder.create(name)
+        except PermissionError:  # a file in a folder in which no other can be made
+            descriptor = folder.open(name, os.O_RDWR)
+        if os.name != "nt" and os.fstat(descriptor).st_uid != os.geteuid():
+            os.close(descriptor)
+            raise PermissionError(errno.EPERM, "it belongs to another user", name)
+        os.ftruncate(descriptor, 0)
+        return descriptor
 
     def _open(self, to: str | bytes | BytesIO) -> "SoundFile":
         import soundfile

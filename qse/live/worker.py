@@ -7,6 +7,7 @@ from threading import Thread
 
 import numpy as np
 
+from ..audio.file_mode import OWNER_ALONE
 from ..audio.writer import write
 from ..errors import QseError
 from .file_source import aligned
@@ -50,7 +51,9 @@ class Worker(Thread):
             source,
             session.channels,
         )
-        written = write(to, _first(blocks, layout.longest), layout, self._overwrite, source.is_live)
+        first = _first(blocks, layout.longest)
+        origin = OWNER_ALONE if source.is_live else Path(source.name)
+        written = write(to, first, layout, self._overwrite, source.is_live, source=origin)
         if written == layout.longest:
             limit = f"a {layout.format} file cannot be longer"
             raise QseError(f"{to}: the session ended, for {limit}; name a .rf64 file")

@@ -11,6 +11,7 @@ from tagged_files import ffmpeg, needs_ffmpeg
 from qse.audio import atomic_write, held_folder, private_folder
 from qse.audio.atomic_write import atomic_path, claimed_path
 from qse.audio.claim import claim
+from qse.audio.file_mode import OWNER_ALONE
 from qse.audio.writer import write
 from qse.errors import QseError
 from qse.live.recorder import Recorder
@@ -248,6 +249,60 @@ def test_recording_is_private(tmp_path):
         recorder.close()
         assert recorder.error is None and read(tmp_path / name) == 1000
         assert mode(tmp_path / name) == 0o600
+
+
+def test_recording_replaces_a_file_that_others_have_open(tmp_path):
+    path = tmp_path / "a.wav"
+    path.write_bytes(b"before")
+    with path.open("rb") as reader:
+        recorder = Recorder(path, 16000, 1, overwrite=True)
+        recorder.put(tone(1000))
+        recorder.close()
+        assert recorder.error is None and read(path) == 1000
+        assert reader.read() == b"before"
+
+
+def test_recording_is_not_written_into_a_file_of_another_user(tmp_path, monkeypatch):
+    """Where no other file can be put into its place."""
+    path = tmp_path / "a.wav"
+    path.write_bytes(b"before")
+
+    def refuse(folder, name):
+        raise PermissionError
+
+    monkeypatch.setattr(held_folder.HeldFolder, "remove", refuse)
+    recorder = Recorder(path, 16000, 1, overwrite=True)
+    with monkeypatch.context() as patch:
+        mine = os.geteuid()
+        patch.setattr(os, "geteuid", lambda: mine + 1)
+        recorder.put(tone(1000))
+        recorder._closing.set()
+        recorder._thread.join()
+    assert "another user" in recorder.error and path.read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("of_source", [0o600, 0o644])
+def test_live_file_is_no_more_readable_than_its_source(here, command, of_source):
+    make(here / "in.wav", tone(4000), "PCM_16").chmod(of_source)
+    line = ("live", "--from", "in.wav", "--to", "out.wav", "--as-fast-as-possible")
+    assert command(*line)[0] == 0 and mode(here / "out.wav") == of_source
+
+
+def test_file_of_a_microphone_is_private(tmp_path):
+    write(tmp_path / "a.wav", [tone(10)], WAV, source=OWNER_ALONE)
+    assert mode(tmp_path / "a.wav") == 0o600
+
+
+@pytest.mark.parametrize("of_source", [0o600, 0o644])
+def test_manifest_is_no_more_readable_than_its_source(here, command, of_source):
+    """It holds what was said."""
+    make(here / "a.wav", tone(4000), "PCM_16")
+    manifest = here / "m.jsonl"
+    manifest.write_text('{"audio_filepath": "a.wav"}\n{"audio_filepath": "b.wav"}\n')
+    manifest.chmod(of_source)
+    for _ in range(2):  # the second time it is written anew, without the failed line
+        command("clean", manifest, "-o", "out", "--manifest", "out.jsonl")
+        assert mode(here / "out.jsonl") == of_source
 
 
 def test_recording_does_not_follow_what_is_planted_after_the_start(tmp_path, precious):
