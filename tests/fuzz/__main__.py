@@ -13,13 +13,16 @@ import argparse
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
+from time import monotonic
 
 CASES = {  # in the tests
     "audio": 150,
     "video": 8,
+    "losses": 60,
     "models": 200,
     "models-denoise": 40,
     "manifests": 80,
@@ -32,8 +35,15 @@ TORCH = ("weights", "runs", "tables")  # need PyTorch
 LONGEST = 600.0  # seconds without a new case, after which the process is ended
 
 
-def fuzz(target: str, cases: int, seed: int = 0, first: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield the number of each case of `target` with a finding, and the finding."""
+def fuzz(
+    target: str,
+    cases: int,
+    seed: int = 0,
+    first: int = 0,
+    counts: Counter[str] | None = None,
+) -> Iterator[tuple[int, str]]:
+    """Yield the number of each case of `target` with a finding, and the finding; add to `counts`
+    what became of the cases, by words."""
     last = first + cases
     while first < last:
         line = [sys.executable, "-m", "fuzz.worker", target, str(seed), str(first), str(last)]
@@ -51,6 +61,9 @@ def fuzz(target: str, cases: int, seed: int = 0, first: int = 0) -> Iterator[tup
             found = json.loads(text)
             if isinstance(found, str):
                 yield number or first, found
+            elif isinstance(found, dict):
+                if counts is not None:
+                    counts.update(found)
             else:
                 number = found
                 timer.cancel()
@@ -80,17 +93,23 @@ def main() -> None:
     parser.add_argument("--cases", type=int, help="of each target; default: as in the tests")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--minutes", type=float, help="go on with further cases for so long")
     asked = parser.parse_args()
     failed = False
     for target in asked.targets or CASES:
         count = 0
         cases = asked.cases or CASES[target]
-        for number, finding in fuzz(target, cases, asked.seed, asked.first):
-            count += 1
-            print(
-                f"{target} --seed {asked.seed} --first {number} --cases 1: {finding}\n", flush=True
-            )
-        print(f"{target}: {cases} cases, {count} findings", flush=True)
+        first = asked.first
+        counts: Counter[str] = Counter()
+        end = monotonic() + 60 * (asked.minutes or 0)
+        while first == asked.first or monotonic() < end:
+            for number, finding in fuzz(target, cases, asked.seed, first, counts):
+                count += 1
+                case = f"{target} --seed {asked.seed} --first {number} --cases 1"
+                print(f"{case}: {finding}\n", flush=True)
+            first += cases
+        became = "".join(f", {number} {word}" for word, number in sorted(counts.items()))
+        print(f"{target}: {first - asked.first} cases{became}, {count} findings", flush=True)
         failed |= bool(count)
     sys.exit(failed)
 

@@ -3,6 +3,7 @@
 import io
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from random import Random
@@ -15,10 +16,14 @@ class Finding(Exception):
 class Target(ABC):
     """A kind of file.
 
-    One case is one damaged file, determined by the seed and the number of the case.
+    One case is one damaged file, determined by the seed and the number of the case. `counts`: what
+    became of the cases, by words.
     """
 
     name = ""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
 
     @abstractmethod
     def prepare(self, folder: Path) -> None:

@@ -12,6 +12,7 @@ from random import Random
 import graphs
 
 from .audio import Audio, Video
+from .losses import Losses
 from .models import CommandModels, Models
 from .target import Target
 from .texts import Configurations, Manifests
@@ -22,6 +23,7 @@ TARGETS: dict[str, type[Target]] = {
     for target in (
         Audio,
         Video,
+        Losses,
         Models,
         CommandModels,
         Manifests,
@@ -56,6 +58,7 @@ def main() -> None:
             os.write(out, f"{number}\n".encode())
             if found := _case(target, seed, number):
                 os.write(out, json.dumps(found).encode() + b"\n")
+        os.write(out, json.dumps(target.counts).encode() + b"\n")
 
 
 def _case(target: Target, seed: int, number: int) -> str | None:
