@@ -34,3 +34,10 @@ def _check_gpu(name: str, number: int, found: int) -> None:
         )
     if number >= found:
         raise UsageError(f"device={name}: PyTorch finds {found} here, cuda:0 to cuda:{found - 1}")
+
+
+def uploaded(tensor: "torch.Tensor", device: "torch.device") -> "torch.Tensor":
+    """Return a tensor of the CPU on a device. A GPU copies it later, and the CPU does not wait."""
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)

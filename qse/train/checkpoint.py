@@ -44,7 +44,7 @@ def parse_sums(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in sums.items()}
 
 
-# not in headers of early runs, or only in those of runs in float16
+# not in headers of early runs, or only in those of some
 LATER: dict[str, Parser] = {
     "best": float,
     "validated": int,
@@ -52,6 +52,7 @@ LATER: dict[str, Parser] = {
     "counts": parse_sums,
     "loss_scale": float,
     "scaled_steps": int,
+    "passed": float,
 }
 
 

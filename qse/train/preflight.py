@@ -45,6 +45,8 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     _check_folder(job)
     _check_device(job)
     _check_packages(config)
+    if config.train.by_clock and not job.hours:
+        raise UsageError("train.by_clock: the rate follows the time limit; say how many hours")
     if own.source is None:
         _check_sources(config, job)
     if job.start and job.resume:

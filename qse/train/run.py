@@ -32,7 +32,7 @@ from .own import Own
 from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
 from .recipe import RunConfig, model_table, write_config
-from .stateful_training import training_loss
+from .stateful_training import TrainingLoss
 from .stopping import StopRequest
 from .train_config import TrainConfig
 from .trainer import Trainer
@@ -133,7 +133,7 @@ def _work(
     discriminator = None
     if objective.needs_discriminator:
         discriminator = DiscriminatorTraining(plan.seed, device)
-    loss = training_loss(
+    loss = TrainingLoss(
         objective,
         plan.carry_state_probability,
         plan.look_ahead,

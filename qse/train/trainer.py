@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable
 from itertools import chain
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -27,17 +28,24 @@ from . import checkpoint
 from .discriminator_training import DiscriminatorTraining
 from .ema import WeightEMA
 from .exchange import average_, count, gather
+from .gradient import Carried, Loss, ShareGradient, Terms
 from .loss_scale import LossScale
+from .memory import OutOfMemory, is_out_of_memory
 from .optimizers import optimizers
 from .statistics import RunningStatistics
+from .step_graphs import gradient_of
 from .train_config import TrainConfig
 
-Terms = dict[str, Tensor]
-# states at the end of a step, by their path in the network; items first
-Carried = dict[str, Tensor]
-PRECISIONS = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # of autocast
-Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
-"""(network, batch, carried) -> (loss, its terms, carried to the next step)."""
+class Step(NamedTuple):
+    """What a step returns.
+
+    values: its loss and terms. stop: any process asked to stop, or the time of the run has passed.
+    save: the first process asked for a checkpoint.
+    """
+
+    values: dict[str, float]
+    stop: bool
+    save: bool
 
 
 class Trainer:
@@ -47,7 +55,8 @@ class Trainer:
     batches: the batch of a step and a share. discriminator: one that is trained as well, if any.
     done: steps so far; skipped: those of them without an update, because a gradient was not finite.
     seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both over all
-    resumes. origin: name of the model whose weights were the first ones, if any.
+    resumes. passed: share of the time of the run, where its rate follows the clock. origin: name of
+    the model whose weights were the first ones, if any.
     """
 
     def __init__(
@@ -61,7 +70,6 @@ class Trainer:
         discriminator: DiscriminatorTraining | None = None,
     ):
         self.config = config
-        self.loss = loss
         self.batches = batches
         self.device = device
         self.rank = rank
@@ -74,32 +82,63 @@ class Trainer:
             self.network, config.optimizer, config.betas, config.weight_decay
         )
         self.scale = LossScale(config.precision)
+        eager = ShareGradient(self.network, loss, config, self.scale, device)
+        self.gradient = gradient_of(eager, config)
         self.carried: list[Carried] = [{} for _ in range(config.accumulate)]  # of each share
         self.done = 0
         self.skipped = 0
         self.heard = 0
         self.seconds = 0.0
+        self.passed = 0.0
         self.origin = ""
         self.statistics = RunningStatistics(self.network)
 
-    def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
-        """Train on the next batch; return its loss and terms, and whether any process asked to
-        `stop`."""
+    def step(
+        self, stop: bool = False, save: bool = False, passed: Callable[[], float] = float
+    ) -> Step:
+        """Train on the next batch.
+
+        stop, save: what this process asks for. passed: returns the share of the time of the run
+        that has passed, for a rate that follows the clock. Raises OutOfMemory, after which the
+        trainer is as before the step.
+        """
         began = time.perf_counter()
-        self.statistics.begin()
-        terms = self._shares()
+        terms = self._gradient_or_undo()
         gradients = self._gradients()
-        stops = torch.full((1,), float(stop), device=self.device if count() > 1 else "cpu")
-        average_([*gradients, *self.statistics.tensors, stops])
+        asked = torch.tensor([float(stop), float(save), passed()])
+        asked = asked.to(self.device if count() > 1 else "cpu")
+        average_([*gradients, *self.statistics.tensors, asked])
         torch._foreach_div_(gradients, self.scale.value)
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
         values = _read({**terms, "norm": norm})
+        stops, saves, share = asked.tolist()
+        self.passed = min(share, 1.0)
         self._update(math.isfinite(values.pop("norm")))
         if self.discriminator:
             self.discriminator.update(average_)
         self.done += 1
         self.seconds += time.perf_counter() - began
-        return values, bool(stops > 0)
+        return Step(values, stops > 0 or self.time_is_over, saves > 0)
+
+    @property
+    def time_is_over(self) -> bool:
+        """Return whether a rate that follows the clock has come to its end."""
+        return self.config.by_clock and self.passed >= 1
+
+    def _gradient_or_undo(self) -> Terms:
+        """Compute gradients and statistics; where memory does not suffice, undo the step."""
+        heard = self.heard
+        carried = list(self.carried)
+        self.statistics.begin()
+        try:
+            return self._shares()
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            self.heard = heard
+            self.carried = carried
+            self.statistics.restore()
+            raise OutOfMemory(self.done, str(error)) from error
 
     def _shares(self) -> Terms:
         """Compute the gradients and statistics of this process, means over its shares; return the
@@ -124,11 +163,8 @@ class Trainer:
         torch.manual_seed(step_seed(self.config.seed, share, self.done, "training"))
         batch = self.batches(self.done, share)
         self.heard += round(batch.seconds * WIDE_BAND) * count()
-        precision = PRECISIONS.get(self.config.precision)
-        with torch.autocast(self.device.type, precision, enabled=precision is not None):
-            loss, terms, self.carried[place] = self.loss(self.network, batch, self.carried[place])
-        (loss * (self.scale.value / self.config.accumulate)).backward()
-        return {name: value.detach() for name, value in {"loss": loss, **terms}.items()}
+        terms, self.carried[place] = self.gradient(batch, self.carried[place])
+        return terms
 
     def _gradients(self) -> list[Tensor]:
         gradients = []
@@ -147,7 +183,7 @@ class Trainer:
             return
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = self.config.rate(self.done)
+                group["lr"] = self.config.rate(self.done, self.passed)
             optimizer.step()
         self.ema.update()
 
@@ -186,6 +222,7 @@ class Trainer:
             "seconds": f"{self.seconds:.3f}",
             "heard": str(self.heard),
             "averaged": str(self.ema.updates),
+            "passed": f"{self.passed:.6f}",
             **self.scale.header(),
         }
 
@@ -213,6 +250,7 @@ class Trainer:
         self.skipped = int(header["skipped"])
         self.heard = int(header["heard"])
         self.seconds = float(header["seconds"])
+        self.passed = float(header.get("passed", 0.0))
         self.origin = header.get("origin", "")
         self.scale.restore(header)
         if self.config.carry_state_probability:
