@@ -14,11 +14,11 @@ __all__ = [
     "RunConfig",
     "TrainConfig",
     "Trainer",
+    "TrainingLoss",
     "find_recipe",
     "read_config",
     "start_from",
     "train",
-    "TrainingLoss",
     "validate",
 ]
 MODULES = {

@@ -110,6 +110,17 @@ def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return values
 
 
+def carried(
+    tensors: dict[str, Tensor], shares: Iterable[int], device: torch.device
+) -> list[dict[str, Tensor]]:
+    """Return the states of streams in each of the shares, on a device; {} of one that has none."""
+    found = []
+    for share in shares:
+        states = weights.pick(tensors, f"carried.{share}")
+        found.append({name: value.to(device) for name, value in states.items()})
+    return found
+
+
 def optimizer_tensors(
     network: nn.Module, optimizers: Iterable[torch.optim.Optimizer]
 ) -> dict[str, Tensor]:

@@ -9,8 +9,9 @@ from . import checkpoint
 from .exchange import count
 from .job import Job
 from .memory import OutOfMemory, release_unused
+from .step import Step
 from .stopping import StopRequest
-from .trainer import Step, Trainer
+from .trainer import Trainer
 from .training_log import TrainingLog
 from .validation import Validator
 

@@ -1,28 +1,31 @@
 """Recognise that a step does not fit into memory."""
 
+from concurrent.futures.process import BrokenProcessPool
+
 import torch
 
 from ..errors import QseError
 
 
 class OutOfMemory(QseError):
-    """A step does not fit into memory.
+    """A step does not fit into memory."""
 
-    step: those that are done; reason: in the words of PyTorch.
-    """
-
-    def __init__(self, step: int, reason: str):
-        self.reason = reason.partition("\n")[0].partition(". ")[0]
+    def __init__(self, done: int, error: Exception):
+        """done: steps before it; error: what PyTorch raised."""
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        if isinstance(error, BrokenProcessPool):
+            reason = "a process that mixes batches was ended"
         cure = "resume with a smaller batch, as with --set train.batch=N"
         super().__init__(
-            f"step {step + 1} does not fit into memory ({self.reason}); nothing of the steps before"
-            f" is lost: {cure}"
+            f"step {done + 1} does not fit into memory ({reason}); nothing of the steps before is"
+            f" lost: {cure}"
         )
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether an error says so, of a GPU or of the CPU."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+    """Return whether an error says so, of a GPU, of the CPU, or of a process that mixes batches: a
+    system without memory ends one."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError | BrokenProcessPool):
         return True
     return "can't allocate memory" in str(error)
 

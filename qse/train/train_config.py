@@ -16,6 +16,7 @@ FROM_ZERO = (
     "mix_processes",
     "checkpoint_minutes",
 )
+FRACTIONS = ("carry_state_probability", "two_grids_share", "plateau_share", "ema_decay")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class TrainConfig:
     epoch_hours: float = 0.0  # of audio per epoch; 0: as much as the source has
     warmup_steps: int = 300  # of linear rise
     plateau_steps: int = 0  # at the full rate, those of the rise included, before the cosine decay
-    # the rate follows the time limit of the run, not `steps`: full, then a cosine to zero at its end
+    # the rate follows the time limit, not `steps`: full, then a cosine to zero at the end
     by_clock: bool = False
     plateau_share: float = 0.4  # of the time limit at the full rate, where `by_clock`
     learning_rate: float = 1e-3
@@ -69,14 +70,9 @@ class TrainConfig:
             raise ValueError(f"precision {self.precision!r}: choose float32, bfloat16 or float16")
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
-        if not 0 <= self.carry_state_probability <= 1:
-            raise ValueError(
-                f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1"
-            )
-        if not 0 <= self.two_grids_share <= 1:
-            raise ValueError(f"two_grids_share {self.two_grids_share}: must be from 0 to 1")
-        if not 0 <= self.plateau_share <= 1:
-            raise ValueError(f"plateau_share {self.plateau_share}: must be from 0 to 1")
+        for name in FRACTIONS:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} {getattr(self, name)}: must be from 0 to 1")
         if self.mix_processes and not self.mix_ahead:
             raise ValueError("mix_processes: they mix batches ahead; set mix_ahead to 2 or more")
         if self.highest_range_only and (self.weight_decay or self.wide_band_share):
@@ -89,8 +85,6 @@ class TrainConfig:
             raise ValueError(f"weight_decay {self.weight_decay}: must be at least 0, and finite")
         if not 0 < self.learning_rate < math.inf:
             raise ValueError(f"learning_rate {self.learning_rate}: must be above 0, and finite")
-        if not 0 <= self.ema_decay <= 1:
-            raise ValueError(f"ema_decay {self.ema_decay}: must be from 0 to 1")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas {list(self.betas)}: two numbers, from 0 to below 1")
         least = dict.fromkeys(FROM_ONE, 1) | dict.fromkeys(FROM_ZERO, 0)

@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable
 from itertools import chain
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -33,19 +32,11 @@ from .loss_scale import LossScale
 from .memory import OutOfMemory, is_out_of_memory
 from .optimizers import optimizers
 from .statistics import RunningStatistics
+from .step import Step, read
 from .step_graphs import gradient_of
 from .train_config import TrainConfig
 
-class Step(NamedTuple):
-    """What a step returns.
-
-    values: its loss and terms. stop: any process asked to stop, or the time of the run has passed.
-    save: the first process asked for a checkpoint.
-    """
-
-    values: dict[str, float]
-    stop: bool
-    save: bool
+NOT_CARRIED = "no carried states of this batch size: the streams of the next step start at zero"
 
 
 class Trainer:
@@ -110,7 +101,7 @@ class Trainer:
         average_([*gradients, *self.statistics.tensors, asked])
         torch._foreach_div_(gradients, self.scale.value)
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
-        values = _read({**terms, "norm": norm})
+        values = read({**terms, "norm": norm})
         stops, saves, share = asked.tolist()
         self.passed = min(share, 1.0)
         self._update(math.isfinite(values.pop("norm")))
@@ -138,7 +129,7 @@ class Trainer:
             self.heard = heard
             self.carried = carried
             self.statistics.restore()
-            raise OutOfMemory(self.done, str(error)) from error
+            raise OutOfMemory(self.done, error) from error
 
     def _shares(self) -> Terms:
         """Compute the gradients and statistics of this process, means over its shares; return the
@@ -167,11 +158,7 @@ class Trainer:
         return terms
 
     def _gradients(self) -> list[Tensor]:
-        gradients = []
-        for parameter in self.network.parameters():
-            if parameter.grad is not None:
-                gradients.append(parameter.grad)
-        return gradients
+        return [weight.grad for weight in self.network.parameters() if weight.grad is not None]
 
     def _update(self, finite: bool) -> None:
         """Take one step of the optimisers; a gradient that is not finite leaves weights and
@@ -254,25 +241,9 @@ class Trainer:
         self.origin = header.get("origin", "")
         self.scale.restore(header)
         if self.config.carry_state_probability:
-            self._restore_carried(tensors, header)
-
-    def _restore_carried(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
-        fits = header.get("batch") == str(self.config.batch)
-        first = self.rank * self.config.accumulate
-        found = []
-        for share in range(first, first + self.config.accumulate):
-            found.append(weights.pick(tensors, f"carried.{share}") if fits else {})
-        if not all(found) and self.done and self.rank == 0:
-            text = (
-                "the checkpoint has no carried states of this batch size:"
-                " the streams of the next step start at zero"
-            )
-            warnings.warn(text, stacklevel=3)
-        for place, states in enumerate(found):
-            self.carried[place] = {name: state.to(self.device) for name, state in states.items()}
-
-
-def _read(values: dict[str, Tensor]) -> dict[str, float]:
-    """Return scalars as numbers, by a single read of the device, because each read waits for it."""
-    numbers = torch.stack([value.detach().float() for value in values.values()]).tolist()
-    return dict(zip(values, numbers, strict=True))
+            first = self.rank * self.config.accumulate
+            shares = range(first, first + self.config.accumulate)
+            fits = header.get("batch") == str(self.config.batch)
+            self.carried = checkpoint.carried(tensors if fits else {}, shares, self.device)
+            if not all(self.carried) and self.done and self.rank == 0:
+                warnings.warn(NOT_CARRIED, stacklevel=2)

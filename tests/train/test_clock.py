@@ -101,7 +101,7 @@ def test_train_by_the_clock_saves_every_minute(training_audio, tmp_path, ticking
 
 def test_train_by_the_clock_needs_a_time_limit(training_audio, tmp_path):
     config = replace(CONFIG, train=PLANNED)
-    with pytest.raises(UsageError, match="train.by_clock: the rate follows the time limit; say"):
+    with pytest.raises(UsageError, match=r"train\.by_clock: the rate follows the time limit; say"):
         train(config, job(training_audio, tmp_path, valid=None))
 
 
@@ -123,7 +123,9 @@ def test_train_out_of_memory_saves_the_steps_before(training_audio, tmp_path, mo
         return original(self, *args, **kwargs)
 
     monkeypatch.setattr(torch.Tensor, "backward", backward)
-    sentence = r"step 5 does not fit into memory \(CUDA out of memory\); nothing of the steps before"
+    sentence = (
+        r"step 5 does not fit into memory \(CUDA out of memory\); nothing of the steps before"
+    )
     with pytest.raises(QseError, match=sentence):
         train(config, job(training_audio, out, valid=None))
     monkeypatch.undo()

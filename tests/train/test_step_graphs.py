@@ -16,8 +16,8 @@ from small_training import CPU, LOSS, PLAN, TINY, copies
 from qse.data.source import Batch
 from qse.losses.composite_loss import CompositeLoss
 from qse.networks import build_network
-from qse.train.step_graphs import GraphedGradient, gradient_of
 from qse.train.stateful_training import TrainingLoss
+from qse.train.step_graphs import GraphedGradient, gradient_of
 from qse.train.trainer import Trainer
 
 BOTH = {
@@ -92,7 +92,8 @@ def test_a_loss_that_reads_numbers_goes_on_without_records():
 
 
 @pytest.mark.parametrize(
-    "change", [{"graphs": False}, {"precision": "float16"}, {"accumulate": 2}, {"compile": True}, {}]
+    "change",
+    [{"graphs": False}, {"precision": "float16"}, {"accumulate": 2}, {"compile": True}, {}],
 )
 def test_steps_are_recorded_on_a_gpu_alone(change):
     """The last case is a CPU; what changes from step to step but is no tensor is never recorded."""
