@@ -138,31 +138,27 @@ class _Steps:
 
     def __call__(self, row: dict[str, float], plan: "TrainConfig") -> None:
         if self._bar is None:
-            self._bar = _started(plan.steps)
+            self._bar = _started(plan)
             self._first = row
         audio = row["audio"] - self._first["audio"]
         seconds = row["seconds"] - self._first["seconds"]
         speed = audio / seconds if seconds else 0.0
         note = f"loss {row['loss']:.3f}  {speed:.1f} s audio/s"
-        self._bar.update(self._bar.task_ids[0], completed=row["step"], note=note)
+        done = row["passed"] if plan.by_clock else row["step"]
+        shown = f"{row['step']:.0f}" if plan.by_clock else f"{row['step']:.0f}/{plan.steps}"
+        self._bar.update(self._bar.task_ids[0], completed=done, note=f"{shown}  {note}")
 
     def close(self) -> None:
         if self._bar:
             self._bar.stop()
 
 
-def _started(steps: int) -> "Progress":
+def _started(plan: "TrainConfig") -> "Progress":
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = TextColumn("training"), BarColumn(), TimeRemainingColumn()
     bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True))
-    bar.add_task("", total=steps, note="")
+    bar.add_task("", total=1.0 if plan.by_clock else plan.steps, note="")
     bar.start()
     return bar

@@ -34,3 +34,10 @@ def _check_gpu(name: str, number: int, found: int) -> None:
         )
     if number >= found:
         raise UsageError(f"device={name}: PyTorch finds {found} here, cuda:0 to cuda:{found - 1}")
+
+
+def uploaded(tensor: "torch.Tensor", device: "torch.device") -> "torch.Tensor":
+    """Return a tensor on a device. A GPU copies one of the CPU later, and the CPU does not wait."""
+    if device.type == "cuda" and not tensor.is_cuda:
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)

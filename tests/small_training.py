@@ -19,7 +19,7 @@ from qse.train.exchange import gather
 from qse.train.job import Job
 from qse.train.parallel import own_device
 from qse.train.recipe import RunConfig
-from qse.train.stateful_training import training_loss
+from qse.train.stateful_training import TrainingLoss
 from qse.train.train_config import TrainConfig
 from qse.train.trainer import Trainer
 
@@ -129,7 +129,7 @@ def carrying(rank: int = 0, done: int = 0, plan: TrainConfig | None = None) -> T
     network = build_network(TINY)
     nn.init.normal_(network.decoder.head.weight, std=0.3)  # so that states matter
     run = Trainer(
-        network, training_loss(LOSS, plan.carry_state_probability), source, plan, CPU, rank
+        network, TrainingLoss(LOSS, plan.carry_state_probability), source, plan, CPU, rank
     )
     for _ in range(done):
         run.step()

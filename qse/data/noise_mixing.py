@@ -19,6 +19,7 @@ augmentation.
 import torch
 from torch import Tensor
 
+from ..torch_device import uploaded
 from .augmentation import soft_clip
 from .corpus import Corpus
 from .filters import equalise, low_pass, reverberate
@@ -77,11 +78,10 @@ class NoiseMixer:
         kind = rng.uniform(0, 1, size)
         no_speech = kind < config.noise_only_chance
         no_noise = (kind >= 1 - config.clean_only_chance) & ~no_speech
-        speech = speech * ~no_speech.to(self.device)[:, None]
+        speech = speech * uploaded(~no_speech, self.device)[:, None]
         reverberant, clean = self._room(rng, speech, ~no_noise)
-        noise = (
-            at_snr(noise, reverberant, self._snr(rng, size)) * ~no_noise.to(self.device)[:, None]
-        )
+        noise = at_snr(noise, reverberant, self._snr(rng, size))
+        noise = noise * uploaded(~no_noise, self.device)[:, None]
         noisy, clean = self._channel(rng, reverberant + noise, clean)
         noisy = self._clip(rng, noisy, ~no_noise)
         noisy, clean = at_peak(noisy, clean, rng.draw(config.level, size))
@@ -91,7 +91,7 @@ class NoiseMixer:
     def _snr(self, rng: BatchRng, size: int) -> Tensor:
         snr = rng.draw(self.config.snr, size)
         if self.config.snr_low_chance:
-            low = rng.coin(self.config.snr_low_chance, size).to(self.device)
+            low = uploaded(rng.coin(self.config.snr_low_chance, size), self.device)
             snr = torch.where(low, rng.draw(self.config.snr_low, size), snr)
         return snr
 
@@ -102,8 +102,8 @@ class NoiseMixer:
             return speech, speech
         reverberant = speech.clone()
         clean = speech.clone()
-        rows = items.to(self.device)
-        rooms = rng.below(torch.full_like(items, len(self.rooms))).to(self.device)
+        rows = uploaded(items, self.device)
+        rooms = uploaded(rng.below(torch.full_like(items, len(self.rooms))), self.device)
         early = round(self.config.early_reflections * self.config.sample_rate)
         reverberant[rows], clean[rows] = reverberate(speech[rows], self.rooms[rooms], early)
         return reverberant, clean
@@ -114,7 +114,7 @@ class NoiseMixer:
         if config.response_chance:
             items = rng.items(config.response_chance, len(noisy))
             if len(items):
-                rows = items.to(self.device)
+                rows = uploaded(items, self.device)
                 knots = rng.draw((-config.response, config.response), len(items), KNOTS)
                 clean = clean.clone()
                 noisy[rows] = equalise(noisy[rows], knots)
@@ -123,7 +123,7 @@ class NoiseMixer:
         items = rng.items(config.low_pass_chance, len(noisy))
         if len(items):
             cutoff = rng.draw(config.low_pass, len(items)) * (2 / config.sample_rate)
-            rows = items.to(self.device)
+            rows = uploaded(items, self.device)
             clean = clean.clone()
             noisy[rows] = low_pass(noisy[rows], cutoff)
             clean[rows] = low_pass(clean[rows], cutoff)
@@ -132,12 +132,12 @@ class NoiseMixer:
     def _clip(self, rng: BatchRng, noisy: Tensor, allowed: Tensor) -> Tensor:
         items = torch.nonzero(rng.coin(self.config.clip_chance, len(noisy)) & allowed).flatten()
         if len(items):
-            rows = items.to(self.device)
+            rows = uploaded(items, self.device)
             noisy[rows] = soft_clip(noisy[rows], rng.draw(self.config.clip_drive, len(items)))
         return noisy
 
     def _switched_on(self, rng: BatchRng, size: int) -> Tensor:
         """Return 1, and 0 before the microphone of an item is switched on: (B, N)."""
         silent = rng.uniform(*self.config.mute, size) * rng.coin(self.config.mute_chance, size)
-        start = (silent * self.config.sample_rate).long().to(self.device)
+        start = uploaded((silent * self.config.sample_rate).long(), self.device)
         return (torch.arange(self.config.samples, device=self.device) >= start[:, None]).float()

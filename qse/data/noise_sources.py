@@ -4,6 +4,7 @@ other."""
 import torch
 from torch import Tensor
 
+from ..torch_device import uploaded
 from .augmentation import reverse, splice
 from .filters import convolve
 from .levels import active_level, at_level, decibels
@@ -57,7 +58,8 @@ class NoiseSources:
         for items, make in sources:
             if len(items):
                 level = decibels(rng.draw((-config.source_spread, 0.0), len(items)))
-                total.index_add_(0, items.to(rng.device), at_level(make(rng, items), level))
+                rows = uploaded(items, rng.device)
+                total.index_add_(0, rows, at_level(make(rng, items), level))
         return total
 
     def _recorded(self, rng: BatchRng, items: Tensor) -> Tensor:
@@ -72,7 +74,7 @@ class NoiseSources:
                 continue
             chosen = rng.items(chance, len(noise))
             if len(chosen):
-                rows = chosen.to(rng.device)
+                rows = uploaded(chosen, rng.device)
                 noise[rows] = change(rng, noise[rows])
         return noise
 
@@ -87,11 +89,11 @@ class NoiseSources:
     def _spliced(self, rng: BatchRng, noise: Tensor) -> Tensor:
         """Change to another recording of the same level at a random moment."""
         other = at_level(self._recording(rng, len(noise)), active_level(noise))
-        position = rng.below(torch.full((len(noise),), self.config.samples)).to(rng.device)
+        position = uploaded(rng.below(torch.full((len(noise),), self.config.samples)), rng.device)
         return splice(noise, other, position, self.config.sample_rate // 50)
 
     def _in_room(self, rng: BatchRng, noise: Tensor) -> Tensor:
-        rooms = rng.below(torch.full((len(noise),), len(self.rooms))).to(rng.device)
+        rooms = uploaded(rng.below(torch.full((len(noise),), len(self.rooms))), rng.device)
         return convolve(noise, self.rooms[rooms])
 
     def _babble(self, rng: BatchRng, speakers: Tensor) -> Tensor:
@@ -101,9 +103,8 @@ class NoiseSources:
         others = self.speech.other_groups(rng, speakers[owner])
         level = decibels(rng.draw((-10.0, 0.0), len(owner)))
         talk = at_level(self.speech.spoken(rng, others, self.config.samples), level)
-        return torch.zeros(len(speakers), talk.shape[1], device=rng.device).index_add_(
-            0, owner.to(rng.device), talk
-        )
+        total = torch.zeros(len(speakers), talk.shape[1], device=rng.device)
+        return total.index_add_(0, uploaded(owner, rng.device), talk)
 
     def _coloured(self, rng: BatchRng, items: Tensor) -> Tensor:
         slope = rng.draw(self.config.coloured_slope, len(items))
@@ -119,19 +120,14 @@ class NoiseSources:
         decay = torch.arange(1, HARMONICS + 1)
         amplitude = rng.uniform(0, 1, count, HARMONICS) / decay ** rng.uniform(0, 2, count, 1)
         phase = rng.draw((0.0, 6.2832), count, HARMONICS)
-        device = rng.device
-        return hum(
-            mains.to(device),
-            amplitude.to(device),
-            phase,
-            self.config.samples,
-            self.config.sample_rate,
-        )
+        mains = uploaded(mains, rng.device)
+        amplitude = uploaded(amplitude, rng.device)
+        return hum(mains, amplitude, phase, self.config.samples, self.config.sample_rate)
 
     def _clicks(self, rng: BatchRng, items: Tensor) -> Tensor:
         config = self.config
         count = max(1, round(config.clicks_rate * config.segment))
-        position = rng.below(torch.full((len(items), count), config.samples)).to(rng.device)
+        position = uploaded(rng.below(torch.full((len(items), count), config.samples)), rng.device)
         amplitude = decibels(rng.draw((-20.0, 0.0), len(items), count))
         return clicks(
             position, amplitude, rng.white(len(items), count, CLICK_SAMPLES), config.samples

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from ..torch_device import uploaded
 from .corpus import Corpus
 from .sampling import BatchRng
 from .source import Batch
@@ -47,7 +48,7 @@ class PairedSegments:
         place = torch.stack(
             [self.noisy.starts[pairs] + skip, length - skip, torch.zeros_like(skip)]
         )
-        start, length, position = place.to(self.device)
+        start, length, position = uploaded(place, self.device)
         noisy = self.noisy.excerpts(start, length, position, self.samples, fade=1)
         clean = self.clean.excerpts(start, length, position, self.samples, fade=1)
         return Batch(noisy, clean, self.noisy.sample_rate)

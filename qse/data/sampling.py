@@ -13,6 +13,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from ..torch_device import uploaded
 from .corpus import Corpus
 
 Item = TypeVar("Item")
@@ -62,7 +63,7 @@ class BatchRng:
 
     def draw(self, range_: tuple[float, float], *shape: int) -> Tensor:
         """Draw uniformly from a range: float32 on the device."""
-        return self.uniform(*range_, *shape).to(self.device)
+        return uploaded(self.uniform(*range_, *shape), self.device)
 
     def white(self, *shape: int) -> Tensor:
         """Draw white noise of variance 1 on the device."""
@@ -126,10 +127,10 @@ class CorpusSampler:
         if slow is not None:
             limits[slow] = torch.tensor(pause) * self.corpus.sample_rate
         rows, pieces = self._place(rng, groups, cursor, limits, samples)
-        start, length, position = pieces.to(rng.device)
+        start, length, position = uploaded(pieces, rng.device)
         audio = self.corpus.excerpts(start, length, position, samples, self.fade)
         out = torch.zeros(len(groups), samples, device=rng.device)
-        return out.index_add_(0, rows.to(rng.device), audio)
+        return out.index_add_(0, uploaded(rows, rng.device), audio)
 
     def _place(
         self, rng: BatchRng, groups: Tensor, cursor: Tensor, limits: Tensor, samples: int
@@ -165,7 +166,7 @@ class CorpusSampler:
         gapped = length + rng.below(torch.full_like(length, self.corpus.sample_rate // 2))
         period = torch.where((length < samples) & rng.coin(0.5, len(files)), gapped, seamless)
         values = torch.stack([self.corpus.starts[files], length, period, rng.below(period)])
-        start, length, period, offset = values.to(rng.device)
+        start, length, period, offset = uploaded(values, rng.device)
         return self.corpus.loops(start, length, period, offset, samples, self.overlap)
 
     def _files(self, rng: BatchRng, groups: Tensor) -> Tensor:

@@ -5,6 +5,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from ..torch_device import uploaded
+
 
 class Batch(NamedTuple):
     """Segments to train on: noisy and clean, float32 (size, samples), at `sample_rate` in Hz."""
@@ -20,7 +22,9 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device | str) -> "Batch":
         """Return the batch on a device."""
-        return Batch(self.noisy.to(device), self.clean.to(device), self.sample_rate)
+        device = torch.device(device)
+        noisy = uploaded(self.noisy, device)
+        return Batch(noisy, uploaded(self.clean, device), self.sample_rate)
 
 
 class BatchSource(Protocol):

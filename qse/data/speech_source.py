@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..torch_device import uploaded
 from .augmentation import change_speed
 from .mix_config import LOWEST_VOICE, MixConfig
 from .sampling import BatchRng, CorpusSampler
@@ -41,7 +42,7 @@ class SpeechSource:
                 continue
             items = rng.items(chance, size)
             if len(items):
-                rows = items.to(rng.device)
+                rows = uploaded(items, rng.device)
                 speech[rows] = change(rng, speech[rows])
         return speech
 
@@ -57,9 +58,8 @@ class SpeechSource:
         longest = self.config.sample_rate // LOWEST_VOICE
         samples = round(config.samples / rng.uniform(*config.sustain_pitch).item())
         speech = pad(change_speed(speech, samples), (0, config.samples - samples))
-        places = rng.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest))).to(
-            rng.device
-        )
+        places = rng.below(torch.full((len(speech), PLACES), max(1, samples - 4 * longest)))
+        places = uploaded(places, rng.device)
         start, period, correlation = most_periodic(speech, places, longest)
         loop = 3 * longest // period * period
         seconds = rng.draw(config.sustain, len(speech)) * (correlation > PERIODIC)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ..torch_device import uploaded
 from .augmentation import change_speed
 from .filters import change_gain, equalise
 from .mix_config import MixConfig
@@ -35,7 +36,7 @@ def vary(
     audio = read(max(config.samples, *needed.tolist()))
     out = audio[:, : config.samples].clone()
     for samples in set(needed.tolist()) - {config.samples}:
-        rows = torch.nonzero(needed == samples).flatten().to(rng.device)
+        rows = uploaded(torch.nonzero(needed == samples).flatten(), rng.device)
         out[rows] = change_speed(audio[rows, :samples], config.samples)
     for chance, reach, change in (
         (config.eq_chance, config.eq, equalise),
@@ -43,7 +44,7 @@ def vary(
     ):
         items = rng.items(chance, size)
         if len(items):
-            rows = items.to(rng.device)
+            rows = uploaded(items, rng.device)
             knots = rng.draw((-reach, reach), len(items), KNOTS)
             out[rows] = change(out[rows], knots)
     return out

@@ -10,7 +10,7 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn.functional import avg_pool1d, pad
+from torch.nn.functional import avg_pool1d, fold, pad
 
 from .filters import fast_size
 from .levels import active_level, at_level
@@ -110,7 +110,14 @@ def _stft(audio: Tensor, window: Tensor) -> Tensor:
 
 
 def _istft(spec: Tensor, window: Tensor, samples: int) -> Tensor:
-    return torch.istft(spec, len(window), len(window) // 4, window=window, length=samples)
+    """Invert `_stft`. torch.istft reads the sum of the windows, for which a GPU would wait."""
+    size = len(window)
+    frames = torch.fft.irfft(spec, n=size, dim=1) * window[:, None]  # B, N, T
+    length = size // 4 * (spec.shape[-1] - 1) + size
+    whole = {"output_size": (1, length), "kernel_size": (1, size), "stride": (1, size // 4)}
+    squares = window.square()[None, :, None].expand(1, size, spec.shape[-1])
+    audio = fold(frames, **whole)[:, 0, 0] / fold(squares, **whole)[:, 0, 0].clamp_min(1e-6)
+    return audio[:, size // 2 : size // 2 + samples]
 
 
 def _envelope(mag: Tensor, sample_rate: int) -> Tensor:

@@ -23,6 +23,7 @@ LOGGED = (
     "seconds",
     "audio_hours",
     "train_hours",
+    "passed",
 )
 GIVEN = ("clean", "enhanced", "noisy", "sample_rate")
 

@@ -3,7 +3,7 @@ curves.
 
 train               train a network; Job: its folders; RunConfig, TrainConfig: its settings
 Trainer             one step after another, without files
-training_loss       a loss as the trainer calls it, with carried states
+TrainingLoss        a loss as the trainer calls it, with carried states
 start_from          begin with the weights of a model or a run
 """
 
@@ -14,11 +14,11 @@ __all__ = [
     "RunConfig",
     "TrainConfig",
     "Trainer",
+    "TrainingLoss",
     "find_recipe",
     "read_config",
     "start_from",
     "train",
-    "training_loss",
     "validate",
 ]
 MODULES = {
@@ -28,7 +28,7 @@ MODULES = {
     ".trainer": ["Trainer"],
     ".warm_start": ["start_from"],
     ".run": ["train"],
-    ".stateful_training": ["training_loss"],
+    ".stateful_training": ["TrainingLoss"],
     ".validation": ["validate"],
 }
 __getattr__, __dir__ = lazily(__name__, MODULES, "train")

@@ -44,7 +44,7 @@ def parse_sums(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in sums.items()}
 
 
-# not in headers of early runs, or only in those of runs in float16
+# not in headers of early runs, or only in those of some
 LATER: dict[str, Parser] = {
     "best": float,
     "validated": int,
@@ -52,6 +52,7 @@ LATER: dict[str, Parser] = {
     "counts": parse_sums,
     "loss_scale": float,
     "scaled_steps": int,
+    "passed": float,
 }
 
 
@@ -107,6 +108,17 @@ def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         values[name] = value.clone() if place in taken else value
         taken.add(place)
     return values
+
+
+def carried(
+    tensors: dict[str, Tensor], shares: Iterable[int], device: torch.device
+) -> list[dict[str, Tensor]]:
+    """Return the states of streams in each of the shares, on a device; {} of one that has none."""
+    found = []
+    for share in shares:
+        states = weights.pick(tensors, f"carried.{share}")
+        found.append({name: value.to(device) for name, value in states.items()})
+    return found
 
 
 def optimizer_tensors(

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..losses.metric_discriminator import MetricDiscriminator, distance_from_best, quality
 from ..machine import cores
 from ..networks.weights import pick
-from . import checkpoint, pesq_worker
+from . import checkpoint, pesq_worker, worker
 
 LEARNING_RATE = 1e-3  # constant
 BETAS = (0.9, 0.99)
@@ -37,7 +37,7 @@ class DiscriminatorTraining:
         self._enhanced: list[Tensor] = []
         self._scores: list[Future[float]] = []
         jobs = cores() if device.type == "cuda" else 1  # on a CPU, processes share the cores
-        self._workers = ProcessPoolExecutor(jobs, get_context("spawn"), pesq_worker.begin)
+        self._workers = ProcessPoolExecutor(jobs, get_context("spawn"), worker.begin)
 
     def loss(self, *, clean: Tensor, enhanced: Tensor) -> Tensor:
         """Return the network's distance from the best quality; begin to score the pairs.

@@ -1,10 +1,15 @@
 """Train step after step, with logs, checkpoints and validation in between, until the end or a
 request to stop."""
 
+import time
+
 from torch import Tensor
 
 from . import checkpoint
+from .exchange import count
 from .job import Job
+from .memory import OutOfMemory, release_unused
+from .step import Step
 from .stopping import StopRequest
 from .trainer import Trainer
 from .training_log import TrainingLog
@@ -23,10 +28,12 @@ class TrainingLoop:
         self.log = log
         self.stop = stop
         self.job = job
+        self._saved = time.monotonic()
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
         """Continue from a checkpoint."""
         self.trainer.restore(tensors, header)
+        self.stop.begun = self.trainer.passed
         self.log.restore(header)
         self.validator.restore(header, self.job.out / "best.safetensors")
 
@@ -41,19 +48,32 @@ class TrainingLoop:
     def _steps(self) -> None:
         plan = self.trainer.config
         trainer = self.trainer
-        stopped = not self._validate_if_due()  # of a run that was stopped during a validation
-        while trainer.done < plan.steps and not stopped:
+        stopped = trainer.time_is_over
+        stopped |= not self._validate_if_due()  # of a run that was stopped during a validation
+        while (plan.by_clock or trainer.done < plan.steps) and not stopped:
             skipped = trainer.skipped
-            terms, stopped = trainer.step(self.stop.due())
+            terms, stopped, save = self._step()
             self.log.step(terms, trainer.skipped > skipped)
             due = trainer.done % plan.checkpoint_every == 0 or trainer.done == plan.steps
-            if due:
+            if due or trainer.time_is_over:
                 self.log.write()
-            if due or stopped:  # before a validation, which takes long
+            if due or save or stopped:  # before a validation, which takes long
                 self._save("checkpoint.safetensors")
             stopped |= not self._validate_if_due()
         if self.validator.due(trainer.done, end=True) and not self.stop.signalled_anywhere():
             self._validate()
+
+    def _step(self) -> Step:
+        """Train on the next batch; where it does not fit into memory, save the steps before."""
+        minutes = self.trainer.config.checkpoint_minutes
+        save = 0 < 60 * minutes <= time.monotonic() - self._saved
+        try:
+            return self.trainer.step(self.stop.due(), save, self.stop.passed)
+        except OutOfMemory:
+            release_unused()
+            if count() == 1 and self.trainer.done:  # others may have done the step
+                self._save("checkpoint.safetensors")
+            raise
 
     def _validate_if_due(self) -> bool:
         """Return False if a signal interrupted the validation, which is then due when the run
@@ -80,3 +100,4 @@ class TrainingLoop:
         if self.trainer.rank == 0:
             header = {**self.trainer.header(), **self.log.header(), **self.validator.header()}
             checkpoint.save(self.job.out / name, tensors, {**header, "options": self.job.options()})
+        self._saved = time.monotonic()

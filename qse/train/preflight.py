@@ -45,8 +45,12 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     _check_folder(job)
     _check_device(job)
     _check_packages(config)
+    if config.train.by_clock and not job.hours:
+        raise UsageError("train.by_clock: the rate follows the time limit; say how many hours")
     if own.source is None:
         _check_sources(config, job)
+    elif config.train.mix_processes:
+        raise UsageError("train.mix_processes: a source of one's own is mixed here; set it to 0")
     if job.start and job.resume:
         raise UsageError(
             "resume continues a run, start begins one from other weights: leave one of them out"

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -28,11 +29,12 @@ from .exchange import copy_from_first_
 from .highest_range import train_highest_range_only_
 from .job import Job
 from .loop import TrainingLoop
+from .mix_processes import mixed, mixing_processes
 from .own import Own
 from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
 from .recipe import RunConfig, model_table, write_config
-from .stateful_training import training_loss
+from .stateful_training import TrainingLoss
 from .stopping import StopRequest
 from .train_config import TrainConfig
 from .trainer import Trainer
@@ -129,11 +131,16 @@ def _work(
     source = own.source or _source(config, job, device)
     plan = config.train.counted(source.segments, _segment(config, own), processes)
     batches = _batches(source, plan, device, rank)
+    closing = ExitStack()
+    if plan.mix_ahead:
+        ahead = _mixed_ahead(batches, partial(_source, config, job, device), plan, device, rank)
+        closing.callback(ahead.close)
+        batches = ahead
     objective = as_loss(own.loss or config.loss)
     discriminator = None
     if objective.needs_discriminator:
         discriminator = DiscriminatorTraining(plan.seed, device)
-    loss = training_loss(
+    loss = TrainingLoss(
         objective,
         plan.carry_state_probability,
         plan.look_ahead,
@@ -150,7 +157,8 @@ def _work(
         loop.restore(*checkpoint.load_checkpoint(job.checkpoint))
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
-    loop.run()
+    with closing:
+        loop.run()
 
 
 def _set_up(device: torch.device, plan: TrainConfig) -> None:
@@ -177,10 +185,23 @@ def _batches(
     def batches(step: int, share: int) -> Batch:
         return source.batch(step, plan.batch, share).to(device)
 
-    if not plan.mix_ahead:
-        return batches
+    return batches
+
+
+def _mixed_ahead(
+    batches: Callable[[int, int], Batch],
+    open_source: Callable[[], BatchSource],
+    plan: TrainConfig,
+    device: torch.device,
+    rank: int,
+) -> MixAhead:
+    """Return the same batches, made ahead: in a thread, or in processes that open their own
+    source."""
     shares = range(rank * plan.accumulate, (rank + 1) * plan.accumulate)
-    return MixAhead(batches, shares, plan.mix_ahead)
+    if not plan.mix_processes:
+        return MixAhead(batches, shares, plan.mix_ahead)
+    processes = mixing_processes(plan.mix_processes, open_source, device)
+    return MixAhead(partial(mixed, size=plan.batch), shares, plan.mix_ahead, processes)
 
 
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:

@@ -4,7 +4,7 @@ before."""
 from collections.abc import Sequence
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,17 +15,26 @@ from ..losses.composite import LossConfig
 from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
 from ..networks import Network, TwoGrids
 from ..nn.state import flatten_state, unflatten_state
-from .trainer import Carried, Loss, Terms
+from ..torch_device import uploaded
+from .gradient import Carried, Terms
 
 
-def training_loss(
-    config: LossConfig | CompositeLoss | LossTerm,
-    carry_state_probability: float = 0.0,
-    look_ahead: Sequence[int] = (),
-    discriminator: LossTerm | None = None,
-    two_grids_share: float = 0.0,
-) -> Loss:
-    """Return the loss of the enhanced against the clean signal, as the trainer calls it.
+class Choice(NamedTuple):
+    """What is drawn for a step.
+
+    network: at the rate of the batch, with a look-ahead, on one grid or two. prefix: of the names
+    of the states that it carries. kept: bool (items,), those that continue from the step before;
+    None where none does.
+    """
+
+    network: Any
+    prefix: str
+    kept: Tensor | None
+
+
+class TrainingLoss:
+    """The loss of the enhanced against the clean signal: calling it as the trainer does draws the
+    choices of a step, and computes the loss with them.
 
     carry_state_probability: that an item starts from the state at the end of the step before rather
     than from zero. A stream in use runs for long, and speakers and noises change in it. Of a
@@ -39,21 +48,63 @@ def training_loss(
     The network works at the sample rate of the batch. Each rate, look-ahead and number of grids
     carries states of its own.
     """
-    objective = as_loss(config)
 
-    def loss(network: Network, batch: Batch, carried: Carried) -> tuple[Tensor, Terms, Carried]:
+    def __init__(
+        self,
+        config: LossConfig | CompositeLoss | LossTerm,
+        carry_state_probability: float = 0.0,
+        look_ahead: Sequence[int] = (),
+        discriminator: LossTerm | None = None,
+        two_grids_share: float = 0.0,
+    ):
+        self.objective = as_loss(config)
+        self.carry_state_probability = carry_state_probability
+        self.look_ahead = look_ahead
+        self.discriminator = discriminator
+        self.two_grids_share = two_grids_share
+
+    def __call__(
+        self, network: Network, batch: Batch, carried: Carried
+    ) -> tuple[Tensor, Terms, Carried]:
+        """Return (loss, its terms, carried to the next step)."""
+        choice = self.choose(network, batch)
+        total, terms, after = self.compute(choice, batch, carried)
+        return total, terms, {**carried, **after}
+
+    def choose(self, network: Any, batch: Batch) -> Choice:
+        """Draw the choices of a step by PyTorch's generator on the CPU."""
+        rate = batch.sample_rate
+        prefix = f"{rate}/" if network.config.sample_rate > WIDE_BAND else ""
+        if self.look_ahead:
+            frames = self.look_ahead[int(torch.randint(len(self.look_ahead), ()))]
+            network = network.at(rate, frames)
+            prefix += f"{frames}/"
+        else:
+            network = network.at(rate)
+        if self.two_grids_share and torch.rand(()) < self.two_grids_share:
+            network = TwoGrids(network)
+            prefix += "two/"
+        if not self.carry_state_probability or not network.streams:
+            return Choice(network, prefix, None)
+        kept = torch.rand(len(batch.noisy)) < self.carry_state_probability
+        return Choice(network, prefix, uploaded(kept, batch.noisy.device))
+
+    def compute(
+        self, choice: Choice, batch: Batch, carried: Carried
+    ) -> tuple[Tensor, Terms, Carried]:
+        """Return (loss, its terms, states to carry), without a decision on the CPU."""
         noisy, clean, rate = batch
-        network, prefix = _drawn(network, rate, look_ahead, two_grids_share)
-        compare = partial(objective, sample_rate=rate, discriminator=discriminator)
-        if not carry_state_probability or not network.streams:
-            enhanced, specs = _enhanced(network, noisy, clean if objective.needs_specs else None)
+        network, prefix, kept = choice
+        compare = partial(self.objective, sample_rate=rate, discriminator=self.discriminator)
+        if kept is None:
+            needs_specs = self.objective.needs_specs
+            enhanced, specs = _enhanced(network, noisy, clean if needs_specs else None)
             return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
-        kept = (torch.rand(len(noisy)) < carry_state_probability).to(noisy.device)
         begin = {}
         for name, state in carried.items():
             if name.startswith(prefix):
                 begin[name.removeprefix(prefix)] = _masked(state, kept)
-        samples = compared_samples(network, noisy.shape[1], carry_state_probability)
+        samples = compared_samples(network, noisy.shape[1], self.carry_state_probability)
         enhanced, state = network(
             noisy[:, : samples + network.latency], unflatten_state(begin) or None
         )
@@ -64,30 +115,11 @@ def training_loss(
         after = {}
         for name, leaf in flatten_state(state).items():
             after[prefix + name] = torch.where(finite, leaf.detach(), 0.0)
-        return total, terms, {**carried, **after}
-
-    return loss
-
-
-def _drawn(
-    network: Any, rate: int, look_ahead: Sequence[int], two_grids_share: float
-) -> tuple[Network, str]:
-    """Return the network at a rate, with one of the look-aheads, on one grid or two, and the prefix
-    of the states that it carries."""
-    prefix = f"{rate}/" if network.config.sample_rate > WIDE_BAND else ""
-    if look_ahead:
-        frames = look_ahead[int(torch.randint(len(look_ahead), ()))]
-        network = network.at(rate, frames)
-        prefix += f"{frames}/"
-    else:
-        network = network.at(rate)
-    if two_grids_share and torch.rand(()) < two_grids_share:
-        return TwoGrids(network), f"{prefix}two/"
-    return network, prefix
+        return total, terms, after
 
 
 def compared_samples(network: Network, samples: int, carry_state_probability: float) -> int:
-    """Return how many of the samples of a segment `training_loss` compares; 0 of a segment that is
+    """Return how many of the samples of a segment `TrainingLoss` compares; 0 of a segment that is
     too short."""
     if not carry_state_probability or not network.streams:
         return samples
@@ -95,7 +127,7 @@ def compared_samples(network: Network, samples: int, carry_state_probability: fl
 
 
 def least_segment(network: Network, least: int, carry_state_probability: float) -> int:
-    """Return the samples of the shortest segment of which `training_loss` compares `least`
+    """Return the samples of the shortest segment of which `TrainingLoss` compares `least`
     samples."""
     if not carry_state_probability or not network.streams:
         return least

@@ -12,11 +12,16 @@ from .exchange import average_
 
 class StopRequest:
     """A request to stop this process: a signal within `signals()`, or `hours` since the object was
-    made."""
+    made.
+
+    begun: share of the time of the run that had passed before.
+    """
 
     def __init__(self, hours: float | None = None):
-        self.deadline = float("inf") if hours is None else time.monotonic() + 3600 * hours
+        self.seconds = float("inf") if hours is None else 3600 * hours
+        self.start = time.monotonic()
         self.signalled = False
+        self.begun = 0.0
 
     def signals(self) -> AbstractContextManager[None]:
         """Treat signals as requests to stop; restore their former handlers at the end of the
@@ -25,7 +30,13 @@ class StopRequest:
 
     def due(self) -> bool:
         """Return whether to stop after the next step."""
-        return self.signalled or time.monotonic() > self.deadline
+        return self.signalled or time.monotonic() > self.start + self.seconds
+
+    def passed(self) -> float:
+        """Return the share of the time of the run that has passed: `begun` at first, 1 at the time
+        limit."""
+        elapsed = time.monotonic() - self.start
+        return self.begun + (1 - self.begun) * elapsed / max(1e-9, self.seconds)
 
     def signalled_anywhere(self) -> bool:
         """Return, in every process alike, whether a signal has reached any of them."""

@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 from .optimizers import NAMES
 
 FROM_ONE = ("batch", "accumulate", "epochs", "checkpoint_every", "valid_every")
-FROM_ZERO = ("steps", "warmup_steps", "plateau_steps", "epoch_hours", "valid_hours", "mix_ahead")
+FROM_ZERO = (
+    "steps",
+    "warmup_steps",
+    "plateau_steps",
+    "epoch_hours",
+    "valid_hours",
+    "mix_ahead",
+    "mix_processes",
+    "checkpoint_minutes",
+)
+FRACTIONS = ("carry_state_probability", "two_grids_share", "plateau_share", "ema_decay")
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,9 @@ class TrainConfig:
     epoch_hours: float = 0.0  # of audio per epoch; 0: as much as the source has
     warmup_steps: int = 300  # of linear rise
     plateau_steps: int = 0  # at the full rate, those of the rise included, before the cosine decay
+    # the rate follows the time limit, not `steps`: full, then a cosine to zero at the end
+    by_clock: bool = False
+    plateau_share: float = 0.4  # of the time limit at the full rate, where `by_clock`
     learning_rate: float = 1e-3
     optimizer: str = "adamw"  # or muon, for the quaternion weights
     betas: tuple[float, float] = (0.9, 0.99)  # of AdamW
@@ -43,10 +56,13 @@ class TrainConfig:
     # train the bands of the highest range alone; weight_decay must be 0
     highest_range_only: bool = False
     compile: bool = False
+    graphs: bool = True  # record the steps on a GPU as CUDA graphs
     checkpoint_every: int = 250  # steps
+    checkpoint_minutes: float = 0.0  # also so often; 0: by steps alone
     valid_every: int = 1000  # steps
     valid_hours: float = 0.0  # of audio from validation to validation, in place of valid_every
-    mix_ahead: int = 0  # batches that a thread mixes while the network trains on another
+    mix_ahead: int = 0  # batches that are mixed while the network trains on another
+    mix_processes: int = 0  # that mix them; 0: a thread
     tensorboard: bool = False  # also write the curves for TensorBoard, into RUN/tensorboard
 
     def __post_init__(self) -> None:
@@ -54,12 +70,11 @@ class TrainConfig:
             raise ValueError(f"precision {self.precision!r}: choose float32, bfloat16 or float16")
         if self.optimizer not in NAMES:
             raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
-        if not 0 <= self.carry_state_probability <= 1:
-            raise ValueError(
-                f"carry_state_probability {self.carry_state_probability}: must be from 0 to 1"
-            )
-        if not 0 <= self.two_grids_share <= 1:
-            raise ValueError(f"two_grids_share {self.two_grids_share}: must be from 0 to 1")
+        for name in FRACTIONS:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} {getattr(self, name)}: must be from 0 to 1")
+        if self.mix_processes and not self.mix_ahead:
+            raise ValueError("mix_processes: they mix batches ahead; set mix_ahead to 2 or more")
         if self.highest_range_only and (self.weight_decay or self.wide_band_share):
             raise ValueError("highest_range_only: set weight_decay and wide_band_share to 0")
         if not 0 <= self.wide_band_share < 1:
@@ -70,8 +85,6 @@ class TrainConfig:
             raise ValueError(f"weight_decay {self.weight_decay}: must be at least 0, and finite")
         if not 0 < self.learning_rate < math.inf:
             raise ValueError(f"learning_rate {self.learning_rate}: must be above 0, and finite")
-        if not 0 <= self.ema_decay <= 1:
-            raise ValueError(f"ema_decay {self.ema_decay}: must be from 0 to 1")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas {list(self.betas)}: two numbers, from 0 to below 1")
         least = dict.fromkeys(FROM_ONE, 1) | dict.fromkeys(FROM_ZERO, 0)
@@ -88,18 +101,23 @@ class TrainConfig:
         if self.epoch_hours:
             segments = round(3600 * self.epoch_hours / seconds)
         steps = self.steps or self.epochs * max(1, segments // together)
+        if self.by_clock:
+            steps = 0  # as many as there is time for
         every = self.valid_every
         if self.valid_hours:
             every = max(1, round(3600 * self.valid_hours / seconds / together))
         return replace(self, steps=steps, valid_every=every)
 
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step: linear rise, plateau, cosine to zero at `steps`."""
-        start = max(self.plateau_steps, self.warmup_steps)
-        fall = min(max(0.0, (step - start) / max(1, self.steps - start)), 1.0)
-        return (
-            self.learning_rate
-            * min(1.0, (step + 1) / max(1, self.warmup_steps))
-            * 0.5
-            * (1 + math.cos(math.pi * fall))
-        )
+    def rate(self, step: int, passed: float = 0.0) -> float:
+        """Return the learning rate of a step: linear rise, plateau, cosine to zero at `steps`.
+
+        passed: share of the time limit, at whose end it is zero where `by_clock`.
+        """
+        rise = min(1.0, (step + 1) / max(1, self.warmup_steps))
+        if self.by_clock:
+            fall = (passed - self.plateau_share) / max(1e-9, 1 - self.plateau_share)
+        else:
+            start = max(self.plateau_steps, self.warmup_steps)
+            fall = (step - start) / max(1, self.steps - start)
+        fall = min(max(0.0, fall), 1.0)
+        return self.learning_rate * rise * 0.5 * (1 + math.cos(math.pi * fall))

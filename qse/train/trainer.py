@@ -27,17 +27,16 @@ from . import checkpoint
 from .discriminator_training import DiscriminatorTraining
 from .ema import WeightEMA
 from .exchange import average_, count, gather
+from .gradient import Carried, Loss, ShareGradient, Terms
 from .loss_scale import LossScale
+from .memory import OutOfMemory, is_out_of_memory
 from .optimizers import optimizers
 from .statistics import RunningStatistics
+from .step import Step, read
+from .step_graphs import gradient_of
 from .train_config import TrainConfig
 
-Terms = dict[str, Tensor]
-# states at the end of a step, by their path in the network; items first
-Carried = dict[str, Tensor]
-PRECISIONS = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # of autocast
-Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
-"""(network, batch, carried) -> (loss, its terms, carried to the next step)."""
+NOT_CARRIED = "no carried states of this batch size: the streams of the next step start at zero"
 
 
 class Trainer:
@@ -47,7 +46,8 @@ class Trainer:
     batches: the batch of a step and a share. discriminator: one that is trained as well, if any.
     done: steps so far; skipped: those of them without an update, because a gradient was not finite.
     seconds: time spent on steps; heard: audio in all processes, in samples at 16 kHz, both over all
-    resumes. origin: name of the model whose weights were the first ones, if any.
+    resumes. passed: share of the time of the run, where its rate follows the clock. origin: name of
+    the model whose weights were the first ones, if any.
     """
 
     def __init__(
@@ -61,7 +61,6 @@ class Trainer:
         discriminator: DiscriminatorTraining | None = None,
     ):
         self.config = config
-        self.loss = loss
         self.batches = batches
         self.device = device
         self.rank = rank
@@ -74,32 +73,63 @@ class Trainer:
             self.network, config.optimizer, config.betas, config.weight_decay
         )
         self.scale = LossScale(config.precision)
+        eager = ShareGradient(self.network, loss, config, self.scale, device)
+        self.gradient = gradient_of(eager, config)
         self.carried: list[Carried] = [{} for _ in range(config.accumulate)]  # of each share
         self.done = 0
         self.skipped = 0
         self.heard = 0
         self.seconds = 0.0
+        self.passed = 0.0
         self.origin = ""
         self.statistics = RunningStatistics(self.network)
 
-    def step(self, stop: bool = False) -> tuple[dict[str, float], bool]:
-        """Train on the next batch; return its loss and terms, and whether any process asked to
-        `stop`."""
+    def step(
+        self, stop: bool = False, save: bool = False, passed: Callable[[], float] = float
+    ) -> Step:
+        """Train on the next batch.
+
+        stop, save: what this process asks for. passed: returns the share of the time of the run
+        that has passed, for a rate that follows the clock. Raises OutOfMemory, after which the
+        trainer is as before the step.
+        """
         began = time.perf_counter()
-        self.statistics.begin()
-        terms = self._shares()
+        terms = self._gradient_or_undo()
         gradients = self._gradients()
-        stops = torch.full((1,), float(stop), device=self.device if count() > 1 else "cpu")
-        average_([*gradients, *self.statistics.tensors, stops])
+        asked = torch.tensor([float(stop), float(save), passed()])
+        asked = asked.to(self.device if count() > 1 else "cpu")
+        average_([*gradients, *self.statistics.tensors, asked])
         torch._foreach_div_(gradients, self.scale.value)
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
-        values = _read({**terms, "norm": norm})
+        values = read({**terms, "norm": norm})
+        stops, saves, share = asked.tolist()
+        self.passed = min(share, 1.0)
         self._update(math.isfinite(values.pop("norm")))
         if self.discriminator:
             self.discriminator.update(average_)
         self.done += 1
         self.seconds += time.perf_counter() - began
-        return values, bool(stops > 0)
+        return Step(values, stops > 0 or self.time_is_over, saves > 0)
+
+    @property
+    def time_is_over(self) -> bool:
+        """Return whether a rate that follows the clock has come to its end."""
+        return self.config.by_clock and self.passed >= 1
+
+    def _gradient_or_undo(self) -> Terms:
+        """Compute gradients and statistics; where memory does not suffice, undo the step."""
+        heard = self.heard
+        carried = list(self.carried)
+        self.statistics.begin()
+        try:
+            return self._shares()
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            self.heard = heard
+            self.carried = carried
+            self.statistics.restore()
+            raise OutOfMemory(self.done, error) from error
 
     def _shares(self) -> Terms:
         """Compute the gradients and statistics of this process, means over its shares; return the
@@ -124,18 +154,11 @@ class Trainer:
         torch.manual_seed(step_seed(self.config.seed, share, self.done, "training"))
         batch = self.batches(self.done, share)
         self.heard += round(batch.seconds * WIDE_BAND) * count()
-        precision = PRECISIONS.get(self.config.precision)
-        with torch.autocast(self.device.type, precision, enabled=precision is not None):
-            loss, terms, self.carried[place] = self.loss(self.network, batch, self.carried[place])
-        (loss * (self.scale.value / self.config.accumulate)).backward()
-        return {name: value.detach() for name, value in {"loss": loss, **terms}.items()}
+        terms, self.carried[place] = self.gradient(batch, self.carried[place])
+        return terms
 
     def _gradients(self) -> list[Tensor]:
-        gradients = []
-        for parameter in self.network.parameters():
-            if parameter.grad is not None:
-                gradients.append(parameter.grad)
-        return gradients
+        return [weight.grad for weight in self.network.parameters() if weight.grad is not None]
 
     def _update(self, finite: bool) -> None:
         """Take one step of the optimisers; a gradient that is not finite leaves weights and
@@ -147,7 +170,7 @@ class Trainer:
             return
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = self.config.rate(self.done)
+                group["lr"] = self.config.rate(self.done, self.passed)
             optimizer.step()
         self.ema.update()
 
@@ -186,6 +209,7 @@ class Trainer:
             "seconds": f"{self.seconds:.3f}",
             "heard": str(self.heard),
             "averaged": str(self.ema.updates),
+            "passed": f"{self.passed:.6f}",
             **self.scale.header(),
         }
 
@@ -213,28 +237,13 @@ class Trainer:
         self.skipped = int(header["skipped"])
         self.heard = int(header["heard"])
         self.seconds = float(header["seconds"])
+        self.passed = float(header.get("passed", 0.0))
         self.origin = header.get("origin", "")
         self.scale.restore(header)
         if self.config.carry_state_probability:
-            self._restore_carried(tensors, header)
-
-    def _restore_carried(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
-        fits = header.get("batch") == str(self.config.batch)
-        first = self.rank * self.config.accumulate
-        found = []
-        for share in range(first, first + self.config.accumulate):
-            found.append(weights.pick(tensors, f"carried.{share}") if fits else {})
-        if not all(found) and self.done and self.rank == 0:
-            text = (
-                "the checkpoint has no carried states of this batch size:"
-                " the streams of the next step start at zero"
-            )
-            warnings.warn(text, stacklevel=3)
-        for place, states in enumerate(found):
-            self.carried[place] = {name: state.to(self.device) for name, state in states.items()}
-
-
-def _read(values: dict[str, Tensor]) -> dict[str, float]:
-    """Return scalars as numbers, by a single read of the device, because each read waits for it."""
-    numbers = torch.stack([value.detach().float() for value in values.values()]).tolist()
-    return dict(zip(values, numbers, strict=True))
+            first = self.rank * self.config.accumulate
+            shares = range(first, first + self.config.accumulate)
+            fits = header.get("batch") == str(self.config.batch)
+            self.carried = checkpoint.carried(tensors if fits else {}, shares, self.device)
+            if not all(self.carried) and self.done and self.rank == 0:
+                warnings.warn(NOT_CARRIED, stacklevel=2)

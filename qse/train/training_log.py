@@ -53,6 +53,7 @@ class TrainingLog:
                 "step": self.trainer.done,
                 "audio": self._audio(),
                 "seconds": self.trainer.seconds,
+                "passed": self.trainer.passed,
             }
             self.report({**terms, **row}, self.trainer.config)
 
@@ -69,10 +70,9 @@ class TrainingLog:
         self.sums = {}
         self.counts = {}
         hours = {"audio_hours": self._audio() / 3600, "train_hours": self.trainer.seconds / 3600}
+        rate = self.trainer.config.rate(done, self.trainer.passed)
         if self.metrics:
-            self.metrics.add(
-                "train", {"step": done, **hours, "rate": self.trainer.config.rate(done), **means}
-            )
+            self.metrics.add("train", {"step": done, **hours, "rate": rate, **means})
 
     def write_scores(self, scores: dict[str, float]) -> None:
         """Write the scores of a validation to valid.csv."""

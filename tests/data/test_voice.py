@@ -11,7 +11,7 @@ from made_audio import RATE, N, band_power, pulses, tone, white
 
 from qse.data.filters import equalise
 from qse.data.levels import active_level
-from qse.data.voice import most_periodic, shift_formants, sustain, whisper
+from qse.data.voice import _istft, most_periodic, shift_formants, sustain, whisper
 
 
 def likeness(audio: np.ndarray, place: int, longest: int) -> tuple[int, float]:
@@ -162,3 +162,12 @@ def test_shift_formants_treats_rows_separately():
         ]
     )
     torch.testing.assert_close(both, alone, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("samples", [4000, 4001, 4127])
+def test_istft_equals_that_of_pytorch(samples):
+    window = torch.hann_window(512)
+    spec = torch.stft(torch.randn(2, samples), 512, 128, window=window, return_complex=True)
+    spec = spec * torch.rand(spec.shape)
+    expected = torch.istft(spec, 512, 128, window=window, length=samples)
+    torch.testing.assert_close(_istft(spec, window, samples), expected, rtol=1e-4, atol=1e-5)

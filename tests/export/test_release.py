@@ -24,7 +24,7 @@ from qse.networks.weights import load_network
 from qse.train import checkpoint
 from qse.train.recipe import RunConfig
 from qse.train.run import train
-from qse.train.stateful_training import training_loss
+from qse.train.stateful_training import TrainingLoss
 
 
 @pytest.fixture(autouse=True)
@@ -160,13 +160,13 @@ def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, wit
     fault = iter(["gradient", "", "", "loss", "loss", "loss"])
 
     def loss(*batch):
-        total, terms, carried = training_loss(LOSS)(*batch)
+        total, terms, carried = TrainingLoss(LOSS)(*batch)
         kind = next(fault)
         if kind == "gradient":  # where the loss is a number all the same
             total.register_hook(lambda gradient: gradient * np.nan)
         return total * (np.nan if kind == "loss" else 1), terms, carried
 
-    monkeypatch.setattr("qse.train.run.training_loss", lambda *_: loss)
+    monkeypatch.setattr("qse.train.run.TrainingLoss", lambda *_: loss)
     some = tmp_path / "some"
     none = tmp_path / "none"
     plan = replace(CONFIG, train=replace(PLAN, steps=3))

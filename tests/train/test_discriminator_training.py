@@ -17,7 +17,7 @@ from qse.networks import build_network
 from qse.networks.weights import load_tensors
 from qse.train import Job, checkpoint, train
 from qse.train.discriminator_training import DiscriminatorTraining
-from qse.train.stateful_training import training_loss
+from qse.train.stateful_training import TrainingLoss
 from qse.train.trainer import Trainer
 
 
@@ -72,7 +72,7 @@ def test_discriminator_resumes_to_the_same_numbers(signals, tmp_path):
     def trainer():
         torch.manual_seed(0)
         judge = DiscriminatorTraining(0, CPU)
-        loss = training_loss(config, discriminator=judge.loss)
+        loss = TrainingLoss(config, discriminator=judge.loss)
         batch = Batch(enhanced, clean, 16000)
         return Trainer(build_network(TINY), loss, lambda step, share: batch, PLAN, CPU, 0, judge)
 

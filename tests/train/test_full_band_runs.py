@@ -21,7 +21,7 @@ from qse.train.job import Job
 from qse.train.new_ranges import fit_ranges
 from qse.train.recipe import write_config
 from qse.train.run import train
-from qse.train.stateful_training import training_loss
+from qse.train.stateful_training import TrainingLoss
 from qse.train.warm_start import grow, start_from
 
 RANGES = {"ranges": ((16, 2), (16, 4))}
@@ -130,7 +130,7 @@ def test_fit_ranges_changes_nothing_else():
 
 
 def test_training_loss_judges_each_rate_at_its_own(audio):
-    loss = training_loss(LOSS)
+    loss = TrainingLoss(LOSS)
     network = build_network(FULL)
     for rate, terms in ((48000, {"rms", "snr", "high_band"}), (16000, {"rms", "snr"})):
         noisy = torch.randn(2, 12000)  # of one length: the batch says its rate

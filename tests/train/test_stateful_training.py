@@ -18,7 +18,7 @@ from qse.data.source import Batch
 from qse.losses.composite import LossConfig
 from qse.networks import TwoGrids, build_network, weights
 from qse.train import checkpoint
-from qse.train.stateful_training import training_loss
+from qse.train.stateful_training import TrainingLoss
 
 
 def network():
@@ -41,7 +41,7 @@ def test_training_loss_continues_carried_streams():
     parts = [0.1 * torch.randn(4, 1600) for _ in range(3)]
     stream = net.enhance(torch.cat(parts, 1))
     carried = {}
-    loss = training_loss(RMS, carry_state_probability=1.0)
+    loss = TrainingLoss(RMS, carry_state_probability=1.0)
     for number, part in enumerate(parts):
         part = torch.nn.functional.pad(part, (0, 7))  # more than whole hops
         begin = number * 1600
@@ -57,7 +57,7 @@ def test_training_loss_on_two_grids_continues_carried_streams():
     parts = [0.1 * torch.randn(4, 1600) for _ in range(3)]
     stream = two.enhance(torch.cat(parts, 1))
     carried = {}
-    loss = training_loss(RMS, carry_state_probability=1.0, two_grids_share=1.0)
+    loss = TrainingLoss(RMS, carry_state_probability=1.0, two_grids_share=1.0)
     for number, part in enumerate(parts):
         begin = number * 1600
         end = (number + 1) * 1600 - two.latency
@@ -70,10 +70,10 @@ def test_training_loss_on_two_grids_continues_carried_streams():
 def test_training_loss_draws_the_grids_of_a_step():
     net = network()
     batch = to_silence(0.1 * torch.randn(4, 1600))
-    one = training_loss(RMS)(net, batch, {})[0].item()
-    both = training_loss(RMS, two_grids_share=1.0)(net, batch, {})[0].item()
+    one = TrainingLoss(RMS)(net, batch, {})[0].item()
+    both = TrainingLoss(RMS, two_grids_share=1.0)(net, batch, {})[0].item()
     torch.manual_seed(0)
-    half = training_loss(RMS, two_grids_share=0.5)
+    half = TrainingLoss(RMS, two_grids_share=0.5)
     found = {half(net, batch, {})[0].item() for _ in range(20)}
     assert found == {one, both} and one != both
 
@@ -85,7 +85,7 @@ def test_training_loss_draws_the_items_that_continue():
     torch.manual_seed(1)
     of_second = []
     for probability in (1e-9, 0.5, 1.0):
-        loss = training_loss(RMS, probability)
+        loss = TrainingLoss(RMS, probability)
         carried = loss(net, to_silence(parts[0]), {})[2]
         of_second.append(loss(net, to_silence(parts[1]), carried)[0].item())
     assert len({round(value, 6) for value in of_second}) == 3
@@ -100,8 +100,8 @@ def test_training_loss_draws_the_items_that_continue():
 
 def test_training_loss_without_states_carries_nothing():
     noisy = 0.1 * torch.randn(2, 640)
-    assert training_loss(RMS)(network(), Batch(noisy, noisy, 16000), {})[2] == {}
-    assert training_loss(RMS, 0.5)(offline("qtn"), Batch(noisy, noisy, 16000), {})[2] == {}
+    assert TrainingLoss(RMS)(network(), Batch(noisy, noisy, 16000), {})[2] == {}
+    assert TrainingLoss(RMS, 0.5)(offline("qtn"), Batch(noisy, noisy, 16000), {})[2] == {}
 
 
 def test_training_loss_compares_the_spec_of_the_mask():
@@ -116,7 +116,7 @@ def test_training_loss_compares_the_spec_of_the_mask():
     other = (resynthesised - target).real.abs().mean() + (resynthesised - target).imag.abs().mean()
     config = LossConfig(mrstft=0, si_sdr=0, rms=0, complex_l1=1, pesq=0, n_fft=32, hop_length=8)
     found = {
-        of: training_loss(replace(config, complex_l1_of=of))(net, Batch(noisy, clean, 16000), {})[0]
+        of: TrainingLoss(replace(config, complex_l1_of=of))(net, Batch(noisy, clean, 16000), {})[0]
         for of in ("mask", "waveform")
     }
     torch.testing.assert_close(found["mask"], expected)

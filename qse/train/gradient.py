@@ -1,0 +1,49 @@
+"""Compute the gradient of one share of a step."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..data.source import Batch
+from ..networks import Network
+from .loss_scale import LossScale
+from .train_config import TrainConfig
+
+Terms = dict[str, Tensor]
+# states at the end of a step, by their path in the network; items first
+Carried = dict[str, Tensor]
+PRECISIONS = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # of autocast
+Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
+"""(network, batch, carried) -> (loss, its terms, carried to the next step)."""
+
+
+class ShareGradient:
+    """Add the gradient of a share to those of the network: calling it returns its loss and terms,
+    and what is carried to the next step."""
+
+    def __init__(
+        self,
+        network: Network,
+        loss: Loss,
+        config: TrainConfig,
+        scale: LossScale,
+        device: torch.device,
+    ):
+        self.network = network
+        self.loss = loss
+        self.scale = scale
+        self.device = device
+        self.precision = PRECISIONS.get(config.precision)
+        self.shares = config.accumulate
+
+    def __call__(self, batch: Batch, carried: Carried) -> tuple[Terms, Carried]:
+        return self.of(lambda: self.loss(self.network, batch, carried))
+
+    def of(self, forward: Callable[[], tuple[Tensor, Terms, Carried]]) -> tuple[Terms, Carried]:
+        """Compute a loss by `forward`, in the precision of the run, and its gradient."""
+        enabled = self.precision is not None
+        with torch.autocast(self.device.type, self.precision, enabled=enabled):
+            loss, terms, carried = forward()
+        (loss * (self.scale.value / self.shares)).backward()
+        return {name: value.detach() for name, value in {"loss": loss, **terms}.items()}, carried

@@ -1,0 +1,50 @@
+"""Mix batches in processes beside the training, which hand over where they lie in memory: shared
+memory of a CPU, CUDA IPC of a GPU.
+
+The thread of the training then only launches its own work.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+
+import torch
+from torch import multiprocessing
+
+from ..data.source import Batch, BatchSource
+from . import worker
+
+RELEASED_EVERY = 30
+"""Batches after which a process gives back the GPU memory that PyTorch keeps for later: segments of
+many lengths would otherwise fill it."""
+
+_source: BatchSource | None = None
+_made = 0
+
+
+def mixing_processes(
+    count: int, source: Callable[[], BatchSource], device: torch.device
+) -> ProcessPoolExecutor:
+    """Return an executor of `mixed`, in `count` processes that open their own `source`; it can be
+    sent to them."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(count, context, _begin, (source, device))
+
+
+def mixed(step: int, share: int, size: int) -> Batch:
+    """Return a batch of a source, in one of the processes."""
+    global _made
+    assert _source is not None
+    batch = _source.batch(step, size, share)
+    _made += 1
+    if batch.noisy.is_cuda and _made % RELEASED_EVERY == 0:
+        torch.cuda.empty_cache()
+    return batch
+
+
+def _begin(source: Callable[[], BatchSource], device: torch.device) -> None:
+    global _source
+    worker.begin()
+    torch.set_num_threads(1)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    _source = source()
