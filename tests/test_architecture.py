@@ -153,6 +153,8 @@ def test_functions_have_at_most_8_parameters():
     many = {}
     for path in (*PACKAGE, *PAPERS):
         for node in functions(path):
+            if any("triton.jit" in ast.unparse(decorator) for decorator in node.decorator_list):
+                continue  # a kernel names every tensor and size
             arguments = node.args
             names = [
                 a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)

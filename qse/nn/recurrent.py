@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from .gru import gru
+from .gru_choice import chosen_gru
 from .init import quaternion_init_
 from .quaternion import gate_matrix
 from .time_mixer import TimeMixer
@@ -45,11 +45,12 @@ class QuaternionGRU(TimeMixer):
         kind = self.bias_hidden.dtype
         x = x.flatten(-2).to(kind)
         hidden = hidden.flatten(-2).to(kind)
+        gru = chosen_gru(x.device, kind, hidden.shape[-1], self.training)  # asks autocast
         # rounding accumulates; float32 is no slower
         with torch.autocast(x.device.type, enabled=False):
             matrices = gate_matrix(self.weight_input), gate_matrix(self.weight_hidden)
             weights = *matrices, self.bias_input.flatten(), self.bias_hidden.flatten()
-            if self.training and x.device.type == "cpu":
+            if gru:
                 y = gru(x, hidden, weights)
                 after = y[None, :, -1]
             else:  # with biases, 1 layer, no dropout, one direction, batch first
