@@ -75,15 +75,19 @@ def _check_folder(job: Job) -> None:
 
 
 def _check_sources(config: RunConfig, job: Job) -> None:
-    if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
+    kinds = [bool(job.speech), bool(job.data), bool(job.bundles), bool(job.watch)]
+    if bool(job.speech) != bool(job.noise) or sum(kinds) != 1:
         raise UsageError(
-            "say what to train on: speech=DIR and noise=DIR, or data=DIR with a corpus's recipe"
+            "say what to train on: speech=DIR and noise=DIR, or bundles=DIR or watch=DIR with the "
+            "parts of a bundle, or data=DIR with a corpus's recipe"
         )
     if job.cache and job.data:
         raise UsageError(
-            "cache=DIR is for speech=DIR and noise=DIR; "
+            "cache=DIR is for speech=DIR and noise=DIR, or the parts of a bundle; "
             "QSE_CACHE names the folder for copies of a corpus"
         )
+    if job.parts and not job.parts.is_dir():
+        raise QseError(f"{job.parts}: no such folder; name the one with the parts of a bundle")
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(
