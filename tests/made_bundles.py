@@ -10,19 +10,22 @@ from qse.data.bundle_pack import pack
 from qse.data.bundle_shards import BundleConfig
 from qse.export.streaming import speech_like
 
-SMALL = BundleConfig(size=24_000)
+SMALL = BundleConfig(size=30_000)  # with two recordings of SECONDS in a shard
+SECONDS = 0.3
 
 
-def folders(folder: Path, count: int = 12, rate: int = 16000) -> tuple[Path, Path]:
-    """Write `count` recordings of speech, of three speakers, and as many of noise: 1 s each."""
+def folders(folder: Path, count: int = 36, rate: int = 16000) -> tuple[Path, Path]:
+    """Write `count` recordings of speech, of three speakers, and as many of noise, of SECONDS
+    each."""
     rng = np.random.default_rng(0)
     for number in range(count):
-        speech = speech_like(rate, rate, number)
-        noise = 0.1 * rng.standard_normal(rate)
-        for name, samples in ((f"speech/p{number % 3}", speech), ("noise/hiss", noise)):
+        samples = round(SECONDS * rate)
+        speech = speech_like(samples, rate, number)
+        noise = 0.1 * rng.standard_normal(samples)
+        for name, audio in ((f"speech/p{number % 3}", speech), ("noise/hiss", noise)):
             path = folder / name / f"{number}.wav"
             path.parent.mkdir(parents=True, exist_ok=True)
-            soundfile.write(path, samples, rate)
+            soundfile.write(path, audio, rate)
     return folder / "speech", folder / "noise"
 
 

@@ -23,7 +23,7 @@ HEAD = 30  # bytes in front of the name of the first file in a ZIP file
 BEGIN = b"PK\x03\x04"
 MOST_INDEX = 256 << 20  # bytes
 LEAST_KBIT = 1.0  # of a shard: less decodes to an unreasonable amount of audio
-DATE = (1980, 1, 1, 0, 0, 0)  # equal parts are equal files
+DATE = (1980, 1, 1, 0, 0, 0)  # of all files in a part
 # what the module zipfile raises for files that are damaged, or made to do harm
 ZIP_FAULTS = (
     zipfile.BadZipFile,
@@ -77,7 +77,7 @@ class BundlePart:
             text = self._read(INDEX, MOST_INDEX).decode()
             self.index = bundle_index.read(text)
             self._check()
-        except ZIP_FAULTS as error:
+        except (*ZIP_FAULTS, OSError) as error:
             self._file.close()
             raise self._not_whole() from error
         except Refused:

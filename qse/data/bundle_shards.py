@@ -98,7 +98,7 @@ class PartBuilder:
         for shard in self._open.values():
             self._code(shard)
         coded = [shard.coded.result() for shard in self.shards if shard.coded]
-        left = []
+        left: list[list[Piece]] = []
         while True:
             index = PartIndex(bundle, number, tuple(entry.shard for entry in coded))
             files = [entry.data for entry in coded]
