@@ -33,6 +33,7 @@ COMMANDS = (
     "service",
     "info",
     "prepare",
+    "bundle",
     "train",
     "mix",
     "export",

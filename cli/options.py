@@ -22,6 +22,7 @@ def number(value: float | None) -> float | None:
 
 PARAMETERS = (  # that messages of the library name
     "band",
+    "bundles",
     "cache",
     "channel",
     "data",
@@ -34,6 +35,7 @@ PARAMETERS = (  # that messages of the library name
     "resume",
     "salvage",
     "shard",
+    "skip_unreadable",
     "sample_rate",
     "speech",
     "threads",
@@ -41,6 +43,7 @@ PARAMETERS = (  # that messages of the library name
     "trust",
     "unknown",
     "valid",
+    "watch",
 )
 # but not the beginning of a file name, as of track=2.wav
 PARAMETER = re.compile(rf"(?<![\w./-])({'|'.join(PARAMETERS)})=(?![^\s:;,]*\.[^\W\d])(True\b)?")

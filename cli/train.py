@@ -8,6 +8,7 @@ import typer
 
 from . import bars
 from .options import NOISE, RECIPE, SPEECH, Change, Trust, grouped, number
+from .streams import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -23,6 +24,22 @@ class Material:
     noise: Annotated[Path | None, NOISE] = None
     data: Annotated[
         Path | None, typer.Option(help="Folder of the recipe's corpus, not --speech and --noise.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The bundle to train on."""
+
+    bundles: Annotated[
+        Path | None, typer.Option(help="Folder with the parts of a bundle; see qse bundle.")
+    ] = None
+    watch: Annotated[
+        Path | None,
+        typer.Option(
+            help="The same, but begin with the first part, and take in those that arrive while the"
+            " training runs."
+        ),
     ] = None
 
 
@@ -80,6 +97,7 @@ def train(
     *,
     recipe: Annotated[str | None, RECIPE] = None,
     material: Material,
+    parts: Parts,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -91,7 +109,8 @@ def train(
     trust: Trust = False,
     change: Change = None,
 ) -> None:
-    """Train a network on speech and noise that are mixed on the fly, or on an official corpus."""
+    """Train a network on speech and noise that are mixed on the fly, from folders or a bundle, or
+    on an official corpus."""
     from qse.errors import UsageError
     from qse.networks import weights
     from qse.references import check_own
@@ -111,12 +130,13 @@ def train(
     out = out or Path("runs") / name
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
-    job = Job(out=out, **vars(material), **vars(validation), **vars(computing))
+    places = vars(material) | vars(parts) | vars(validation)
+    job = Job(out=out, **places, **vars(computing))
     with bars.progress_bar() as progress:
         config = read_config(path, change or [])
         if resume and not trust:
             check_own(config.model, path)
-        run(config, job, _Steps(), progress)
+        run(config, job, _Steps(), progress, say=say)
     if not is_first():
         return
     header = weights.load_header(out / "checkpoint.safetensors")

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ if os.name == "nt":
 else:
     import fcntl
 
+WAIT = 0.5  # seconds between two attempts to claim a file
 PART = re.compile(r"\.qse-[0-9a-f]{16}\.part")  # names of temporary files
 
 
@@ -81,6 +83,18 @@ def claim(path: Path) -> Iterator[Claim | None]:
     """Hold the claim to `path`; see `claim_in`."""
     with held_folder(path) as (folder, name), claim_in(folder, name) as held:
         yield held
+
+
+@contextmanager
+def claim_in_turn(path: Path) -> Iterator[None]:
+    """Hold the claim to `path`; wait while another one has it."""
+    while True:
+        try:
+            with claim(path):
+                yield
+            return
+        except Claimed:
+            time.sleep(WAIT)
 
 
 def held(path: Path, taken: Exception) -> ExitStack:

@@ -13,8 +13,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,15 +23,14 @@ import torch
 from torch import Tensor
 
 from ..audio.atomic_write import write_text
-from ..audio.claim import Claimed, claim
+from ..audio.claim import claim_in_turn
 from ..errors import QseError
 from .bandwidth import bandwidth
-from .corpus import Corpus, none_reaches, read_or_faults, refuse, top_folder
-from .datasets import Progress
+from .corpus import Corpus, none_reaches, read_or_faults, refuse
+from .datasets import Progress, top_folder
 
 FILES_AT_ONCE = 32  # in memory while the cache is written
 SAVED_EVERY = 30.0  # seconds
-WAIT = 0.5  # seconds between two looks at a cache that another process writes
 
 Identity = tuple[str, int, int]  # path below the folder, bytes, time: a changed file has another
 
@@ -98,7 +96,7 @@ class CorpusCache:
             groups.append(group)
             lengths.append(index.lengths[identity])
             begins.append(starts[identity])
-        samples = _mapped(self._samples)
+        samples = mapped(self._samples)
         return Corpus.from_samples(samples, lengths, groups, self.sample_rate, begins)
 
     def added(self, files: dict[Identity, Path], progress: Progress | None = None) -> Index:
@@ -107,7 +105,7 @@ class CorpusCache:
             index = self.index()
             if any(map(index.lacks, files)):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                with _claimed(self._samples):
+                with claim_in_turn(self._samples):
                     index = self.index()  # another process may have written it
                     faults = self._write(index, files, progress)
                 self._report(index, faults)
@@ -227,20 +225,8 @@ def _starts(index: Index) -> list[int]:
     return (lengths.cumsum() - lengths).tolist()
 
 
-def _mapped(samples: Path) -> Tensor:
+def mapped(samples: Path) -> Tensor:
     """Map a file of int16 samples, for reading alone: memory for it is never reserved."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")
         return torch.from_numpy(np.memmap(samples, np.int16, "r"))
-
-
-@contextmanager
-def _claimed(path: Path) -> Iterator[None]:
-    """Hold the claim to a file; wait while another process has it."""
-    while True:
-        try:
-            with claim(path):
-                yield
-            return
-        except Claimed:
-            time.sleep(WAIT)

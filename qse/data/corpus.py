@@ -19,7 +19,7 @@ from torch import Tensor
 from ..audio.reader import read_array
 from ..errors import QseError
 from .bandwidth import bandwidth
-from .datasets import audio_files
+from .datasets import audio_files, top_folder
 
 
 @dataclass(frozen=True)
@@ -157,12 +157,6 @@ def group_of(path: Path, folder: Path) -> str:
     """Return the sub-folder of `folder` that a file lies in, "" for one that lies in the folder
     itself."""
     return top_folder(path.relative_to(folder).as_posix())
-
-
-def top_folder(name: str) -> str:
-    """Return the first folder of a path with slashes, "" if it has none."""
-    folder, slash, _ = name.partition("/")
-    return folder if slash else ""
 
 
 def read_recordings(

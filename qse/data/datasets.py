@@ -93,6 +93,12 @@ def audio_files(folder: Path) -> list[Path]:
     return files
 
 
+def top_folder(name: str) -> str:
+    """Return the first folder of a path with slashes, "" if it has none."""
+    folder, slash, _ = name.partition("/")
+    return folder if slash else ""
+
+
 def by_name(folder: Path) -> dict[str, Path]:
     """Return {name: path} of the audio files of `folder`: the path below it without suffix."""
     found: dict[str, Path] = {}

@@ -1,5 +1,5 @@
-"""Open the sources of a run: folders of speech and noise, or an official corpus, for training and
-validation.
+"""Open the sources of a run: folders of speech and noise, a bundle of them, or an official corpus,
+for training and validation.
 
 A source has `segments`, the number of segments per epoch, and `batch`, which returns the Batch of a
 step. datasets.py has the layouts of the official corpora.
@@ -10,12 +10,15 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from ..errors import QseError, UsageError
 from . import copies, datasets
 from .bandwidth import FULL_BAND_LEAST
+from .bundle_source import Make
 from .cached_corpus import CorpusCache
 from .corpus import Corpus, read_recordings
+from .decoded_parts import DecodedParts, Stream
 from .dns3_source import dns3, dns3_pairs, prepare_dns3
 from .mix_config import MixConfig
 from .multi_rate import WIDE_BAND, MultiRateSource, wide_band
@@ -50,9 +53,39 @@ def folders(
     mixers = []
     for part, voices, noises in _folder_corpora(speech, noise, mix, wide_share, cache):
         mixers.append(NoiseMixer(part, voices, noises, seed, device))
+    return _joined(mixers, wide_share, seed)
+
+
+def _joined(mixers: list[NoiseMixer], wide_share: float, seed: int) -> BatchSource:
+    """Return a source of batches at each rate of a run."""
     if len(mixers) == 1:
         return mixers[0]
     return MultiRateSource(mixers[0], mixers[1], wide_share, seed)
+
+
+def decoded_parts(folder: Path, mix: MixConfig, wide_share: float) -> DecodedParts:
+    """Return the store for the decoded parts of a bundle, at the rates of a run."""
+    rates = {part.sample_rate: cutoff for part, cutoff in _parts(mix, wide_share)}
+    name = "-".join(map(str, ["parts", *rates]))
+    return DecodedParts(folder / name, rates)
+
+
+def mixing(mix: MixConfig, seed: int, device: torch.device, wide_share: float) -> Make:
+    """Return what mixes corpora of a bundle, at each rate of a run, as `folders` mixes folders."""
+    rooms: dict[int, Tensor] = {}  # the same ones, whichever parts there are
+
+    def make(corpora: dict[Stream, Corpus]) -> BatchSource:
+        mixers = []
+        for part, _ in _parts(mix, wide_share):
+            rate = part.sample_rate
+            voices = corpora["speech", rate]
+            noises = corpora["noise", rate]
+            mixer = NoiseMixer(part, voices, noises, seed, device, rooms.get(rate))
+            rooms[rate] = mixer.rooms
+            mixers.append(mixer)
+        return _joined(mixers, wide_share, seed)
+
+    return make
 
 
 def write_cache(

@@ -8,13 +8,15 @@ from pathlib import Path
 class Job:
     """Input and output paths of a training run, and its time limit.
 
-    speech and noise: folders of recordings; or data: the folder of the recipe's corpus. valid:
-    folder of pairs; None: those of the corpus, if any. unknown: a second folder of pairs, of
-    sources that are not trained on. hours: time limit. processes: that train together; torchrun
-    says it for those that it starts. device: "cpu", "cuda" (each process has a GPU of its own),
-    "cuda:1" (this one) or "mps". resume: continue the run in `out`. cache: folder for decoded
-    copies of the recordings, which are not read into memory then. start: model (name or folder) or
-    folder of a run whose weights are the first ones; None: random weights.
+    speech and noise: folders of recordings; or bundles: folder of the parts of a bundle; or watch:
+    the same, where training begins with the first part and takes in those that arrive; or data: the
+    folder of the recipe's corpus. valid: folder of pairs; None: those of the corpus, if any.
+    unknown: a second folder of pairs, of sources that are not trained on. hours: time limit.
+    processes: that train together; torchrun says it for those that it starts. device: "cpu", "cuda"
+    (each process has a GPU of its own), "cuda:1" (this one) or "mps". resume: continue the run in
+    `out`. cache: folder for decoded copies of the recordings, which are not read into memory then;
+    those of a bundle are in `out` without it. start: model (name or folder) or folder of a run
+    whose weights are the first ones; None: random weights.
     """
 
     speech: Path | None = None
@@ -29,6 +31,13 @@ class Job:
     start: str | Path | None = None
     cache: Path | None = None
     unknown: Path | None = None
+    bundles: Path | None = None
+    watch: Path | None = None
+
+    @property
+    def parts(self) -> Path | None:
+        """Return the folder of the parts of a bundle, if the run trains on one."""
+        return self.bundles or self.watch
 
     @property
     def checkpoint(self) -> Path:
@@ -39,6 +48,7 @@ class Job:
         """Return the options of `qse train` that change the result, apart from configuration and
         first weights."""
         options = "--data DATA" if self.data else "--speech SPEECH --noise NOISE"
+        options = "--bundles PARTS" if self.parts else options
         options += (" --valid VALID" if self.valid else "") + (
             " --unknown UNKNOWN" if self.unknown else ""
         )

@@ -6,12 +6,15 @@ The thread of the training then only launches its own work.
 
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import torch
 from torch import multiprocessing
 
+from ..data.mix_ahead import MixAhead
 from ..data.source import Batch, BatchSource
 from . import worker
+from .train_config import TrainConfig
 
 RELEASED_EVERY = 30
 """Batches after which a process gives back the GPU memory that PyTorch keeps for later: segments of
@@ -39,6 +42,22 @@ def mixed(step: int, share: int, size: int) -> Batch:
     if batch.noisy.is_cuda and _made % RELEASED_EVERY == 0:
         torch.cuda.empty_cache()
     return batch
+
+
+def mixed_ahead(
+    batches: Callable[[int, int], Batch],
+    open_source: Callable[[], BatchSource],
+    plan: TrainConfig,
+    device: torch.device,
+    rank: int,
+) -> MixAhead:
+    """Return the same batches, made ahead: in a thread, or in processes that open their own
+    source."""
+    shares = range(rank * plan.accumulate, (rank + 1) * plan.accumulate)
+    if not plan.mix_processes:
+        return MixAhead(batches, shares, plan.mix_ahead)
+    processes = mixing_processes(plan.mix_processes, open_source, device)
+    return MixAhead(partial(mixed, size=plan.batch), shares, plan.mix_ahead, processes)
 
 
 def _begin(source: Callable[[], BatchSource], device: torch.device) -> None:

@@ -49,8 +49,9 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
         raise UsageError("train.by_clock: the rate follows the time limit; say how many hours")
     if own.source is None:
         _check_sources(config, job)
-    elif config.train.mix_processes:
-        raise UsageError("train.mix_processes: a source of one's own is mixed here; set it to 0")
+    if config.train.mix_processes and (own.source is not None or job.parts):
+        what = "bundles are" if job.parts else "a source of one's own is"
+        raise UsageError(f"train.mix_processes: {what} mixed in the training itself; set it to 0")
     if job.start and job.resume:
         raise UsageError(
             "resume continues a run, start begins one from other weights: leave one of them out"
@@ -79,15 +80,19 @@ def _check_folder(job: Job) -> None:
 
 
 def _check_sources(config: RunConfig, job: Job) -> None:
-    if bool(job.speech) != bool(job.noise) or bool(job.speech) == bool(job.data):
+    kinds = [bool(job.speech), bool(job.data), bool(job.bundles), bool(job.watch)]
+    if bool(job.speech) != bool(job.noise) or sum(kinds) != 1:
         raise UsageError(
-            "say what to train on: speech=DIR and noise=DIR, or data=DIR with a corpus's recipe"
+            "say what to train on: speech=DIR and noise=DIR, or bundles=DIR or watch=DIR with the "
+            "parts of a bundle, or data=DIR with a corpus's recipe"
         )
     if job.cache and job.data:
         raise UsageError(
-            "cache=DIR is for speech=DIR and noise=DIR; "
+            "cache=DIR is for speech=DIR and noise=DIR, or the parts of a bundle; "
             "QSE_CACHE names the folder for copies of a corpus"
         )
+    if job.parts and not job.parts.is_dir():
+        raise QseError(f"{job.parts}: no such folder; name the one with the parts of a bundle")
     if job.data and config.dataset not in sources.CORPORA:
         known = " or ".join(sources.CORPORA)
         raise UsageError(

@@ -1,9 +1,11 @@
 """Run a training: audio and a configuration in, a folder of checkpoints and curves out.
 
 RUN/config.toml  checkpoint.safetensors  best.safetensors  train.csv  valid.csv  curves.png
+RUN/parts.csv    of a run on a bundle
 """
 
 import copy
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,8 +16,8 @@ import torch
 
 from ..audio.claim import held
 from ..data import sources
+from ..data.bundle_source import Say
 from ..data.datasets import Stages
-from ..data.mix_ahead import MixAhead
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
 from ..errors import QseError, UsageError
@@ -23,13 +25,13 @@ from ..losses.composite import LossConfig
 from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
 from ..model_folder import weights_of
 from ..networks import Network, weights
-from . import checkpoint
+from . import bundle_run, checkpoint
 from .discriminator_training import DiscriminatorTraining
 from .exchange import copy_from_first_
 from .highest_range import train_highest_range_only_
 from .job import Job
 from .loop import TrainingLoop
-from .mix_processes import mixed, mixing_processes
+from .mix_processes import mixed_ahead
 from .own import Own
 from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
@@ -51,6 +53,7 @@ def train(
     network: Network | None = None,
     loss: LossConfig | CompositeLoss | LossTerm | None = None,
     source: BatchSource | None = None,
+    say: Say | None = None,
 ) -> Network:
     """Train until `steps` or `hours` are over, or a signal asks to stop; a checkpoint holds the
     last step.
@@ -60,9 +63,12 @@ def train(
     called while copies of a corpus are made, with (what is copied, files done, all of them).
     network, loss, source: objects in the place of what `config` and `job` name. The network is
     trained in place. A loss is a `LossConfig`, a `CompositeLoss`, or a function of clean= and
-    enhanced=, (B, N), that returns a scalar. Raises QseError for what `prepare` refuses.
+    enhanced=, (B, N), that returns a scalar. say: told in a line, by the first process, which parts
+    of a bundle were taken in or refused; by default by a warning. Raises QseError for what
+    `prepare` refuses.
     """
     own = Own(network, loss, source)
+    say = say or warnings.warn
     job = replace(job, processes=processes_in_all(job.processes))
     start = prepare(config, job, own)
     if network is not None:
@@ -71,8 +77,8 @@ def train(
         if not job.resume and is_first():
             write_config(job.out / "config.toml", config, start.network)
         if source is None:
-            _prepare_corpora(config, job, progress)
-        launch(_work, job.processes, config, job, start, own, report)
+            _prepare_corpora(config, job, progress, say)
+        launch(_work, job.processes, config, job, start, own, report, say)
     return _trained(start.network, job)
 
 
@@ -91,14 +97,20 @@ def _claimed(run: Path) -> ExitStack:
         raise QseError(f"{run}: {cause}; name another folder") from error
 
 
-def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None) -> None:
+def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None, say: Say) -> None:
     """Make copies of recordings before several processes read them."""
     if job.data:
         sources.prepare(config.dataset, job.data, config.mix, progress)
-    if job.cache:
+    if job.parts:
+        bundle_run.prepare(config, job, say if is_first() else _silent)
+    elif job.cache:
         assert job.speech and job.noise
         share = config.train.wide_band_share
         sources.write_cache(job.speech, job.noise, config.mix, share, job.cache, progress)
+
+
+def _silent(line: str) -> None:
+    """Tell nothing: another process does."""
 
 
 def _trained(network: Network, job: Job) -> Network:
@@ -121,6 +133,7 @@ def _work(
     start: Start,
     own: Own,
     report: StepReport | None,
+    say: Say,
 ) -> None:
     """Train in one of the processes."""
     device = own_device(job.device, rank)
@@ -128,12 +141,16 @@ def _work(
     # processes share what they are sent
     network = copy.deepcopy(start.network) if processes > 1 else start.network
     copy_from_first_([*network.parameters(), *network.buffers()])
-    source = own.source or _source(config, job, device)
+    source = own.source
+    if job.parts:
+        source = bundle_run.source(config, job, device, rank, say)
+    elif source is None:
+        source = _source(config, job, device)
     plan = config.train.counted(source.segments, _segment(config, own), processes)
     batches = _batches(source, plan, device, rank)
     closing = ExitStack()
     if plan.mix_ahead:
-        ahead = _mixed_ahead(batches, partial(_source, config, job, device), plan, device, rank)
+        ahead = mixed_ahead(batches, partial(_source, config, job, device), plan, device, rank)
         closing.callback(ahead.close)
         batches = ahead
     objective = as_loss(own.loss or config.loss)
@@ -157,7 +174,7 @@ def _work(
         loop.restore(*checkpoint.load_checkpoint(job.checkpoint))
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
-    with closing:
+    with closing, bundle_run.arrivals(source, job, rank):
         loop.run()
 
 
@@ -186,22 +203,6 @@ def _batches(
         return source.batch(step, plan.batch, share).to(device)
 
     return batches
-
-
-def _mixed_ahead(
-    batches: Callable[[int, int], Batch],
-    open_source: Callable[[], BatchSource],
-    plan: TrainConfig,
-    device: torch.device,
-    rank: int,
-) -> MixAhead:
-    """Return the same batches, made ahead: in a thread, or in processes that open their own
-    source."""
-    shares = range(rank * plan.accumulate, (rank + 1) * plan.accumulate)
-    if not plan.mix_processes:
-        return MixAhead(batches, shares, plan.mix_ahead)
-    processes = mixing_processes(plan.mix_processes, open_source, device)
-    return MixAhead(partial(mixed, size=plan.batch), shares, plan.mix_ahead, processes)
 
 
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:

@@ -21,5 +21,8 @@ def test_parameters_become_options(sentence, expected):
 def test_train_names_its_options(command, tmp_path):
     pytest.importorskip("torch")
     status, _, err = command("train", "--recipe", "live-base", "--out", tmp_path / "run")
-    wanted = "--speech DIR and --noise DIR, or --data DIR with a corpus's recipe"
+    wanted = (
+        "--speech DIR and --noise DIR, or --bundles DIR or --watch DIR with the parts of a bundle, "
+        "or --data DIR with a corpus's recipe"
+    )
     assert status == 2 and err == f"qse: say what to train on: {wanted}\n"

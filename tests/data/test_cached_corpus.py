@@ -99,7 +99,7 @@ def test_cached_corpus_continues_where_it_was_interrupted(folder, store, monkeyp
 
 def test_cached_corpus_is_written_by_one_of_two_at_the_same_time(folder, store, monkeypatch):
     """The second one comes while the first one writes, waits, and finds the cache complete."""
-    monkeypatch.setattr(cached_corpus, "WAIT", 0.01)
+    monkeypatch.setattr("qse.audio.claim.WAIT", 0.01)
     inside = threading.Event()
     waits = threading.Event()
     original = cached_corpus.read_or_faults

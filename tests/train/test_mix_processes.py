@@ -12,6 +12,7 @@ from small_training import CONFIG, PLAN, batches, copies, job, same
 
 from qse.errors import QseError, UsageError
 from qse.networks import weights
+from qse.train import mix_processes
 from qse.train.run import train
 
 AHEAD = replace(PLAN, mix_ahead=2, mix_processes=2)
@@ -31,7 +32,7 @@ def test_train_saves_the_steps_before_a_mixing_process_is_ended(
 ):
     """As a system does that has no memory left."""
     pools = []
-    original = train.__globals__["mixing_processes"]
+    original = mix_processes.mixing_processes
 
     def kept(*arguments):
         pools.append(original(*arguments))
@@ -43,7 +44,7 @@ def test_train_saves_the_steps_before_a_mixing_process_is_ended(
                 os.kill(process.pid, signal.SIGKILL)
 
     ends_one.close = lambda: None
-    monkeypatch.setitem(train.__globals__, "mixing_processes", kept)
+    monkeypatch.setattr(mix_processes, "mixing_processes", kept)
     config = replace(CONFIG, train=replace(AHEAD, steps=100))
     with pytest.raises(QseError, match=r"step \d+ does not fit into memory \(a process"):
         train(config, job(training_audio, tmp_path / "run", valid=None), ends_one)

@@ -1,0 +1,137 @@
+"""Write a part of a bundle, and read one that comes from another machine.
+
+A part is a ZIP file without compression: `bundle.json` (bundle_index.py), then the shards
+`0000.opus`, `0001.opus`, ... Nothing is unpacked: shards are read into memory, by their numbers in
+the index. A ZIP file has its directory at its end, so a part without its end cannot be opened.
+"""
+
+import hashlib
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from ..audio.opus import NotDecoded, decode
+from ..audio.writer import atomic_target
+from ..errors import QseError
+from . import bundle_index
+from .bundle_index import PartIndex, Shard, shard_name
+
+INDEX = "bundle.json"
+HEAD = 30  # bytes in front of the name of the first file in a ZIP file
+BEGIN = b"PK\x03\x04"
+MOST_INDEX = 256 << 20  # bytes
+LEAST_KBIT = 1.0  # of a shard: less decodes to an unreasonable amount of audio
+DATE = (1980, 1, 1, 0, 0, 0)  # of all files in a part
+# what the module zipfile raises for files that are damaged, or made to do harm
+ZIP_FAULTS = (
+    zipfile.BadZipFile,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
+
+
+class Refused(QseError):
+    """A file is no part that can be taken in; the text names it, the cause and the cure."""
+
+
+def write(path: Path, index: PartIndex, shards: list[bytes], overwrite: bool = False) -> None:
+    """Write a part atomically. Raises QseError if that fails, or if it exists."""
+    with atomic_target(path, overwrite) as part, zipfile.ZipFile(part, "w") as file:
+        file.writestr(zipfile.ZipInfo(INDEX, DATE), index.text())
+        for number, data in enumerate(shards):
+            file.writestr(zipfile.ZipInfo(shard_name(number), DATE), data)
+
+
+def size_with(index: PartIndex, shards: list[bytes]) -> int:
+    """Return the bytes of a part."""
+    text = len(index.text())
+    of_shards = sum(len(data) + 2 * (HEAD + 36) for data in shards)
+    return text + of_shards + 400
+
+
+class BundlePart:
+    """Read a part: a context manager. `index`: what it holds; `identity`: one of its own.
+
+    Raises Refused if the file is no part, cut, or not what its index says.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            if not path.is_file():
+                raise Refused(f"{path.name} is no regular file: remove it")
+            self._size = path.stat().st_size
+            self._file = zipfile.ZipFile(path)
+        except OSError as error:
+            raise Refused(f"{path.name} cannot be read ({error.strerror})") from error
+        except ZIP_FAULTS as error:
+            raise self._not_whole() from error
+        try:
+            text = self._read(INDEX, MOST_INDEX).decode()
+            self.index = bundle_index.read(text)
+            self._check()
+        except (*ZIP_FAULTS, OSError) as error:
+            self._file.close()
+            raise self._not_whole() from error
+        except Refused:
+            self._file.close()
+            raise
+        self.identity = bundle_index.identity(text)
+
+    def __enter__(self) -> "BundlePart":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def audio(self, number: int) -> np.ndarray:
+        """Return shard `number` as int16 (samples,). Raises Refused if it is damaged."""
+        shard = self.index.shards[number]
+        try:
+            data = self._read(shard_name(number), self._size)
+            if hashlib.sha256(data).hexdigest() != shard.sha256:
+                raise NotDecoded("its checksum is another one")
+            return decode(data, shard.sample_rate, shard.samples)
+        except (*ZIP_FAULTS, OSError) as error:
+            cause = f"{error}" if isinstance(error, NotDecoded) else "it cannot be read"
+            raise Refused(
+                f"{self.path.name} is damaged (shard {number}: {cause}): copy it again"
+            ) from error
+
+    def _read(self, name: str, limit: int) -> bytes:
+        """Return a file of the archive. Raises ValueError if it is compressed or too large."""
+        found = self._file.getinfo(name)
+        if found.compress_type != zipfile.ZIP_STORED or found.flag_bits & 1:
+            raise ValueError("compressed")
+        if found.file_size > min(limit, self._size):
+            raise ValueError("too large")
+        return self._file.read(found)
+
+    def _check(self) -> None:
+        """Check that the shards are there, and not longer than files of their size can be."""
+        sizes = {found.filename: found.file_size for found in self._file.infolist()}
+        expected = {shard_name(number) for number in range(len(self.index.shards))}
+        if sizes.keys() != expected | {INDEX} or sum(sizes.values()) > self._size:
+            raise ValueError("other files than in the index")
+        for number, shard in enumerate(self.index.shards):
+            if _kbit(shard, sizes[shard_name(number)]) < LEAST_KBIT:
+                raise ValueError("too long")
+
+    def _not_whole(self) -> Refused:
+        """Return the error for a file that cannot be opened."""
+        with self.path.open("rb") as file:
+            begin = file.read(HEAD + len(INDEX))
+        if not begin or (begin.startswith(BEGIN) and begin.endswith(INDEX.encode())):
+            return Refused(f"{self.path.name} is cut or damaged: copy it again")
+        return Refused(f"{self.path.name} is no part of a bundle: remove it")
+
+
+def _kbit(shard: Shard, size: int) -> float:
+    return 8e-3 * size * shard.sample_rate / shard.samples

@@ -1,0 +1,77 @@
+"""Train on the parts of a bundle: those that are there, and those that arrive during the run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from ..data import part_schedule, sources
+from ..data.bundle_source import BundleSource, Say, take_in
+from ..data.decoded_parts import DecodedParts
+from ..data.part_intake import Watcher, first_parts
+from ..data.part_schedule import PartSchedule
+from ..data.source import BatchSource
+from ..networks import weights
+from .job import Job
+from .parallel import is_first
+from .recipe import RunConfig
+
+
+def prepare(config: RunConfig, job: Job, say: Say) -> None:
+    """Take in the first parts, before the processes of a run begin; wait for them where the run
+    watches a folder."""
+    assert job.parts
+    store = _store(config, job)
+    first_parts(job.parts, store, say, bool(job.watch), job.resume)
+    if not is_first():
+        return
+    schedule = _schedule(job)
+    if not job.resume:
+        schedule.path.unlink(missing_ok=True)  # of a run without a checkpoint
+    known = schedule.rows()
+    missing = [row.name for row in known if row.identity not in store.found()]
+    if missing:
+        names = ", ".join(missing)
+        say(f"{names} not there, which this run had: its batches differ from those of before")
+    if job.resume and not known:
+        say(f"{schedule.path} not there: its batches differ from those of before")
+    step = int(weights.load_header(job.checkpoint)["step"]) if job.resume else 0
+    take_in(store, schedule, step)
+
+
+def source(config: RunConfig, job: Job, device: torch.device, rank: int, say: Say) -> BundleSource:
+    """Return the source of a process of a run."""
+    plan = config.train
+    return BundleSource(
+        _store(config, job),
+        _schedule(job),
+        sources.mixing(config.mix, plan.seed, device, plan.wide_band_share),
+        device,
+        say,
+        arrivals=list if rank == 0 else None,
+        margin=2 + plan.mix_ahead if job.processes > 1 else 0,
+    )
+
+
+@contextmanager
+def arrivals(source: BatchSource, job: Job, rank: int) -> Iterator[None]:
+    """Take in the parts that arrive, in another process, until the end of the context."""
+    if not isinstance(source, BundleSource) or not job.watch or rank:
+        yield
+        return
+    watcher = Watcher(job.watch, source.store)
+    source.arrivals = watcher.lines
+    try:
+        yield
+    finally:
+        watcher.close()
+
+
+def _store(config: RunConfig, job: Job) -> DecodedParts:
+    folder = job.cache or job.out
+    return sources.decoded_parts(folder, config.mix, config.train.wide_band_share)
+
+
+def _schedule(job: Job) -> PartSchedule:
+    return PartSchedule(Path(job.out) / part_schedule.NAME)

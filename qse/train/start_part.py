@@ -1,0 +1,122 @@
+"""Pack what a training on another machine needs beside the audio: code and first weights.
+
+start.zip: wheels/*.whl, of qse without its trained models and its page, and of what training needs
+beside PyTorch and NumPy; start/, the configuration and the checkpoint (or weights) of a model or a
+run.
+"""
+
+import base64
+import csv
+import hashlib
+import io
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from ..audio.writer import atomic_target
+from ..errors import QseError
+from ..model_folder import CHECKPOINT, CONFIG, weights_of
+from ..runtime.zoo import available, find
+
+NAME = "start.zip"
+DEPENDENCIES = ("soundfile", "soxr", "safetensors", "tomli_w", "typer", "rich")
+LEFT_OUT = (".onnx", ".safetensors")  # of the installed models
+PAGE = "qse/web/"
+CURVES = ("train.csv", "valid.csv", "parts.csv")
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def write(path: Path, start: str | Path, python_version: str = "", overwrite: bool = False) -> None:
+    """Write the ZIP file `path`.
+
+    start: name of a model, or folder of a model or a run. python_version: of the other machine,
+    such as "3.12", for wheels for Linux on x86-64; without it there are no wheels. Raises QseError
+    where there are no weights, or wheels cannot be made.
+    """
+    found = _start_files(start)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        atomic_target(path, overwrite) as part,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        for source in found:
+            file.write(source, f"start/{source.name}")
+        if python_version:
+            for wheel in _wheels(Path(folder), python_version):
+                file.write(wheel, f"wheels/{wheel.name}", zipfile.ZIP_STORED)
+
+
+def _start_files(start: str | Path) -> list[Path]:
+    """Return the files that training begins with."""
+    folder = find(start).parent if str(start) in available() else Path(start)
+    weights = folder / CHECKPOINT
+    weights = weights if weights.is_file() else weights_of(folder)
+    for path in (folder / CONFIG, weights):
+        if not path.is_file():
+            raise QseError(f"{start}: has no {path.name}; name a model with its weights, or a run")
+    curves = [folder / name for name in CURVES if (folder / name).is_file()]
+    return [folder / CONFIG, weights, *curves]
+
+
+def _wheels(folder: Path, python_version: str) -> list[Path]:
+    """Make the wheel of this checkout, and download those of its dependencies."""
+    if not (CHECKOUT / "pyproject.toml").is_file():
+        cure = "install it with pip install -e ., or pack without wheels"
+        raise QseError(
+            f"{CHECKOUT}: qse runs from no checkout, of which a wheel could be made; {cure}"
+        )
+    _pip("wheel", "--no-deps", "--wheel-dir", str(folder / "own"), str(CHECKOUT))
+    target = folder / "wheels"
+    binary = ["--only-binary", ":all:", "--python-version", python_version]
+    platforms = []
+    for name in ("manylinux2014_x86_64", "manylinux_2_28_x86_64"):
+        platforms += ["--platform", name]
+    _pip("download", "--dest", str(target), *binary, *platforms, *DEPENDENCIES)
+    for numpy in target.glob("numpy-*.whl"):  # the other machine's NumPy fits its PyTorch
+        numpy.unlink()
+    for wheel in (folder / "own").glob("*.whl"):
+        without_models(wheel, target / wheel.name)
+    return sorted(target.glob("*.whl"))
+
+
+def _pip(*words: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", words[0], "-q", *words[1:]], capture_output=True, text=True
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        cure = "see pip's message, or pack without wheels"
+        raise QseError(f"pip {words[0]} failed ({last}); {cure}")
+
+
+def without_models(wheel: Path, target: Path) -> None:
+    """Copy a wheel of qse without graphs, weights and the page, none of which training needs."""
+    with (
+        zipfile.ZipFile(wheel) as source,
+        zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file,
+    ):
+        record = ""
+        rows = []
+        for name in source.namelist():
+            if name.endswith(".dist-info/RECORD"):
+                record = name
+            elif not name.endswith(LEFT_OUT) and not _of_page(name):
+                data = source.read(name)
+                file.writestr(name, data)
+                rows.append([name, f"sha256={_digest(data)}", len(data)])
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([*rows, [record, "", ""]])
+        file.writestr(record, text.getvalue())
+
+
+def _of_page(name: str) -> bool:
+    """Return whether a file of a wheel is of the page, apart from its code in Python."""
+    return name.startswith(PAGE) and not name.endswith(".py")
+
+
+def _digest(data: bytes) -> str:
+    """Return a checksum as the RECORD of a wheel has it."""
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

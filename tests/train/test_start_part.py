@@ -1,0 +1,81 @@
+"""The part with code and first weights."""
+
+import base64
+import csv
+import hashlib
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+pytest.importorskip("torch")
+
+from qse.errors import QseError
+from qse.train import start_part
+
+INFO = "qse_speech-0.1.0.dist-info"
+METADATA = "Metadata-Version: 2.1\nName: qse-speech\nVersion: 0.1.0\n"
+FILES = {
+    "qse/__init__.py": "x = 1\n",
+    "qse/web/__init__.py": "",
+    "qse/web/engine.js": "page",
+    "qse_models/live-tiny/config.toml": "",
+    "qse_models/live-tiny/model.onnx": "graph",
+    "qse_models/live-tiny/weights.safetensors": "weights",
+    f"{INFO}/METADATA": METADATA,
+    f"{INFO}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+}
+
+
+def test_wheel_without_models_can_be_installed(tmp_path):
+    wheel = tmp_path / "own" / "qse_speech-0.1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as file:
+        for name, text in FILES.items():
+            file.writestr(name, text)
+        file.writestr(f"{INFO}/RECORD", "".join(f"{name},,\n" for name in FILES))
+    small = tmp_path / wheel.name
+    start_part.without_models(wheel, small)
+    with zipfile.ZipFile(small) as file:
+        kept = set(file.namelist())
+        rows = list(csv.reader(file.read(f"{INFO}/RECORD").decode().splitlines()))
+        for name, checksum, size in rows[:-1]:
+            data = file.read(name)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
+            assert checksum == f"sha256={digest.rstrip('=')}" and int(size) == len(data)
+    left_out = {name for name in FILES if name.endswith((".js", ".onnx", ".safetensors"))}
+    assert kept == FILES.keys() - left_out | {f"{INFO}/RECORD"}
+    assert {row[0] for row in rows} == kept
+    target = tmp_path / "installed"
+    words = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", target, small]
+    subprocess.run([sys.executable, *words], check=True)
+    assert (target / "qse/web/__init__.py").is_file()
+
+
+def test_start_holds_a_run(finished_run, tmp_path):
+    run, _ = finished_run
+    path = tmp_path / "out" / "start.zip"
+    start_part.write(path, run)
+    with zipfile.ZipFile(path) as file:
+        names = {"config.toml", "checkpoint.safetensors", "train.csv", "valid.csv"}
+        assert set(file.namelist()) == {f"start/{name}" for name in names}
+        assert file.read("start/config.toml") == (run / "config.toml").read_bytes()
+    with pytest.raises(QseError, match="exists already"):
+        start_part.write(path, run)
+
+
+def test_start_needs_weights(tmp_path):
+    (tmp_path / "config.toml").touch()
+    with pytest.raises(QseError, match=r"has no checkpoint.safetensors"):
+        start_part.write(tmp_path / "start.zip", tmp_path)
+
+
+def test_wheels_that_cannot_be_made_are_an_error(finished_run, tmp_path, monkeypatch):
+    def failing(*_, **__):
+        return subprocess.CompletedProcess([], 1, "", "first\nERROR: no such version\n")
+
+    monkeypatch.setattr(start_part.subprocess, "run", failing)
+    with pytest.raises(QseError, match=r"pip wheel failed \(ERROR: no such version\)"):
+        start_part.write(tmp_path / "start.zip", finished_run[0], "9.9")
+    assert list(tmp_path.iterdir()) == []
