@@ -103,7 +103,8 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
         values = read({**terms, "norm": norm})
         stops, saves, share = asked.tolist()
-        self.passed = min(share, 1.0)
+        if self.config.by_clock:
+            self.passed = min(share, 1.0)
         self._update(math.isfinite(values.pop("norm")))
         if self.discriminator:
             self.discriminator.update(average_)

@@ -104,7 +104,7 @@ def test_train_names_missing_parts_of_a_corpus(tmp_path):
 def test_prepare_refuses_several_sources(tmp_path, where):
     folders = {"speech": None, "noise": None, **where}
     with pytest.raises(
-        UsageError, match="say what to train on: speech=DIR and noise=DIR, or data=DIR"
+        UsageError, match="say what to train on: speech=DIR and noise=DIR, or bundles=DIR"
     ):
         train(read_config(find_recipe("voicebank")), Job(out=tmp_path / "run", **folders))
 
@@ -176,7 +176,7 @@ def test_job_options_repeat_a_run(how, options):
 def test_train_command_passes_processes_on(command, monkeypatch, tmp_path):
     jobs = []
 
-    def run(config, job, *_):
+    def run(config, job, *_, **__):
         jobs.append(job)
         raise QseError("enough")
 

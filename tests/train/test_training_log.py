@@ -12,7 +12,7 @@ from qse.train.training_log import MetricsLog, TrainingLog
 
 def test_training_log_takes_means_over_the_steps_that_have_a_term(tmp_path):
     """Also after a checkpoint in between; steps at 16 kHz have no upper band."""
-    trainer = SimpleNamespace(rank=0, done=0, heard=0, seconds=0.0, config=PLAN)
+    trainer = SimpleNamespace(rank=0, done=0, heard=0, seconds=0.0, passed=0.0, config=PLAN)
     log = TrainingLog(tmp_path, trainer, 16000)
     log.step({"loss": 1.0, "high_band": 0.5}, skipped=False)
     log.step({"loss": 3.0}, skipped=False)
