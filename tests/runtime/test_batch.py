@@ -172,7 +172,7 @@ def test_run_joins_threads_despite_further_signals(here, model_at, monkeypatch):
     monkeypatch.setattr(batch.ThreadPoolExecutor, "shutdown", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(run(jobs, model_at))
-    assert len(calls) == 3
+    assert len(calls) == 4  # of the pools of files and of models, after two interruptions
     assert threading.active_count() == before
 
 
