@@ -22,7 +22,7 @@ def _folders(root: Path) -> Iterator[Path]:
     """
     mount = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():
-        _, controllers, group = (line.split(":", 2) + ["", ""])[:3]
+        _, controllers, group = [*line.split(":", 2), "", ""][:3]
         if controllers and "cpu" not in controllers.split(","):
             continue
         top = mount / controllers  # of v2 the mount itself
@@ -36,7 +36,7 @@ def _quota(folder: Path) -> float:
     text = _text(folder / "cpu.max")
     if not text:
         text = f"{_text(folder / 'cpu.cfs_quota_us')} {_text(folder / 'cpu.cfs_period_us')}"
-    quota, period = (text.split() + ["", ""])[:2]
+    quota, period = [*text.split(), "", ""][:2]
     if not (quota.isdecimal() and period.isdecimal() and int(quota) and int(period)):
         return ENDLESS  # "max" in v2, -1 in v1, no such group
     return int(quota) / int(period)
