@@ -29,13 +29,14 @@ class Cancelled(QseError):
 @dataclass(frozen=True)
 class Options:
     """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far
-    as they go; `pool`: threads for the channels and grids of the files; the others as in
-    FileOptions."""
+    as they go; `pool`: threads for the channels and grids of the files; `split`: seconds of the
+    pieces of a channel; the others as in FileOptions."""
 
     strength: float | None = None
     overwrite: bool = False
     salvage: bool = False
     pool: Executor | None = None
+    split: float | None = None
     bit_rate: float | None = None
     keep_times: bool = False
     track: int | None = None
@@ -108,7 +109,8 @@ def enhance_file(
             # an offline model takes gigabytes for a channel
             pool = options.pool if used.streams else None
             noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
-            return _until(cancelled, enhance(noisy, rate, used, options.strength, pool))
+            blocks = enhance(noisy, rate, used, options.strength, pool, options.split)
+            return _until(cancelled, blocks)
 
         written = write_file(job, source, enhanced, options.of_files)
         rate = source.layout.sample_rate

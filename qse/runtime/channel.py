@@ -14,7 +14,6 @@ from .engine import Engine
 from .offline import OfflineModel
 from .serial_queue import SerialQueue
 from .stream import HopStream
-from .zoo import Model
 
 
 class Channel(Protocol):
@@ -36,12 +35,6 @@ class Channel(Protocol):
 
     def close(self) -> None:
         """Give up the blocks that were not received; return when none is processed any more."""
-
-
-def open_channel(model: Model, pool: Executor | None = None) -> Channel:
-    """Return a channel for one recording at the sample rate of `model`; `pool`: threads to run
-    in."""
-    return EngineChannel(model, pool) if isinstance(model, Engine) else ModelChannel(model, pool)
 
 
 class EngineChannel:

@@ -5,12 +5,14 @@ A whole signal is a stream with its latency cut off, so both are bit-equal at ev
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
+from math import ceil
 from numbers import Real
 from pathlib import Path
 
 import numpy as np
 
 from ..audio.checks import BLOCK, HIGHEST_RATE, LOUDEST, LOWEST_RATE, bad_samples
+from ..machine import cores
 from .attenuation import mixed, noisy_share
 from .signal_path import SignalPath
 from .stream import float_array
@@ -70,6 +72,7 @@ def enhance(
     model: Model,
     strength: float | None = None,
     pool: Executor | None = None,
+    split: float | None = None,
 ) -> Iterator[np.ndarray]:
     """Enhance blocks (samples, channels) of one signal; together the output is as long as the input
     and aligned to it.
@@ -78,14 +81,19 @@ def enhance(
     blocks are read and the last ones are used; the output is the same, bit by bit. Memory does not
     grow with the signal. With a `strength`, the noisy share is taken at `sample_rate`, so it holds
     the frequencies above the band of the model too.
+
+    `split`: cut each channel into pieces of so many seconds, which run at the same time; the output
+    then differs a little (split_channel.py). Memory grows with the cores and the pieces.
     """
     share = noisy_share(strength)
-    ahead = AHEAD if pool else 0
     path = None
     try:
         for block in blocks:
             if path is None:
-                path = SignalPath(model, sample_rate, block.shape[1], pool)
+                path = SignalPath(model, sample_rate, block.shape[1], pool, split)
+                ahead = AHEAD if pool else 0
+                if pool and split:  # a piece for each core
+                    ahead += ceil(cores() * split * sample_rate / len(block))
                 noisy = block[:0]  # the samples whose enhanced ones are not out yet
             path.send(block)
             noisy = np.concatenate([noisy, block])

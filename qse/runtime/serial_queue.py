@@ -14,14 +14,14 @@ class SerialQueue:
         self._pool = pool
         self._last: Future = Future()
         self._last.set_result(None)
-        self._closed = False
+        self.is_closed = False
 
     def call(self, function: Callable, *arguments: Any) -> Future:
         """Return the future of a call."""
         future: Future = Future()
 
         def run() -> None:
-            if self._closed:
+            if self.is_closed:
                 future.cancel()
                 future.set_running_or_notify_cancel()
                 return
@@ -45,5 +45,5 @@ class SerialQueue:
 
     def close(self) -> None:
         """Cancel the calls that have not begun; return when none runs any more."""
-        self._closed = True
+        self.is_closed = True
         wait([self._last])

@@ -6,7 +6,9 @@ from concurrent.futures import Executor
 import numpy as np
 
 from ..audio.resample import Resampler, spare
-from .channel import open_channel
+from .channel import Channel, EngineChannel, ModelChannel
+from .engine import Engine
+from .split_channel import SplitChannel
 from .zoo import Model
 
 
@@ -14,11 +16,19 @@ class SignalPath:
     """Resample to the model's sample rate, enhance each channel, resample back, cut off the
     latency. Blocks are sent, and received in the same order."""
 
-    def __init__(self, model: Model, sample_rate: float, channels: int, pool: Executor | None):
-        """`pool`: threads for the model; without it, `send` returns when a block is enhanced."""
+    def __init__(
+        self,
+        model: Model,
+        sample_rate: float,
+        channels: int,
+        pool: Executor | None,
+        split: float | None,
+    ):
+        """`pool`: threads for the model; without it, `send` returns when a block is enhanced.
+        `split`: seconds of the pieces of a channel."""
         self._inward = Resampler(sample_rate, model.sample_rate, channels)
         self._outward = Resampler(model.sample_rate, sample_rate, channels)
-        self._channels = [open_channel(model, pool) for _ in range(channels)]
+        self._channels = [_open_channel(model, pool, split) for _ in range(channels)]
         self._uncut = self._channels[0].latency  # samples still to be cut off
         self._spare = spare(model.sample_rate, sample_rate)
         self.sent = 0  # blocks that were not received yet
@@ -59,3 +69,9 @@ class SignalPath:
         for channel, samples in zip(self._channels, noisy.T, strict=True):
             channel.send(samples)
         self.sent += 1
+
+
+def _open_channel(model: Model, pool: Executor | None, split: float | None) -> Channel:
+    if not isinstance(model, Engine):
+        return ModelChannel(model, pool)
+    return SplitChannel(model, pool, split) if split else EngineChannel(model, pool)

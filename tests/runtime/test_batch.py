@@ -212,7 +212,7 @@ def test_run_lets_all_threads_work_on_every_file(here, model_at, monkeypatch, fi
     used = []
 
     def watched(*arguments):
-        used.append(arguments[-1])
+        used.append(arguments[4])
         return enhance(*arguments)
 
     monkeypatch.setattr(batch, "enhance", watched)
