@@ -55,10 +55,12 @@ class SignalPath:
         self.sent += 1
 
     def rest(self) -> Iterator[np.ndarray]:
-        """Receive all blocks, and what is inside after them."""
-        while self.sent:
+        """Receive all blocks after `send_end`, the last ones and what is inside after them as
+        one."""
+        while self.sent > 2:  # the two of `send_end`
             yield self.receive()
-        yield self._outward.finish()
+        last = [self.receive() for _ in range(self.sent)]
+        yield np.concatenate([*last, self._outward.finish()])
 
     def close(self) -> None:
         """Give up the blocks that were not received; return when the model runs no more."""
