@@ -12,7 +12,7 @@ import numpy as np
 from .channel import EngineChannel
 from .engine import Engine
 
-RUN_IN = 16.0  # seconds, at the end of which studio-base differs by -79 dB
+RUN_IN = 16.0  # seconds; docs/performance.md has the differences after 2 to 16 s
 
 
 class SplitChannel:
