@@ -11,7 +11,7 @@ import typer
 from qse.errors import UsageError
 
 from .denoise_report import DenoiseReport
-from .options import FileProcessing, Overwrite, grouped
+from .options import FileProcessing, Overwrite, grouped, number
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
 
@@ -47,6 +47,16 @@ class Handling:
         bool, typer.Option("--keep-times", help="Give outputs the file times of inputs.")
     ] = False
 
+    split: Annotated[
+        float | None,
+        typer.Option(
+            min=20,
+            metavar="SECONDS",
+            callback=number,
+            help="Cut into pieces, for many cores; changes the output by -59 dB. [default: never]",
+        ),
+    ] = None
+
     def options(self, strength: float | None) -> "Options":
         """Return the options of a batch, with the limit of the attenuation."""
         from qse.runtime.batch import Options
@@ -58,6 +68,7 @@ class Handling:
             bit_rate=self.bit_rate,
             keep_times=self.keep_times,
             track=self.track,
+            split=self.split,
         )
 
 

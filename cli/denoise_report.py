@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from qse.printable import printable
+
 from .options import as_options
 from .streams import say
 
@@ -90,22 +92,30 @@ class DenoiseReport:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        text = TextColumn("{task.completed:.0f}{task.fields[of]} s of audio")
+        name = TextColumn("{task.description}", markup=False)
+        text = TextColumn("{task.fields[done]}{task.fields[of]} of audio")
+        left = TextColumn("left")
         ended = Event()
         with Progress(
-            BarColumn(), text, TimeRemainingColumn(), console=Console(stderr=True), transient=True
+            *(name, BarColumn(), text, TimeRemainingColumn(), left),
+            console=Console(stderr=True),
+            transient=True,
         ) as progress:
-            task = progress.add_task("", total=None, of="")
+            task = progress.add_task(_names(jobs), total=None, done=minutes(0), of="")
 
             def measure() -> None:
                 total = _total_seconds(jobs, ended)
                 if total:
-                    progress.update(task, total=total, of=f" of {total:.0f}")
+                    progress.update(task, total=total, of=f" of {minutes(total)}")
+
+            def advance(seconds: float) -> None:
+                progress.advance(task, seconds)
+                progress.update(task, done=minutes(progress.tasks[0].completed))
 
             # beside the work: to ask for the length of every file may take minutes
             Thread(target=measure, daemon=True).start()
             try:
-                yield lambda seconds: progress.advance(task, seconds)
+                yield advance
             finally:
                 ended.set()
 
@@ -159,6 +169,19 @@ def _total_seconds(jobs: "list[FileJob]", ended: Event) -> float:
                 return 0.0
             total += sound_seconds(job.source)
     return total
+
+
+def minutes(seconds: float) -> str:
+    """Return a duration as minutes and seconds, 75 as "1:15"; from an hour on, 3675 as
+    "1:01:15"."""
+    left, second = divmod(round(seconds), 60)
+    hour, minute = divmod(left, 60)
+    return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"
+
+
+def _names(jobs: "list[FileJob]") -> str:
+    """Return the name of the only file, or how many there are."""
+    return printable(str(jobs[0])) if len(jobs) == 1 else f"{len(jobs)} files"
 
 
 def _paths(job: "FileJob") -> dict[str, str]:

@@ -130,7 +130,7 @@ class FileProcessing:
     strength: Strength = None
     threads: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Files at a time. [default: one per core]"),
+        typer.Option(min=1, metavar="N", help="Cores, for files and within each. [default: all]"),
     ] = None
 
     def models(self) -> "BandModels":
@@ -140,7 +140,7 @@ class FileProcessing:
         return BandModels(self.model, self.band, flush_to_zero=True, fast=self.fast)
 
     def at_once(self, models: "BandModels") -> int:
-        """Return the number of files at a time: one where a file takes gigabytes."""
+        """Return the number of cores to use: one where a file takes gigabytes."""
         from qse.machine import cores
         from qse.runtime.zoo import WIDE_BAND
 

@@ -4,7 +4,10 @@ import os
 import platform
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from math import ceil
 from pathlib import Path
+
+from .control_group import cpu_quota
 
 PACKAGES = ("qse-speech", "numpy", "onnxruntime", "torch")
 
@@ -41,8 +44,12 @@ def machine(threads: int) -> Machine:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of cores that this process may use: those that it may run on, or as many
+    as the quota of a container is worth, rounded up."""
+    available = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    return max(1, min(available, ceil(cpu_quota())))
 
 
 def processor() -> str:

@@ -85,7 +85,7 @@ def recurrent(path: Path, **metadata) -> Path:
     return save(path, nodes, constants, {"h": [1, HOP], "g": [1, HOP]}, latency=0, **metadata)
 
 
-def fragile(path: Path) -> Path:
+def fragile(path: Path, **metadata) -> Path:
     """s' = s + x, enhanced = x + 0 * sqrt(1 - s'): once a sum passes 1, NaN until the state is
     forgotten."""
     constants = {"one": np.float32(1), "none": np.float32(0)}
@@ -96,4 +96,4 @@ def fragile(path: Path) -> Path:
         helper.make_node("Mul", ["root", "none"], ["nothing"]),
         helper.make_node("Add", ["audio", "nothing"], ["enhanced"]),
     ]
-    return save(path, nodes, constants, {"sum": [1, HOP]}, latency=0)
+    return save(path, nodes, constants, {"sum": [1, HOP]}, latency=0, **metadata)

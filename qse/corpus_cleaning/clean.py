@@ -25,15 +25,16 @@ def clean(
     Yield the outcomes in the order in which the recordings end. When `cancelled` returns true,
     unfinished files are given up; they are neither recorded nor yielded.
     """
-    spare = threads // max(1, len(recordings))  # for the channels of a few long recordings
-    options = Options(journal.settings.strength, overwrite=True, channel_threads=max(1, spare))
+    model_pool = ThreadPoolExecutor(threads)  # for the channels and grids of all recordings
+    shared = model_pool if threads > 1 else None
+    options = Options(journal.settings.strength, overwrite=True, pool=shared)
     stopped = False
 
     def do(recording: Recording) -> Outcome:
         job = FileJob(recording.source, recording.target)
         return next(run([job], models.at, options, cancelled=lambda: stopped or cancelled()))
 
-    with ThreadPoolExecutor(threads) as pool:
+    with model_pool, ThreadPoolExecutor(threads) as pool:
         futures = {pool.submit(do, recording): recording for recording in recordings}
         try:
             for future in as_completed(list(futures)):

@@ -10,8 +10,8 @@ import torch
 
 from ..networks import Network
 from ..networks.paper_models import macs
-from ..runtime.denoise import open_channel
 from ..runtime.engine import Engine
+from ..runtime.offline import OfflineModel
 from ..runtime.timing import GROUP, race, stepper
 from ..runtime.zoo import Model
 from .graph_file import speech_like
@@ -66,7 +66,7 @@ def macs_per_second(network: Network) -> int:
     return macs(network, torch.zeros(1, second, dtype=torch.float64))
 
 
-def _enhance(model: Model, noisy: np.ndarray) -> None:
-    channel = open_channel(model)
+def _enhance(model: OfflineModel, noisy: np.ndarray) -> None:
+    channel = model.open_channel()
     channel.process(noisy)
     channel.finish()

@@ -4,7 +4,7 @@ A file that fails is reported and leaves no partial output; the others are still
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -29,13 +29,14 @@ class Cancelled(QseError):
 @dataclass(frozen=True)
 class Options:
     """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far
-    as they go; `channel_threads`: channels of a file that are enhanced at the same time; the others
-    as in FileOptions."""
+    as they go; `pool`: threads for the channels and grids of the files; `split`: seconds of the
+    pieces of a channel; the others as in FileOptions."""
 
     strength: float | None = None
     overwrite: bool = False
     salvage: bool = False
-    channel_threads: int = 1
+    pool: Executor | None = None
+    split: float | None = None
     bit_rate: float | None = None
     keep_times: bool = False
     track: int | None = None
@@ -106,9 +107,10 @@ def enhance_file(
             rate = reader.layout.sample_rate
             used = model if reader is source else model_at(rate)
             # an offline model takes gigabytes for a channel
-            threads = options.channel_threads if used.streams else 1
+            pool = options.pool if used.streams else None
             noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
-            return _until(cancelled, enhance(noisy, rate, used, options.strength, threads))
+            blocks = enhance(noisy, rate, used, options.strength, pool, options.split)
+            return _until(cancelled, blocks)
 
         written = write_file(job, source, enhanced, options.of_files)
         rate = source.layout.sample_rate
@@ -137,15 +139,18 @@ def run(
     """Run the jobs, `threads` at a time, and yield their outcomes in order; `model_at` as in
     `enhance_file`.
 
-    Threads that have no file of their own process the channels of the files.
+    All cores work on the channels and grids of these files, also where there are fewer files than
+    threads.
 
     When `cancelled` returns true, the caller stops iterating, or is interrupted, the unfinished
     files are abandoned and their temporary files removed. This returns only when no thread runs the
     model any more: if the interpreter ended before, it would abort the process.
     """
     stop = Event()
-    spare_threads = threads // max(1, len(jobs))
-    options = replace(options, channel_threads=max(options.channel_threads, spare_threads))
+    pool = ThreadPoolExecutor(threads)
+    model_pool = ThreadPoolExecutor(threads)
+    if threads > 1:
+        options = replace(options, pool=model_pool)
 
     def given_up() -> bool:
         return stop.is_set() or cancelled()
@@ -172,22 +177,22 @@ def run(
             cure = "is there enough memory? Try threads=1"
             return Outcome(job, error=QseError(f"{job} could not be enhanced: {reason}; {cure}"))
 
-    pool = ThreadPoolExecutor(threads)
     try:
         for future in [pool.submit(do, job) for job in jobs]:
             yield future.result()
     finally:
         stop.set()
-        _join(pool)
+        _join(pool, model_pool)
 
 
-def _join(pool: ThreadPoolExecutor) -> None:
-    """Wait for all threads of the pool, also when signals come; then raise the exception of the
+def _join(*pools: ThreadPoolExecutor) -> None:
+    """Wait for all threads of the pools, also when signals come; then raise the exception of the
     signal."""
     interruption: BaseException | None = None
     while True:
         try:
-            pool.shutdown()  # jobs that have not begun end at once, as `stop` is set
+            for pool in pools:
+                pool.shutdown()  # jobs that have not begun end at once, as `stop` is set
             break
         except (KeyboardInterrupt, SystemExit) as error:
             interruption = error  # a further signal: the threads still run the model

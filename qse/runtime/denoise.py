@@ -4,23 +4,22 @@ A whole signal is a stream with its latency cut off, so both are bit-equal at ev
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
+from math import ceil
 from numbers import Real
 from pathlib import Path
 
 import numpy as np
 
 from ..audio.checks import BLOCK, HIGHEST_RATE, LOUDEST, LOWEST_RATE, bad_samples
-from ..audio.resample import Resampler, spare
+from ..machine import cores
 from .attenuation import mixed, noisy_share
-from .engine import Engine
-from .offline import Segments
-from .stream import Stream, float_array
+from .signal_path import SignalPath
+from .stream import float_array
 from .zoo import RECORDING_MODEL, Model, resolve
 
 CHANNELS = 64  # most channels of an array: more are samples, in the wrong axis
-
-Channel = Stream | Segments  # one channel on its way through a model
+AHEAD = 3  # blocks that are read before the first of them is used, where threads enhance them
 
 
 def denoise(
@@ -72,83 +71,45 @@ def enhance(
     sample_rate: float,
     model: Model,
     strength: float | None = None,
-    threads: int = 1,
+    pool: Executor | None = None,
+    split: float | None = None,
 ) -> Iterator[np.ndarray]:
     """Enhance blocks (samples, channels) of one signal; together the output is as long as the input
     and aligned to it.
 
-    Each channel is a stream of its own; `threads` of them are enhanced at the same time. Memory
-    does not grow with the signal. With a `strength`, the noisy share is taken at `sample_rate`, so
-    it holds the frequencies above the band of the model too.
+    With a `pool`, each grid of frames of each channel runs in a thread of its own, while the next
+    blocks are read and the last ones are used; the output is the same, bit by bit. Memory does not
+    grow with the signal. With a `strength`, the noisy share is taken at `sample_rate`, so it holds
+    the frequencies above the band of the model too.
+
+    `split`: cut each channel into pieces of so many seconds, which run at the same time; the output
+    then differs a little (split_channel.py). Memory grows with the cores and the pieces.
     """
     share = noisy_share(strength)
     path = None
-    with ThreadPoolExecutor(threads) as pool:  # it starts a thread only when there is work for it
+    try:
         for block in blocks:
             if path is None:
-                path = _SignalPath(
-                    model, sample_rate, block.shape[1], pool if threads > 1 else None
-                )
+                path = SignalPath(model, sample_rate, block.shape[1], pool, split)
+                ahead = AHEAD if pool else 0
+                if pool and split:  # a piece for each core
+                    ahead += ceil(cores() * split * sample_rate / len(block))
                 noisy = block[:0]  # the samples whose enhanced ones are not out yet
-            enhanced = path.process(block)
+            path.send(block)
             noisy = np.concatenate([noisy, block])
-            yield mixed(enhanced, noisy[: len(enhanced)], share)
-            noisy = noisy[len(enhanced) :]
+            if path.sent > ahead:
+                enhanced = path.receive()
+                yield mixed(enhanced, noisy[: len(enhanced)], share)
+                noisy = noisy[len(enhanced) :]
         if path:
-            yield mixed(path.finish()[: len(noisy)], noisy, share)
-
-
-def open_channel(model: Model) -> Channel:
-    """Return a fresh channel, for one signal at the sample rate of `model`."""
-    return Stream(model) if isinstance(model, Engine) else model.open_channel()
-
-
-class _SignalPath:
-    """Resample to the model's sample rate, enhance each channel, resample back, cut off the
-    latency."""
-
-    def __init__(
-        self, model: Model, sample_rate: float, channels: int, pool: ThreadPoolExecutor | None
-    ):
-        """`pool`: threads for the channels; without it they are enhanced one after another."""
-        self._map = pool.map if pool and channels > 1 else map
-        self._inward = Resampler(sample_rate, model.sample_rate, channels)
-        self._outward = Resampler(model.sample_rate, sample_rate, channels)
-        self._channels = [open_channel(model) for _ in range(channels)]
-        self._uncut = self._channels[0].latency  # samples still to be cut off
-        self._spare = spare(model.sample_rate, sample_rate)
-
-    def process(self, block: np.ndarray) -> np.ndarray:
-        """Take (samples, channels); return the enhanced samples that are ready,
-        (0 or more, channels)."""
-        return self._outward.process(self._enhanced(self._inward.process(block)))
-
-    def finish(self) -> np.ndarray:
-        """Flush with zeros: return the samples that are still inside, and a few more."""
-        silence = np.zeros((self._spare, len(self._channels)), np.float32)
-        rest = self._outward.process(
-            self._enhanced(np.concatenate([self._inward.finish(), silence]))
-        )
-        last = self._outward.process(self._cut(list(self._map(_finish, self._channels))))
-        return np.concatenate([rest, last, self._outward.finish()])
-
-    def _enhanced(self, noisy: np.ndarray) -> np.ndarray:
-        return self._cut(list(self._map(_process, self._channels, noisy.T)))
-
-    def _cut(self, channels: list[np.ndarray]) -> np.ndarray:
-        """Stack the channels to (samples, channels), without the latency at the beginning."""
-        enhanced = np.stack(channels, axis=1)
-        cut = min(self._uncut, len(enhanced))
-        self._uncut -= cut
-        return enhanced[cut:]
-
-
-def _process(channel: Channel, noisy: np.ndarray) -> np.ndarray:
-    return channel.process(noisy)
-
-
-def _finish(channel: Channel) -> np.ndarray:
-    return channel.finish()
+            path.send_end()
+            for enhanced in path.rest():
+                enhanced = enhanced[: len(noisy)]
+                yield mixed(enhanced, noisy[: len(enhanced)], share)
+                noisy = noisy[len(enhanced) :]
+    finally:
+        if path:
+            path.close()
 
 
 def _checked(audio: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import QseError
 from .deadline import LOADING, within
 from .onnx_session import described, is_installed, open_session
-from .two_grids import AlternatingSession, Session, TwoGridSession
+from .two_grids import AlternatingSession, GridRun, Session, TwoGridSession
 from .watchdog import STEP, Watchdog
 
 SECOND_GRID = "second_grid"  # in the metadata
@@ -156,6 +156,15 @@ class Engine:
         if self._alternating:
             return AlternatingSession(first, second, self.graph_hop_length)
         return TwoGridSession(first, second, self.second_grid, self.hop_length)
+
+    def grid_runs(self) -> list[GridRun]:
+        """Return a run per grid for one recording: together they do what `session` does."""
+        hop = self.graph_hop_length
+        shift = self.second_grid
+        runs = [GridRun(self._one_grid(), hop, after=shift)]
+        if shift:
+            runs.append(GridRun(self._one_grid(), hop, before=shift))
+        return runs
 
     def _one_grid(self) -> "EngineSession":
         before = self.initial_state()

@@ -1,7 +1,8 @@
 """Run a graph on two grids of frames, half a hop of its network apart, and put out the mean.
 
 Every sample is then estimated twice, from different frames (Coifman and Donoho 1995, "cycle
-spinning"). The two runs share nothing but the graph.
+spinning"). The two runs share nothing but the graph: in a stream they are called in turn, for a
+recording each may run on a core of its own.
 """
 
 from typing import Protocol
@@ -93,3 +94,29 @@ class TwoGridSession:
         """Set all states to zero."""
         for part in (self._first, self._second, self._noisy, self._enhanced):
             part.reset()
+
+
+class GridRun:
+    """Run a session along a recording that comes in blocks of any length.
+
+    The mean of two of them, one with `after` and one with `before` set to the distance of the
+    grids, is the output of the two sessions above.
+    """
+
+    def __init__(self, session: Session, hop_length: int, before: int = 0, after: int = 0):
+        """`before`: samples of silence in front of the input; `after`: in front of the output."""
+        self._session = session
+        self._hop_length = hop_length
+        self._noisy = np.zeros(before, np.float32)  # of the hop that is not complete
+        self._silence = np.zeros(after, np.float32)
+
+    def process(self, noisy: np.ndarray) -> np.ndarray:
+        """Take (samples,); return the enhanced samples of the hops that they complete."""
+        noisy = np.concatenate([self._noisy, noisy])
+        whole = len(noisy) - len(noisy) % self._hop_length
+        enhanced = [self._silence]
+        for hop in noisy[:whole].reshape(-1, self._hop_length):
+            enhanced.append(self._session.step(hop).copy())
+        self._noisy = noisy[whole:]
+        self._silence = self._silence[:0]
+        return np.concatenate(enhanced)

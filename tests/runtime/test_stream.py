@@ -1,15 +1,13 @@
 """Streams: bit-equal at every block size, aligned to the sample, harmless when the input or the
 model is not."""
 
-import threading
-
 import graphs
 import numpy as np
 import pytest
 import soxr
 
 from qse import Stream, denoise, load
-from qse.runtime.denoise import enhance, open_channel
+from qse.runtime.denoise import enhance
 from qse.runtime.stream import HopStream
 from qse.runtime.zoo import streaming
 
@@ -194,38 +192,6 @@ def test_denoise_channels_are_independent(recurrent):
         np.testing.assert_array_equal(out[:, channel], denoise(audio[:, channel], 16000, recurrent))
 
 
-def test_enhance_channels_in_threads_equal_one_thread(recurrent):
-    audio = signal(27000).reshape(9000, 3)
-    alone = np.concatenate(list(enhance(np.split(audio, 9), 22050, recurrent, 12, 1)))
-    together = np.concatenate(list(enhance(np.split(audio, 9), 22050, recurrent, 12, 2)))
-    np.testing.assert_array_equal(alone, together)
-
-
-def test_enhance_channels_at_the_same_time():
-    """Both channels wait for each other inside the model."""
-    meeting = threading.Barrier(2)
-
-    class Meeting:
-        sample_rate = 16000
-        latency = 0
-
-        def open_channel(self):
-            return self
-
-        def process(self, block):
-            meeting.wait(20)
-            return block
-
-        def finish(self):
-            meeting.wait(20)
-            return np.zeros(0, np.float32)
-
-    audio = signal(800).reshape(400, 2)
-    np.testing.assert_array_equal(
-        np.concatenate(list(enhance([audio], 16000, Meeting(), threads=2))), audio
-    )
-
-
 def test_denoise_keeps_dtype_and_refuses_bad_arrays(delay):
     assert denoise(signal(10).astype(np.float64), 16000, delay).dtype == np.float64
     with pytest.raises(TypeError, match="int16"):
@@ -320,6 +286,5 @@ def test_stream_explains_the_lengths_that_blocksize_allows(delay):
     assert "one thread at a time" in Stream.__doc__
 
 
-def test_channel_of_an_engine_is_a_stream(recurrent):
+def test_an_engine_can_stream(recurrent):
     assert streaming(recurrent) is recurrent
-    assert isinstance(open_channel(recurrent), Stream)

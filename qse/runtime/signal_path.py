@@ -1,0 +1,79 @@
+"""Take the blocks of a recording through a model: sample rate, channels, latency."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+
+import numpy as np
+
+from ..audio.resample import Resampler, spare
+from .channel import Channel, EngineChannel, ModelChannel
+from .engine import Engine
+from .split_channel import SplitChannel
+from .zoo import Model
+
+
+class SignalPath:
+    """Resample to the model's sample rate, enhance each channel, resample back, cut off the
+    latency. Blocks are sent, and received in the same order."""
+
+    def __init__(
+        self,
+        model: Model,
+        sample_rate: float,
+        channels: int,
+        pool: Executor | None,
+        split: float | None,
+    ):
+        """`pool`: threads for the model; without it, `send` returns when a block is enhanced.
+        `split`: seconds of the pieces of a channel."""
+        self._inward = Resampler(sample_rate, model.sample_rate, channels)
+        self._outward = Resampler(model.sample_rate, sample_rate, channels)
+        self._channels = [_open_channel(model, pool, split) for _ in range(channels)]
+        self._uncut = self._channels[0].latency  # samples still to be cut off
+        self._spare = spare(model.sample_rate, sample_rate)
+        self.sent = 0  # blocks that were not received yet
+
+    def send(self, block: np.ndarray) -> None:
+        """Send (samples, channels)."""
+        self._send(self._inward.process(block))
+
+    def receive(self) -> np.ndarray:
+        """Wait for the oldest block that was sent; return the enhanced samples that are ready,
+        (0 or more, channels)."""
+        self.sent -= 1
+        enhanced = np.stack([channel.receive() for channel in self._channels], axis=1)
+        cut = min(self._uncut, len(enhanced))
+        self._uncut -= cut
+        return self._outward.process(enhanced[cut:])
+
+    def send_end(self) -> None:
+        """Flush with zeros."""
+        silence = np.zeros((self._spare, len(self._channels)), np.float32)
+        self._send(np.concatenate([self._inward.finish(), silence]))
+        for channel in self._channels:
+            channel.send_end()
+        self.sent += 1
+
+    def rest(self) -> Iterator[np.ndarray]:
+        """Receive all blocks after `send_end`, the last ones and what is inside after them as
+        one."""
+        while self.sent > 2:  # the two of `send_end`
+            yield self.receive()
+        last = [self.receive() for _ in range(self.sent)]
+        yield np.concatenate([*last, self._outward.finish()])
+
+    def close(self) -> None:
+        """Give up the blocks that were not received; return when the model runs no more."""
+        for channel in self._channels:
+            channel.close()
+
+    def _send(self, noisy: np.ndarray) -> None:
+        for channel, samples in zip(self._channels, noisy.T, strict=True):
+            channel.send(samples)
+        self.sent += 1
+
+
+def _open_channel(model: Model, pool: Executor | None, split: float | None) -> Channel:
+    if not isinstance(model, Engine):
+        return ModelChannel(model, pool)
+    return SplitChannel(model, pool, split) if split else EngineChannel(model, pool)
