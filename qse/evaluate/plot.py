@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..audio.atomic_write import atomic_path
 from ..errors import QseError
 from ..extras import need
 from .metrics import METRICS
@@ -123,7 +124,8 @@ def _save(figure: Any, path: Path) -> None:
         raise QseError(f"{path}: a picture is a PNG; name one that ends in .png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150, format="png")
+        with atomic_path(path) as part:
+            figure.savefig(part, dpi=150, format="png")
     except OSError as error:
         raise QseError(
             f"{path} cannot be written: {error.strerror}; name another picture"

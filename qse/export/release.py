@@ -8,7 +8,6 @@ up to 16 kHz, model-48k.onnx for audio above.
 """
 
 import csv
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from .. import __version__
+from ..audio.atomic_write import write_text
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
 from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
@@ -72,7 +72,7 @@ def release(
     checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
     if whole:
         _keep_checkpoint(run, folder)
-        shutil.copyfile(run / CONFIG, folder / CONFIG)
+        write_text(folder / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
     else:
         (folder / CHECKPOINT).unlink(missing_ok=True)  # of a former release
         write_config(folder / CONFIG, config, network)
@@ -80,7 +80,7 @@ def release(
     for file, part in parts.items():
         costs[part.config.sample_rate] = measure_cost(part, load(folder / file))
     card = Card(folder.resolve().name, model, config, header, costs, options, scores)
-    (folder / "card.md").write_text(card.text(), encoding="utf-8")
+    write_text(folder / "card.md", card.text())
     return costs
 
 

@@ -51,13 +51,17 @@ def check_graph(data: bytes) -> int:
         raise Unfit(f"it is larger than {LARGEST >> 20} MiB")
     nodes = 0
     numbers = 0
+    graphs = 0
     for field, value in _fields(memoryview(data)):
         if field == FUNCTIONS:
             raise Unfit("it defines functions")
         if field == GRAPH:
+            graphs += 1
             found = _check_parts(_message(value))
             nodes = nodes + found[0]
             numbers = numbers + found[1]
+    if graphs != 1:
+        raise Unfit(f"it has {graphs} graphs, and not one")
     if nodes > NODES:
         raise Unfit(f"it has more than {NODES} operators")
     if numbers > STATE:

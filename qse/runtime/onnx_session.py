@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import QseError
 from .deadline import LOADING, within
-from .graph_check import Unfit, check_graph, memory_limit
+from .graph_check import LARGEST, Unfit, check_graph, memory_limit
 
 MOST = 10**6  # of a sample rate in Hz or a hop in samples
 LONGEST = 60  # seconds of latency
@@ -31,8 +31,10 @@ def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: b
     options.enable_mem_reuse = reuse  # small models take as much memory without it
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.set_denormal_as_zero", str(int(flush_to_zero)))
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # which is checked
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)  # one more is refused
 
         def load() -> Any:
             session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import qse_models
 
+from ..audio.atomic_write import write_text
 from ..errors import QseError
 from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH
 from .engine import Engine, NotStreaming
@@ -23,6 +24,7 @@ from .offline import OfflineModel
 
 DEFAULT_MODEL = "live-base"  # for streams
 RECORDING_MODEL = "studio-large"  # for whole signals, which may look ahead
+LONGEST_SUMS = 1 << 16  # characters of a file of checksums that are read
 WIDE_BAND = 16000  # Hz: audio at a higher sample rate is for the full-band graph
 
 Model = Engine | OfflineModel
@@ -148,7 +150,7 @@ def seal(folder: str | Path) -> None:
         path = Path(folder) / name
         if path.is_file():
             lines.append(f"{_sha256(path)}  {name}\n")
-    (Path(folder) / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+    write_text(Path(folder) / CHECKSUMS, "".join(lines))
 
 
 def _graph(folder: Path, sample_rate: float | None) -> Path:
@@ -186,7 +188,8 @@ def _verify(path: Path) -> None:
 
 def _listed(sums: Path, name: str) -> set[str]:
     """Return the checksums of the file `name` in a file as `sha256sum` writes it."""
-    text = sums.read_text(encoding="utf-8", errors="replace")
+    with sums.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(LONGEST_SUMS)
     found = set()
     for line in text.splitlines():
         checksum, *rest = line.split() or [""]
@@ -196,4 +199,5 @@ def _listed(sums: Path, name: str) -> set[str]:
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..audio.atomic_write import atomic_path
 from ..errors import QseError
 from ..runtime.bands import FULL_BAND
 from ..runtime.engine import Engine
@@ -149,4 +150,5 @@ def write_site(site: Site, folder: Path) -> None:
     for name, content in files.items():  # of Netlify and Cloudflare; of GitHub Pages
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        with atomic_path(target) as part:
+            part.write_bytes(content)

@@ -8,12 +8,15 @@ from pathlib import Path
 import graphs
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 
 import qse
+from qse.errors import QseError
 from qse.runtime import graph_check
 from qse.runtime.graph_check import Unfit, check_graph
+from qse.runtime.onnx_session import open_session
 
 MODELS = Path(__file__).parents[2] / "models"
 STATUS = Path("/proc/self/status")
@@ -68,6 +71,7 @@ REFUSED = {
     "the domain com.evil": lambda: identity(domain="com.evil"),
     "more than 67108864 numbers": lambda: identity(shape=[1 << 20, 1 << 20]),
     "more than 20000 operators": lambda: identity(nodes=20001),
+    "has 0 graphs": onnx.ModelProto,
 }
 
 
@@ -215,3 +219,14 @@ def test_memory_limit_is_at_most_half_of_the_memory():
         else 1 << 40
     )
     assert 0 < graph_check.memory_limit() <= min(4 << 30, total // 2)
+
+
+def test_load_refuses_a_graph_in_the_format_of_onnx_runtime(tmp_path):
+    """It has no parts that could be checked."""
+    plain = graphs.delay(tmp_path / "plain.onnx")
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "model.ort")
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    ort.InferenceSession(str(plain), options)
+    with pytest.raises(QseError, match=r"damaged or not ONNX|is not a model that qse runs"):
+        open_session(tmp_path / "model.ort", 1)

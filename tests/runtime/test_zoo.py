@@ -86,13 +86,13 @@ def test_load_verifies_before_it_loads(tmp_path, monkeypatch):
 def test_load_reports_missing_permission(tmp_path, monkeypatch):
     path = graphs.delay(tmp_path / "model.onnx")
     seal(tmp_path)
-    read = Path.read_bytes
+    opened = Path.open
 
-    def refused(file):
+    def refused(file, *options, **named):
         if file == path:
             raise PermissionError(13, "Permission denied", str(file))
-        return read(file)
+        return opened(file, *options, **named)
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr(Path, "open", refused)
     with pytest.raises(qse.QseError, match=r"model\.onnx cannot be read: Permission denied"):
         load(path)
