@@ -31,6 +31,7 @@ class SignalPath:
         self._channels = [_open_channel(model, pool, split) for _ in range(channels)]
         self._uncut = self._channels[0].latency  # samples still to be cut off
         self._spare = spare(model.sample_rate, sample_rate)
+        self._length = 0  # sent at the model's rate, and not received yet
         self.sent = 0  # blocks that were not received yet
 
     def send(self, block: np.ndarray) -> None:
@@ -44,7 +45,9 @@ class SignalPath:
         enhanced = np.stack([channel.receive() for channel in self._channels], axis=1)
         cut = min(self._uncut, len(enhanced))
         self._uncut -= cut
-        return self._outward.process(enhanced[cut:])
+        enhanced = enhanced[cut : cut + self._length]  # the last hop is longer than the signal
+        self._length -= len(enhanced)
+        return self._outward.process(enhanced)
 
     def send_end(self) -> None:
         """Flush with zeros."""
@@ -70,6 +73,7 @@ class SignalPath:
     def _send(self, noisy: np.ndarray) -> None:
         for channel, samples in zip(self._channels, noisy.T, strict=True):
             channel.send(samples)
+        self._length += len(noisy)
         self.sent += 1
 
 
