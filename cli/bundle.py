@@ -30,7 +30,7 @@ def in_bytes(text: str) -> int:
 
 @dataclass(frozen=True)
 class Coding:
-    """How recordings are coded."""
+    """Hold the options of coding recordings."""
 
     size: Annotated[str, typer.Option(help="Of a part, at most.")] = "60MB"
     wide_kbit: Annotated[float, typer.Option(help="kbit/s of Opus at 16 kHz.", **KBIT)] = 20.0

@@ -37,7 +37,7 @@ def _check_gpu(name: str, number: int, found: int) -> None:
 
 
 def uploaded(tensor: "torch.Tensor", device: "torch.device") -> "torch.Tensor":
-    """Return a tensor on a device. A GPU copies one of the CPU later, and the CPU does not wait."""
+    """Return a tensor on a device. A CUDA GPU copies it later, and the CPU does not wait."""
     if device.type == "cuda" and not tensor.is_cuda:
         tensor = tensor.pin_memory()
-    return tensor.to(device, non_blocking=True)
+    return tensor.to(device, non_blocking=device.type != "mps")

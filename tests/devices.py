@@ -90,12 +90,11 @@ class Accelerator(OneDevice):
         return super().__torch_dispatch__(operator, types, args, kwargs)
 
     def _copy(self, operator, args, kwargs):
-        to, source = args[0], args[-1]
-        if operator.overloadpacket.__name__ == "_to_copy":
-            device = torch.device(kwargs.get("device") or source.device).type
-        else:
-            source = args[1]
-            device = to.device.type
+        to_new = operator.overloadpacket.__name__ == "_to_copy"
+        source = args[0] if to_new else args[1]
+        device = args[0].device.type
+        if to_new:
+            device = torch.device(kwargs.get("device") or device).type
         self.kernels += 1
         if device == source.device.type:
             return operator(*args, **kwargs)

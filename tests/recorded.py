@@ -2,11 +2,10 @@
 no line of Python is."""
 
 import torch
+from devices import READS
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-
-READS = ("_local_scalar_dense", "nonzero", "is_nonzero", "equal", "masked_select")
 
 
 class Tape(TorchDispatchMode):

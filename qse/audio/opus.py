@@ -4,7 +4,6 @@ import io
 
 import numpy as np
 
-RATES = (8000, 12000, 16000, 24000, 48000)  # Hz
 LEAST_KBIT = 6.0
 MOST_KBIT = 256.0
 
@@ -14,9 +13,10 @@ class NotDecoded(ValueError):
 
 
 def encode(audio: np.ndarray, sample_rate: int, kbit: float) -> bytes:
-    """Return `audio`, float32 (samples,) at one of RATES, as Ogg/Opus of about `kbit` kbit/s.
+    """Return `audio`, float32 (samples,), as Ogg/Opus of about `kbit` kbit/s.
 
-    The bit rate is variable; `kbit` lies between LEAST_KBIT and MOST_KBIT.
+    sample_rate: 8, 12, 16, 24 or 48 kHz. The bit rate is variable; `kbit` lies between LEAST_KBIT
+    and MOST_KBIT.
     """
     import soundfile
 

@@ -32,8 +32,11 @@ LEAST_SIZE = 20_000  # bytes
 
 @dataclass
 class Packed:
-    """What a packing did. written: the parts that were not there before, with their indexes.
-    faults: why recordings were left out."""
+    """Hold what a packing did.
+
+    written: the parts that were not there before, with their indexes. faults: why recordings were
+    left out.
+    """
 
     written: list[tuple[Path, PartIndex]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -125,7 +128,7 @@ class _Queue:
         missing = [file for file in self.files if (file.kind, file.name) not in self.names]
         read = partial(bundle_recordings.pieces, longest=self.config.shard_seconds)
         done = len(self.files) - len(missing)
-        for found in begun_ahead(read, missing, pool):
+        for found in begun_ahead(read, missing, pool, self.config.threads):
             try:
                 pieces = found.result()
             except QseError as error:

@@ -15,7 +15,7 @@ import soxr
 from ..audio.opus import to_int16
 from ..audio.reader import read_array
 from .bandwidth import FULL_BAND_LEAST, bandwidth
-from .bundle_index import FULL, LONGEST_NAME, WIDE
+from .bundle_index import FULL, KINDS, LONGEST_NAME, WIDE
 from .datasets import audio_files, top_folder
 
 
@@ -53,7 +53,7 @@ def source_files(speech: Iterable[Path], noise: Iterable[Path]) -> list[SourceFi
     QseError for a folder without audio.
     """
     found = []
-    for kind, folders in (("speech", speech), ("noise", noise)):
+    for kind, folders in zip(KINDS, (speech, noise), strict=True):
         names: set[str] = set()
         for folder in folders:
             source = _unlike(Path(folder).resolve().name, names)
@@ -80,7 +80,7 @@ def in_random_order(files: list[SourceFile], seed: int) -> list[SourceFile]:
     whole."""
     rng = random.Random(seed)
     placed = []
-    for kind in ("speech", "noise"):
+    for kind in KINDS:
         mine = sorted((file for file in files if file.kind == kind), key=lambda file: file.name)
         rng.shuffle(mine)
         for number, file in enumerate(mine):

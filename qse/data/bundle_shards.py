@@ -21,7 +21,7 @@ LABELS = 90  # bytes of a recording in the index, without its names
 
 @dataclass(frozen=True)
 class BundleConfig:
-    """How a bundle is packed.
+    """Configure how a bundle is packed.
 
     size: of a part, in bytes, at most. wide_kbit, full_kbit: bit rates at 16 and 48 kHz. seed: of
     the order of the recordings. threads: that read and code.
@@ -86,7 +86,8 @@ class PartBuilder:
             if self._size() + needed > self.config.size:
                 return False
         if not shard:
-            shard = self._open[key] = _Shard()
+            shard = _Shard()
+            self._open[key] = shard
             self.shards.append(shard)
         shard.pieces.append(piece)
         shard.size += needed

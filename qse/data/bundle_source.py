@@ -13,10 +13,10 @@ from torch import Tensor
 from .cached_corpus import mapped
 from .corpus import Corpus
 from .decoded_parts import Decoded, DecodedParts, Stream
+from .part_intake import Say
 from .part_schedule import PartSchedule, TakenIn
 from .source import Batch, BatchSource
 
-Say = Callable[[str], object]  # told one line
 Make = Callable[[dict[Stream, Corpus]], BatchSource]  # makes a source that mixes corpora
 Arrivals = Callable[[], list[str]]  # returns what is to be told of parts that arrive
 

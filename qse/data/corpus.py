@@ -16,6 +16,7 @@ import soxr
 import torch
 from torch import Tensor
 
+from ..audio.opus import to_int16
 from ..audio.reader import read_array
 from ..errors import QseError
 from .bandwidth import bandwidth
@@ -204,4 +205,4 @@ def _read_or_fault(path: Path, sample_rate: int, channel: int | None) -> np.ndar
     mono = audio.mean(axis=1) if channel is None else audio[:, channel]
     if rate != sample_rate:
         mono = soxr.resample(mono, rate, sample_rate)
-    return np.clip(np.rint(mono * 32768), -32768, 32767).astype(np.int16)
+    return to_int16(mono)

@@ -34,8 +34,8 @@ Stream = tuple[str, int]  # kind, sample rate in Hz
 
 @dataclass(frozen=True)
 class Extent:
-    """Where the recordings of a part lie in the file of a stream: from sample `start` on, end to
-    end; lengths in samples, and the group of each."""
+    """Locate the recordings of a part in the file of a stream: from sample `start` on, end to end;
+    lengths in samples, and the group of each."""
 
     start: int
     lengths: list[int]
@@ -123,11 +123,10 @@ class DecodedParts:
                 file = stack.enter_context(self.samples(stream).open("ab"))
                 file.truncate(2 * start)  # what a killed process has left
                 files[stream] = file
-            with ThreadPoolExecutor(max(1, cores() - 1)) as pool:
-                decoded = begun_ahead(
-                    partial(self._decoded, part), range(len(part.index.shards)), pool
-                )
-                for shard in decoded:
+            threads = max(1, cores() - 1)
+            numbers = range(len(part.index.shards))
+            with ThreadPoolExecutor(threads) as pool:
+                for shard in begun_ahead(partial(self._decoded, part), numbers, pool, threads):
                     for stream, group, samples in shard.result():
                         files[stream].write(samples.tobytes())
                         extents[stream].lengths.append(len(samples))

@@ -62,9 +62,7 @@ class EngineChannel:
 
     def send_end(self) -> None:
         """See Channel."""
-        hop = self._engine.graph_hop_length
-        silence = self.latency + -(self._length + self.latency) % hop
-        self.send(np.zeros(silence, np.float32))
+        self.send(silence_at_end(self._engine, self._length))
 
     def receive(self) -> np.ndarray:
         """See Channel."""
@@ -127,6 +125,13 @@ class ModelChannel:
     def close(self) -> None:
         """See Channel."""
         self._queue.close()
+
+
+def silence_at_end(engine: Engine, samples: int) -> np.ndarray:
+    """Return the silence after `samples` with which the engine puts them all out: its latency, and
+    the rest of a hop."""
+    lag = engine.latency
+    return np.zeros(lag + -(samples + lag) % engine.graph_hop_length, np.float32)
 
 
 def _stepped(stream: HopStream, noisy: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from .channel import EngineChannel
+from .channel import EngineChannel, silence_at_end
 from .engine import Engine
 
 RUN_IN = 16.0  # seconds; docs/performance.md has the differences after 2 to 16 s
@@ -55,9 +55,7 @@ class SplitChannel:
 
     def send_end(self) -> None:
         """See Channel."""
-        hop = self._engine.graph_hop_length
-        silence = self.latency + -(self._at + self.latency) % hop
-        self.send(np.zeros(silence, np.float32))
+        self.send(silence_at_end(self._engine, self._at))
 
     def receive(self) -> np.ndarray:
         """See Channel."""

@@ -145,7 +145,9 @@ def _work(
     if job.parts:
         source = bundle_run.source(config, job, device, rank, say)
     elif source is None:
-        source = _source(config, job, device)
+        # where other processes mix, this one asks for the number of segments alone
+        mixes = torch.device("cpu") if config.train.mix_processes else device
+        source = _source(config, job, mixes)
     plan = config.train.counted(source.segments, _segment(config, own), processes)
     batches = _batches(source, plan, device, rank)
     closing = ExitStack()

@@ -20,7 +20,7 @@ from .gradient import Carried, Terms
 
 
 class Choice(NamedTuple):
-    """What is drawn for a step.
+    """Hold what is drawn for a step.
 
     network: at the rate of the batch, with a look-ahead, on one grid or two. prefix: of the names
     of the states that it carries. kept: bool (items,), those that continue from the step before;

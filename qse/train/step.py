@@ -1,4 +1,4 @@
-"""What a step of a training returns."""
+"""Return the result of a step of a training."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Step(NamedTuple):
-    """What a step returns.
+    """Hold the result of a step.
 
     values: its loss and terms. stop: any process asked to stop, or the time of the run has passed.
     save: the first process asked for a checkpoint.

@@ -15,9 +15,15 @@ from qse.audio.file_mode import OWNER_ALONE
 from qse.audio.writer import write
 from qse.errors import QseError
 from qse.live.recorder import Recorder
+from qse.model_folder import CHECKSUMS
+from qse.runtime.zoo import seal
+from qse.web.site import write_site
 
 pytestmark = pytest.mark.skipif(
     not held_folder.HAS_DESCRIPTORS, reason="the system has no descriptors of folders"
+)
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root for chown"
 )
 linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 STEPS = ("claimed", "before making", "made", "written")
@@ -113,7 +119,7 @@ def test_lock_that_is_a_pipe_or_has_a_second_name_is_refused_at_once(shared, pre
 @linux
 @pytest.mark.parametrize("step", STEPS)
 def test_folder_exchanged_while_it_is_written(shared, tmp_path, monkeypatch, step):
-    """Whoever can write the parent renames the folder, and puts a link into its place."""
+    """Rename the folder, as who can write its parent can, and put a link into its place."""
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "a.wav").write_text("precious")
@@ -156,13 +162,18 @@ def test_lock_of_another_user_is_neither_read_nor_written(shared, monkeypatch):
         assert other.exists()
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid(), reason="needs root for chown")
+def linked(link: Path, target: Path) -> None:
+    """Make a link of another user, in a folder that all can write."""
+    link.parent.chmod(0o777)
+    link.symlink_to(target)
+    os.chown(link, 12345, 12345, follow_symlinks=False)
+
+
+@as_root
 @pytest.mark.parametrize("place", ["target", "folder"])
 def test_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, shared, precious, place):
-    shared.chmod(0o777)
     link = shared / ("a.wav" if place == "target" else "sub")
-    link.symlink_to(precious if place == "target" else tmp_path)
-    os.chown(link, 12345, 12345, follow_symlinks=False)
+    linked(link, precious if place == "target" else tmp_path)
     target = link if place == "target" else link / "a.wav"
     with pytest.raises(QseError, match=r"a\.wav cannot be written: .* a link that another user"):
         write(target, [tone(10)], WAV, overwrite=True)
@@ -172,6 +183,36 @@ def test_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, share
     assert precious.read_text() == "precious" and not (tmp_path / "a.wav").exists()
     shared.chmod(0o755)  # where only trusted users can make links, they are followed
     write(target, [tone(10)], WAV, overwrite=True)
+
+
+@as_root
+def test_site_does_not_follow_the_link_of_another_user(shared, precious):
+    site = {"manifest.json": b'{"version": 1, "offline": 1, "models": 1}', "index.html": b"page"}
+    write_site(site, shared)
+    (shared / "index.html").unlink()
+    linked(shared / "index.html", precious)
+    with pytest.raises((QseError, OSError), match="another user"):
+        write_site(site, shared)
+    assert precious.read_text() == "precious"
+
+
+@as_root
+def test_checksums_do_not_follow_the_link_of_another_user(shared, precious):
+    linked(shared / CHECKSUMS, precious)
+    with pytest.raises((QseError, OSError), match="another user"):
+        seal(shared)
+    assert precious.read_text() == "precious"
+
+
+@as_root
+def test_picture_does_not_follow_the_link_of_another_user(shared, precious):
+    pytest.importorskip("matplotlib")
+    from qse.evaluate.plot import _figure, _save
+
+    linked(shared / "picture.png", precious)
+    with pytest.raises((QseError, OSError), match="another user"):
+        _save(_figure(1, 1), shared / "picture.png")
+    assert precious.read_text() == "precious"
 
 
 def test_folders_and_links_on_the_way_are_entered_as_the_system_does(tmp_path, monkeypatch):
@@ -232,7 +273,7 @@ def test_part_is_private_while_it_is_written(tmp_path):
     assert mode(tmp_path / "a.txt") == 0o644
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid(), reason="needs root for chown")
+@as_root
 def test_group_of_the_source_is_not_that_of_the_output(tmp_path):
     source = make(tmp_path / "in.wav", tone(10))
     source.chmod(0o640)
@@ -263,7 +304,7 @@ def test_recording_replaces_a_file_that_others_have_open(tmp_path):
 
 
 def test_recording_is_not_written_into_a_file_of_another_user(tmp_path, monkeypatch):
-    """Where no other file can be put into its place."""
+    """Record where no other file can be put into its place."""
     path = tmp_path / "a.wav"
     path.write_bytes(b"before")
 

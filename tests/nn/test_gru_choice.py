@@ -1,4 +1,4 @@
-"""What computes a GRU, by device, type and size, without a GPU and without Triton."""
+"""Check what computes a GRU, by device, type and size, without a GPU and without Triton."""
 
 import sys
 import types

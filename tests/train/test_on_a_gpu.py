@@ -1,4 +1,4 @@
-"""What a training asks of a GPU, counted without one: no tensors of two devices meet, and the CPU
+"""Count what a training asks of a GPU, without one: no tensors of two devices meet, and the CPU
 waits for the GPU once per step, to read the loss and its terms."""
 
 from dataclasses import replace
