@@ -32,20 +32,27 @@ def active_level(audio: Tensor, frame: int = 320, depth: float = 40.0) -> Tensor
 
 def at_level(audio: Tensor, level: Tensor) -> Tensor:
     """Scale each row to an active level (B,); a silent row becomes exactly zero."""
-    measured = active_level(audio)
-    gain = torch.where(measured > SILENCE, level / measured.clamp_min(SILENCE), 0.0)
-    return audio * gain[:, None]
+    return audio * _gain_to(level, audio)[:, None]
 
 
 def at_snr(noise: Tensor, speech: Tensor, snr: Tensor) -> Tensor:
-    """Scale noise to `snr` dB (B,) below the speech, by active levels.
+    """Scale noise to `snr` dB (B,) below the speech, see `gain_to_snr`."""
+    return noise * gain_to_snr(noise, speech, snr)[:, None]
 
-    Where the SNR is undefined: silent noise becomes zero; noise keeps its level if the speech is
-    silent.
+
+def gain_to_snr(noise: Tensor, speech: Tensor, snr: Tensor) -> Tensor:
+    """Return the gain (B,) that puts noise `snr` dB (B,) below the speech, by active levels.
+
+    Where the SNR is undefined: 0 for silent noise, 1 if the speech is silent.
     """
     speech_level = active_level(speech)
     wanted = torch.where(speech_level > SILENCE, speech_level * decibels(-snr), active_level(noise))
-    return at_level(noise, wanted)
+    return _gain_to(wanted, noise)
+
+
+def _gain_to(level: Tensor, audio: Tensor) -> Tensor:
+    measured = active_level(audio)
+    return torch.where(measured > SILENCE, level / measured.clamp_min(SILENCE), 0.0)
 
 
 def at_peak(noisy: Tensor, clean: Tensor, peak: Tensor) -> tuple[Tensor, Tensor]:

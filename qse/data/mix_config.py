@@ -75,6 +75,15 @@ class MixConfig:
     pause_chance: float = 0.15  # speech that starts late and has long gaps
     pause: Range = (0.4, 1.2)  # seconds
 
+    # other talkers, farther away, who are noise once the talker has begun, and speech before
+    others_chance: float = 0.0
+    others_count_weights: tuple[float, ...] = (0.7, 0.2, 0.1)  # of 1, 2, 3, ... others at once
+    others_ratio: Range = (3.0, 20.0)  # dB, the talker above all others, over active frames
+    others_farther: Range = (0.5, 4.0)  # metres
+    others_begin_chance: float = 0.0  # that the others begin
+    others_remain_chance: float = 0.0  # that the talker ends before the others
+    others_loudspeaker_chance: float = 0.0  # of each other: from a small loudspeaker
+
     room_chance: float = 0.3
     rooms: int = 64  # number of impulse responses
     rt60: Range = (0.1, 0.8)  # seconds
@@ -102,7 +111,7 @@ class MixConfig:
                 raise ValueError(f"{field.name} = {value}: finite numbers are needed.")
             if field.name.endswith("_chance") and not 0 <= value <= 1:
                 raise ValueError(f"{field.name} = {value}: a chance lies between 0 and 1.")
-            is_range = isinstance(value, tuple) and field.name != "noise_count_weights"
+            is_range = isinstance(value, tuple) and not field.name.endswith("_weights")
             if is_range and not (len(value) == 2 and value[0] <= value[1]):
                 raise ValueError(
                     f"{field.name} = {list(value)}: a range is two numbers, the smaller one first."
@@ -121,10 +130,15 @@ class MixConfig:
             raise ValueError(
                 f"sustain_pitch = {list(self.sustain_pitch)}: pitch is only raised, 1 or more."
             )
-        weights = self.noise_count_weights
-        if min(weights, default=0) < 0 or not any(weights):
+        for name in ("noise_count_weights", "others_count_weights"):
+            weights = getattr(self, name)
+            if min(weights, default=0) < 0 or not any(weights):
+                raise ValueError(
+                    f"{name} = {list(weights)}: none below 0 and at least one above it."
+                )
+        if self.others_farther[0] <= 0:
             raise ValueError(
-                f"noise_count_weights = {list(weights)}: none below 0 and at least one above it."
+                f"others_farther = {list(self.others_farther)}: metres farther away, above 0."
             )
         if self.rooms < 1:
             raise ValueError(

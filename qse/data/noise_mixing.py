@@ -4,8 +4,10 @@
     recordings (speed, eq, gain, splice, reversal, room),
     babble, coloured, speech-shaped, hum, clicks       -> sum of the noise -> at an SNR
 
+    other talkers (farther in the same room)           -> at a ratio; early reflections until the
+                                                          talker begins
     early reflections                                  -> response, low-pass -> level, mute -> clean
-    all reflections + noise                            -> response, low-pass, clip, ... -> noisy
+    all reflections + other talkers + noise            -> response, low-pass, clip, ... -> noisy
 
 A batch is a function of (seed, rank, step) alone, so that a resumed run gets the numbers of an
 uninterrupted one: bit by bit on a CPU; on a GPU sums may differ in rounding, and with them the
@@ -26,6 +28,7 @@ from .filters import equalise, low_pass, reverberate
 from .levels import at_peak, at_snr
 from .mix_config import MixConfig
 from .noise_sources import NoiseSources
+from .other_talkers import OtherTalkers
 from .room_simulation import rooms_of
 from .sampling import BatchRng, CorpusSampler
 from .source import Batch
@@ -38,7 +41,7 @@ class NoiseMixer:
 
     seed: int; batches of two seeds have nothing in common. device: where batches are made; the
     corpora move there. rooms: impulse responses (R, L), the direct sound 1 at sample 0; by default
-    they are simulated. segments: of an epoch, as long as all of the speech. Raises ValueError for a
+    they are simulated, from `rooms_seed` or else `seed`. segments: of an epoch, as long as all of the speech. Raises ValueError for a
     corpus whose sample rate is not the config's.
     """
 
@@ -50,6 +53,7 @@ class NoiseMixer:
         seed: int = 0,
         device: torch.device | str = "cpu",
         rooms: Tensor | None = None,
+        rooms_seed: int | None = None,
     ) -> None:
         for name, corpus in (("speech", speech), ("noise", noise)):
             if corpus.sample_rate != config.sample_rate:
@@ -59,13 +63,16 @@ class NoiseMixer:
         self.config = config
         self.seed = seed
         self.device = torch.device(device)
-        self.rooms = (rooms_of(config, seed) if rooms is None else rooms).to(device)
+        rooms_seed = seed if rooms_seed is None else rooms_seed
+        self.rooms = (rooms_of(config, rooms_seed) if rooms is None else rooms).to(device)
         self.segments = max(1, int(speech.seconds / config.segment))
         speakers = CorpusSampler(speech.to(device), config.speech_balance)
         noises = CorpusSampler(noise.to(device), config.noise_balance)
         self._speakers = speakers
         self._speech = SpeechSource(config, speakers)
         self._noise = NoiseSources(config, speakers, noises, self.rooms)
+        if config.others_chance:
+            self._others = OtherTalkers(config, speakers, self._speech, rooms_seed, self.device)
 
     @torch.no_grad()
     def batch(self, step: int, size: int, rank: int = 0) -> Batch:
@@ -80,9 +87,14 @@ class NoiseMixer:
         no_noise = (kind >= 1 - config.clean_only_chance) & ~no_speech
         speech = speech * uploaded(~no_speech, self.device)[:, None]
         reverberant, clean = self._room(rng, speech, ~no_noise)
+        voices = reverberant
+        if config.others_chance:  # nothing is drawn, so that recipes without it keep their batches
+            reverberant, clean, voices = self._others.around(
+                rng, speakers, speech, reverberant, clean, ~(no_speech | no_noise)
+            )
         noise = at_snr(noise, reverberant, self._snr(rng, size))
         noise = noise * uploaded(~no_noise, self.device)[:, None]
-        noisy, clean = self._channel(rng, reverberant + noise, clean)
+        noisy, clean = self._channel(rng, voices + noise, clean)
         noisy = self._clip(rng, noisy, ~no_noise)
         noisy, clean = at_peak(noisy, clean, rng.draw(config.level, size))
         switched_on = self._switched_on(rng, size)

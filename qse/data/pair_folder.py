@@ -12,7 +12,6 @@ from ..errors import QseError
 from .corpus import Corpus
 from .mix_config import MixConfig
 from .noise_mixing import NoiseMixer
-from .room_simulation import rooms_of
 
 SIDES = ("noisy", "clean")
 # added to the seed, so that no run of the same seed has the rooms of the pairs
@@ -43,7 +42,7 @@ def write_pairs(
     mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
     spoken = Corpus.read(speech, mix.sample_rate)
     noises = Corpus.read(noise, mix.sample_rate)
-    mixer = NoiseMixer(mix, spoken, noises, seed, rooms=rooms_of(mix, seed + ROOMS_SEED))
+    mixer = NoiseMixer(mix, spoken, noises, seed, rooms_seed=seed + ROOMS_SEED)
     mix_pairs(mixer, folder, count, progress)
 
 

@@ -20,6 +20,8 @@ from .mix_config import MixConfig
 SPEED_OF_SOUND = 343.0  # m/s
 MIXING_TIME = 0.035  # s after the direct sound; ORDER images per axis are complete up to here
 ORDER = 3
+SMALLEST = torch.tensor([3.0, 3.0, 2.5])  # metres, of a room
+LARGEST = torch.tensor([10.0, 8.0, 4.0])
 
 
 def rooms_of(mix: MixConfig, seed: int) -> Tensor:
@@ -48,7 +50,7 @@ def room_bank(
     samples = math.ceil(rt60[1] * sample_rate)
     bank = torch.zeros(rooms, samples)
     for response in bank:
-        size = torch.tensor([3.0, 3.0, 2.5]) + uniform(0, 1, 3) * torch.tensor([7.0, 5.0, 1.5])
+        size = SMALLEST + uniform(0, 1, 3) * (LARGEST - SMALLEST)
         microphone = 0.5 + uniform(0, 1, 3) * (size - 1.0)
         direction = torch.nn.functional.normalize(uniform(-1, 1, 3), dim=0)
         talker = microphone + direction * uniform(*distance, 1)
