@@ -70,6 +70,7 @@ def test_mixer_applies_each_augmentation(monkeypatch, chance):
 def test_all_chances_are_tested():
     """The others have tests of their own."""
     others = {"synthetic_only", "snr_low", "babble", "pause", "mute", "noise_only", "clean_only"}
+    others |= {"others", "others_begin", "others_remain", "others_loudspeaker"}
     assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT_EFFECT)
 
 
