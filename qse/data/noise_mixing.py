@@ -41,8 +41,8 @@ class NoiseMixer:
 
     seed: int; batches of two seeds have nothing in common. device: where batches are made; the
     corpora move there. rooms: impulse responses (R, L), the direct sound 1 at sample 0; by default
-    they are simulated, from `rooms_seed` or else `seed`. segments: of an epoch, as long as all of the speech. Raises ValueError for a
-    corpus whose sample rate is not the config's.
+    they are simulated, from `rooms_seed` or else `seed`. segments: of an epoch, as long as all of
+    the speech. Raises ValueError for a corpus whose sample rate is not the config's.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ def band_snr(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: int) -> fl
         band = (frequency >= low) & (frequency <= high)
         kept += x[:, band].sum()
         lost += error[:, band].sum()
-    return _decibels(kept, lost)
+    return decibels(kept, lost)
 
 
 def noise_reduction(
@@ -92,7 +92,7 @@ def noise_reduction(
         bins = (x <= 10 ** (NOISE_ONLY / 10) * n) & (n > 0)
         before += y[bins].sum()
         after += e[bins].sum()
-    return _decibels(before, after)
+    return decibels(before, after)
 
 
 def speech_loss(
@@ -131,9 +131,9 @@ def pause_attenuation(
     pauses = (x <= 10 ** (PAUSE / 10) * x.max()) & (y > 0)
     before = y[pauses]
     after = e[pauses]
-    frames = list(map(_decibels, before, after))
+    frames = list(map(decibels, before, after))
     return {
-        "pause_attenuation": _decibels(before.sum(), after.sum()),
+        "pause_attenuation": decibels(before.sum(), after.sum()),
         "pause_attenuation_median": float(np.median(frames)) if frames else np.nan,
     }
 
@@ -158,7 +158,7 @@ def spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[np.ndarray]:
         yield np.fft.rfft(frames[:, start : start + FRAMES_AT_ONCE] * window)
 
 
-def _decibels(over: float, under: float) -> float:
+def decibels(over: float, under: float) -> float:
     """Return 10 lg(over / under) within +-LIMIT; NaN if `over` is 0."""
     if over == 0:
         return np.nan

@@ -20,9 +20,15 @@ from .mos import dnsmos
 from .perceptual import estoi, pesq_nb, pesq_wb, stoi
 from .phase import phase_errors
 from .signals import NARROW_BAND
+from .talkers import leak, over_suppression
 
 
-def _energy(title: str, function: Callable[..., float | dict[str, float]], digits: int) -> Metric:
+def _energy(
+    title: str,
+    function: Callable[..., float | dict[str, float]],
+    digits: int,
+    on_request: bool = False,
+) -> Metric:
     """Return a metric of energies, which some utterances lack."""
     return Metric(
         title,
@@ -32,6 +38,7 @@ def _energy(title: str, function: Callable[..., float | dict[str, float]], digit
         full_band=True,
         least_rate=NARROW_BAND,
         may_lack=True,
+        on_request=on_request,
     )
 
 
@@ -81,6 +88,16 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
         least_rate=NARROW_BAND,
         on_request=True,
     ),
+    "leak": _energy("other voices dB", leak, 1, on_request=True),
+    "over_suppression": Metric(
+        "speech suppressed %",
+        over_suppression,
+        1,
+        full_band=True,
+        least_rate=NARROW_BAND,
+        may_lack=True,
+        on_request=True,
+    ),
     "phase_error": Metric("phase error °", phase_errors, 1, on_request=True),
     "frequency_error": Metric("frequency error Hz", phase_errors, 2, on_request=True),
     "csig_scaled": _rating("CSIG", scaled=True),
@@ -105,6 +122,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "composite": ("csig", "cbak", "covl"),
     "composite_scaled": ("csig_scaled", "cbak_scaled", "covl_scaled"),
     "phase": ("phase_error", "frequency_error"),
+    "talkers": ("leak", "over_suppression"),
     "pauses": ("pause_attenuation", "pause_attenuation_median"),
     "dnsmos": ("dnsmos_ovrl", "dnsmos_sig", "dnsmos_bak", "dnsmos_p808"),
     "ovrl": ("dnsmos_ovrl",),
