@@ -55,6 +55,8 @@ def _devices(running: "Running") -> Iterator[tuple[str, str]]:
         yield "channels", as_options(session.channels_heard)
     if session.source.is_live and session.silence.message and not reconnector.message:
         yield "microphone", session.silence.message
+    if standby and standby.astray:
+        yield "listeners", standby.astray
     if standby and standby.message:
         yield "virtual", standby.message
     if standby and standby.idle:
