@@ -4,9 +4,9 @@ A sound server moves recordings by itself. Where the only microphone vanishes, t
 becomes the default source; when the microphone returns, the server moves all recordings of the
 former default source with it, so a meeting would hear the raw microphone. A recording that the
 server took away within WITHIN seconds of a change of its sources or of its default source is moved
-back, once. On both servers the move is held: they treat it as a user's. A recording that leaves at
-another time, or again, was moved by a user and stays where it is. So does one that came to the
-virtual microphone only because its own microphone had vanished.
+back, once for each change. Both servers hold it there: they treat the move as a user's. A recording
+that leaves at another time, or again, was moved by a user and stays where it is. So does one that
+came to the virtual microphone only because its own microphone had vanished.
 """
 
 from collections.abc import Iterable
@@ -22,6 +22,8 @@ WITHIN = 5.0  # seconds after a change of the sources in which the server moves 
 # seconds after which the server is asked again to move one back; PipeWire's session manager
 # (WirePlumber 0.4.13) ignores some requests
 AGAIN = 0.3
+YOUNG = 1.0  # seconds in which a new recording may appear elsewhere before it is where it wants
+SETTLED = 2.0  # seconds after a request in which the server may undo it
 TELL = 2.0  # seconds that a recording may be away before it is said
 RETURN = 30.0  # seconds after a restart of the server in which programs connect again
 
@@ -30,19 +32,20 @@ RETURN = 30.0  # seconds after a restart of the server in which programs connect
 class _Recording:
     """A recording of another program. `place`: the name of its source. `corked`: it pauses.
 
-    chosen: it listens to the virtual microphone by the choice of a program or user.
+    born: when it was seen first. chosen: it listens to the virtual microphone by the choice of a program or user.
     taken: when the server took it away, while it is not back. asked: when it was to be moved back.
-    held: it was moved back; the server leaves it there.
+    returned: the change for which it was moved back, by its time.
     """
 
     program: str
     process: str
+    born: float
     place: str = ""
     corked: bool = False
     chosen: bool = False
     taken: float | None = None
     asked: float = -inf
-    held: bool = False
+    returned: float = -inf
 
 
 @dataclass
@@ -56,10 +59,6 @@ class _Server:
     def situation(self) -> tuple[set[str], str]:
         """What makes the server move recordings when it changes."""
         return set(self.sources.values()), self.defaults.get("source", "")
-
-    def index(self, name: str) -> str:
-        """Return the index of a source; empty if there is none of that name."""
-        return next((index for index, source in self.sources.items() if source == name), "")
 
 
 class Listeners:
@@ -103,7 +102,7 @@ class Listeners:
         for index, entry in self._recordings.items():
             if entry.taken is not None:
                 self._return(index, entry)
-        self.heard = not self._server.index(self._source) or self._is_recorded()
+        self.heard = self._source not in self._server.sources.values() or self._is_recorded()
 
     @property
     def away(self) -> bool:
@@ -147,9 +146,6 @@ class Listeners:
             self._restart()
         if before.situation != self._server.situation:
             self._changed = monotonic()
-        if before.index(self._source) != self._server.index(self._source):
-            for entry in self._recordings.values():  # they were held by what is no longer there
-                entry.held = False
 
     def _restart(self) -> None:
         """Forget what another server said, but for the processes that listened."""
@@ -188,7 +184,7 @@ class Listeners:
 
     def _new(self, stream: dict[str, str], place: str) -> _Recording:
         program = stream.get("application.name") or stream.get("media.name", "a program")
-        entry = _Recording(program, stream.get("application.process.id", ""))
+        entry = _Recording(program, stream.get("application.process.id", ""), monotonic())
         returning = monotonic() - self._restarted < RETURN and entry.process in self._returning
         entry.chosen = place == self._source or returning
         entry.taken = monotonic() if returning and place != self._source else None
@@ -197,11 +193,14 @@ class Listeners:
     def _move(self, entry: _Recording, place: str) -> None:
         """Take note of a recording that moved from its place to another one."""
         by_server = monotonic() - self._changed < WITHIN
+        undone = monotonic() - entry.asked < SETTLED
         if place == self._source:
-            entry.held = entry.taken is not None and self._server.defaults["source"] != place
-            entry.chosen = entry.chosen or not by_server
+            is_new = monotonic() - entry.born < YOUNG
+            entry.chosen = entry.chosen or is_new or not by_server
+            if entry.taken is not None:
+                entry.returned = self._changed
             entry.taken = None
-        elif entry.chosen and by_server and not entry.held:
+        elif entry.chosen and by_server and (undone or entry.returned != self._changed):
             entry.taken = entry.taken or monotonic()
         else:
             entry.chosen = False

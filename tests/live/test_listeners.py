@@ -4,7 +4,7 @@ user moved: with a server made of nothing, whose clock a test sets."""
 import pytest
 
 from qse.live import listeners
-from qse.live.listeners import AGAIN, RETURN, TELL, WITHIN, Listeners
+from qse.live.listeners import AGAIN, RETURN, SETTLED, TELL, WITHIN, Listeners
 from qse.live.pulse_server import PulseError
 
 VIRTUAL = "qse_microphone"
@@ -122,6 +122,7 @@ def test_a_second_move_of_the_user_stays_also_at_once(server, watched):
     watched.look()
     watched.look()
     assert server.place("3") == VIRTUAL
+    server.now += 1.1 * SETTLED
     server.move("3", "desk_mic")
     watched.look()
     assert server.place("3") == "desk_mic" and not watched.away
@@ -136,6 +137,21 @@ def test_a_recording_whose_own_microphone_had_vanished_returns_to_it(server, wat
     server.plug()
     settle(server, watched)
     assert server.place("3") == "desk_mic" and not watched.heard
+
+
+def test_a_recording_that_begins_elsewhere_for_a_moment_is_a_listener(server, watched):
+    """PipeWire shows a new one on the default source first."""
+    server.sources["9"] = "headset"
+    server.record("3", "desk_mic")
+    watched.look()
+    server.now += 0.1
+    server.move("3", VIRTUAL)
+    settle(server, watched)
+    server.unplug()
+    settle(server, watched)
+    server.plug()
+    settle(server, watched)
+    assert server.place("3") == VIRTUAL
 
 
 def test_what_the_server_refuses_is_said_and_tried_again(server, watched):
