@@ -32,7 +32,7 @@ RETURN = 30.0  # seconds after a restart of the server in which programs connect
 class _Recording:
     """A recording of another program. `place`: the name of its source. `corked`: it pauses.
 
-    born: when it was seen first. chosen: it listens to the virtual microphone by the choice of a program or user.
+    born: when it was seen first. chosen: a program or user wants it at the virtual microphone.
     taken: when the server took it away, while it is not back. asked: when it was to be moved back.
     returned: the change for which it was moved back, by its time.
     """
