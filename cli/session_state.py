@@ -136,4 +136,7 @@ def _times(session: "LiveSession") -> str:
 
 def _dropouts(session: "LiveSession") -> str:
     reasons = "; ".join(f"{reason}: {count}" for reason, count in session.reasons.items())
-    return f"{session.dropouts} ({reasons})" if reasons else "0"
+    text = f"{session.dropouts} ({reasons})" if reasons else "0"
+    if any(speaker.is_too_small for speaker in session.speakers):
+        text += "; the buffers grow no more: a larger --buffer may help"
+    return text

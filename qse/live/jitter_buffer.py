@@ -32,8 +32,9 @@ class JitterBuffer:
     """One channel of sound, written by one thread and read by another.
 
     `underruns`: how often it was empty. `skips`: how often so much had piled up that some was left
-    out. `least`: the target at the start. `pause`: whether what is played pauses. `excess`: by how
-    many samples it holds more than the target, averaged over some seconds.
+    out. `least`: the target at the start. `is_too_small`: it was empty at the largest target, less
+    than CALM seconds ago. `pause`: whether what is played pauses. `excess`: by how many samples it
+    holds more than the target, averaged over some seconds.
     """
 
     def __init__(self, sample_rate: int, target: float, most: int = 0):
@@ -49,6 +50,7 @@ class JitterBuffer:
         self._calm = 0  # samples played since the last underrun or shrinking
         self._low = math.inf  # fewest samples that were left in that time
         self.underruns = 0
+        self.is_too_small = False
         self.skips = 0
         self.excess = 0.0
         self.playing = False
@@ -62,11 +64,6 @@ class JitterBuffer:
     def slide(self) -> float:
         """By which fraction fewer samples are wanted, as the target shrinks."""
         return SLIDE if self.target > self._goal else 0.0
-
-    @property
-    def is_too_small(self) -> bool:
-        """Whether underruns go on although the target cannot grow by itself any more."""
-        return self.underruns > 0 and self.target >= WIDEST * self.sample_rate
 
     def read(self, out: np.ndarray) -> None:
         """Fill `out` (samples, 1), one sample or more."""
@@ -89,7 +86,7 @@ class JitterBuffer:
             self._skip(out, self.ring.waiting - int(self.target))
             self.excess = 0.0
             self.skips += 1
-        elif self.target > self.least or self.attentive:
+        elif self.target > self.least or self.attentive or self.is_too_small:
             self._relax(out)
         self._measure(len(out) / self.sample_rate)
 
@@ -118,6 +115,7 @@ class JitterBuffer:
         self.playing = False
         if not self.draining:
             self.underruns += 1
+            self.is_too_small = self.target >= WIDEST * self.sample_rate
             self.target = max(self.target, min(1.5 * self.target + 1, WIDEST * self.sample_rate))
             self._goal = self.target
             self._restart()
@@ -132,6 +130,7 @@ class JitterBuffer:
         self._low = min(self._low, self.ring.waiting)
         self._calm += len(out)
         if self._calm >= CALM * self.sample_rate:
+            self.is_too_small = False
             unused = max(0.0, self._low - RESERVE * self.least)
             self._goal = max(self.least, self.target - unused)
             self._restart()

@@ -135,6 +135,12 @@ class Loudspeaker(Port):
         return self.buffer.skips
 
     @property
+    def is_too_small(self) -> bool:
+        """Whether dropouts go on although no buffer grows by itself any more."""
+        starves = monotonic() - self._starved_at < RECOVERED and self.starved >= self._tolerated
+        return (starves and self._buffer >= LARGEST) or self.buffer.is_too_small
+
+    @property
     def drift(self) -> float:
         """Clock drift: by which fraction this device's clock runs faster than the source's, as far
         as known."""

@@ -183,7 +183,8 @@ def drawn(running, width, height=24):
 
 @pytest.mark.parametrize("width", [120, 80, 60, 50])
 def test_screen_keeps_names_dropouts_and_keys_at_every_width(width):
-    running = running_of(speakers=[SimpleNamespace(name="3 Headset (usb)", drift=0.0)])
+    speaker = SimpleNamespace(name="3 Headset (usb)", drift=0.0, is_too_small=False)
+    running = running_of(speakers=[speaker])
     running.standby.message = "qse microphone is muted in the sound settings: unmute it there"
     lines = drawn(running, width)
     assert {len(line) for line in lines} == {width}
@@ -218,6 +219,11 @@ def test_listeners_that_hear_another_microphone_are_said_in_red(monkeypatch, cap
     lines = capsys.readouterr().out.splitlines()
     assert [line.startswith("<3>") for line in lines] == [False, True]
     assert all("listeners Meeting now records" in line for line in lines)
+
+
+def test_dropouts_that_go_on_name_the_option():
+    speaker = SimpleNamespace(name="3 Headset (usb)", drift=0.0, is_too_small=True)
+    assert "--buffer" in dict(session_state.state(running_of(speakers=[speaker])))["dropouts"]
 
 
 def test_silence_of_the_channels_that_are_heard_names_the_others():

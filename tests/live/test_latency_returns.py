@@ -67,6 +67,28 @@ def test_a_reserve_that_is_needed_stays():
     assert counts[-1] == counts[len(counts) // 3] and counts[-1] <= 12
 
 
+def test_a_buffer_that_grows_no_more_is_said_until_it_is_calm():
+    """A server that takes 0.4 s at once needs more than the largest target."""
+    sound = Sound(MICROPHONE, HEADSET, rate=RATE)
+    speaker = Loudspeaker(sound, None, RATE // 100, 0.02)
+    speaker.start(RATE, 0.01)
+    block = np.full((RATE // 100, 1), 0.5, np.float32)
+
+    def play(seconds, quantum):
+        for _ in range(round(100 * seconds / quantum)):
+            for _ in range(quantum):
+                sound.streams[-1].take()
+            for _ in range(quantum):
+                speaker.write(block, 0.01)
+
+    play(20.0, 17)
+    assert speaker.underruns and not speaker.is_too_small
+    play(10.0, 40)
+    assert speaker.is_too_small
+    play(CALM + 2, 1)
+    assert not speaker.is_too_small
+
+
 def test_buffer_of_the_sound_card_comes_back_in_a_pause(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(loudspeaker, "monotonic", lambda: now[0])
