@@ -165,6 +165,7 @@ def _check(devices: Devices, files: Files) -> None:
 def _run(running: "Running", threads: int, display: Display, paced: bool) -> None:
     """Run the session to its end, with a high priority where it has to keep pace and the machine is
     fast enough."""
+    from qse.live.control import controlled
     from qse.live.priority import steady
     from qse.live.speed_check import advice
 
@@ -178,6 +179,7 @@ def _run(running: "Running", threads: int, display: Display, paced: bool) -> Non
         if warning:
             say(f"qse: {warning}")
         try:
-            follow(running, display)
+            with controlled(running.session):
+                follow(running, display)
         finally:
             running.session.close()

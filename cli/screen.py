@@ -1,6 +1,7 @@
 """Show the state of a live session: a screen on a terminal, one line a second elsewhere, a summary
 at the end."""
 
+import os
 import sys
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ WIDEST = 120  # columns of the screen at most
 NARROW = 72  # columns below which a device's name gets a line of its own
 FRAME = 4  # columns of the frame and its padding
 OTHERS = 16  # lines of the screen at most, beside those of the state
+URGENT = ("listeners",)  # shown in red: others hear what they should not
+ERROR = "<3>"  # begins a line that the journal shows as an error
 # shown in yellow
 ALARMS = (
     "input",
@@ -75,8 +78,10 @@ class Plain:
         speech = "speech" if now.speech.heard else "no speech"
         words = [_clock(seconds), levels, f"removed {_removed(now)}", speech]
         words += [f"{name} {text}" for name, text in lines]
+        in_journal = "JOURNAL_STREAM" in os.environ  # of a service
+        urgent = in_journal and any(name in URGENT for name in named)
         try:
-            print(", ".join(words), flush=True)
+            print((ERROR if urgent else "") + ", ".join(words), flush=True)
         except BrokenPipeError:
             raise
         except OSError:  # a log on a full disk does not end the session
@@ -152,7 +157,7 @@ def _panel(running: "Running", lines: list[tuple[str, str]], seconds: float, wid
     lamp, dark = "●·" if _is_unicode() else "*-"
     table.add_row("speech", f"{lamp} heard" if heard else dark, style="" if heard else "dim")
     for name, text in lines:
-        table.add_row(name, text, style="yellow" if name in ALARMS and text != "0" else "")
+        table.add_row(name, text, style=_style(name, text))
     table.add_row("", "")
     for number, line in enumerate(_filled(HELP, width - FRAME - len("not recorded") - 2)):
         table.add_row("" if number else "keys", line, style="dim")
@@ -174,6 +179,13 @@ def summary(running: "Running", seconds: float, width: int | None = None) -> str
             fill(line, width, subsequent_indent="    ", break_on_hyphens=False) for line in lines
         ]
     return "\n".join(lines)
+
+
+def _style(name: str, text: str) -> str:
+    """Return the colour of a line of the state."""
+    if name in URGENT:
+        return "bold red"
+    return "yellow" if name in ALARMS and text != "0" else ""
 
 
 def _removed(session: "LiveSession") -> str:

@@ -54,7 +54,9 @@ def _devices(running: "Running") -> Iterator[tuple[str, str]]:
     if session.channels_heard:
         yield "channels", as_options(session.channels_heard)
     if session.source.is_live and session.silence.message and not reconnector.message:
-        yield "microphone", session.silence.message
+        yield "microphone", _silence(session)
+    if standby and standby.astray:
+        yield "listeners", standby.astray
     if standby and standby.message:
         yield "virtual", standby.message
     if standby and standby.idle:
@@ -63,6 +65,14 @@ def _devices(running: "Running") -> Iterator[tuple[str, str]]:
         now = reconnector.message or f"vanished and came back: {reconnector.losses}"
         heard = "" if reconnector.message else f"; heard now: {session.source.name}"
         yield "device", f"{now}, {reconnector.away:.0f} s in all{heard}"
+
+
+def _silence(session: "LiveSession") -> str:
+    """Return why nothing is heard; it may be that the sound is on a channel that is left out."""
+    text = session.silence.message or ""
+    if session.channels_heard:
+        text += "; or the sound is on a channel that is not heard: --channel N takes another"
+    return text
 
 
 def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:
@@ -126,4 +136,7 @@ def _times(session: "LiveSession") -> str:
 
 def _dropouts(session: "LiveSession") -> str:
     reasons = "; ".join(f"{reason}: {count}" for reason, count in session.reasons.items())
-    return f"{session.dropouts} ({reasons})" if reasons else "0"
+    text = f"{session.dropouts} ({reasons})" if reasons else "0"
+    if any(speaker.is_too_small for speaker in session.speakers):
+        text += "; the buffers grow no more: a larger --buffer may help"
+    return text

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+SHORTEST = 0.5  # seconds of a pause by another program; SIGCONT also comes without one
 ARROWS = {"\x1b[A": "+", "\x1bOA": "+", "\x1b[B": "-", "\x1bOB": "-"}  # up and down
 # what a special key sends: of the Linux console, then of other terminals
 SEQUENCE = re.compile(r"\x1b(\[\[.|\[[0-9;]*.?|O.?)?")
@@ -97,6 +98,7 @@ class Pauses:
         self.asked = False
         self._seen = monotonic()
         self._continued = False
+        self._stopped = False  # by Ctrl-Z
 
     @contextmanager
     def watched(self) -> Iterator["Pauses"]:
@@ -116,6 +118,7 @@ class Pauses:
     def stop(self) -> None:
         """Stop this process as Ctrl-Z does, until it is continued."""
         self.asked = False
+        self._stopped = True
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, handler)
@@ -132,7 +135,9 @@ class Pauses:
         if not self._continued:
             return None
         self._continued = False
-        return now - before
+        stopped = self._stopped or now - before >= SHORTEST
+        self._stopped = False
+        return now - before if stopped else None
 
     def _ask(self, number: int, frame: object) -> None:
         self.asked = True

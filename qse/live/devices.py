@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import product
 from math import ceil
 from typing import Any
+from unicodedata import normalize
 
 from ..errors import UsageError
 from .protocols import Device, DevicePort, SoundSystem
@@ -142,11 +143,16 @@ def _require_microphone(inputs: list[Device]) -> None:
 def _matches(usable: list[Device], kind: str, wanted: str) -> list[Device]:
     if wanted.isdecimal():
         return [device for device in usable if device.id == int(wanted)]
-    text = wanted.lower()
-    found = [device for device in usable if device.name.lower() == text]
+    text = _folded(wanted)
+    found = [device for device in usable if _folded(device.name) == text]
     if not found:
         eligible = [device for device in usable if not device.monitored or "monitor" in text]
-        found = [device for device in eligible if text in f"{device.name} ({device.host})".lower()]
+        found = [device for device in eligible if text in _folded(f"{device.name} ({device.host})")]
     home = [device.host for device in usable if kind in device.default_for]
     near = [device for device in found if device.host in home]
     return near if len(near) == 1 else found
+
+
+def _folded(name: str) -> str:
+    """Return a name as names are compared: composed letters (NFC), in lower case."""
+    return normalize("NFC", normalize("NFC", name).lower())

@@ -3,17 +3,21 @@ stream's callback."""
 
 from dataclasses import dataclass
 from fractions import Fraction
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from ..audio.converter import Converter
 from .clock_drift import ClockDrift
-from .jitter_buffer import WIDEST, JitterBuffer
+from .jitter_buffer import JitterBuffer
 from .ports import Port
 from .protocols import SoundSystem
 
 TOLERATED = 3  # underruns of the sound card after which it gets a larger buffer
+LARGEST = 0.15  # seconds up to which the buffer of the sound card grows by itself
+RECOVERED = 20.0  # seconds without one after which it gets back the buffer of the beginning
+MOST_PATIENT = 640.0  # seconds of that at most: it doubles where the smaller buffer starves again
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class Loudspeaker(Port):
         self.starved = 0
         self._starving = False
         self._tolerated = TOLERATED
+        self._first_buffer = buffer  # of the sound card
+        self._starved_at = 0.0
+        self._recovery = RECOVERED
+        self._returned = False  # to the buffer of the beginning, since it was enlarged
 
     def start(self, sample_rate: int, burst: float) -> None:
         """Open the device for samples at `sample_rate`, which come in bursts of up to `burst`
@@ -65,7 +73,7 @@ class Loudspeaker(Port):
 
     def _changed(self) -> None:
         former = self.buffer
-        queue = self._made_queue(former.target / former.sample_rate)
+        queue = self._made_queue(former.least / former.sample_rate)
         queue.buffer.underruns = former.underruns
         queue.buffer.skips = former.skips
         queue.buffer.draining = former.draining
@@ -81,20 +89,31 @@ class Loudspeaker(Port):
         queue = self._queue  # the device may be opened at another rate meanwhile
         buffer = queue.buffer
         if buffer.playing:
-            queue.converter.stretch = queue.drift.update(
-                buffer.excess / buffer.sample_rate, seconds
-            )
+            stretch = queue.drift.update(buffer.excess / buffer.sample_rate, seconds)
+            queue.converter.stretch = stretch - buffer.slide
         samples = queue.converter.process(enhanced.mean(axis=1))
         buffer.ring.write(np.clip(samples, -1, 1)[:, None])
 
     def relieve(self) -> None:
-        """Open a device that has starved a few times again with twice the buffer. Raises NoSound if
-        that fails."""
-        if self.starved >= self._tolerated and self._buffer < WIDEST:
-            self._tolerated = self.starved + TOLERATED
-            self._buffer = min(WIDEST, 2 * self._buffer)
-            self.close()
-            self.open()
+        """Open a device that has starved a few times again with twice the buffer, and one that has
+        not for a while with the former buffer, in a pause. Raises NoSound if that fails."""
+        enlarged = self._buffer > self._first_buffer
+        calm = monotonic() - self._starved_at > self._recovery
+        self.buffer.attentive = enlarged and calm
+        if self.starved >= self._tolerated and self._buffer < LARGEST:
+            self._recovery = min(MOST_PATIENT, 2 * self._recovery) if self._returned else RECOVERED
+            self._returned = False
+            self._reopen(min(LARGEST, 2 * self._buffer))
+        elif enlarged and calm and self.buffer.pause.is_long:
+            self._returned = True
+            self._reopen(self._first_buffer)
+
+    def _reopen(self, buffer: float) -> None:
+        """Open the device again with a buffer of so many seconds."""
+        self._tolerated = self.starved + TOLERATED
+        self._buffer = buffer
+        self.close()
+        self.open()
 
     def finish(self) -> None:
         """Play what is there to its end; no more is coming."""
@@ -116,6 +135,12 @@ class Loudspeaker(Port):
         return self.buffer.skips
 
     @property
+    def is_too_small(self) -> bool:
+        """Whether dropouts go on although no buffer grows by itself any more."""
+        starves = monotonic() - self._starved_at < RECOVERED and self.starved >= self._tolerated
+        return (starves and self._buffer >= LARGEST) or self.buffer.is_too_small
+
+    @property
     def drift(self) -> float:
         """Clock drift: by which fraction this device's clock runs faster than the source's, as far
         as known."""
@@ -133,7 +158,9 @@ class Loudspeaker(Port):
         self._note(time.outputBufferDacTime, time.outputBufferDacTime - time.currentTime)
         before = self._starving
         self._starving = bool(flags.output_underflow)
-        self.starved += self._starving and not before and self.buffer.playing
+        if self._starving and not before and self.buffer.playing:
+            self.starved += 1
+            self._starved_at = monotonic()
         queue = self._queue
         queue.buffer.read(queue.out[:count])
         samples[:] = queue.out[:count]

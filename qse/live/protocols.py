@@ -165,6 +165,10 @@ class AudioOutput(DevicePort, Protocol):
     def starved(self) -> int: ...
 
     @property
+    def is_too_small(self) -> bool:
+        """Whether dropouts go on although its buffers grow no more."""
+
+    @property
     def name(self) -> str: ...
 
     @property

@@ -43,11 +43,12 @@ def pactl(*arguments: str) -> str:
 
 
 def defaults() -> dict[str, str]:
-    """Return the names of the default "source" and "sink", as far as there are any.
+    """Return the names of the default "source" and "sink", as far as there are any, and "cookie",
+    which tells a server from the one before a restart.
 
     PULSE_SOURCE and PULSE_SINK go before the server's defaults, as in all its clients.
     """
-    found = re.findall(r"^Default (Source|Sink): (\S+)$", pactl("info"), re.MULTILINE)
+    found = re.findall(r"^(?:Default )?(Source|Sink|Cookie): (\S+)$", pactl("info"), re.MULTILINE)
     return {kind.lower(): os.environ.get(f"PULSE_{kind.upper()}") or name for kind, name in found}
 
 

@@ -36,6 +36,12 @@ class PulseWatch:
         for thread in self._threads:
             thread.start()
 
+    def look(self, kind: str) -> None:
+        """Call the function, also where nothing has changed."""
+        with self._turn, suppress(PulseError, NoServer):  # the server has gone
+            if not self._closing.is_set():
+                self._changed(kind)
+
     def close(self) -> None:
         """End the threads and the program; the function is not called any more."""
         self._closing.set()
@@ -52,7 +58,7 @@ class PulseWatch:
 
     def _repeat(self) -> None:
         while not self._closing.wait(EVERY):
-            self._report("server")
+            self.look("server")
 
     def _follow(self) -> None:
         """Report changes until the server or the program ends."""
@@ -67,13 +73,8 @@ class PulseWatch:
         )
         with self._process as process:
             assert process.stdout
-            self._report("server")
+            self.look("server")
             for line in process.stdout:
                 change = CHANGE.match(line)
                 if change and change[1] in self._kinds:
-                    self._report(change[1])
-
-    def _report(self, kind: str) -> None:
-        with self._turn, suppress(PulseError, NoServer):  # the server has gone
-            if not self._closing.is_set():
-                self._changed(kind)
+                    self.look(change[1])

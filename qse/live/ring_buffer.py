@@ -43,11 +43,17 @@ class RingBuffer:
     def read(self, out: np.ndarray) -> int:
         """Move the oldest samples into `out` (samples, channels), and return how many there
         were."""
+        count = self.peek(out)
+        self._read += count
+        return count
+
+    def peek(self, out: np.ndarray) -> int:
+        """Copy the oldest samples into `out` (samples, channels), and return how many there
+        were."""
         count = min(len(out), self.waiting)
         at, first = self._cut(self._read, count)
         out[:first] = self._samples[at : at + first]
         out[first:count] = self._samples[: count - first]
-        self._read += count
         return count
 
     def skip(self, count: int) -> None:

@@ -89,6 +89,15 @@ def uninstall() -> Path:
     return path
 
 
+def running_process() -> int:
+    """Return the id of the service's process. Raises UsageError if it does not run."""
+    text = systemctl("--user", "show", "--property=MainPID", "--value", NAME)
+    pid = int(text.strip() or 0)
+    if not pid:
+        raise UsageError("the service does not run: qse service install starts it")
+    return pid
+
+
 def status() -> str:
     """Return what systemd says of the service and its last lines of output."""
     if not unit_path().exists():

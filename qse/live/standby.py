@@ -21,6 +21,8 @@ class Standby:
     """Watch a virtual microphone: who listens to it, and whether it still sounds as it should.
 
     message: what a user changed in the sound settings that spoils the sound; empty if nothing.
+    astray: which programs the server has moved to another microphone and that are not back; empty
+    if none.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Standby:
         self._heard = True
         self._since = monotonic()  # when the last listener went
         self.message = ""
+        self.astray = ""
         self._watch: PulseWatch | None = None
 
     def start(self) -> None:
@@ -52,8 +55,10 @@ class Standby:
         return self._reconnector.resting
 
     def update(self) -> None:
-        """Close the devices if nobody has listened for a while, and open them for a recording; call
-        this several times a second."""
+        """Close the devices if nobody has listened for a while, and open them for a recording; ask
+        again for listeners that the server took away. Call this several times a second."""
+        if self._watch and self._microphone.listeners.away:
+            self._watch.look("source-output")
         if self._wanted:
             self._reconnector.wake()
         elif monotonic() - self._since >= GRACE:
@@ -70,12 +75,12 @@ class Standby:
 
     def _look(self, kind: str) -> None:
         """Open the devices at once where somebody listens; called at every change in the server."""
-        if kind != "source-output":
-            self._microphone.find()
-        heard = self._microphone.heard()
-        if self._heard and not heard:
+        listeners = self._microphone.listeners
+        listeners.look(everything=kind != "source-output")
+        self.astray = listeners.message
+        if self._heard and not listeners.heard:
             self._since = monotonic()
-        self._heard = heard
+        self._heard = listeners.heard
         if self._wanted:
             self._reconnector.wake()
         if kind != "source-output":

@@ -22,8 +22,8 @@ from threading import Lock
 from time import monotonic
 
 from ..errors import UsageError
+from .listeners import Listeners
 from .pulse_server import PulseError, defaults, listed, pactl
-from .pulse_stream import CLIENT
 from .pulse_system import PulseSystem
 
 SINK = "qse_output"
@@ -45,7 +45,7 @@ class VirtualMicrophone:
     """A sink and a source of the sound server.
 
     sink, source: their names in the server. label: the name that programs show.
-    output: name of the sink in a list of devices.
+    output: name of the sink in a list of devices. listeners: the programs that record from it.
     """
 
     def __init__(self, name: str = ""):
@@ -61,7 +61,8 @@ class VirtualMicrophone:
         self.label = f"qse microphone{suffix}"
         self._labels = {self.sink: f"qse output{suffix}", self.source: self.label}
         self.output = f"{self._labels[self.sink]} ({self.sink})"
-        self._indexes: list[str] = []  # of the source, as `find` saw it
+        self.listeners = Listeners(self.source)
+        self._orphans: list[str] = []  # recordings from one that a crashed process left
         self._former: dict[str, str] = {}  # the default devices before the creation
         self._checked: float | None = None  # when `check` was called first since then
         self._changing = Lock()  # held while the devices are made or removed
@@ -86,6 +87,14 @@ class VirtualMicrophone:
         for kind, device in (("sink", self.sink), ("source", self.source)):
             pactl(f"set-{kind}-mute", device, "0")
             pactl(f"set-{kind}-volume", device, FULL)
+        self.listeners.fetch(self._orphans)
+        self._orphans = []
+
+    def replace(self) -> None:
+        """Remove what a crashed process left; `create` moves those who listened to it to the new
+        devices."""
+        self._orphans = self.listeners.present()
+        self.remove()
 
     def close(self) -> None:
         """Remove the devices; nothing makes them again."""
@@ -118,7 +127,7 @@ class VirtualMicrophone:
 
         Within SETTLE seconds after the first call since the creation, correct it instead. The
         default source stays while programs listen, for the server would move them with it to
-        another microphone.
+        another microphone. Call `listeners.look` before.
         """
         if self._checked is None:
             self._checked = monotonic()
@@ -126,11 +135,11 @@ class VirtualMicrophone:
         if monotonic() - self._checked < SETTLE:
             for command, device, value, _ in changes:
                 pactl(command, device, value)
-            _restore_defaults(self._former, ["sink"] if self.heard() else KINDS)
+            _restore_defaults(self._former, ["sink"] if self.listeners.heard else KINDS)
             return ""
         if changes:
             return changes[0][-1]
-        if defaults().get("sink") != self.sink:
+        if self.listeners.default_sink != self.sink:
             return ""
         label = self._labels[self.sink]
         danger = "what the desktop plays goes into the virtual microphone"
@@ -149,23 +158,6 @@ class VirtualMicrophone:
             if percent and percent[0] != FULL:
                 sentence = f"{label} is at {percent[0]} in the sound settings"
                 yield f"set-{kind}-volume", device, FULL, sentence
-
-    def find(self) -> None:
-        """Note by which number the server knows the source; call this when devices have changed."""
-        rows = [row.split("\t") for row in pactl("list", "short", "sources").splitlines()]
-        self._indexes = [row[0] for row in rows if row[1:2] == [self.source]]
-
-    def heard(self) -> bool:
-        """Return whether another program records from the virtual microphone, or the server has
-        lost it."""
-        if not self._indexes:
-            return True
-        for stream in listed("source-outputs"):
-            idle = stream.get("Corked") == "yes"
-            own = stream.get("application.name") == CLIENT  # which the server moved here
-            if stream.get("Source") in self._indexes and not idle and not own:
-                return True
-        return False
 
     def _load(self, module: str, kind: str, name: str, *arguments: str) -> list[str]:
         owner = _identity(os.getpid())
@@ -198,7 +190,7 @@ def virtual_microphone(name: str = "") -> Iterator[tuple[VirtualMicrophone, Puls
     if owner:
         cure = "end that qse live first, or take another name"
         raise UsageError(f"process {owner} already has a virtual microphone: {cure}")
-    microphone.remove()
+    microphone.replace()
     try:
         yield microphone, PulseSystem(hidden=is_own, refresh=microphone.create)
     finally:

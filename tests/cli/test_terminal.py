@@ -108,6 +108,19 @@ def test_pauses_ctrl_z_is_a_pause(models, tmp_path):
     assert process.returncode == 0 and "dropouts: 0" in out and "pauses: 1" in out
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGCONT"), reason="needs job control")
+def test_a_signal_to_continue_is_a_pause_only_after_a_stop(monkeypatch):
+    from qse_cli import terminal
+
+    now = [50.0]
+    monkeypatch.setattr(terminal, "monotonic", lambda: now[0])
+    with terminal.Pauses().watched() as pauses:
+        for passed, ended in ((0.1, None), (3.0, 3.0), (0.1, None)):
+            os.kill(os.getpid(), signal.SIGCONT)
+            now[0] += passed
+            assert pauses.ended() == ended and pauses.ended() is None
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a pseudo-terminal")
 @pytest.mark.parametrize(
     "pressed, keys",

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from types import SimpleNamespace
+from unicodedata import normalize
 
 import pytest
 from sound import CABLE, HEADSET, MICROPHONE, Sound
@@ -102,3 +103,11 @@ def test_an_input_that_hears_its_output_is_refused(output, loops):
         else nullcontext()
     ):
         refuse_feedback(sound, [SimpleNamespace(device=input)], [SimpleNamespace(device=speaker)])
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_are_compared_as_composed_letters(form):
+    name = normalize(form, "Mikrofon für Besprechungen")
+    sound = Sound({**MICROPHONE, "name": name}, HEADSET)
+    for typed in ("NFC", "NFD"):
+        assert find(sound, "input", normalize(typed, "FÜR")).name == name

@@ -28,3 +28,13 @@ def test_level_falls_half_a_second_after_the_sound():
     for _ in range(25):
         level.add(np.zeros(160, np.float32))
     assert level.dbfs == -120
+
+
+def test_level_of_a_source_that_delivers_nothing_is_silence(monkeypatch):
+    now = [50.0]
+    monkeypatch.setattr("qse.live.level.monotonic", lambda: now[0])
+    level = Level(16000)
+    level.add(np.ones(160, np.float32))
+    assert level.dbfs == 0
+    now[0] += 1.1
+    assert level.dbfs == -120

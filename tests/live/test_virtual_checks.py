@@ -3,7 +3,7 @@ and leaves later changes to the user."""
 
 import pytest
 
-from qse.live import virtual_device
+from qse.live import listeners, virtual_device
 from qse.live.virtual_device import VirtualMicrophone
 
 
@@ -17,9 +17,10 @@ class Settings:
         self.sink = "desk"
         self.source = "desk_mic"
         self.streams = []
-        monkeypatch.setattr(virtual_device, "pactl", self.pactl)
-        monkeypatch.setattr(virtual_device, "listed", self.listed)
-        monkeypatch.setattr(virtual_device, "defaults", self.defaults)
+        for module in (virtual_device, listeners):
+            monkeypatch.setattr(module, "pactl", self.pactl)
+            monkeypatch.setattr(module, "listed", self.listed)
+            monkeypatch.setattr(module, "defaults", self.defaults)
         monkeypatch.setattr(virtual_device, "monotonic", lambda: self.now)
 
     def pactl(self, command, *arguments):
@@ -90,11 +91,13 @@ def test_default_source_stays_while_another_program_listens(settings, name, defa
     """The server moves those who record from a default source with it, to the noisy microphone."""
     microphone = VirtualMicrophone()
     microphone.create()
-    microphone.find()
     if name:
-        settings.streams.append({"Source": "7", "Corked": "no", "application.name": name})
+        settings.streams.append(
+            {"index": "3", "Source": "7", "Corked": "no", "application.name": name}
+        )
     settings.pactl("set-default-source", "qse_microphone")
     settings.restore()
+    microphone.listeners.look()
     assert microphone.check() == ""
     assert settings.source == default and settings.sink == "desk"
 
@@ -110,4 +113,5 @@ def test_what_a_user_changes_stays_and_is_said(settings):
     settings.pactl("set-sink-volume", "qse_output", "100%")
     assert microphone.check().startswith("qse microphone is muted in the sound settings")
     settings.pactl("set-source-mute", "qse_microphone", "0")
+    microphone.listeners.look()
     assert microphone.check().startswith("qse output is the default output, so what the desktop")

@@ -120,3 +120,58 @@ def test_two_virtual_microphones_at_once(server, live):
             until(lambda: server.recorded() == ["desk_mic", "desk_mic"], 30)
     refused = server.live("--name", "no/name")
     assert refused.wait(60) == 2 and "is no name for a virtual microphone" in server.said
+
+
+MICROPHONE = ["load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor"]
+
+
+def both_listen(server):
+    return server.recording().count("qse_microphone") == 2
+
+
+def test_listeners_stay_while_the_only_microphone_is_unplugged_twice(server, live):
+    """The server makes the virtual microphone the default, and moves its listeners away with the
+    default when the microphone returns."""
+    live()
+    with server.listening(), server.listening():
+        until(lambda: both_listen(server), 30)
+        time_to_settle(server)
+        for count in (1, 2):
+            server.unload("source_name=desk_mic")
+            until(lambda: "Default Source: qse_microphone" in server.pactl("info").stdout, 30)
+            server.pactl(*MICROPHONE)
+            until(lambda: "Default Source: desk_mic" in server.pactl("info").stdout, 30)
+            back = f"came back: {count}"
+            until(lambda back=back: back in server.said, 30)
+            until(lambda: both_listen(server), 10)
+        time_to_settle(server)
+        assert both_listen(server) and server.recorded() == ["desk_mic"]
+
+
+def test_a_listener_that_a_user_moves_stays_there(server, live):
+    live()
+    with server.listening():
+        until(lambda: "qse_microphone" in server.recording(), 30)
+        time_to_settle(server)
+        time_to_settle(server)
+        rows = server.pactl("list", "source-outputs").stdout.split("Source Output #")
+        index = next(row.split()[0] for row in rows if 'application.name = "parec"' in row)
+
+        def moved():
+            """WirePlumber 0.4.13 ignores some requests."""
+            server.pactl("move-source-output", index, "desk_mic")
+            return "qse_microphone" not in server.recording()
+
+        until(moved, 30)
+        until(lambda: "idle nobody listens" in server.said, 30)
+        assert "qse_microphone" not in server.recording()
+
+
+def test_listeners_of_a_killed_process_go_over_to_the_next_one(server, live):
+    process = live()
+    with server.listening():
+        until(lambda: "qse_microphone" in server.recording(), 30)
+        process.kill()
+        process.wait()
+        live()
+        until(lambda: sorted(server.recording()) == ["desk_mic", "qse_microphone"], 30)
