@@ -7,7 +7,7 @@ give another folder for another recipe.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -125,8 +125,7 @@ class Mixers(Experiment):
             paths[name] = _graph(networks[name], name, out)
             engines[name] = stepper(Engine(paths[name]))
         hops = race(engines, self.seconds, group=GROUP)
-        batch = next(iter(configs.values())).train.batch
-        steps = self._steps(networks, batch)
+        steps = self._steps(networks, configs)
         for name, network in networks.items():
             counted = cost(paths[name])
             yield {
@@ -135,14 +134,17 @@ class Mixers(Experiment):
                 "macs": counted.macs,
                 "state_bytes": counted.state_bytes,
                 "p50": hops[name].median,
-                "rate": batch * training.SEGMENT / steps[name].median,
+                "rate": training.seconds_per_step(configs[name]) / steps[name].median,
             }
 
-    def _steps(self, networks: dict[str, Network], batch: int) -> dict[str, Times]:
+    def _steps(
+        self, networks: dict[str, Network], configs: Mapping[str, RunConfig]
+    ) -> dict[str, Times]:
         """Return the times of training steps."""
         calls = {}
         for name, network in networks.items():
-            calls[name] = training.stepper(network, batch, "float32")
+            source = training.made_up(configs[name], torch.device("cpu"))
+            calls[name] = training.stepper(network, configs[name], source, "float32")
         return race(calls, self.seconds, warmup=1)
 
 

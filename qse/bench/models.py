@@ -13,24 +13,32 @@ from ..runtime.zoo import available, load, streaming
 
 if TYPE_CHECKING:
     from ..networks import Network
+    from ..train.recipe import RunConfig
 
 
 def network(model: str) -> "Network":
     """Build an untrained network with fixed seed, from a recipe (.toml) or the name of an
     architecture."""
     torch = need("torch", "train")
-    from ..networks import NETWORKS, build_network
+    from ..networks import build_network
 
     torch.manual_seed(0)
+    return build_network(recipe(model).model)
+
+
+def recipe(model: str) -> "RunConfig":
+    """Read a recipe (.toml); that of an architecture by its name has defaults."""
+    need("torch", "train")
+    from ..networks import NETWORKS
+    from ..train.recipe import RunConfig, read_config
+
     if model in NETWORKS:
-        return build_network({"network": model})
+        return RunConfig({"network": model})
     if not model.endswith(".toml"):
         raise QseError(
             f"no network called {model}: give a recipe (.toml) or one of {', '.join(NETWORKS)}"
         )
-    from ..train.recipe import read_config
-
-    return build_network(read_config(Path(model)).model)
+    return read_config(Path(model))
 
 
 @contextmanager

@@ -26,9 +26,8 @@ from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
 from ..model_folder import weights_of
 from ..networks import Network, weights
 from . import bundle_run, checkpoint
-from .discriminator_training import DiscriminatorTraining
+from .assembly import trainer_of
 from .exchange import copy_from_first_
-from .highest_range import train_highest_range_only_
 from .job import Job
 from .loop import TrainingLoop
 from .mix_processes import mixed_ahead
@@ -36,7 +35,6 @@ from .own import Own
 from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
 from .recipe import RunConfig, model_table, write_config
-from .stateful_training import TrainingLoss
 from .stopping import StopRequest
 from .train_config import TrainConfig
 from .trainer import Trainer
@@ -156,19 +154,7 @@ def _work(
         closing.callback(ahead.close)
         batches = ahead
     objective = as_loss(own.loss or config.loss)
-    discriminator = None
-    if objective.needs_discriminator:
-        discriminator = DiscriminatorTraining(plan.seed, device)
-    loss = TrainingLoss(
-        objective,
-        plan.carry_state_probability,
-        plan.look_ahead,
-        discriminator.loss if discriminator else None,
-        plan.two_grids_share,
-    )
-    trainer = Trainer(network, loss, batches, plan, device, rank, discriminator)
-    if plan.highest_range_only:
-        train_highest_range_only_(trainer.network)
+    trainer = trainer_of(network, objective, plan, batches, device, rank)
     if job.start:
         trainer.begin(Path(job.start).resolve().name, start.header)
     loop = _loop(trainer, replace(config, train=plan), job, report)

@@ -6,7 +6,6 @@ torch = pytest.importorskip("torch")
 
 import graphs
 
-from qse.bench import train
 from qse.bench.models import graphs as models_of
 from qse.bench.models import network
 from qse.errors import QseError
@@ -21,14 +20,6 @@ def test_network_of_a_recipe_is_reproducible(recipe):
     )
     with pytest.raises(QseError, match="no network called nothing: give a recipe"):
         network("nothing")
-
-
-def test_train_stepper_gives_every_weight_a_gradient(recipe):
-    live = network(str(recipe))
-    for precision in ("float32", "bfloat16"):
-        train.stepper(live, 2, precision)()
-        idle = [name for name, weight in live.named_parameters() if weight.grad is None]
-        assert not idle
 
 
 def test_graphs_exports_a_recipe(recipe):
