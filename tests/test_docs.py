@@ -114,6 +114,11 @@ def missing_tests(document: Path, text: str, functions: dict[Path, set[str]]) ->
     return missing
 
 
+@pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
+def test_documents_hold_no_marks_of_a_merge(document):
+    assert not re.findall(r"^(?:<{7}|>{7}) ", document.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def test_every_document_is_listed():
     listed = (ROOT / "docs/README.md").read_text()
     for page in [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/log/*.md")]:
