@@ -11,6 +11,7 @@ from qse.errors import UsageError
 
 from . import bars
 from .options import Overwrite, grouped, number
+from .streams import say
 
 if TYPE_CHECKING:
     from qse.data.bundle_pack import Packed
@@ -94,7 +95,7 @@ def bundle(
     if speech and noise:
         packed = _packed(speech, noise, out, coding, overwrite, skip_unreadable)
         for fault in packed.faults:
-            typer.echo(f"left out: {fault}", err=True)
+            say(f"left out: {fault}")
         _report(out, packed)
 
 
@@ -104,10 +105,10 @@ def _write_start(out: Path, beginning: Beginning, overwrite: bool) -> None:
     assert beginning.start
     path = out / start_part.NAME
     if path.exists() and not overwrite:  # as the parts of a packing that continues
-        typer.echo(f"{path}: is there already; --overwrite replaces it", err=True)
+        say(f"{path}: is there already; --overwrite replaces it")
         return
     start_part.write(path, beginning.start, beginning.wheels or "", overwrite)
-    typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB", err=True)
+    say(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 def _packed(
@@ -131,6 +132,6 @@ def _report(out: Path, packed: "Packed") -> None:
     """Say what each new part holds."""
     for path, index in packed.written:
         hours = f"{index.hours('speech'):.2f} h of speech, {index.hours('noise'):.2f} h of noise"
-        typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {hours}", err=True)
+        say(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {hours}")
     if not packed.written:
-        typer.echo(f"{out}: all parts are there", err=True)
+        say(f"{out}: all parts are there")

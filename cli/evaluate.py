@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qse.errors import QseError, UsageError
-from qse.printable import printable
 
 from . import bars
 from .evaluate_options import Computing, Presentation, Scoring, TestData
 from .options import as_options, grouped
+from .streams import say, tell
 
 if TYPE_CHECKING:
     from qse.data.datasets import Pair
@@ -50,7 +50,7 @@ def evaluate(
 
     against = presentation.against
     if against and has_results(model) and has_results(against):
-        typer.echo(compared(model, against))
+        tell(compared(model, against))
         return
     if (presentation.groups is None) != (not presentation.by):
         raise UsageError("--groups FILE and --by COLUMN go together")
@@ -143,12 +143,12 @@ def _show(result: "Evaluation", groups: "Groups", plot: bool, against: str | Non
     text = result.write(groups)
     if plot:
         result.plot()
-    typer.echo(text)
+    tell(text)
     if against and result.folder:
-        typer.echo(compared(result.folder, against))
+        tell(compared(result.folder, against))
     if result.saved:
-        typer.echo(f"computed before: delete {result.folder} to do it again", err=True)
-    typer.echo(f"written to {result.folder}", err=True)
+        say(f"computed before: delete {result.folder} to do it again")
+    say(f"written to {result.folder}")
     for name, error in result.failed.items():
-        typer.echo(printable(f"qse: {name}: {as_options(error)}"), err=True)
+        say(f"qse: {name}: {as_options(error)}")
     raise typer.Exit(bool(result.failed))

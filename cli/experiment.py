@@ -10,6 +10,7 @@ from qse.errors import QseError
 from qse.references import trusting
 
 from .options import Trust
+from .streams import tell
 
 try:
     import qse_papers
@@ -40,7 +41,7 @@ def experiment(
         raise QseError(ABSENT)
 
     with trusting(trust):
-        typer.echo(qse_papers.experiment(name, out, change or [], full))
+        tell(qse_papers.experiment(name, out, change or [], full))
 
 
 _NAMES = ", ".join(qse_papers.EXPERIMENTS) if qse_papers else "none are installed"

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .options import Trust
+from .streams import tell
 
 
 def export(
@@ -65,6 +66,4 @@ def export(
         )
     for sample_rate, cost in costs.items():
         size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
-        typer.echo(
-            f"{folder}: step {weights_step(run)}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}"
-        )
+        tell(f"{folder}: step {weights_step(run)}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}")

@@ -8,6 +8,7 @@ import typer
 
 from . import bars
 from .options import NOISE, RECIPE, SPEECH, Change
+from .streams import say
 
 
 def mix(
@@ -36,4 +37,4 @@ def mix(
         write_pairs(
             mixed, speech, noise, out, count, config.train.seed, partial(progress, "mixing")
         )
-    typer.echo(f"{count} pairs of {seconds:g} s written to {out}", err=True)
+    say(f"{count} pairs of {seconds:g} s written to {out}")

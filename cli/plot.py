@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .options import Overwrite
+from .streams import say
 
 
 def plot(
@@ -41,4 +42,4 @@ def plot(
         for number, channel in enumerate(audio, 1):
             signals.append((name.strip() + several * f", channel {number}", channel, sample_rate))
     plot_spectrograms(signals, output)
-    typer.echo(f"written to {output}", err=True)
+    say(f"written to {output}")

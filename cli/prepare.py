@@ -7,6 +7,7 @@ import typer
 
 from . import bars
 from .options import RECIPE, Change, grouped
+from .streams import say
 from .train import Material
 
 if TYPE_CHECKING:
@@ -65,4 +66,4 @@ def _report(caches: "list[CorpusCache]") -> None:
         text = f"{cache.path}: {len(index.lengths)} recordings, {hours:.1f} hours"
         if index.skipped:
             text += f"; {len(index.skipped)} left out, listed in {cache.unreadable}"
-        typer.echo(text, err=True)
+        say(text)

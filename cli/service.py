@@ -6,6 +6,8 @@ import typer
 
 from qse.errors import UsageError
 
+from .streams import tell
+
 Action = Literal["install", "uninstall", "status", "show", "set"]
 SWITCHES = (("mute", "muted"), ("bypass", "bypass"))  # names on the screen, in the session
 
@@ -48,11 +50,11 @@ def service(
         )
     wanted = options or ["--virtual"]
     if action == "install":
-        typer.echo(f"installed and started: {install(wanted)}")
+        tell(f"installed and started: {install(wanted)}")
     elif action == "uninstall":
-        typer.echo(f"stopped and removed: {uninstall()}")
+        tell(f"stopped and removed: {uninstall()}")
     else:
-        typer.echo(status() if action == "status" else unit_text(wanted), nl=False)
+        tell((status() if action == "status" else unit_text(wanted)).removesuffix("\n"))
 
 
 def _changes(strength: str | None, mute: bool | None, bypass: bool | None) -> dict[str, Any]:
@@ -79,4 +81,4 @@ def _set(changes: dict[str, Any], options: list[str] | None) -> None:
     now = change(running_process(), changes)
     limit = "no limit" if now["strength"] is None else f"{now['strength']:g} dB"
     switches = [f"{name} {'on' if now[key] else 'off'}" for name, key in SWITCHES]
-    typer.echo(", ".join([f"strength {limit}", *switches]))
+    tell(", ".join([f"strength {limit}", *switches]))

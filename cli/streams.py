@@ -34,6 +34,11 @@ def say(text: str) -> None:
         print(printable(text), file=sys.stderr, flush=True)
 
 
+def tell(text: str) -> None:
+    """Print a result to standard output, its lines as they are but for control characters."""
+    print("\n".join(map(printable, text.split("\n"))), flush=True)
+
+
 @contextmanager
 def libraries_silenced() -> Iterator[None]:
     """Discard what C libraries write to standard error; keep what Python prints to it."""

@@ -145,10 +145,9 @@ def train(
     rest = f", or continue to step {steps} with --resume" if done < steps else ""
     if config.train.by_clock and float(header["passed"]) < 1:
         rest = ", or continue with --resume and the --hours that are left"
-    typer.echo(
+    say(
         f"{out}: step {weights.weights_step(out)}; export it as a model: "
-        f"qse export {out} models/NAME{rest}",
-        err=True,
+        f"qse export {out} models/NAME{rest}"
     )
 
 

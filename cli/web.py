@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .streams import tell
+
 
 def web(
     port: Annotated[
@@ -30,14 +32,14 @@ def web(
         write_site(site, export)
         size = sum(map(len, site.values())) / 1e6
         cure = "copy the folder to any web server with HTTPS"
-        typer.echo(f"wrote {len(site)} files ({size:.1f} MB) to {export}: {cure}")
+        tell(f"wrote {len(site)} files ({size:.1f} MB) to {export}: {cure}")
         return
     with make_server(build_site(), port) as server:
         address = f"http://{HOST}:{server.server_port}/"
-        typer.echo(f"{address} (Ctrl-C ends the server)")
+        tell(f"{address} (Ctrl-C ends the server)")
         if browser:  # beside the server, for some browsers return only when they end
             Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            typer.echo()
+            tell("")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 
+DEEPEST = 20  # tables and lists in each other; what reads them may recurse
 KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -74,13 +75,28 @@ def numbers_in(value: Any) -> Iterator[float]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read the tables of a TOML file. Raises QseError when it is missing or not TOML."""
+    """Read the tables of a TOML file. Raises QseError when it is missing, not TOML, or nested too
+    deep."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise QseError(f"{path}: cannot read the configuration ({error.strerror})") from error
     except (ValueError, RecursionError) as error:  # neither TOML nor UTF-8, or nested without end
         raise QseError(f"{path}: not valid TOML ({error})") from error
+    if _is_too_deep(tables):
+        raise QseError(f"{path}: tables and lists more than {DEEPEST} deep in each other")
+    return tables
+
+
+def _is_too_deep(tables: dict[str, Any]) -> bool:
+    level: list[Any] = [tables]
+    for _ in range(DEEPEST):
+        inner = []
+        for value in level:
+            parts = value.values() if isinstance(value, dict) else value
+            inner += [part for part in parts if isinstance(part, dict | list)]
+        level = inner
+    return bool(level)
 
 
 def overridden(values: Mapping[str, Any], changes: list[str]) -> dict[str, Any]:

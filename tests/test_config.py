@@ -27,6 +27,13 @@ class Outer:
             raise ValueError("no such name")
 
 
+@pytest.mark.parametrize("text", ["a." * 3000 + "b = 1", "x = " + 30 * "[" + 30 * "]"])
+def test_tables_deep_in_each_other_are_refused(tmp_path, text):
+    (path := tmp_path / "deep.toml").write_text(text)
+    with pytest.raises(QseError, match=r"deep\.toml: tables and lists more than 20 deep"):
+        read(path)
+
+
 def test_build_makes_dataclasses_and_tuples():
     found = build(
         Outer, {"name": "y", "ranges": [[3, 4], [5, 6]], "span": [-5, 2.5], "inner": {"rate": 2}}

@@ -3,8 +3,10 @@
 import os
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
+import qse_cli
 from noisy_files import make
 
 from qse.errors import QseError
@@ -82,3 +84,22 @@ def test_server_answers_no_other_host(host):
         with pytest.raises(urllib.error.HTTPError, match="421"):
             urllib.request.urlopen(asked, timeout=10)
         server.shutdown()
+
+
+def test_commands_print_through_what_escapes():
+    """`say` and `tell` escape; typer.echo and print would show what a name or a tag holds."""
+    for path in (Path(qse_cli.__file__).parent).glob("*.py"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert "typer.echo(" not in line or "qse.__version__" in line or line.endswith('.")'), (
+                f"{path.name}: {line.strip()}"
+            )
+
+
+@posix
+def test_results_and_places_are_escaped(here, command):
+    make(here / "speech" / "a" / "a.wav")
+    make(here / "noise" / "n" / "n.wav")
+    folders = ("--speech", "speech", "--noise", "noise")
+    status, out, err = command("mix", *folders, "--out", EVIL, "--count", "1", "--seconds", "0.5")
+    assert not status and f"written to {printable(EVIL)}" in err
+    assert not set("\x1b\x07\u202e") & set(out + err)

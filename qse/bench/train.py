@@ -1,4 +1,4 @@
-"""Measure the speed of training: whole steps of the trainer, as in a run, and their mixing alone."""
+"""Measure the speed of training: whole steps of the trainer, as in a run, and mixing alone."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

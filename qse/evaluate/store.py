@@ -19,6 +19,8 @@ SCORES = "scores.csv"
 SETTINGS = "settings.json"
 CURE = "name another folder, or delete this one"
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
+# begin a formula in a spreadsheet: a text that begins with one gets an apostrophe before it
+FORMULA = tuple("=+-@\t\r'")
 
 
 class Store:
@@ -53,7 +55,7 @@ class Store:
         """Append a row; it is on disk when this returns."""
         self.rows.append(row)
         with self._table.open("a", newline="", encoding="utf-8") as file:
-            csv.DictWriter(file, self.columns).writerow(row)
+            csv.DictWriter(file, self.columns).writerow(_guarded(row))
 
     def write(self, rows: list[Row]) -> None:
         """Replace the table by `rows` atomically."""
@@ -63,7 +65,7 @@ class Store:
         ):
             writer = csv.DictWriter(file, self.columns)
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows(map(_guarded, rows))
 
     def _former(self, settings: dict[str, Any]) -> list[Row]:
         """Return the rows of the folder. QseError if they are of other settings."""
@@ -137,12 +139,26 @@ def values_of(rows: Iterable[Row], column: str) -> list[float]:
     return [row[column] for row in rows if column in row]
 
 
+def _guarded(row: Row) -> Row:
+    """Return a row whose texts no spreadsheet takes for a formula."""
+    found = dict(row)
+    for name in TEXT:
+        text = str(row.get(name, ""))
+        if text.startswith(FORMULA):
+            found[name] = f"'{text}"
+    return found
+
+
 def _row(header: list[str], line: list[str]) -> Row:
     row: Row = {}
     for key, value in zip(header, line, strict=True):
         if value:
-            row[key] = value if key in TEXT else float(value)
+            row[key] = _unguarded(value) if key in TEXT else float(value)
     return row
+
+
+def _unguarded(text: str) -> str:
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
 
 
 def _holds(row: Row, stamps: dict[str, str]) -> bool:

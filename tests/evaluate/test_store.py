@@ -42,3 +42,15 @@ def test_store_names_damaged_settings(tmp_path, settings):
         match=r"settings\.json is damaged .*: name another folder, or delete this one",
     ):
         reopened(tmp_path, SCORES.encode(), settings)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "@a", "-a", "+a", "'=a", "'a", "plain"])
+def test_no_name_is_a_formula_in_a_spreadsheet(tmp_path, name):
+    store = Store(tmp_path, COLUMNS, SETTINGS, {name: "1", "other": "2"})
+    store.add({"name": name, "stamp": "1", "stoi": 0.5})
+    for _ in range(2):  # appended, then written again
+        line = (tmp_path / "scores.csv").read_text().splitlines()[1]
+        assert not line.startswith(("=", "@", "-", "+"))
+        again = Store(tmp_path, COLUMNS, SETTINGS, {name: "1", "other": "2"})
+        assert [row["name"] for row in again.rows] == [name]
+        again.write(again.rows)
