@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# qse live through real sound servers without hardware: a selection in about two minutes; with --all everything, in
+# qse live through real sound servers without hardware: a selection in about three minutes; with --all everything, in
 # about four minutes. Installs PulseAudio and PipeWire where they are missing and apt-get may; where that is not
 # possible, says so and leaves the test out.
 set -euo pipefail
@@ -24,7 +24,7 @@ check() {
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 declare -A running
-for part in virtual_device virtual_states pulse_devices pulse_changes full_band_server pipewire; do
+for part in virtual_device virtual_states listeners_stay pulse_devices pulse_changes full_band_server pipewire; do
     check "tests/live/test_$part.py" >"$logs/$part" 2>&1 &
     running[$part]=$!
 done
