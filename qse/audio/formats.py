@@ -12,24 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import QseError
+from .suffixes import FORMATS, WRITTEN
 
-FORMATS = {
-    **{"wav": "WAV", "wave": "WAV", "w64": "W64", "rf64": "RF64", "flac": "FLAC", "mp3": "MP3"},
-    **{"ogg": "OGG", "oga": "OGG", "opus": "OGG", "aiff": "AIFF", "aif": "AIFF", "aifc": "AIFF"},
-    **{"au": "AU", "snd": "AU", "caf": "CAF", "voc": "VOC", "sph": "NIST", "nist": "NIST"},
-}
-
-# suffix -> muxer of ffmpeg
-VIDEO = {"mp4": "mp4", "m4v": "mp4", "mov": "mov", "mkv": "matroska", "webm": "webm"}
-# written through ffmpeg
-MEDIA = {
-    "m4a": "ipod",
-    "m4b": "ipod",
-    "mka": "matroska",
-    "weba": "webm",
-    **VIDEO,
-}
-FOREIGN = (*MEDIA, "aac", "wma", "amr", "ac3", "3gp", "3ga")  # read through ffmpeg
 # demuxers of ffmpeg that may read a file: those that open no other file, as playlists do
 DEMUXERS = (
     *("aac", "ac3", "aiff", "amr", "amrnb", "amrwb", "ape", "asf", "au", "avi", "caf", "dsf"),
@@ -82,7 +66,8 @@ def named_format(target: Path) -> str:
     """Return the format for the path's suffix. Raises QseError if there is none."""
     form = format_of(target)
     if form is None:
-        raise QseError(f"{target}: no audio format has this suffix; known are {', '.join(FORMATS)}")
+        known = ", ".join(WRITTEN)
+        raise QseError(f"{target}: no audio format has this suffix; known are {known}")
     return form
 
 

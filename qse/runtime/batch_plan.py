@@ -8,7 +8,8 @@ from glob import glob
 from os.path import abspath, normcase, realpath
 from pathlib import Path
 
-from ..audio.formats import FOREIGN, FORMATS, MEDIA, audio_below, format_of, suffix_of
+from ..audio.formats import audio_below, format_of, suffix_of
+from ..audio.suffixes import FOREIGN, FORMATS, MEDIA
 from ..errors import QseError, UsageError
 
 SUFFIX = "-enhanced"
