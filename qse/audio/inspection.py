@@ -25,7 +25,7 @@ from .suffixes import MediaForm
 if TYPE_CHECKING:
     import soundfile
 
-HEAD = 64  # bytes by which a file is recognised
+HEAD = 512  # bytes by which a file is recognised
 STREAMED = (1 << 31) - (1 << 12)  # from here on, lengths are those of headers written into a pipe
 SLOPPY = 64  # tolerated error of a header in bytes: some count the header itself
 # in libsndfile's description of a file
@@ -80,8 +80,8 @@ class Inspection:
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
-        """Return the kind of a file of this family that begins with `head`, up to 64 bytes; None
-        for others."""
+        """Return the kind of a file of this family that begins with `head`, HEAD bytes at most;
+        None for others."""
         return None
 
     @cached_property

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .chapters import chapter_options
 from .content import family_named, inspect
+from .dates import date_options
 from .ffmpeg_input import input_file, is_installed
 from .ffmpeg_process import write_file
 from .formats import Layout, native
@@ -81,7 +82,9 @@ def _options(media: Media, target: type[Inspection], dropped: list[str]) -> list
         options += ["-map", "1:v", "-disposition:v", "attached_pic"]
     for name in dropped:
         options += ["-metadata", f"{name}="]
-    return options
+    if target.family == "Ogg":  # whose tags are those of the track
+        options += date_options(media.tags, "-metadata:s:a:0")
+    return [*options, *date_options(media.tags)]
 
 
 def _by_strings(part: Path, media: Media | None, names: list[str], unread: list[str]) -> Copied:

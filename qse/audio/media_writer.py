@@ -10,12 +10,14 @@ from pathlib import Path
 
 from ..errors import QseError
 from .chapters import chapter_options
+from .dates import date_options
 from .ffmpeg_input import input_file
 from .ffmpeg_process import run, write_file
 from .formats import suffix_of
 from .inspection import Copied, Inspection
 from .loudness import is_loudness
 from .metadata_names import lost_names
+from .mp4 import form_options
 from .probe import Media, Track, probe
 from .suffixes import MEDIA, MediaForm
 
@@ -61,6 +63,7 @@ def write_media(
         options += ["-map", "0:s?", *_described("s", media.subtitles)]
     dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
     options += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
+    options += form_options(source, target)
     done = write_file([*options, "-f", form.muxer], part)
     if done.status:
         cure = "name an output that ends in .wav"
@@ -174,7 +177,7 @@ def _metadata(media: Media, dropped: list[str]) -> list[str]:
         options.append("-copyts")
     for name in dropped:
         options += ["-metadata", f"{name}="]
-    return options
+    return [*options, *date_options(media.tags)]
 
 
 def _first(media: Media) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """Name the metadata that ffprobe finds in a file, and those that the file made from it lacks."""
 
+import re
 from collections.abc import Iterable
 
 from .chapters import same_chapters
+from .dates import TIME, same_moment
 from .loudness import is_loudness
 from .probe import Media
 
@@ -51,9 +53,24 @@ def lost_tags(media: Media, kept: Iterable[str]) -> list[str]:
     held = {"", *map(str.strip, kept)}
     lost = []
     for name, text in tags_of(media).items():
-        if text.strip() not in held and not is_loudness(name):
+        if not is_loudness(name) and not _is_held(name.lower(), text.strip(), held):
             lost.append(name)
     return lost
+
+
+def _is_held(name: str, text: str, held: set[str]) -> bool:
+    """Return whether a text is among others; times and places may be written in another way."""
+    if text in held:
+        return True
+    if name == TIME:
+        return any(same_moment(text, other) for other in held)
+    return name.startswith("location") and _place(text) in map(_place, held)
+
+
+def _place(text: str) -> tuple[float, ...]:
+    """Return latitude and longitude of a place (ISO 6709), to about 100 m."""
+    numbers = re.findall(r"[+-]\d+(?:\.\d+)?", text)[:2]
+    return tuple(round(float(number), 3) for number in numbers)
 
 
 def lost_parts(media: Media, result: Media | None) -> list[str]:

@@ -10,17 +10,18 @@ from .bit_rate import BitRate, vorbis_nominal
 from .chapters import timed
 from .damage_text import named
 from .formats import Layout
-from .inspection import HEAD, Copied, Inspection
+from .inspection import Copied, Inspection
 from .ogg_comments import Headers, read_headers, write_entries
 from .ogg_page import HEADER
 from .ogg_pages import Pages, read_pages
 from .probe import Media
-from .vorbis_comments import PICTURE
+from .vorbis_comments import PICTURE, Comments
 
 if TYPE_CHECKING:
     import soundfile
 
 SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads
+FIRST_PAGE = 128  # bytes, of Vorbis
 BEGINS = 2  # flags of a page
 ENDS = 4
 
@@ -109,7 +110,7 @@ class Ogg(OtherOgg):
     def bit_rate(self, subtype: str, seconds: float | None) -> BitRate | None:
         if subtype == "VORBIS":
             with self.path.open("rb") as file:
-                nominal = vorbis_nominal(file.read(2 * HEAD))
+                nominal = vorbis_nominal(file.read(FIRST_PAGE))
             if nominal:
                 return BitRate(nominal)
         return super().bit_rate(subtype, seconds)
@@ -134,8 +135,10 @@ class Ogg(OtherOgg):
         return Copied(dropped=dropped)
 
     def copy_mapped_into(self, part: Inspection, media: Media, samples: int) -> None:
-        kept, _ = self.headers.comments.still_true()
-        write_entries(part.path, timed(kept.entries, media.chapters))
+        entries = timed(self.headers.comments.entries, media.chapters)
+        write_entries(self.path, entries)  # whose chapters are compared with those of the source
+        kept, _ = Comments(b"", entries).still_true()
+        write_entries(part.path, kept.entries)
 
     @classmethod
     def mappable(cls, layout: Layout) -> Layout:

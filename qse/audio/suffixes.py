@@ -50,7 +50,7 @@ class Suffix:
 
 
 SUFFIXES = {
-    **dict.fromkeys(("wav", "wave"), Suffix(("WAV", "RF64"), "WAV")),
+    **dict.fromkeys(("wav", "wave", "bwf", "amb"), Suffix(("WAV", "RF64"), "WAV")),
     "w64": Suffix(("W64",), "W64"),
     "rf64": Suffix(("RF64", "WAV"), "RF64"),
     "flac": Suffix(("FLAC",), "FLAC"),
@@ -70,10 +70,18 @@ SUFFIXES = {
     "mkv": Suffix(("Matroska",), media=MKV),
     "webm": Suffix(("Matroska",), media=WEBM),
     "aac": Suffix(("AAC",)),
-    "wma": Suffix(("WMA",)),
     "amr": Suffix(("AMR",)),
-    "ac3": Suffix(("AC-3",)),
-    **dict.fromkeys(("3gp", "3ga"), Suffix(("MP4",))),
+    **dict.fromkeys(("wma", "wmv", "asf"), Suffix(("WMA",))),
+    **dict.fromkeys(("ac3", "eac3"), Suffix(("AC-3",))),
+    **dict.fromkeys(("3gp", "3ga", "3g2", "m4r", "qt", "qta", "f4v", "f4a"), Suffix(("MP4",))),
+    **dict.fromkeys(("mp2", "mpa", "m2a"), Suffix(("MP2", "MP3"))),
+    **dict.fromkeys(("spx", "ogv", "ogx"), Suffix(("other Ogg", "Ogg"))),
+    **dict.fromkeys(("mpg", "mpeg", "vob", "m2p"), Suffix(("MPEG-PS", "MPEG-TS"))),
+    **dict.fromkeys(("ts", "mts", "m2ts", "m2t"), Suffix(("MPEG-TS",))),
+    **{"avi": Suffix(("AVI",)), "flv": Suffix(("FLV",)), "mxf": Suffix(("MXF",))},
+    **{"wv": Suffix(("WavPack",)), "tta": Suffix(("TTA",)), "ape": Suffix(("APE",))},
+    **{"tak": Suffix(("TAK",)), "dsf": Suffix(("DSF",)), "dts": Suffix(("DTS",))},
+    **{"gsm": Suffix(()), "loas": Suffix(()), "latm": Suffix(()), "sox": Suffix(("SoX",))},
 }
 FORMATS = {suffix: row.form for suffix, row in SUFFIXES.items() if row.form}
 MEDIA = {suffix: row.media for suffix, row in SUFFIXES.items() if row.media}

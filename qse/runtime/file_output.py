@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ..audio.media_writer import Sound, clips, write_media
 from ..audio.metadata import carry, is_copied
 from ..audio.private_folder import private_folder
 from ..audio.reader import AudioReader
+from ..audio.resample import Resampler
 from ..audio.suffixes import MEDIA
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
@@ -49,9 +50,9 @@ class FileOptions:
 class Written:
     """Report of an enhanced file.
 
-    samples: per channel of the first track. tracks: sound tracks that were enhanced. warnings:
-    sentences. lost: names of metadata that the file does not hold, among them those that no longer
-    hold.
+    samples: per channel of the first track, at its rate. tracks: sound tracks that were enhanced.
+    warnings: sentences. lost: names of metadata that the file does not hold, among them those that
+    no longer hold.
     """
 
     samples: int = 0
@@ -107,13 +108,14 @@ def _write_audio(
             raise QseError(f"{form} with its metadata; name a .rf64 file") from None
         _say(written, job, copied)
         if options.keep_times:
-            _copy_times(job.source, part)
+            _copy_times(written, job, part)
 
-    blocks = enhance(source)
+    blocks = _converted(written, job, enhance(source), source.layout, layout)
     counted = clipping.counted(blocks) if layout.clips else blocks
-    written.samples = write(
+    samples = write(
         job.target, counted, layout, options.overwrite, finish=finish, source=job.source
     )
+    written.samples = round(samples * source.layout.sample_rate / layout.sample_rate)
     _say_clipping(written, job, clipping)
     return written
 
@@ -121,7 +123,7 @@ def _write_audio(
 def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
     """Return the layout of the target, with the bit rate of the source where both are lossy."""
     layout = source.layout.to(job.target)
-    seconds = source.samples / layout.sample_rate if source.samples else None
+    seconds = source.samples / source.layout.sample_rate if source.samples else None
     rate = BitRate(options.bit_rate, is_constant=True) if options.bit_rate else None
     if rate is None and layout.subtype in LOSSY:
         rate = _source_rate(source, seconds)
@@ -176,7 +178,7 @@ def _write_media(
         _say(written, job, write_media(origin, sounds, made, job.target, options.bit_rate))
         shutil.copyfile(made, part)
         if options.keep_times:
-            _copy_times(job.source, part)
+            _copy_times(written, job, part)
     return written
 
 
@@ -198,7 +200,7 @@ def _say(written: Written, job: FileJob, copied: Copied) -> None:
     if copied.dropped:
         reason = "it no longer holds after enhancement"
         written.warnings.append(
-            f"{job.target} is without what {job} says of its loudness, because {reason}:"
+            f"{job.target} is without what {job} says of its samples, because {reason}:"
             f" {_names(copied.dropped)}"
         )
     written.lost += [*copied.lost, *copied.dropped]
@@ -224,6 +226,27 @@ def _say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
         )
 
 
-def _copy_times(source: Path, part: Path) -> None:
-    times = source.stat()
-    os.utime(part, ns=(times.st_atime_ns, times.st_mtime_ns))
+def _copy_times(written: Written, job: FileJob, part: Path) -> None:
+    times = job.source.stat()
+    try:
+        os.utime(part, ns=(times.st_atime_ns, times.st_mtime_ns))
+    except OSError as error:  # some file systems of networks and cards hold none
+        reason = error.strerror or str(error)
+        written.warnings.append(f"{job.target} has not the times of {job}: {reason}")
+
+
+def _converted(
+    written: Written, job: FileJob, blocks: Iterable[np.ndarray], original: Layout, layout: Layout
+) -> Iterator[np.ndarray]:
+    """Yield the blocks at the sample rate of the target, and say so if it is another one."""
+    if original.sample_rate == layout.sample_rate:
+        yield from blocks
+        return
+    written.warnings.append(
+        f"{job.target}: {layout.subtype.replace('_', ' ')} cannot hold {original.sample_rate} Hz: "
+        f"converted to {layout.sample_rate} Hz"
+    )
+    converter = Resampler(original.sample_rate, layout.sample_rate, layout.channels)
+    for block in blocks:
+        yield converter.process(block)
+    yield converter.finish()
