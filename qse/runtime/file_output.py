@@ -21,7 +21,7 @@ from ..audio.media_writer import Sound, clips, write_media
 from ..audio.metadata import carry, is_copied
 from ..audio.private_folder import private_folder
 from ..audio.reader import AudioReader
-from ..audio.resample import Resampler
+from ..audio.resample import converted
 from ..audio.suffixes import MEDIA
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
@@ -246,7 +246,4 @@ def _converted(
         f"{job.target}: {layout.subtype.replace('_', ' ')} cannot hold {original.sample_rate} Hz: "
         f"converted to {layout.sample_rate} Hz"
     )
-    converter = Resampler(original.sample_rate, layout.sample_rate, layout.channels)
-    for block in blocks:
-        yield converter.process(block)
-    yield converter.finish()
+    yield from converted(blocks, original.sample_rate, layout.sample_rate, layout.channels)

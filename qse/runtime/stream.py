@@ -161,9 +161,7 @@ class Stream:
         another thread is in a call of this stream.
         """
         if not self._free.acquire(blocking=False):
-            raise RuntimeError(
-                "the stream is in use by another thread: give each thread a Stream of its own"
-            )
+            raise RuntimeError("the stream is in use by another thread: give each its own Stream")
         try:
             return self._processed(float_array("block", block))
         finally:
@@ -214,10 +212,8 @@ class Stream:
         hop = self.engine.hop_length
         return (
             f"a block of {shape[0]} samples does not fit: with blocksize={self._blocksize} and the "
-            f"model's hop of {hop}"
-            f" samples, every block must be a multiple of {self._grain} (their greatest common "
-            "divisor);"
-            " leave blocksize out for blocks of any length"
+            f"model's hop of {hop} samples, every block must be a multiple of {self._grain} (their "
+            "greatest common divisor); leave blocksize out for blocks of any length"
         )
 
 
