@@ -101,7 +101,7 @@ def left_out(inputs: list[str]) -> list[Path]:
 
     found = []
     for text in inputs:
-        if Path(text).is_dir():
+        if os.path.isdir(text):  # false also for names that the system refuses
             found += files_below(Path(text), is_unknown, refuse=lambda error: None)
     return found
 
