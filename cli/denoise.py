@@ -99,7 +99,7 @@ def denoise(
     Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is
     installed. All sound tracks of a video are enhanced, its picture stays as it is.
     """
-    from qse.runtime.batch_plan import plan, with_existing_output
+    from qse.runtime.batch_plan import left_out, plan, with_existing_output
 
     overwrite = handling.overwrite
     skip_existing = handling.skip_existing
@@ -118,11 +118,13 @@ def denoise(
         )
         report = DenoiseReport(quiet, json, lambda result: deliver(result, output, scratch))
         report.refused(errors)
+        if not scratch:
+            report.unknown(left_out(inputs))
         if not scratch and not overwrite:
             existing = with_existing_output(jobs, skip_existing)
             report.left_out(existing, len(jobs), skip_existing)
-            left_out = set(existing)
-            jobs = [job for job in jobs if job not in left_out]
+            kept_out = set(existing)
+            jobs = [job for job in jobs if job not in kept_out]
         options = handling.options(processing.strength)
         _run(jobs, models, options, at_once, report)
     if report.failed:

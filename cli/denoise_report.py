@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qse.runtime.batch import Outcome
     from qse.runtime.batch_plan import FileJob
 
-NAMED = 5  # written files that the message of an interruption names
+NAMED = 5  # files in one message
 
 
 class DenoiseReport:
@@ -38,6 +38,15 @@ class DenoiseReport:
         """Report inputs for which there is no job."""
         for error in errors:
             self._fail(str(error), input=None, output=None)
+
+    def unknown(self, files: "list[Path]") -> None:
+        """Name sound files of folders that are left out for their suffix."""
+        if files:
+            names = ", ".join(map(str, files[:NAMED]))
+            more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+            count = "1 sound file is" if len(files) == 1 else f"{len(files)} sound files are"
+            reason = "no audio format has their suffix; name them to have them read"
+            say(f"qse: warning: {count} left out: {names}{more}: {reason}")
 
     def left_out(self, existing: "list[FileJob]", all_jobs: int, skip: bool) -> None:
         """Report the jobs whose output exists: as skipped, or else together as one error."""

@@ -49,7 +49,8 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     """Return the job that reads standard input, writes standard output or a device, or both,
     through `scratch`."""
     from qse.audio.ffmpeg_input import need_ffmpeg
-    from qse.audio.formats import MEDIA, named_format, suffix_of
+    from qse.audio.formats import named_format, suffix_of
+    from qse.audio.suffixes import MEDIA
     from qse.audio.writer import try_target
     from qse.runtime.batch_plan import FileJob
 

@@ -1,14 +1,9 @@
-"""Find the bit rate of lossy files, and the setting with which libsndfile writes another file
-with the same one."""
+"""Find the setting with which libsndfile writes a lossy file of a bit rate."""
 
 import io
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
-
-from .id3 import read_tags
-from .mp3_header import MP3_RATES, mp3_header
 
 LOSSY = ("MPEG_LAYER_III", "VORBIS", "OPUS")
 # lowest sample rate; kbit/s of level 1 and level 0
@@ -30,21 +25,6 @@ class BitRate:
     is_constant: bool = False
 
 
-def rate_of(path: Path, subtype: str, seconds: float | None) -> BitRate | None:
-    """Return the bit rate of a lossy file that lasts `seconds`; None for other files, or if it
-    cannot be found.
-
-    Raises OSError.
-    """
-    if subtype == "MPEG_LAYER_III":
-        return _mp3_rate(path, seconds)
-    if subtype == "VORBIS" and (nominal := _vorbis_nominal(path)):
-        return BitRate(nominal)
-    if subtype in LOSSY and seconds:
-        return BitRate(path.stat().st_size / 125 / seconds)
-    return None
-
-
 def settings(subtype: str, sample_rate: int, channels: int, rate: BitRate | None) -> dict[str, Any]:
     """Return the arguments of SoundFile for the bit rate nearest to `rate`; none where there is
     nothing to set."""
@@ -63,32 +43,9 @@ def _level(kbit: float, low: float, high: float) -> float:
     return min(LOWEST, max(0.0, (high - kbit) / (high - low)))
 
 
-def _mp3_rate(path: Path, seconds: float | None) -> BitRate | None:
-    try:
-        tags = read_tags(path)
-    except ValueError:
-        return None
-    _, header = mp3_header(path)
-    if header[:4] != b"Xing":
-        with path.open("rb") as file:
-            file.seek(len(tags.front))
-            head = file.read(4)
-        index = head[2] >> 4 if len(head) == 4 else 15
-        if 0 < index < 15:
-            return BitRate(MP3_RATES[head[1] & 0x18 != 0x18][index], is_constant=True)
-    sound = path.stat().st_size - len(tags.front) - len(tags.back)
-    return BitRate(sound / 125 / seconds) if seconds else None
-
-
-def _vorbis_nominal(path: Path) -> float:
+def vorbis_nominal(head: bytes) -> float:
     """Return the nominal bit rate in kbit/s by the first page of an Ogg file, 0 if it does not
     say."""
-    with path.open("rb") as file:
-        head = file.read(128)
-    return _nominal(head)
-
-
-def _nominal(head: bytes) -> float:
     at = head.find(b"\x01vorbis")
     bits = int.from_bytes(head[at + 20 : at + 24], "little", signed=True)
     return max(0, bits) / 1000 if at >= 0 else 0.0
@@ -116,4 +73,4 @@ def _nominal_at(level: float, sample_rate: int, channels: int) -> float:
     file = io.BytesIO()
     silence = np.zeros((64, channels), np.float32)
     soundfile.write(file, silence, sample_rate, "VORBIS", format="OGG", compression_level=level)
-    return _nominal(file.getvalue()[:128])
+    return vorbis_nominal(file.getvalue()[:128])

@@ -24,7 +24,7 @@ def rate_fault(sample_rate: int) -> str | None:
 
 
 def check_file(path: Path, name: str) -> None:
-    """Raise QseError, or OSError, unless `path` is a file that can be read and is not empty."""
+    """Raise QseError, or OSError, unless `path` is a file and is not empty."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise QseError(f"{name} is a folder, not an audio file")
@@ -32,9 +32,8 @@ def check_file(path: Path, name: str) -> None:
         raise QseError(
             f"{name} is a pipe or a device: send it to standard input, ... | qse denoise - -o FILE"
         )
-    with path.open("rb") as file:  # the decoders do not say why they cannot open a file
-        if not file.read(1):
-            raise QseError(f"{name} is empty (0 bytes): record or copy it again")
+    if not path.stat().st_size:
+        raise QseError(f"{name} is empty (0 bytes): record or copy it again")
 
 
 def bad_samples(audio: np.ndarray) -> int:

@@ -3,33 +3,16 @@
 They are copied byte by byte.
 """
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable
 from typing import IO
 
-from .chunks import AIFF, W64, Chunk, Container, Dialect, read_container, write_size
+from .chunks import Chunk, Container, Dialect, read_container, write_size
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
 from .id3 import without_loudness_frames
+from .inspection import Copied
 from .loudness import without_bext_loudness, without_loudness_xml
 
-AUDIO = {  # what describes the samples or reserves room; the writer of the target makes its own
-    "WAV": (
-        b"fmt ",
-        b"data",
-        b"fact",
-        b"PEAK",
-        b"ds64",
-        b"JUNK",
-        b"junk",
-        b"FLLR",
-        b"PAD ",
-        b"wavl",
-        b"slnt",
-    ),
-    "AIFF": (b"COMM", b"SSND", b"FVER", b"PEAK"),
-    "CAF": (b"desc", b"data", b"kuki", b"pakt", b"free"),
-}
 STALE = {
     b"levl": "levl (peak envelope)",
     b"MD5 ": "MD5",
@@ -39,21 +22,14 @@ STALE = {
 PLAIN = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW", "ALAW")
 
 
-@dataclass
-class Copied:
-    """The metadata that a copy of a file does not hold.
-
-    lost, dropped: names; the latter of what no longer holds.
-    """
-
-    lost: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
-
-
 def copy_chunks(
-    source: Path, part: Path, same_coding: bool, samples: int, leave: tuple[bytes, ...] = ()
+    read: Container,
+    written: Container,
+    same_coding: bool,
+    samples: int,
+    leave: Iterable[bytes] = (),
 ) -> Copied:
-    """Copy the metadata chunks of `source` to `part`, a file of the same family without metadata.
+    """Copy the metadata chunks of `read` to `written`, a file of the same family without metadata.
 
     same_coding: whether the samples are coded alike, so that the format chunk holds for both; it
     has the channel mask. samples: samples per channel, for files whose coding does not say. leave:
@@ -62,35 +38,27 @@ def copy_chunks(
 
     Raises OSError, and TooLong for a WAV or AIFF file of more than 4 GiB.
     """
-    read = read_container(source)
-    written = read_container(part)
-    if not (read and written) or read.dialect.name != written.dialect.name:
+    sound = written.sound
+    if read.dialect.name != written.dialect.name or sound is None:
         return Copied(lost=["all chunks"])
     copied = Copied()
     before, after = _bodies(read, written, copied, leave)
-    data = _data(written)
-    if data is None:
-        return Copied(lost=["all chunks"])
-    start = data.at - written.dialect.head
-    with part.open("r+b") as file:
+    start = sound.at - written.dialect.head
+    with written.path.open("r+b") as file:
         _append(file, written, after)
         replace_bytes(file, start, start, before)
         if same_coding:
             _replace_format(file, read, written)
-        _set_count(file, part, samples)
+        _set_count(file, written, samples)
         write_size(file, written)
     return copied
 
 
-def chunk_names(path: Path) -> list[str]:
-    """Return names for the metadata chunks of a file, each once; nothing for another kind of
-    file."""
-    container = read_container(path)
-    if container is None:
-        return []
+def chunk_names(container: Container) -> list[str]:
+    """Return names for the metadata chunks of a file, each once."""
     names: dict[str, None] = {}
     for chunk in container.chunks:
-        if _is_metadata(container.dialect, chunk.name):
+        if chunk.name not in container.dialect.audio:
             names[_title(container, chunk)] = None
     names.pop("", None)
     return list(names)
@@ -103,23 +71,15 @@ def _title(container: Container, chunk: Chunk) -> str:
     return name if name.isprintable() else "an unknown chunk"
 
 
-def _is_metadata(dialect: Dialect, name: bytes) -> bool:
-    return name not in AUDIO.get(dialect.name, AUDIO["WAV"])
-
-
-def _data(container: Container) -> Chunk | None:
-    return container.find(b"SSND" if container.dialect is AIFF else b"data")
-
-
 def _bodies(
-    read: Container, written: Container, copied: Copied, leave: tuple[bytes, ...]
+    read: Container, written: Container, copied: Copied, leave: Iterable[bytes]
 ) -> tuple[bytes, bytes]:
     """Return the chunks before and after the samples as they will be written."""
     parts = [bytearray(), bytearray()]
     dialect = written.dialect
-    data = _data(read)
+    data = read.sound
     for chunk in read.chunks:
-        if chunk.name in leave or not _is_metadata(read.dialect, chunk.name):
+        if chunk.name in (*leave, *read.dialect.audio):
             continue
         if chunk.name in STALE:
             copied.dropped.append(STALE[chunk.name])
@@ -142,9 +102,9 @@ def _is_behind(written: Container, behind: bool, size: int) -> bool:
     In W64 it takes what follows the samples for samples; in RF64 it does not find samples behind
     an odd chunk.
     """
-    if written.dialect is W64:
+    if written.dialect.ends_with_samples:
         return False
-    return behind or (written.is_long and size % 2 == 1)
+    return behind or (written.dialect.is_long and size % 2 == 1)
 
 
 def _still_true(name: bytes, body: bytes, dialect: Dialect, copied: Copied) -> bytes:
@@ -170,7 +130,7 @@ def _append(file: IO[bytes], written: Container, after: bytes) -> None:
     The samples of W64, which are the last chunk, stay without: libsndfile takes padding for
     samples.
     """
-    if written.dialect is W64:
+    if written.dialect.ends_with_samples:
         return
     end = file.seek(0, 2)
     file.write(bytes(-end % written.dialect.padding) + after)
@@ -186,12 +146,12 @@ def _replace_format(file: IO[bytes], read: Container, written: Container) -> Non
         replace_bytes(file, old.at - head, end, written.dialect.write(b"fmt ", read.body(new)))
 
 
-def _set_count(file: IO[bytes], part: Path, samples: int) -> None:
+def _set_count(file: IO[bytes], written: Container, samples: int) -> None:
     """Write the number of samples into the fact chunk: the blocks of ADPCM and GSM hold a few
     more."""
     file.flush()
-    container = read_container(part)
-    fact = container.find(b"fact") if container else None
-    if container and fact and fact.size >= 4:
+    container = read_container(written.path, file, written.dialect)
+    fact = container.find(b"fact")
+    if fact and fact.size >= 4:
         file.seek(fact.at)
         file.write(samples.to_bytes(min(8, fact.size), container.dialect.order))

@@ -12,10 +12,10 @@ from typing import IO, Literal
 from .formats import MOST_METADATA
 
 MOST = 4096  # chunks that are looked at
+SMALL = 4096  # bytes of a body that is kept
 LONGEST = (1 << 32) - 1  # bytes that the size of RIFF and AIFF can count
 UNKNOWN = (1 << 64) - 1  # size of the samples of a CAF file that goes to its end
 W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")  # the last 12 of an identifier's 16 bytes
-W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")
 W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
 
 
@@ -23,16 +23,24 @@ W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
 class Dialect:
     """The layout of the chunks of a container.
 
-    name: of the family whose chunk bodies mean the same.
+    name: of the family whose chunk bodies mean the same. audio: identifiers of the chunks that
+    describe the samples or reserve room; whoever writes a file makes its own.
     """
 
     name: str
+    audio: tuple[bytes, ...]
     order: Literal["little", "big"]  # of bytes
-    header: int  # bytes before the first chunk
+    header: int = 12  # bytes before the first chunk
+    sound: bytes = b"data"  # identifier of the chunk with the samples
+    size_at: int | None = 4  # offset of the size of the file, None if there is none
+    size_width: int = 4  # bytes of this size
+    size_beside: int = 8  # bytes of the file that this size does not count
     id_bytes: int = 4
     size_bytes: int = 4
     padding: int = 2  # bodies end at a multiple of this
     counts_header: bool = False  # whether a size includes the identifier and itself
+    is_long: bool = False  # RF64, whose sizes are in a chunk ds64
+    ends_with_samples: bool = False  # libsndfile takes what follows the samples for samples
 
     @property
     def head(self) -> int:
@@ -53,34 +61,33 @@ class Dialect:
         return written + size.to_bytes(self.size_bytes, self.order) + body + padding
 
 
-RIFF = Dialect("WAV", "little", 12)
-RIFX = Dialect("RIFX", "big", 12)
-W64 = Dialect("WAV", "little", 40, id_bytes=16, size_bytes=8, padding=8, counts_header=True)
-AIFF = Dialect("AIFF", "big", 12)
-CAF = Dialect("CAF", "big", 8, size_bytes=8, padding=1)
-
-
 @dataclass(frozen=True)
 class Chunk:
     """A chunk of a file: its identifier, and offset and size of its body in bytes.
 
-    missing: bytes by which the body, as announced, reaches beyond the end of the file.
+    missing: bytes by which the body, as announced, reaches beyond the end of the file. held: the
+    body, of up to SMALL bytes.
     """
 
     name: bytes
     at: int
     size: int
     missing: int = 0
+    held: bytes | None = None
 
 
 @dataclass(frozen=True)
 class Container:
-    """The chunks of a file, in their order. is_long: RF64, whose sizes are in a chunk ds64."""
+    """The chunks of a file, in their order."""
 
     path: Path
     dialect: Dialect
     chunks: list[Chunk]
-    is_long: bool = False
+
+    @property
+    def sound(self) -> Chunk | None:
+        """Return the chunk with the samples."""
+        return self.find(self.dialect.sound)
 
     def find(self, name: bytes) -> Chunk | None:
         """Return the first chunk with this identifier."""
@@ -88,33 +95,16 @@ class Container:
 
     def body(self, chunk: Chunk) -> bytes:
         """Return the bytes of a chunk, MOST_METADATA at most."""
+        if chunk.held is not None:
+            return chunk.held
         with self.path.open("rb") as file:
             file.seek(chunk.at)
             return file.read(min(chunk.size, MOST_METADATA))  # memory for all is taken at once
 
 
-def dialect_of(head: bytes) -> Dialect | None:
-    """Return the dialect of a file by its first 40 bytes, None for other files."""
-    if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
-        return RIFF
-    if head[:4] == b"RIFX" and head[8:12] == b"WAVE":
-        return RIFX
-    if head[:4] == b"FORM" and head[8:12] in (b"AIFF", b"AIFC"):
-        return AIFF
-    if head[:16] == W64_RIFF:
-        return W64
-    return CAF if head[:4] == b"caff" else None
-
-
-def read_container(path: Path) -> Container | None:
-    """Return the chunks of a file, None if it is no container of this kind. Raises OSError."""
-    with path.open("rb") as file:
-        head = file.read(40)
-        dialect = dialect_of(head)
-        if dialect is None:
-            return None
-        is_long = head[:4] in (b"RF64", b"BW64")
-        return Container(path, dialect, _scan(file, dialect, is_long), is_long)
+def read_container(path: Path, file: IO[bytes], dialect: Dialect) -> Container:
+    """Return the chunks of an open file with this layout. Raises OSError."""
+    return Container(path, dialect, _scan(file, dialect))
 
 
 class TooLong(Exception):
@@ -126,24 +116,17 @@ def write_size(file: IO[bytes], container: Container) -> None:
 
     Raises TooLong for a WAV or AIFF file of more than 4 GiB.
     """
-    size = file.seek(0, 2)
     dialect = container.dialect
-    if dialect is CAF:
+    size = file.seek(0, 2) - dialect.size_beside
+    if dialect.size_at is None:
         return
-    if dialect is W64:
-        file.seek(16)
-        file.write(size.to_bytes(8, "little"))
-    elif container.is_long:
-        file.seek(20)  # the first number of the chunk ds64
-        file.write((size - 8).to_bytes(8, "little"))
-    elif size - 8 > LONGEST:
+    if dialect.size_width == 4 and size > LONGEST:
         raise TooLong
-    else:
-        file.seek(4)
-        file.write((size - 8).to_bytes(4, dialect.order))
+    file.seek(dialect.size_at)
+    file.write(size.to_bytes(dialect.size_width, dialect.order))
 
 
-def _scan(file: IO[bytes], dialect: Dialect, is_long: bool) -> list[Chunk]:
+def _scan(file: IO[bytes], dialect: Dialect) -> list[Chunk]:
     end = file.seek(0, 2)
     at = dialect.header
     chunks: list[Chunk] = []
@@ -151,9 +134,9 @@ def _scan(file: IO[bytes], dialect: Dialect, is_long: bool) -> list[Chunk]:
     while at + dialect.head <= end and len(chunks) < MOST:
         name, size = _read_head(file, dialect, at)
         at += dialect.head
-        if is_long and name == b"ds64":
+        if dialect.is_long and name == b"ds64":
             long_data = int.from_bytes(file.read(16)[8:], "little")
-        if is_long and name == b"data" and size == LONGEST:
+        if dialect.is_long and name == b"data" and size == LONGEST:
             size = long_data
         if name == b"data" and size in (0, UNKNOWN):  # never finished: the rest are samples
             size = end - at
@@ -162,7 +145,9 @@ def _scan(file: IO[bytes], dialect: Dialect, is_long: bool) -> list[Chunk]:
         there = min(size, end - at)
         if there < size and not _is_text(name):
             break
-        chunks.append(Chunk(name, at, there, size - there))
+        file.seek(at)
+        held = file.read(there) if there <= SMALL else None
+        chunks.append(Chunk(name, at, there, size - there, held))
         at = _next(file, dialect, at, size)
     return chunks
 

@@ -4,24 +4,19 @@ ffmpeg runs as a process of its own and sends a sound track as a WAV stream thro
 """
 
 from collections.abc import Iterator
-from itertools import filterfalse
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
-from .chunks import read_container
-from .content import kind_of
+from .checks import BLOCK, SALVAGE, checked, rate_fault
+from .content import inspected
 from .ffmpeg_input import PLAYLIST, input_file, is_installed, last_message, need_ffmpeg
 from .ffmpeg_process import Child
 from .formats import Layout
-from .integrity import frame_damage, page_damage
-from .ogg_pages import read_pages
-from .probe import SURE, Media, Track, ask, media_of, probe
+from .inspection import Inspection
+from .probe import SURE, Media, Track
 
-# printed at a tag between joined MP3 files
-HARMLESS = (b"Header missing", b"Error while decoding stream")
 OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
 SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}
@@ -50,26 +45,20 @@ class FfmpegSource:
         name: str | None = None,
         salvage: bool = False,
         track: int = 1,
-        media: Media | None = None,
+        inspection: Inspection | None = None,
     ):
         """Open the sound track number `track`, from 1.
 
-        media: what ffprobe has found in `path`; it is asked if that is None. Raises QseError if
-        ffmpeg is not installed, or finds no such track in `path`.
+        inspection: of the file; it is inspected if that is None. Raises QseError if ffmpeg is not
+        installed, or finds no such track in `path`.
         """
-        self.path = path
         self.name = name or str(path)
+        self.inspection = inspection or inspected(path, self.name)
         self._salvage = salvage
         self.samples: int | None = None
         self.damage: str | None = None
-        try:
-            check_file(path, self.name)
-        except FileNotFoundError as error:
-            raise QseError(f"{self.name}: no such file") from error
-        except OSError as error:
-            raise QseError(f"{self.name} cannot be read: {error.strerror}") from error
         need_ffmpeg(self.name)
-        self.media = media or probe(path)
+        self.media = self.inspection.media
         count = len(self.media.tracks) if self.media else 1
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
@@ -128,54 +117,37 @@ class FfmpegSource:
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
 
     def _said(self) -> str:
-        lines = [line for line in self._child.messages().splitlines() if OF_PICTURES not in line]
-        if kind_of(self.path) == "MP3":
-            lines = list(filterfalse(_is_harmless, lines))
-        if not lines and _ends_early(self.path):
+        lines = []
+        for line in self._child.messages().splitlines():
+            if not any(text in line for text in (OF_PICTURES, *self.inspection.harmless)):
+                lines.append(line)
+        if not lines and self.inspection.ends_early:
             return "its end is missing"
-        hidden = self._hidden()
-        if hidden:
-            return hidden
-        return last_message(b"\n".join(lines))
-
-    def _hidden(self) -> str | None:
-        """Return what is damaged in a file of which ffmpeg does not complain."""
-        kind = kind_of(self.path)
-        if kind in ("Ogg", "other Ogg"):
-            return page_damage(read_pages(self.path))
-        return frame_damage(self.path, self.layout.sample_rate) if kind == "MP3" else None
+        hidden = self.inspection.skipped_damage(self.layout.sample_rate)
+        return hidden or last_message(b"\n".join(lines))
 
     def _close(self) -> None:
         self._child.__exit__()
 
 
-def readable(path: Path, name: str, salvage: bool) -> Media | None:
-    """Return what ffprobe finds in a file that libsndfile does not read, if ffmpeg is sure to find
-    sound there; None if not, or if it is not installed.
+def is_readable(found: Inspection, name: str, salvage: bool) -> bool:
+    """Return whether ffmpeg is installed, and sure to find sound in a file that libsndfile does not
+    read.
 
     Raises QseError if the file is a playlist, or a WAV file that ends early, of which ffmpeg does
     not complain, unless `salvage`.
     """
     if not is_installed():
-        return None
-    done = ask(path)
-    media = media_of(done)
-    if media is None and done.reason == PLAYLIST:
+        return False
+    if found.media is None and found.refusal == PLAYLIST:
         raise QseError(f"{name} is no recording: {PLAYLIST}")
-    if media is None or not media.tracks or media.score <= SURE:
-        return None
-    if _ends_early(path) and not salvage:
+    if found.media is None or not found.media.tracks or found.media.score <= SURE:
+        return False
+    if found.ends_early and not salvage:
         raise QseError(
             f"{name} is cut short: its end is missing; record or copy it again; {SALVAGE}"
         )
-    return media
-
-
-def _ends_early(path: Path) -> bool:
-    """Return whether a chunk of samples reaches behind the end of the file."""
-    container = read_container(path)
-    data = container.find(b"data") if container else None
-    return bool(container and data and data.missing > container.dialect.padding)
+    return True
 
 
 def _subtype(track: Track | None) -> str:
@@ -195,10 +167,6 @@ def _strings(media: Media | None) -> dict[str, str]:
     tags = {name.lower(): text for name, text in media.tags.items()} if media else {}
     tags["tracknumber"] = tags.get("track", "")
     return {name: tags[name] for name in STRINGS if tags.get(name)}
-
-
-def _is_harmless(line: bytes) -> bool:
-    return any(text in line for text in HARMLESS)
 
 
 def _read_header(pipe: Child) -> tuple[int, int, int | None]:

@@ -53,14 +53,13 @@ def read_blocks(path: Path) -> tuple[int, int, list[Block]]:
     raise ValueError("the metadata have no end")
 
 
-def copy_blocks(source: Path, part: Path) -> list[str]:
-    """Replace the metadata of the FLAC file `part` by those of `source`; return the names of what
-    no longer holds.
+def copy_blocks(theirs: list[Block], part: Path) -> list[str]:
+    """Replace the metadata of the FLAC file `part` by `theirs`; return the names of what no longer
+    holds.
 
     The vendor string of the comments stays that of the program that wrote `part`. Raises as
     `read_blocks` does.
     """
-    _, _, theirs = read_blocks(source)
     dropped: list[str] = []
 
     def carried(own: list[Block]) -> list[Block]:
@@ -105,12 +104,11 @@ def comments_of(blocks: list[Block]) -> Comments:
     return Comments(b"", [])
 
 
-def block_names(path: Path) -> list[str]:
+def block_names(blocks: list[Block]) -> list[str]:
     """Return names for the metadata of a FLAC file: of its comments, cover, cue sheet.
 
-    Raises as `read_blocks` does.
+    Raises ValueError if the comments are damaged.
     """
-    _, _, blocks = read_blocks(path)
     names = [name for name in comments_of(blocks).names() if name != vorbis_comments.MASK]
     names += [NAMES[block.kind] for block in blocks if block.kind in NAMES]
     return list(dict.fromkeys(names))

@@ -12,24 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import QseError
+from .suffixes import FORMATS, WRITTEN
 
-FORMATS = {
-    **{"wav": "WAV", "wave": "WAV", "w64": "W64", "rf64": "RF64", "flac": "FLAC", "mp3": "MP3"},
-    **{"ogg": "OGG", "oga": "OGG", "opus": "OGG", "aiff": "AIFF", "aif": "AIFF", "aifc": "AIFF"},
-    **{"au": "AU", "snd": "AU", "caf": "CAF", "voc": "VOC", "sph": "NIST", "nist": "NIST"},
-}
-
-# suffix -> muxer of ffmpeg
-VIDEO = {"mp4": "mp4", "m4v": "mp4", "mov": "mov", "mkv": "matroska", "webm": "webm"}
-# written through ffmpeg
-MEDIA = {
-    "m4a": "ipod",
-    "m4b": "ipod",
-    "mka": "matroska",
-    "weba": "webm",
-    **VIDEO,
-}
-FOREIGN = (*MEDIA, "aac", "wma", "amr", "ac3", "3gp", "3ga")  # read through ffmpeg
 # demuxers of ffmpeg that may read a file: those that open no other file, as playlists do
 DEMUXERS = (
     *("aac", "ac3", "aiff", "amr", "amrnb", "amrwb", "ape", "asf", "au", "avi", "caf", "dsf"),
@@ -49,6 +33,10 @@ FAMILIES = {
 NEAREST = {  # subtypes of more than 16 bits: what comes nearest, where a format does not have them
     **dict.fromkeys(("FLOAT", "DOUBLE", "PCM_32", "ALAC_32"), ("PCM_32", "PCM_24")),
     **dict.fromkeys(("ALAC_24", "ALAC_20", "PCM_24"), ("PCM_24",)),
+}
+RATES = {  # in Hz; other codings hold any
+    "OPUS": (8000, 12000, 16000, 24000, 48000),
+    "MPEG_LAYER_III": (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000),
 }
 MOST_METADATA = 32 << 20  # bytes that are copied; a hostile file may state any
 UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
@@ -82,7 +70,8 @@ def named_format(target: Path) -> str:
     """Return the format for the path's suffix. Raises QseError if there is none."""
     form = format_of(target)
     if form is None:
-        raise QseError(f"{target}: no audio format has this suffix; known are {', '.join(FORMATS)}")
+        known = ", ".join(WRITTEN)
+        raise QseError(f"{target}: no audio format has this suffix; known are {known}")
     return form
 
 
@@ -93,7 +82,15 @@ def _raise(error: QseError) -> None:
 def audio_below(
     folder: Path, refuse: Callable[[QseError], object] = _raise, suffixes: Collection[str] = FORMATS
 ) -> list[Path]:
-    """Return the files in `folder` and below whose suffix is in `suffixes`, sorted.
+    """Return the files in `folder` and below whose suffix is in `suffixes`, sorted; see
+    `files_below`."""
+    return files_below(folder, lambda path: suffix_of(path) in suffixes, refuse)
+
+
+def files_below(
+    folder: Path, wanted: Callable[[Path], bool], refuse: Callable[[QseError], object] = _raise
+) -> list[Path]:
+    """Return the files in `folder` and below that are `wanted`, sorted.
 
     Hidden files and folders are skipped (macOS puts a hidden file beside each other file), links to
     folders are not followed. `refuse` is called with the error for a folder that cannot be read;
@@ -108,9 +105,8 @@ def audio_below(
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             path = Path(place, name)
-            if name.startswith(".") or suffix_of(path) not in suffixes:
-                continue
-            if os.path.isfile(path):  # false also where permission is missing
+            # isfile is false also where permission is missing
+            if not name.startswith(".") and wanted(path) and os.path.isfile(path):
                 found.append(path)
     return sorted(found)
 
@@ -137,6 +133,13 @@ def subtype_of(target: Path, wanted: str = "") -> str:
         if not _is_foreign(subtype, form) and soundfile.check_format(form, subtype):
             return subtype
     return soundfile.default_subtype(form)
+
+
+def held_rate(subtype: str, sample_rate: int) -> int:
+    """Return the lowest sample rate in Hz from `sample_rate` up that a coding holds, else its
+    highest."""
+    rates = RATES.get(subtype, (sample_rate,))
+    return min((rate for rate in rates if rate >= sample_rate), default=max(rates))
 
 
 def _is_foreign(subtype: str, form: str) -> bool:
@@ -190,11 +193,12 @@ class Layout:
         is_opus = suffix_of(target) == "opus"
         if fits and (not is_opus or self.subtype == "OPUS"):
             return self
+        subtype = subtype_of(target, self.subtype)
         return Layout(
-            self.sample_rate,
+            held_rate(subtype, self.sample_rate),
             self.channels,
             form,
-            subtype_of(target, self.subtype),
+            subtype,
             "FILE",
             self.tags,
         )

@@ -60,10 +60,9 @@ def read_tags(path: Path) -> Mp3Tags:
         return Mp3Tags(front, file.read())
 
 
-def copy_tags(source: Path, part: Path) -> list[str]:
-    """Replace the tags around the samples of `part` by those of `source`; return the names of what
-    was left out."""
-    tags = read_tags(source)
+def copy_tags(tags: Mp3Tags, part: Path) -> list[str]:
+    """Replace the tags around the samples of `part` by `tags`; return the names of what was left
+    out."""
     own = read_tags(part)
     front, dropped = without_loudness_frames(tags.front)
     back, more = _without_loudness_items(tags.back)
@@ -97,13 +96,8 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
     return header + _as_synchsafe(len(body)) + body, dropped
 
 
-def frame_names(path: Path) -> list[str]:
-    """Return names for the tags around the samples of a file: cover, chapters, or the identifier of
-    the frame."""
-    try:
-        tags = read_tags(path)
-    except ValueError:
-        return [f"tags of more than {MOST_METADATA >> 20} MiB"]
+def frame_names(tags: Mp3Tags) -> list[str]:
+    """Return names for the tags of a file: cover, chapters, or the identifier of the frame."""
     names = ["tags at the end"] if tags.back else []
     for frame in _frames(tags.front):
         name = frame[: _name_bytes(frame)]

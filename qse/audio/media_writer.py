@@ -10,42 +10,18 @@ from pathlib import Path
 
 from ..errors import QseError
 from .chapters import chapter_options
-from .chunk_copy import Copied
-from .content import kind_of
+from .dates import date_options
 from .ffmpeg_input import input_file
 from .ffmpeg_process import run, write_file
-from .formats import MEDIA, VIDEO, suffix_of
+from .formats import suffix_of
+from .inspection import Copied, Inspection
 from .loudness import is_loudness
-from .metadata_names import lost_names, mapped_names, without_tag
-from .mp4_items import copy_items
+from .metadata_names import lost_names
+from .mp4 import form_options
 from .probe import Media, Track, probe
+from .suffixes import MEDIA, MediaForm
 
-# AAC for other suffixes
-ENCODERS = {
-    "webm": "libopus",
-    "weba": "libopus",
-    "mkv": "flac",
-    "mka": "flac",
-}
-LOSSLESS = {
-    "mov": ("alac", "pcm_"),
-    "mp4": ("alac",),
-    "m4v": ("alac",),
-    "m4a": ("alac",),
-    "m4b": ("alac",),
-}
 USUAL_RATE = 192  # kbit/s, where the source does not say one
-# codings of tracks that are copied as they are; Matroska holds any
-COPIED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("m4a", "m4b"), ("aac", "alac")),
-    **dict.fromkeys(("mp4", "m4v"), ("aac", "alac", "mp3", "ac3", "eac3", "opus", "flac")),
-    **dict.fromkeys(("webm", "weba"), ("opus", "vorbis")),
-    "mov": ("aac", "alac", "mp3", "ac3", "eac3", "pcm_"),
-}
-ITEMS = ("m4a", "m4b")  # files whose tags are copied byte by byte between each other
-WITH_SUBTITLES = (*VIDEO, "mka")
-MATROSKA = ("mkv", "mka")  # where covers are attachments, which ffmpeg does not make of pictures
-WEB = ("webm", "weba")  # without covers and attachments
 
 
 @dataclass(frozen=True)
@@ -57,8 +33,7 @@ class Sound:
 
 
 def write_media(
-    source: Path,
-    media: Media,
+    source: Inspection,
     sounds: list[Sound],
     part: Path,
     target: Path,
@@ -68,51 +43,51 @@ def write_media(
 
     Other tracks are copied.
 
-    `media`: what the source holds. `target`: the name that `part` will get; its suffix selects the
-    format. `kbit`: bit rate of lossy tracks; that of the source if None. Return what is lost.
-    Temporary files go to the folder of the sounds. Raises QseError if ffmpeg fails.
+    `target`: the name that `part` will get; its suffix selects the format. `kbit`: bit rate of
+    lossy tracks; that of the source if None. Return what is lost. Temporary files go to the folder
+    of the sounds. Raises QseError if ffmpeg fails.
     """
-    suffix = suffix_of(target)
+    form = MEDIA[suffix_of(target)]
+    media = source.media
+    assert media
     folder = sounds[0].path.parent
-    options = input_file(source)
+    options = input_file(source.path)
     for sound in sounds:
         options += input_file(sound.path)
     options += chapter_options(media.chapters, 0, 1 + len(sounds), folder)
-    options += _pictures(source, media, suffix, folder)
+    options += _pictures(source.path, media, form, folder)
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
     for number, track in enumerate(media.tracks):
-        options += _track(number, track, enhanced.get(number), suffix, kbit)
-    if suffix in WITH_SUBTITLES:
+        options += _track(number, track, enhanced.get(number), form, kbit)
+    if form.has_subtitles:
         options += ["-map", "0:s?", *_described("s", media.subtitles)]
     dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
     options += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
-    done = write_file([*options, "-f", MEDIA[suffix]], part)
+    options += form_options(source, target)
+    done = write_file([*options, "-f", form.muxer], part)
     if done.status:
         cure = "name an output that ends in .wav"
         raise QseError(f"{target} could not be written by ffmpeg ({done.reason}): {cure}")
-    if suffix in ITEMS and kind_of(source) == "MP4":
-        dropped += copy_items(source, part)
+    dropped += source.complete(part, form)
     result = probe(part)
-    lost = [*lost_names(media, result), *without_tag(source, mapped_names(source))]
+    lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
     return Copied([*lost, *_lost_of_tracks(media, result)], dropped)
 
 
-def clips(track: Track, suffix: str) -> bool:
+def clips(track: Track, form: MediaForm) -> bool:
     """Return whether the enhanced track cannot store samples beyond full scale."""
-    return encoder(track, suffix) in ("alac", "flac") or encoder(track, suffix).startswith(
-        ("pcm_s", "pcm_u")
-    )
+    coding = encoder(track, form)
+    return coding in ("alac", "flac") or coding.startswith(("pcm_s", "pcm_u"))
 
 
-def encoder(track: Track, suffix: str) -> str:
+def encoder(track: Track, form: MediaForm) -> str:
     """Return the encoder of ffmpeg for an enhanced track: its own, if that is lossless and fits."""
-    if track.is_lossless and track.codec.startswith(LOSSLESS.get(suffix, ())):
-        return track.codec
-    return ENCODERS.get(suffix, "aac")
+    keeps = track.is_lossless and track.codec.startswith(form.lossless)
+    return track.codec if keeps else form.encoder
 
 
 def _track(
-    number: int, track: Track, place: int | None, suffix: str, kbit: float | None
+    number: int, track: Track, place: int | None, form: MediaForm, kbit: float | None
 ) -> list[str]:
     """Return the options for the sound track `number` of the output.
 
@@ -128,9 +103,9 @@ def _track(
         described += [f"-metadata:s:a:{number}", f"handler_name={track.name}"]
         described += [f"-metadata:s:a:{number}", f"title={track.name}"]
     origin = f"0:a:{number}" if place is None else f"{place}:a"
-    if place is None and track.codec.startswith(COPIED.get(suffix, ("",))):
+    if place is None and track.codec.startswith(form.copied):
         return ["-map", origin, f"-c:a:{number}", "copy", *described]
-    coding = encoder(track, suffix)
+    coding = encoder(track, form)
     options = ["-map", origin, f"-c:a:{number}", coding]
     if coding in ("alac", "flac"):
         fine = track.bits > 16
@@ -147,14 +122,14 @@ def _sample_format(coding: str, fine: bool) -> str:
     return ("s32" if fine else "s16") + planar
 
 
-def _pictures(source: Path, media: Media, suffix: str, folder: Path) -> list[str]:
+def _pictures(source: Path, media: Media, form: MediaForm, folder: Path) -> list[str]:
     """Return the options for moving pictures, covers and attachments."""
     moving: list[str] = []
-    if suffix not in ("mka", "weba"):
-        only = suffix in (*MATROSKA, *WEB)
-        moving += ["-map", "0:V?" if only else "0:v?"]
-        moving += _described("v", media.pictures + (0 if only else media.covers))
-    if suffix not in MATROSKA:
+    with_covers = form.covers == "picture"
+    if form.is_video or with_covers:
+        moving += ["-map", "0:v?" if with_covers else "0:V?"]
+        moving += _described("v", media.pictures + (media.covers if with_covers else 0))
+    if form.covers != "attachment":
         return moving
     moving += ["-map", "0:t?", *_described("t", media.attachments)]
     if not media.covers:
@@ -162,10 +137,10 @@ def _pictures(source: Path, media: Media, suffix: str, folder: Path) -> list[str
     options = [*input_file(source), "-map", "0:v", "-map", "-0:V"]
     options += ["-c", "copy", "-frames:v", "1", "-f", "image2pipe", "-"]
     picture = run("ffmpeg", options).output
-    form = "png" if picture.startswith(b"\x89PNG") else "jpeg"
-    path = folder / f"cover.{form}"
+    image = "png" if picture.startswith(b"\x89PNG") else "jpeg"
+    path = folder / f"cover.{image}"
     path.write_bytes(picture)
-    kind = [f"-metadata:s:t:{media.attachments}", f"mimetype=image/{form}"]
+    kind = [f"-metadata:s:t:{media.attachments}", f"mimetype=image/{image}"]
     return [*moving, "-attach", f"file:{path}", *kind]
 
 
@@ -202,7 +177,7 @@ def _metadata(media: Media, dropped: list[str]) -> list[str]:
         options.append("-copyts")
     for name in dropped:
         options += ["-metadata", f"{name}="]
-    return options
+    return [*options, *date_options(media.tags)]
 
 
 def _first(media: Media) -> dict[str, str]:

@@ -7,77 +7,63 @@ there into the enhanced file. What cannot be kept, and what no longer holds, is 
 
 from pathlib import Path
 
-from .channel_mask import is_usual, read_mask, write_mask
-from .chunk_copy import PLAIN, Copied, copy_chunks
-from .chunks import read_container
-from .content import family_of
-from .flac_blocks import copy_blocks
-from .formats import Layout
-from .id3 import copy_tags
+from .chunk_copy import PLAIN
+from .content import inspect
+from .flac import USUAL_MASKS
+from .formats import Layout, native
+from .inspection import Copied, Inspection
 from .mapped_metadata import map_metadata
-from .metadata_names import mapped_names
-from .ogg_comments import copy_comments
 from .private_folder import private_folder
 from .reader import AudioReader
-from .short_file import SHORT, readable_frames, write_short
-
-# families whose metadata are copied byte by byte
-COPIED = (
-    "WAV",
-    "AIFF",
-    "CAF",
-    "FLAC",
-    "Ogg",
-    "MP3",
-)
+from .short_file import SHORT, write_short
 
 
-def is_copied(source: Path, layout: Layout) -> bool:
+def is_copied(source: Inspection, layout: Layout) -> bool:
     """Return whether the metadata of `source` are copied byte by byte into a file with this layout.
 
-    Otherwise they are mapped, for which libsndfile has to write the strings that it knows. Raises
-    OSError.
+    Otherwise they are mapped, for which libsndfile has to write the strings that it knows.
     """
-    family = family_of(source)
-    return family in COPIED and family == layout.family
+    return source.is_copied and source.family == layout.family
 
 
-def carry(source: Path, reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copied:
-    """Give `part`, a file with this layout, the metadata and channel positions of `source`, which
+def carry(reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copied:
+    """Give `part`, a file with this layout, the metadata and channel positions of the file that
     `reader` reads.
 
     `samples`: samples per channel that were written. Raises OSError, and TooLong for a WAV or AIFF
     file of more than 4 GiB.
     """
+    source = reader.inspection
     with private_folder() as folder:
         try:
             if is_copied(source, layout):
                 copied = _copy_tried(source, reader, part, layout, samples, folder)
             else:
-                copied = map_metadata(source, reader, part, layout, samples, folder)
+                copied = map_metadata(source, reader.layout, part, layout, samples, folder)
         except ValueError:  # damaged metadata: those that can be named are lost
             copied = _all_lost(source)
-    _carry_positions(reader.channel_mask, part, layout, copied)
+    if not _carry_positions(reader.channel_mask, part, layout.channels):
+        copied.lost.append("channel positions")
     return copied
 
 
 def _copy_tried(
-    source: Path, reader: AudioReader, part: Path, layout: Layout, samples: int, folder: Path
+    source: Inspection, reader: AudioReader, part: Path, layout: Layout, samples: int, folder: Path
 ) -> Copied:
     """Copy metadata byte by byte, unless they are so damaged that the file could not be read."""
     same_coding = _is_coded_alike(reader, layout)
     short = folder / "short"
     write_short(short, layout)
-    frames = readable_frames(short)
-    copied = _copy(source, short, layout, same_coding, frames or SHORT)
-    if readable_frames(short) != frames:
+    frames = _readable_frames(short)
+    copied = source.copy_into(inspect(short), same_coding, frames or SHORT)
+    if _readable_frames(short) != frames:
         return _all_lost(source)
-    _copy(short, part, layout, same_coding, samples)
+    inspect(short).copy_into(inspect(part), same_coding, samples)
     return copied
 
 
-def _all_lost(source: Path) -> Copied:
-    return Copied(lost=mapped_names(source) or ["all metadata"])
+def _all_lost(source: Inspection) -> Copied:
+    return Copied(lost=source.names() or ["all metadata"])
 
 
 def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
@@ -87,22 +73,21 @@ def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
     return same and original.subtype in PLAIN and reader.media is None
 
 
-def _copy(source: Path, part: Path, layout: Layout, same_coding: bool, samples: int) -> Copied:
-    family = layout.family
-    if family == "FLAC":
-        return Copied(dropped=copy_blocks(source, part) + copy_tags(source, part))
-    if family == "Ogg":
-        return Copied(dropped=copy_comments(source, part))
-    if family == "MP3":
-        return Copied(dropped=copy_tags(source, part))
-    return copy_chunks(source, part, same_coding, samples)
+def _readable_frames(path: Path) -> int | None:
+    """Return the samples per channel that libsndfile finds in a file, None if it is damaged."""
+    import soundfile
+
+    found = inspect(path)
+    try:
+        with soundfile.SoundFile(native(path)) as file:
+            return None if found.is_cut(file) else found.samples(file)
+    except soundfile.SoundFileError:
+        return None
 
 
-def _carry_positions(mask: int | None, part: Path, layout: Layout, copied: Copied) -> None:
-    if mask is None or read_mask(part) == mask:
-        return
-    holds = read_container(part) is not None or layout.format == "FLAC"
-    if not (holds and write_mask(part, mask, layout.channels)) and not is_usual(
-        mask, layout.channels
-    ):
-        copied.lost.append("channel positions")
+def _carry_positions(mask: int | None, part: Path, channels: int) -> bool:
+    """Write the channel mask into `part`; return whether that means these positions then."""
+    written = inspect(part)
+    if mask is None or written.channel_mask == mask:
+        return True
+    return written.state_mask(mask, channels) or USUAL_MASKS.get(channels) == mask

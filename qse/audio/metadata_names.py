@@ -1,18 +1,12 @@
-"""Name the metadata of a file: those that it has, and those that the file made from it lacks."""
+"""Name the metadata that ffprobe finds in a file, and those that the file made from it lacks."""
 
+import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from .chapters import same_chapters
-from .chunk_copy import chunk_names
-from .containers import has_annotation
-from .content import family_of
-from .flac_blocks import block_names
-from .id3 import frame_names
+from .dates import TIME, same_moment
 from .loudness import is_loudness
-from .ogg_comments import read_headers
 from .probe import Media
-from .vorbis_comments import PICTURE
 
 TECHNICAL = (
     "encoder",
@@ -28,47 +22,6 @@ TECHNICAL = (
     "waveformatextensible_channel_mask",
     "language",
 )
-READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
-WITHOUT_TAG = {  # family: names of metadata that ffmpeg does not read as tags
-    "FLAC": ("cue sheet", "application data"),
-    "MP3": (
-        "GEOB",
-        "POPM",
-        "PCNT",
-        "SYLT",
-        "UFID",
-        "ETCO",
-        "MCDI",
-        "SYTC",
-        "COMR",
-        "ENCR",
-        "OWNE",
-        "USER",
-    ),
-    "Ogg": (),
-}
-
-
-def mapped_names(path: Path) -> list[str]:
-    """Return names for the metadata of a file, by its own blocks, chunks or frames.
-
-    Raises OSError.
-    """
-    family = family_of(path)
-    try:
-        if family == "FLAC":
-            return [*block_names(path), *frame_names(path)]
-        if family == "Ogg":
-            found: dict[str, None] = {}
-            for name in read_headers(path).comments.names():
-                marked = "chapters" if name[:7] == "CHAPTER" else name
-                found["cover" if name == PICTURE else marked] = None
-            return list(found)
-    except ValueError:
-        return []
-    if family == "AU":
-        return ["annotation"] if has_annotation(path) else []
-    return frame_names(path) if family == "MP3" else chunk_names(path)
 
 
 def without_technical(tags: dict[str, str]) -> dict[str, str]:
@@ -100,9 +53,24 @@ def lost_tags(media: Media, kept: Iterable[str]) -> list[str]:
     held = {"", *map(str.strip, kept)}
     lost = []
     for name, text in tags_of(media).items():
-        if text.strip() not in held and not is_loudness(name):
+        if not is_loudness(name) and not _is_held(name.lower(), text.strip(), held):
             lost.append(name)
     return lost
+
+
+def _is_held(name: str, text: str, held: set[str]) -> bool:
+    """Return whether a text is among others; times and places may be written in another way."""
+    if text in held:
+        return True
+    if name == TIME:
+        return any(same_moment(text, other) for other in held)
+    return name.startswith("location") and _place(text) in map(_place, held)
+
+
+def _place(text: str) -> tuple[float, ...]:
+    """Return latitude and longitude of a place (ISO 6709), to about 100 m."""
+    numbers = re.findall(r"[+-]\d+(?:\.\d+)?", text)[:2]
+    return tuple(round(float(number), 3) for number in numbers)
 
 
 def lost_parts(media: Media, result: Media | None) -> list[str]:
@@ -117,15 +85,3 @@ def lost_parts(media: Media, result: Media | None) -> list[str]:
     if media.data > (result.data if result else 0):
         lost.append("data track")
     return lost
-
-
-def without_tag(source: Path, names: list[str]) -> list[str]:
-    """Return those among the names of the metadata of `source` that ffmpeg does not read as tags,
-    chapters or cover."""
-    family = family_of(source)
-    if family in WITHOUT_TAG:
-        return [name for name in names if name in WITHOUT_TAG[family]]
-    unread = [name for name in names if name not in READ_AS_TAGS]
-    if "id3" in names and ("INFO" in names or "bext" in names):  # whose tags ffmpeg takes instead
-        unread.append("id3")
-    return unread

@@ -1,5 +1,6 @@
-"""Read the Xing or Info header of an MP3 file, which states its length."""
+"""Read the first frame of an MP3 file, whose Xing or Info header states its length."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from .id3 import tag_size
@@ -10,22 +11,46 @@ MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPE
 )
 
 
-def mp3_size(path: Path) -> int:
-    """Return the least size in bytes that an MP3 file's Xing or Info header announces, 0 if it
-    has none."""
-    start, header = mp3_header(path)
-    flags = header[7] if header else 0
-    size = 8 + 4 * (flags & 1)
-    return start + int.from_bytes(header[size : size + 4], "big") if flags & 2 else 0
+@dataclass(frozen=True)
+class FirstFrame:
+    """The first frame of an MP3 file.
+
+    start: its offset. head: its four bytes. header: its Xing or Info header, empty without one.
+    """
+
+    start: int
+    head: bytes
+    header: bytes
+
+    @property
+    def says_length(self) -> bool:
+        """Return whether the number of frames is stated."""
+        return bool(self.header and self.header[7] & 1)
+
+    @property
+    def size(self) -> int:
+        """Return the least size of the file in bytes that is announced, 0 if none is."""
+        flags = self.header[7] if self.header else 0
+        at = 8 + 4 * (flags & 1)
+        return self.start + int.from_bytes(self.header[at : at + 4], "big") if flags & 2 else 0
+
+    @property
+    def constant_kbit(self) -> int:
+        """Return the bit rate in kbit/s of every frame, 0 if it varies or is unknown."""
+        if self.header[:4] == b"Xing" or len(self.head) < 4:
+            return 0
+        index = self.head[2] >> 4
+        return MP3_RATES[self.head[1] & 0x18 != 0x18][index] if index < 15 else 0
 
 
-def mp3_header(path: Path) -> tuple[int, bytes]:
-    """Return where the first frame of an MP3 file begins, and its Xing or Info header; empty if
-    it has none."""
+def first_frame(path: Path) -> FirstFrame:
+    """Read the first frame of an MP3 file, behind its tags. Raises OSError."""
+    start = 0
     with path.open("rb") as file:
-        head = file.read(10)
-        start = tag_size(head)
+        while size := tag_size(file.read(10)):
+            start += size
+            file.seek(start)
         file.seek(start)
-        head = file.read(256)
-    at = max(head.find(b"Xing"), head.find(b"Info"))
-    return start, head[at:] if 0 <= at < len(head) - 7 else b""
+        frame = file.read(256)
+    at = max(frame.find(b"Xing"), frame.find(b"Info"))
+    return FirstFrame(start, frame[:4], frame[at:] if 0 <= at < len(frame) - 7 else b"")

@@ -75,19 +75,9 @@ def read_headers(path: Path) -> Headers:
     raise ValueError("the headers have no end")
 
 
-def copy_comments(source: Path, part: Path) -> list[str]:
-    """Replace the comments of the Ogg file `part` by those of `source`; return the names of what no
-    longer holds.
-
-    The vendor string stays that of the program that wrote `part`. Raises as `read_headers` does.
-    """
-    kept, dropped = read_headers(source).comments.still_true()
-    write_entries(part, kept.entries)
-    return dropped
-
-
 def write_entries(part: Path, entries: list[bytes]) -> None:
-    """Replace the comments of the Ogg file `part`. Raises as `read_headers` does."""
+    """Replace the comments of the Ogg file `part`; the vendor string stays that of the program
+    that wrote it. Raises as `read_headers` does."""
     own = read_headers(part)
     packed = own.mark + Comments(own.comments.vendor, entries).packed()
     if own.mark == b"\x03vorbis":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .chapters import Chapter
+from .dates import joined
 from .ffmpeg_input import input_file
 from .ffmpeg_process import Done, run
 
@@ -93,7 +94,7 @@ def _media(found: dict[str, Any]) -> Media:
             tracks.append(_track(stream, has_own))
     return Media(
         tracks=tracks,
-        tags=form.get("tags", {}),
+        tags=joined(form.get("tags", {})),
         chapters=list(map(_chapter, found.get("chapters", []))),
         covers=covers,
         pictures=counts["video"] - covers,

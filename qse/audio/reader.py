@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import QseError
-from .channel_mask import read_mask
-from .checks import BLOCK, SALVAGE, check_file, checked, rate_fault
-from .containers import exact_frames, has_more, has_tracks, is_cut, says_length
-from .content import OF_FFMPEG, kind_of
-from .formats import FOREIGN, Layout, native, suffix_of
-from .integrity import hidden_damage, missing_at_end
+from .checks import BLOCK, SALVAGE, checked, rate_fault
+from .content import inspected
+from .formats import Layout, native, suffix_of
+from .inspection import Inspection
 from .probe import Media
-from .salvage import is_unfinished_wav, missing_text, open_repaired
+from .salvage import missing_text, open_repaired
+from .suffixes import FOREIGN
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
@@ -33,12 +32,13 @@ MORE = (
 class AudioReader(Protocol):
     """An audio file open for reading; a context manager.
 
-    `samples`: length per channel, None if unknown before the end. `damage`: what is wrong with a
-    salvaged file, in words, once all blocks are read; None if nothing is. `media`: what ffprobe
-    found in a file that ffmpeg reads; None for other files. `channel_mask`: positions of the
-    channels, as WAVE_FORMAT_EXTENSIBLE has them; None if unknown.
+    `inspection`: what the file is and holds. `samples`: length per channel, None if unknown before
+    the end. `damage`: what is wrong with a salvaged file, in words, once all blocks are read; None
+    if nothing is. `media`: what ffprobe found in a file that ffmpeg reads; None for other files.
+    `channel_mask`: positions of the channels, as WAVE_FORMAT_EXTENSIBLE has them; None if unknown.
     """
 
+    inspection: Inspection
     layout: Layout
     samples: int | None
     damage: str | None
@@ -71,48 +71,45 @@ def open_audio(
     as it goes and set `damage`. track: the number of the sound track, from 1, in a file that has
     several.
     """
-    from .ffmpeg import FfmpegSource, readable
+    from .ffmpeg import FfmpegSource, is_readable
 
-    if is_foreign(path):
-        return FfmpegSource(path, name, salvage, track)
+    name = name or str(path)
+    found = inspected(path, name)
+    if found.needs_ffmpeg or (found.kind is None and suffix_of(path) in FOREIGN):
+        return FfmpegSource(path, name, salvage, track, found)
     try:
-        source = Source(path, name, salvage)
+        source = Source(path, name, salvage, found)
     except NotRead:
-        media = readable(path, name or str(path), salvage)
-        if media is None:
+        if not is_readable(found, name, salvage):
             raise
-        return FfmpegSource(path, name, salvage, track, media)
+        return FfmpegSource(path, name, salvage, track, found)
     if track > 1:
         source.__exit__()
         raise QseError(f"{source.name} has no sound track {track}: it has 1")
     return source
 
 
-def is_foreign(path: Path) -> bool:
-    """Return whether only ffmpeg can read a file: by its content or, where that says nothing, by
-    its suffix."""
-    try:
-        kind = kind_of(path)
-    except OSError:
-        kind = None
-    return kind in OF_FFMPEG if kind else suffix_of(path) in FOREIGN
-
-
 class Source:
     """Read an audio file with libsndfile; see AudioReader."""
 
-    def __init__(self, path: Path, name: str | None = None, salvage: bool = False):
-        """See `open_audio`."""
-        self.path = path
+    def __init__(
+        self,
+        path: Path,
+        name: str | None = None,
+        salvage: bool = False,
+        inspection: Inspection | None = None,
+    ):
+        """See `open_audio`. `inspection`: of the file; it is inspected if that is None."""
         self.name = name or str(path)
+        self.inspection = inspection or inspected(path, self.name)
         self._salvage = salvage
         self.damage: str | None = None
         self.media: Media | None = None
-        file, fault = _open(path, self.name, salvage)
+        file, fault = _open(self.inspection, self.name, salvage)
         self._damaged = fault is not None
         self._places = fault.removeprefix(HIDDEN) if fault and fault.startswith(HIDDEN) else ""
         self._file = file
-        self._lacking = missing_at_end(path, file)
+        self._lacking = self.inspection.missing_at_end(file)
         self.layout = Layout(
             file.samplerate,
             file.channels,
@@ -121,9 +118,9 @@ class Source:
             file.endian,
             file.copy_metadata(),
         )
-        known = file.frames < UNKNOWN_LENGTH and says_length(path, file)
-        self.samples = exact_frames(path, file) if known else None
-        self.channel_mask = read_mask(path)
+        known = file.frames < UNKNOWN_LENGTH and self.inspection.says_length()
+        self.samples = self.inspection.samples(file) if known else None
+        self.channel_mask = self.inspection.channel_mask
 
     def __enter__(self) -> "Source":
         return self
@@ -152,7 +149,7 @@ class Source:
             raise QseError(f"{self.name} holds no samples")
         if self._damaged or (self.samples is not None and read < self.samples):
             places = f" ({self._places})" if self._places else ""
-            missing = missing_text(self.path, self._file, read)
+            missing = missing_text(self.inspection, self._file, read)
             self.damage = f"{self.name} is damaged: {missing}{places}"
         elif self._lacking:
             self.damage = f"{self.name} may be cut: {self._lacking}"
@@ -181,32 +178,26 @@ class _Undecodable(Exception):
     """The decoder failed before the end of the file."""
 
 
-def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, str | None]":
-    """Open `path`; return the file and how it is damaged, which only `salvage` lets pass."""
+def _open(found: Inspection, name: str, salvage: bool) -> "tuple[SoundFile, str | None]":
+    """Open a file; return it and how it is damaged, which only `salvage` lets pass."""
     import soundfile
 
     try:
-        check_file(path, name)
-        file = soundfile.SoundFile(native(path))
-        damage = _damage(path, file)
+        file = soundfile.SoundFile(native(found.path))
+        damage = _damage(found, file)
         fault = None
-        if is_unfinished_wav(path, file) and not is_cut(path, file):
+        if found.is_unfinished(file) and not found.is_cut(file):
             if salvage:
                 file.close()
-                file = open_repaired(path)
+                file = open_repaired(found.path)
         elif not damage or salvage:
-            fault = _fault(path, file)
+            fault = _fault(found, file)
         if damage and not salvage:
             fault = f"{damage}; {SALVAGE}"
         if fault:
             file.close()
-            of_ffmpeg = file.subtype == "MPEG_LAYER_III" or (
-                file.format == "OGG" and has_tracks(path)
-            )
-            partly = of_ffmpeg and fault == MORE
+            partly = fault == MORE and found.is_read_in_part(file)
             raise (NotRead if partly else QseError)(f"{name} {fault}")
-    except FileNotFoundError as error:
-        raise QseError(f"{name}: no such file") from error
     except OSError as error:
         raise QseError(f"{name} cannot be read: {error.strerror}") from error
     except (soundfile.SoundFileError, TypeError) as error:
@@ -217,22 +208,22 @@ def _open(path: Path, name: str, salvage: bool) -> "tuple[SoundFile, str | None]
     return file, damage
 
 
-def _damage(path: Path, file: "SoundFile") -> str | None:
+def _damage(found: Inspection, file: "SoundFile") -> str | None:
     """Return what is wrong with a file that can be salvaged."""
-    if is_cut(path, file):
+    if found.is_cut(file):
         return "is cut short: its end is missing; record or copy it again"
-    if is_unfinished_wav(path, file):
+    if found.is_unfinished(file):
         reason = "its header is unfinished, as after a crash of the recorder"
         return f"holds more than libsndfile reads of it: {reason}"
-    hidden = None if has_more(path, file) else hidden_damage(path, file)
+    hidden = None if found.has_more(file) else found.hidden_damage(file)
     return f"{HIDDEN}{hidden}" if hidden else None
 
 
-def _fault(path: Path, file: "SoundFile") -> str | None:
+def _fault(found: Inspection, file: "SoundFile") -> str | None:
     """Return what is wrong with a file that cannot be used at all."""
     if file.format == "RAW":  # by the suffix alone, as .au without its header
         return "is not an audio file, or its beginning is damaged: record or copy it again"
-    if has_more(path, file):
+    if found.has_more(file):
         return MORE
     if not file.frames:
         return "holds no samples"

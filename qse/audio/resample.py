@@ -1,5 +1,6 @@
 """Convert the sample rate block by block (soxr)."""
 
+from collections.abc import Iterable, Iterator
 from math import ceil
 
 import numpy as np
@@ -25,6 +26,16 @@ class Resampler:
     def finish(self) -> np.ndarray:
         """Return the last samples, at the end of the input."""
         return self._soxr.resample_chunk(self._empty, last=True) if self._soxr else self._empty
+
+
+def converted(
+    blocks: Iterable[np.ndarray], source_rate: float, target_rate: float, channels: int
+) -> Iterator[np.ndarray]:
+    """Yield the blocks (samples, channels) of a whole signal at another sample rate."""
+    converter = Resampler(source_rate, target_rate, channels)
+    for block in blocks:
+        yield converter.process(block)
+    yield converter.finish()
 
 
 def spare(sample_rate: float, file_rate: float) -> int:

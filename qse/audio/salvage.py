@@ -8,13 +8,12 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .containers import announced_frames, has_more
+from .inspection import Inspection
 
 if TYPE_CHECKING:
     import soundfile
 
 MOST = 0xFFFFFFFF - 0x1000  # bytes of sound that a repaired header announces at most
-UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
 
 
 class RepairedWav(io.RawIOBase):
@@ -70,18 +69,8 @@ def samples_offset(path: Path) -> int | None:
     return None
 
 
-def is_unfinished_wav(path: Path, file: soundfile.SoundFile) -> bool:
-    """Return whether it is a WAV file whose header announces less sound than is there, as a
-    crashed recorder leaves."""
-    if file.format not in ("WAV", "WAVEX"):
-        return False
-    at = samples_offset(path)
-    empty = file.frames == 0 and at is not None and path.stat().st_size - at > UNFINISHED
-    return empty or has_more(path, file)
-
-
 def open_repaired(path: Path) -> soundfile.SoundFile:
-    """Open a WAV file for which `is_unfinished_wav` holds with a header that reaches to its end."""
+    """Open a WAV file with an unfinished header with a header that reaches to its end."""
     import soundfile
 
     at = samples_offset(path)
@@ -97,10 +86,10 @@ def open_repaired(path: Path) -> soundfile.SoundFile:
     return RepairedFile(repaired)
 
 
-def missing_text(path: Path, file: soundfile.SoundFile, read: int) -> str:
+def missing_text(inspection: Inspection, file: soundfile.SoundFile, read: int) -> str:
     """Return in words how much of a damaged file was `read` (samples per channel) and how much
     is missing."""
-    announced = announced_frames(path, file)
+    announced = inspection.announced(file)
     seconds = f"{read / file.samplerate:.2f} s were read"
     if announced is None or announced <= read:
         return f"{seconds}; the file does not say how much is missing"

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .containers import exact_frames, is_cut
 from .formats import Layout, native
 
 SHORT = 4800  # samples
@@ -22,14 +21,3 @@ def write_short(path: Path, layout: Layout) -> None:
     }
     silence = np.zeros((SHORT, layout.channels), np.float32)
     soundfile.write(native(path), silence, layout.sample_rate, **form)
-
-
-def readable_frames(path: Path) -> int | None:
-    """Return the samples per channel that libsndfile finds in a file, None if it is damaged."""
-    import soundfile
-
-    try:
-        with soundfile.SoundFile(native(path)) as file:
-            return None if is_cut(path, file) else exact_frames(path, file)
-    except soundfile.SoundFileError:
-        return None

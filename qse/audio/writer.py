@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import QseError
 from .atomic_write import claimed_path
 from .claim import Claimed
-from .containers import is_cut
+from .content import inspect
 from .formats import Layout, native
 from .reader import UNKNOWN_LENGTH
 
@@ -144,7 +144,7 @@ def _held(path: Path) -> tuple[int, bool]:
 
     try:
         with soundfile.SoundFile(native(path)) as file:
-            return file.frames, file.frames < UNKNOWN_LENGTH and not is_cut(path, file)
+            return file.frames, file.frames < UNKNOWN_LENGTH and not inspect(path).is_cut(file)
     except soundfile.SoundFileError:
         return 0, False
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..audio.formats import FORMATS, format_of
+from ..audio.formats import format_of
+from ..audio.suffixes import FORMATS
 from ..errors import QseError, UsageError
 from ..runtime.batch_plan import real_name
 

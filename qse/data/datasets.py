@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 from itertools import filterfalse
 from pathlib import Path
 
-from ..audio.formats import FORMATS, audio_within
+from ..audio.formats import audio_within
+from ..audio.suffixes import FORMATS
 from ..errors import QseError
 
 SAMPLE_RATE = 16000  # Hz, of the copies

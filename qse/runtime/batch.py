@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
+from ..audio.content import inspected
 from ..audio.ffmpeg_process import ended_when
-from ..audio.probe import probe
-from ..audio.reader import AudioReader, is_foreign, open_audio
+from ..audio.reader import AudioReader, open_audio
 from ..errors import QseError
 from .batch_plan import FileJob
 from .denoise import enhance
@@ -77,14 +77,15 @@ def sound_seconds(path: Path) -> float:
     """Return the duration of a file in seconds according to its header; 0 if the header does not
     give it."""
     try:
-        if not is_foreign(path):
+        found = inspected(path, str(path))
+        if not found.needs_ffmpeg:
             with open_audio(path) as source:
                 if source.samples is not None:
                     return source.samples / source.layout.sample_rate
+                found = source.inspection
     except QseError:
         return 0.0
-    media = probe(path)
-    return media.seconds * max(1, len(media.tracks)) if media else 0.0
+    return found.media.seconds * max(1, len(found.media.tracks)) if found.media else 0.0
 
 
 def enhance_file(

@@ -8,7 +8,9 @@ from glob import glob
 from os.path import abspath, normcase, realpath
 from pathlib import Path
 
-from ..audio.formats import FOREIGN, FORMATS, MEDIA, audio_below, format_of, suffix_of
+from ..audio.content import kind_of
+from ..audio.formats import audio_below, files_below, format_of, suffix_of
+from ..audio.suffixes import FOREIGN, FORMATS, MEDIA, SUFFIXES
 from ..errors import QseError, UsageError
 
 SUFFIX = "-enhanced"
@@ -83,6 +85,25 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
         reason = "nothing to do, all files there are results of an earlier run"
         errors.append(QseError(f"{named}: {reason}"))
     return list(jobs.values()), errors
+
+
+def left_out(inputs: list[str]) -> list[Path]:
+    """Return the files in folders among `inputs` that hold sound by their content, but have no
+    suffix that is known, so that `plan` leaves them out."""
+
+    def is_unknown(path: Path) -> bool:
+        if suffix_of(path) in SUFFIXES:
+            return False
+        try:
+            return kind_of(path) is not None
+        except OSError:
+            return False
+
+    found = []
+    for text in inputs:
+        if os.path.isdir(text):  # false also for names that the system refuses
+            found += files_below(Path(text), is_unknown, refuse=lambda error: None)
+    return found
 
 
 def real_name(path: Path) -> str:

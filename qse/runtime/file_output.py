@@ -2,27 +2,27 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from ..audio.bit_rate import LOSSY, BitRate, rate_of, settings
-from ..audio.channel_mask import write_mask
-from ..audio.chunk_copy import Copied
+from ..audio.bit_rate import LOSSY, BitRate, settings
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
-from ..audio.content import wrong_suffix
+from ..audio.content import inspect, wrong_suffix
 from ..audio.ffmpeg import FfmpegSource
 from ..audio.ffmpeg_input import need_ffmpeg
-from ..audio.formats import VIDEO, Layout, suffix_of
-from ..audio.mapped_metadata import needs_strings, readable_by_ffmpeg
+from ..audio.formats import Layout, suffix_of
+from ..audio.inspection import Copied
+from ..audio.mapped_metadata import needs_strings
 from ..audio.media_writer import Sound, clips, write_media
 from ..audio.metadata import carry, is_copied
 from ..audio.private_folder import private_folder
-from ..audio.probe import probe
 from ..audio.reader import AudioReader
+from ..audio.resample import converted
+from ..audio.suffixes import MEDIA
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
 from .batch_plan import FileJob
@@ -50,9 +50,9 @@ class FileOptions:
 class Written:
     """Report of an enhanced file.
 
-    samples: per channel of the first track. tracks: sound tracks that were enhanced. warnings:
-    sentences. lost: names of metadata that the file does not hold, among them those that no longer
-    hold.
+    samples: per channel of the first track, at its rate. tracks: sound tracks that were enhanced.
+    warnings: sentences. lost: names of metadata that the file does not hold, among them those that
+    no longer hold.
     """
 
     samples: int = 0
@@ -70,7 +70,8 @@ def write_file(
     Raises QseError if that fails; then nothing is left on the disk.
     """
     tracks = len(source.media.tracks) if source.media else 1
-    if not job.is_media or (suffix_of(job.target) in VIDEO and source.media is None):
+    form = MEDIA.get(suffix_of(job.target))
+    if form is None or (form.is_video and source.media is None):
         if tracks > 1 and options.track is None:
             cure = f"track=N chooses one, from 1 to {tracks}; an output that ends in .mka holds all"
             raise QseError(
@@ -79,8 +80,8 @@ def write_file(
         written = _write_audio(job, source, enhance, options)
     else:
         written = _write_media(job, source, enhance, options)
-    kind = None if job.name else wrong_suffix(job.source)
-    if kind:
+    kind = source.inspection.kind
+    if not job.name and wrong_suffix(job.source, kind):
         suffix = job.target.suffix
         written.warnings.insert(
             0, f"{job} is a file of the kind {kind}, read as such; {job.target} is a {suffix} file"
@@ -101,19 +102,20 @@ def _write_audio(
 
     def finish(part: Path, samples: int) -> None:
         try:
-            copied = carry(job.source, source, part, layout, samples)
+            copied = carry(source, part, layout, samples)
         except TooLong:
             form = f"{job.target}: a {layout.format} file cannot be so long"
             raise QseError(f"{form} with its metadata; name a .rf64 file") from None
         _say(written, job, copied)
         if options.keep_times:
-            _copy_times(job.source, part)
+            _copy_times(written, job, part)
 
-    blocks = enhance(source)
+    blocks = _converted(written, job, enhance(source), source.layout, layout)
     counted = clipping.counted(blocks) if layout.clips else blocks
-    written.samples = write(
+    samples = write(
         job.target, counted, layout, options.overwrite, finish=finish, source=job.source
     )
+    written.samples = round(samples * source.layout.sample_rate / layout.sample_rate)
     _say_clipping(written, job, clipping)
     return written
 
@@ -121,11 +123,11 @@ def _write_audio(
 def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
     """Return the layout of the target, with the bit rate of the source where both are lossy."""
     layout = source.layout.to(job.target)
-    seconds = source.samples / layout.sample_rate if source.samples else None
+    seconds = source.samples / source.layout.sample_rate if source.samples else None
     rate = BitRate(options.bit_rate, is_constant=True) if options.bit_rate else None
     if rate is None and layout.subtype in LOSSY:
-        rate = _source_rate(job, source, seconds)
-    copied = is_copied(job.source, layout)
+        rate = _source_rate(source, seconds)
+    copied = is_copied(source.inspection, layout)
     tags = {} if copied or not needs_strings(layout) else layout.tags
     return replace(
         layout,
@@ -134,9 +136,9 @@ def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
     )
 
 
-def _source_rate(job: FileJob, source: AudioReader, seconds: float | None) -> BitRate | None:
+def _source_rate(source: AudioReader, seconds: float | None) -> BitRate | None:
     if source.media is None:
-        return rate_of(job.source, source.layout.subtype, seconds)
+        return source.inspection.bit_rate(source.layout.subtype, seconds)
     track = source.media.tracks[0] if source.media.tracks else None
     lossy = track is not None and not track.is_lossless and track.bit_rate
     return BitRate(track.bit_rate / 1000) if track and lossy else None
@@ -150,8 +152,8 @@ def _write_media(
         atomic_target(job.target, options.overwrite, job.source) as part,
         private_folder() as folder,
     ):
-        origin = readable_by_ffmpeg(job.source, first.layout, folder)
-        media = first.media or probe(origin)
+        origin = first.inspection.readable_by_ffmpeg(first.layout, folder)
+        media = origin.media
         if media is None or not media.tracks:
             raise QseError(f"{job} cannot be read by ffmpeg: name an output that ends in .wav")
         numbers = range(len(media.tracks)) if options.track is None else [options.track - 1]
@@ -163,20 +165,20 @@ def _write_media(
             reader = (
                 first
                 if place == 0
-                else FfmpegSource(job.source, job.name, options.salvage, number + 1, media)
+                else FfmpegSource(job.source, job.name, options.salvage, number + 1, origin)
             )
             with reader:
                 samples = _write_sound(sound.path, reader, clipping.counted(enhance(reader)))
             written.samples = written.samples or samples
             written.damage += [reader.damage] if reader.damage and reader is not first else []
-            if clips(media.tracks[number], suffix_of(job.target)):
+            if clips(media.tracks[number], MEDIA[suffix_of(job.target)]):
                 _say_clipping(written, job, clipping)
             sounds.append(sound)
         made = folder / "made"  # by ffmpeg, which could be led elsewhere beside the target
-        _say(written, job, write_media(origin, media, sounds, made, job.target, options.bit_rate))
+        _say(written, job, write_media(origin, sounds, made, job.target, options.bit_rate))
         shutil.copyfile(made, part)
         if options.keep_times:
-            _copy_times(job.source, part)
+            _copy_times(written, job, part)
     return written
 
 
@@ -185,7 +187,7 @@ def _write_sound(path: Path, reader: AudioReader, blocks: Iterable[np.ndarray]) 
     layout = Layout(reader.layout.sample_rate, reader.layout.channels, "W64", "FLOAT", "FILE", {})
     samples = write(path, blocks, layout)
     if reader.channel_mask:
-        write_mask(path, reader.channel_mask, layout.channels)
+        inspect(path).state_mask(reader.channel_mask, layout.channels)
     return samples
 
 
@@ -198,7 +200,7 @@ def _say(written: Written, job: FileJob, copied: Copied) -> None:
     if copied.dropped:
         reason = "it no longer holds after enhancement"
         written.warnings.append(
-            f"{job.target} is without what {job} says of its loudness, because {reason}:"
+            f"{job.target} is without what {job} says of its samples, because {reason}:"
             f" {_names(copied.dropped)}"
         )
     written.lost += [*copied.lost, *copied.dropped]
@@ -224,6 +226,24 @@ def _say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
         )
 
 
-def _copy_times(source: Path, part: Path) -> None:
-    times = source.stat()
-    os.utime(part, ns=(times.st_atime_ns, times.st_mtime_ns))
+def _copy_times(written: Written, job: FileJob, part: Path) -> None:
+    times = job.source.stat()
+    try:
+        os.utime(part, ns=(times.st_atime_ns, times.st_mtime_ns))
+    except OSError as error:  # some file systems of networks and cards hold none
+        reason = error.strerror or str(error)
+        written.warnings.append(f"{job.target} has not the times of {job}: {reason}")
+
+
+def _converted(
+    written: Written, job: FileJob, blocks: Iterable[np.ndarray], original: Layout, layout: Layout
+) -> Iterator[np.ndarray]:
+    """Yield the blocks at the sample rate of the target, and say so if it is another one."""
+    if original.sample_rate == layout.sample_rate:
+        yield from blocks
+        return
+    written.warnings.append(
+        f"{job.target}: {layout.subtype.replace('_', ' ')} cannot hold {original.sample_rate} Hz: "
+        f"converted to {layout.sample_rate} Hz"
+    )
+    yield from converted(blocks, original.sample_rate, layout.sample_rate, layout.channels)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import gcd
 from numbers import Integral, Real
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -87,9 +88,9 @@ class Stream:
 
     Attributes: `sample_rate` of the blocks in Hz; `latency` in samples at that rate; `engine`.
 
-    Use a stream in one thread at a time: it is not locked. Any number of streams may share an
-    engine, each in a thread of its own. A hop in which the model's output is not finite is silent,
-    and the model restarts.
+    Use a stream in one thread at a time: overlapping calls are refused. Any number of streams may
+    share an engine, each in a thread of its own. A hop in which the model's output is not finite is
+    silent, and the model restarts.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Stream:
             conversion = RateConversion(self.sample_rate, self.engine.sample_rate, self.latency)
             self._conversion = conversion
             self.latency = conversion.latency
+        self._free = Lock()
         self.strength = strength
 
     @property
@@ -155,9 +157,17 @@ class Stream:
         """Enhance `block` (samples,), floats in [-1, 1] at `sample_rate`: return as many, float32.
 
         Samples that are not finite count as 0. Raises ValueError for another shape or a length that
-        `blocksize` rules out, TypeError for samples that are not floats.
+        `blocksize` rules out, TypeError for samples that are not floats, RuntimeError while
+        another thread is in a call of this stream.
         """
-        block = float_array("block", block)
+        if not self._free.acquire(blocking=False):
+            raise RuntimeError("the stream is in use by another thread: give each its own Stream")
+        try:
+            return self._processed(float_array("block", block))
+        finally:
+            self._free.release()
+
+    def _processed(self, block: np.ndarray) -> np.ndarray:
         if block.ndim != 1 or len(block) % self._grain:
             raise ValueError(self._refusal(block.shape))
         if self._conversion is None:
@@ -202,10 +212,8 @@ class Stream:
         hop = self.engine.hop_length
         return (
             f"a block of {shape[0]} samples does not fit: with blocksize={self._blocksize} and the "
-            f"model's hop of {hop}"
-            f" samples, every block must be a multiple of {self._grain} (their greatest common "
-            "divisor);"
-            " leave blocksize out for blocks of any length"
+            f"model's hop of {hop} samples, every block must be a multiple of {self._grain} (their "
+            "greatest common divisor); leave blocksize out for blocks of any length"
         )
 
 
@@ -228,6 +236,8 @@ def _check(sample_rate: float | None, blocksize: int | None) -> None:
 
 def float_array(name: str, audio: np.ndarray) -> np.ndarray:
     """Return the argument `name` as an array. Raises TypeError if its samples are not floats."""
+    if isinstance(audio, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array: fill its gaps first, as by {name}.filled(0)")
     audio = np.asarray(audio)
     if audio.dtype.kind != "f":
         cure = (

@@ -5,12 +5,12 @@ import pytest
 import soundfile
 from tagged_files import chunks, ffmpeg, needs_ffmpeg, probed, sound
 
-from qse.audio.channel_mask import read_mask, write_mask
+from qse.audio.content import inspect
 
 
 def extensible(path, mask: int, channels: int, form: str = "WAVEX", subtype: str = "PCM_16"):
     soundfile.write(path, sound(0.2, channels), 16000, subtype, format=form)
-    assert write_mask(path, mask, channels)
+    assert inspect(path).state_mask(mask, channels)
     return path
 
 
@@ -35,10 +35,10 @@ def extensible(path, mask: int, channels: int, form: str = "WAVEX", subtype: str
 )
 def test_mask_comes_back(here, command, mask, channels, suffix, form):
     path = extensible(here / f"a.{suffix}", mask, channels, form)
-    assert read_mask(path) == mask
+    assert inspect(path).channel_mask == mask
     status, _, err = command("denoise", path.name)
     assert status == 0 and "positions" not in err
-    assert read_mask(here / f"a-enhanced.{suffix}") == mask
+    assert inspect(here / f"a-enhanced.{suffix}").channel_mask == mask
     np.testing.assert_array_equal(
         soundfile.read(f"a-enhanced.{suffix}")[0], soundfile.read(path)[0]
     )
@@ -53,8 +53,8 @@ def test_mask_through_another_format(here, command, mask, channels, to):
     assert command("denoise", "a.wav", "-o", f"b.{to}")[0] == 0
     assert command("denoise", f"b.{to}", "-o", f"c.{to}")[0] == 0
     assert command("denoise", f"c.{to}", "-o", "d.wav")[0] == 0
-    usual = to == "flac" and read_mask(here / f"c.{to}") is None
-    assert read_mask(here / "d.wav") == (None if usual else mask)
+    usual = to == "flac" and inspect(here / f"c.{to}").channel_mask is None
+    assert inspect(here / "d.wav").channel_mask == (None if usual else mask)
     assert not usual or mask in (0x63F, 0x3F, 0x33)
     np.testing.assert_array_equal(soundfile.read("d.wav")[0], soundfile.read("a.wav")[0])
 
@@ -115,7 +115,7 @@ def test_mask_of_a_plain_format_chunk_of_18_bytes(here):
     path = here / "a.wav"
     wavfile.write(path, 16000, sound(0.2, 2))
     assert len(chunks(path.read_bytes())[0][1]) == 18
-    assert write_mask(path, 0x3, 2) and read_mask(path) == 0x3
+    assert inspect(path).state_mask(0x3, 2) and inspect(path).channel_mask == 0x3
     assert len(chunks(path.read_bytes())[0][1]) == 40
     info = soundfile.info(path)
     assert (info.format, info.subtype) == ("WAVEX", "FLOAT")
@@ -133,4 +133,4 @@ def test_layout_tags_of_caf(here, command, tag, mask):
     chunk = b"chan" + (12).to_bytes(8, "big") + tag.to_bytes(4, "big") + bytes(8)
     (here / "a.caf").write_bytes(data[:at] + chunk + data[at:])
     assert command("denoise", "a.caf", "-o", "b.wav")[0] == 0
-    assert read_mask(here / "b.wav") == mask
+    assert inspect(here / "b.wav").channel_mask == mask

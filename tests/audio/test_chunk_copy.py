@@ -8,8 +8,8 @@ import soundfile
 from tagged_files import chunks, ffmpeg, needs_ffmpeg, needs_sox, sound, tags, wav, with_chunks
 
 from qse.audio import chunks as chunk_module
-from qse.audio.chunk_copy import chunk_names
-from qse.audio.chunks import W64, read_container
+from qse.audio.content import inspect
+from qse.audio.wav import W64
 
 BEXT = (
     b"a meeting".ljust(256, b"\0")
@@ -99,7 +99,7 @@ def test_long_formats_keep_chunks(here, command, suffix, form, to, form_of_other
     assert command("denoise", "a.wav", "-o", f"b.{suffix}")[0] == 0
     assert command("denoise", f"b.{suffix}", "-o", f"c.{to}")[0] == 0
     for name, expected in ((f"b.{suffix}", form), (f"c.{to}", form_of_other)):
-        container = read_container(here / name)
+        container = inspect(here / name).container
         held = [(chunk.name, container.body(chunk)) for chunk in container.chunks]
         assert sorted(each for each in held if each in BEFORE + AFTER) == sorted(
             BEFORE[1:4] + AFTER[:-1]
@@ -127,7 +127,7 @@ def test_w64_ends_where_its_samples_end(here, command, subtype):
     assert soundfile.info("a.w64").frames > 16000
     assert command("denoise", "a.w64")[0] == 0
     assert soundfile.info("a-enhanced.w64").frames == 16000
-    container = read_container(here / "a-enhanced.w64")
+    container = inspect(here / "a-enhanced.w64").container
     assert container.body(container.find(b"cue ")) == CUE
 
 
@@ -213,12 +213,12 @@ def test_sox_reads_the_result(here, command):
 
 def test_chunk_names_are_readable(here):
     with_chunks(wav(here / "a.wav"), BEFORE, [*AFTER, (b"\1\2\3\4", b"")])
-    assert chunk_names(here / "a.wav") == [
+    assert inspect(here / "a.wav").names() == [
         *("bext", "iXML", "axml", "chna", "cue", "adtl", "INFO", "smpl", "id3", "cart", "xyz!"),
         "an unknown chunk",
     ]
     (here / "b.txt").write_text("words")
-    assert chunk_names(here / "b.txt") == []
+    assert inspect(here / "b.txt").names() == []
 
 
 def test_big_endian_numbers_of_rifx(here, command):

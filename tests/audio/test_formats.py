@@ -35,7 +35,7 @@ def test_layout_to_another_suffix(tmp_path, source, subtype, target, expected):
 
 
 def test_formats_are_those_of_libsndfile(tmp_path):
-    from qse.audio.formats import FORMATS
+    from qse.audio.suffixes import FORMATS
 
     assert set(FORMATS.values()) <= set(soundfile.available_formats())
     assert format_of(tmp_path / "A.FLAC") == "FLAC" and format_of(tmp_path / "a.txt") is None

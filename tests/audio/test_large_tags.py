@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from audio_files import make, tone
 
-from qse.audio.id3 import frame_names, read_tags
+from qse.audio.content import inspect
+from qse.audio.id3 import read_tags
 
 MEMORY = 500 << 10  # KiB
 
@@ -52,4 +53,4 @@ def test_tags_above_the_limit_are_named(tmp_path):
     with_sparse_tags(path, 1)
     with pytest.raises(ValueError, match="too large"):
         read_tags(path)
-    assert frame_names(path) == ["tags of more than 32 MiB"]
+    assert inspect(path).names() == ["tags of more than 32 MiB"]

@@ -22,7 +22,7 @@ from tagged_files import (
     with_chunks,
 )
 
-from qse.audio.chunks import RIFF, W64, W64_RIFF
+from qse.audio.wav import RIFF, W64, W64_RIFF
 
 mutagen = pytest.importorskip("mutagen")
 flac = pytest.importorskip("mutagen.flac")

@@ -7,8 +7,8 @@ import pytest
 import soundfile
 from audio_files import make, read, tone
 
-from qse.audio import reader
 from qse.audio.reader import BLOCK, Source
+from qse.audio.wav import Wav
 from qse.errors import QseError
 
 
@@ -41,7 +41,7 @@ def test_source_reports_a_failing_disk(tmp_path, monkeypatch):
         raise OSError(5, "Input/output error")
 
     make(tmp_path / "a.wav", tone(1000))
-    monkeypatch.setattr(reader, "has_more", fail)
+    monkeypatch.setattr(Wav, "has_more", fail)
     with pytest.raises(QseError, match=r"a\.wav cannot be read: Input/output error"):
         Source(tmp_path / "a.wav")
 

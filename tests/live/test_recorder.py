@@ -13,7 +13,8 @@ import soundfile
 from waiting import until
 
 from qse import QseError
-from qse.audio.formats import FORMATS, Layout
+from qse.audio.formats import Layout
+from qse.audio.suffixes import FORMATS
 from qse.audio.writer import atomic_target
 from qse.live.recorder import Recorder
 

@@ -288,3 +288,16 @@ def test_stream_explains_the_lengths_that_blocksize_allows(delay):
 
 def test_an_engine_can_stream(recurrent):
     assert streaming(recurrent) is recurrent
+
+
+def test_overlapping_calls_are_refused():
+    """Two threads in one stream mixed their blocks."""
+    stream = Stream("live-tiny")
+    with stream._free, pytest.raises(RuntimeError, match="in use by another thread"):
+        stream.process(np.zeros(480, np.float32))
+    assert len(stream.process(np.zeros(480, np.float32))) == 480
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(TypeError, match="masked array: fill its gaps first"):
+        Stream("live-tiny").process(np.ma.masked_array(np.zeros(480, np.float32), mask=True))

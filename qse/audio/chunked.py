@@ -1,0 +1,69 @@
+"""Read and copy the metadata of formats that consist of chunks: WAV, AIFF, CAF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self
+
+from .chunk_copy import chunk_names, copy_chunks
+from .chunks import Container, Dialect, read_container
+from .inspection import Copied, Inspection
+from .probe import Media
+
+if TYPE_CHECKING:
+    import soundfile
+
+READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
+
+
+class Chunked(Inspection):
+    """A file of chunks; `container`: these, None where other bytes come before them."""
+
+    is_copied = True
+
+    container: Container | None = None
+
+    @classmethod
+    def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
+        found = super().of(path, kind, file, head)
+        if head:
+            found.container = read_container(path, file, cls.dialect_of(head))
+        return found
+
+    @classmethod
+    def dialect_of(cls, head: bytes) -> Dialect:
+        """Return the layout of the chunks of a file of this family that begins with `head`."""
+        raise NotImplementedError
+
+    @property
+    def ends_early(self) -> bool:
+        data = self.container.sound if self.container else None
+        return bool(self.container and data and data.missing > self.container.dialect.padding)
+
+    def _missing_bytes(self, file: soundfile.SoundFile) -> int:
+        data = self.container.sound if self.container else None
+        return data.missing if data else super()._missing_bytes(file)
+
+    def names(self) -> list[str]:
+        return chunk_names(self.container) if self.container else []
+
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        unread = [name for name in names if name not in READ_AS_TAGS]
+        if "id3" in names and ("INFO" in names or "bext" in names):  # ffmpeg takes these instead
+            unread.append("id3")
+        return unread
+
+    def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
+        return self._copied(part, same_coding, samples)
+
+    def copy_mapped_into(self, part: Inspection, media: Media, samples: int) -> None:
+        self._copied(part, False, samples, leave=(b"chan", b"CHAN"))
+
+    def _copied(
+        self, part: Inspection, same_coding: bool, samples: int, leave: Iterable[bytes] = ()
+    ) -> Copied:
+        written = part.container if isinstance(part, Chunked) else None
+        if self.container is None or written is None:
+            return Copied(lost=["all chunks"])
+        return copy_chunks(self.container, written, same_coding, samples, leave)

@@ -1,0 +1,31 @@
+"""Read the channel layouts of Core Audio, which CAF and AIFF files have in a chunk `chan`."""
+
+BITMAP = 0x10000  # kinds of channel layout
+DESCRIPTIONS = 0
+MASKS = {  # by the other kinds, where the order of the channels is that of the bits
+    **{100 << 16 | 1: 0x4, 101 << 16 | 2: 0x3, 113 << 16 | 3: 0x7, 108 << 16 | 4: 0x33},
+    **{117 << 16 | 5: 0x37, 121 << 16 | 6: 0x3F, 126 << 16 | 8: 0xFF},
+}
+
+
+def mask_of(body: bytes) -> int | None:
+    """Return the channel mask that a channel layout states, None if it is no mask."""
+    kind = int.from_bytes(body[:4], "big")
+    count = int.from_bytes(body[8:12], "big")
+    if kind == BITMAP:
+        return int.from_bytes(body[4:8], "big")
+    if kind != DESCRIPTIONS:
+        return MASKS.get(kind)
+    labels = [
+        int.from_bytes(body[at : at + 4], "big")
+        for at in range(12, min(len(body), 12 + 20 * count), 20)
+    ]
+    positions = bool(labels) and max(labels) <= 18 and min(labels) > 0
+    if not positions or labels != sorted(set(labels)):
+        return None
+    return sum(1 << label - 1 for label in labels)
+
+
+def bitmap(mask: int) -> bytes:
+    """Return the body of the chunk that states a mask."""
+    return BITMAP.to_bytes(4, "big") + mask.to_bytes(4, "big") + bytes(4)

@@ -1,0 +1,75 @@
+"""FLAC files."""
+
+from functools import cached_property
+
+from .flac_blocks import (
+    COMMENT,
+    Block,
+    block_names,
+    comments_of,
+    copy_blocks,
+    edit_blocks,
+    read_blocks,
+)
+from .id3 import copy_tags
+from .inspection import Copied, Inspection
+from .tagged import Tagged
+from .vorbis_comments import MASK, Comments
+
+UNREAD = ("cue sheet", "application data")  # what ffmpeg does not read as tags
+# masks of the channels where a file says nothing
+USUAL_MASKS = {1: 0x4, 2: 0x3, 3: 0x7, 4: 0x33, 5: 0x37, 6: 0x3F, 7: 0x70F, 8: 0x63F}
+
+
+class Flac(Tagged):
+    """A file of this kind, also behind an ID3 tag."""
+
+    family = "FLAC"
+    formats = ("FLAC",)
+    muxer = "flac"
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "FLAC" if head[:4] == b"fLaC" else None
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Return the metadata blocks. Raises ValueError if they are damaged."""
+        return read_blocks(self.path)[2]
+
+    @cached_property
+    def channel_mask(self) -> int | None:
+        try:
+            text = comments_of(self.blocks).get(MASK)
+            return int(text, 16) if text else None
+        except ValueError:
+            return None
+
+    def names(self) -> list[str]:
+        try:
+            return [*block_names(self.blocks), *super().names()]
+        except ValueError:
+            return []
+
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        return [name for name in names if name in UNREAD]
+
+    def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
+        dropped = copy_blocks(self.blocks, part.path)
+        return Copied(dropped=dropped + copy_tags(self.tags, part.path))
+
+    def state_mask(self, mask: int, channels: int) -> bool:
+        if USUAL_MASKS.get(channels) == mask:
+            return True
+
+        def edited(blocks: list[Block]) -> list[Block]:
+            old = comments_of(blocks)
+            entry = f"{MASK}=0x{mask:04X}".encode()
+            block = Block(COMMENT, Comments(old.vendor, [*old.entries, entry]).packed())
+            return [blocks[0], block, *(other for other in blocks[1:] if other.kind != COMMENT)]
+
+        try:
+            edit_blocks(self.path, edited)
+        except ValueError:
+            return False
+        return True

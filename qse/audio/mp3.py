@@ -1,0 +1,93 @@
+"""MP3 files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .bit_rate import BitRate
+from .damage_text import named
+from .id3 import copy_tags
+from .inspection import Copied, Inspection
+from .mp3_frames import Frames, read_frames
+from .mp3_header import FirstFrame, first_frame
+from .tagged import Tagged
+
+if TYPE_CHECKING:
+    import soundfile
+
+UNREAD = (  # frames that ffmpeg does not read as tags
+    *("GEOB", "POPM", "PCNT", "SYLT", "UFID", "ETCO", "MCDI", "SYTC", "COMR", "ENCR", "OWNE"),
+    "USER",
+)
+
+
+class Mp3(Tagged):
+    """A file of this kind, or one that begins with an ID3 tag and is of no other kind."""
+
+    family = "MP3"
+    formats = ("MP3",)
+    muxer = "mp3"
+    harmless = (b"Header missing", b"Error while decoding stream")  # at a tag between joined files
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        """Return MP3 if a frame of layer III begins here."""
+        is_frame = len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2
+        return "MP3" if is_frame and head[2] >> 4 not in (0, 15) else None
+
+    @cached_property
+    def first(self) -> FirstFrame:
+        """Return the first frame."""
+        return first_frame(self.path)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """Return what the headers of all frames say."""
+        return read_frames(self.path)
+
+    def is_cut(self, file: soundfile.SoundFile) -> bool:
+        return 0.99 * self.first.size > self.state.st_size
+
+    def says_length(self) -> bool:
+        return self.first.says_length
+
+    def announced(self, file: soundfile.SoundFile) -> int | None:
+        return file.frames if self.says_length() else None
+
+    def has_more(self, file: soundfile.SoundFile) -> bool:
+        """Return whether libsndfile stops early: at joined files, or a variable bit rate without a
+        length."""
+        return (
+            file.subtype == "MPEG_LAYER_III" and self.frames.samples > 1.02 * file.frames + 8 * 1152
+        )
+
+    def is_read_in_part(self, file: soundfile.SoundFile) -> bool:
+        return file.subtype == "MPEG_LAYER_III"
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        return None if self.says_length() else self.skipped_damage(file.samplerate)
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        places = []
+        for before in self.frames.holes:
+            places.append(f"bytes are no frames at {before / sample_rate:.2f} s")
+        if self.frames.is_cut:
+            places.append("its last frame is cut")
+        return named(places)
+
+    def bit_rate(self, subtype: str, seconds: float | None) -> BitRate | None:
+        try:
+            tags = self.tags
+        except ValueError:
+            return None
+        if kbit := self.first.constant_kbit:
+            return BitRate(kbit, is_constant=True)
+        sound = self.state.st_size - len(tags.front) - len(tags.back)
+        return BitRate(sound / 125 / seconds) if seconds else None
+
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        return [name for name in names if name in UNREAD]
+
+    def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
+        return Copied(dropped=copy_tags(self.tags, part.path))

@@ -1,0 +1,43 @@
+"""MP4 and QuickTime files."""
+
+from pathlib import Path
+
+from .formats import suffix_of
+from .inspection import Inspection
+from .mp4_items import copy_items
+from .suffixes import M4A, MediaForm
+
+BRANDS = {"m4a": "M4A ", "m4b": "M4B "}  # an audio book opens where it was closed
+# names of tags that phones write, which only the keys of QuickTime hold
+OF_PHONES = ("com.apple.quicktime.", "com.android.")
+VIDEOS = ("mp4", "m4v", "mov")
+# behind the size of the first atom
+ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"pnot")
+
+
+class Mp4(Inspection):
+    """A file of this kind, with or without pictures."""
+
+    family = "MP4"
+    needs_ffmpeg = True
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "MP4" if head[4:8] in ATOMS else None
+
+    def complete(self, part: Path, form: MediaForm) -> list[str]:
+        return copy_items(self.path, part) if form == M4A else []
+
+
+def form_options(source: Inspection, target: Path) -> list[str]:
+    """Return the options with which ffmpeg keeps the brand and the keys of `source` in `target`,
+    a file of any format that ffmpeg writes."""
+    suffix = suffix_of(target)
+    tags = source.media.tags if source.media else {}
+    brand = BRANDS.get(suffix)
+    if brand and suffix_of(source.path) == suffix and tags.get("major_brand") in BRANDS.values():
+        brand = tags["major_brand"]
+    if brand:
+        return ["-brand", brand]
+    of_phone = any(name.startswith(OF_PHONES) for name in tags)
+    return ["-movflags", "use_metadata_tags"] if of_phone and suffix in VIDEOS else []

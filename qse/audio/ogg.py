@@ -1,0 +1,161 @@
+"""Ogg Vorbis and Ogg Opus files, and other codings in Ogg."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .bit_rate import BitRate, vorbis_nominal
+from .chapters import timed
+from .damage_text import named
+from .formats import Layout
+from .inspection import Copied, Inspection
+from .ogg_comments import Headers, read_headers, write_entries
+from .ogg_page import HEADER
+from .ogg_pages import Pages, read_pages
+from .probe import Media
+from .vorbis_comments import PICTURE, Comments
+
+if TYPE_CHECKING:
+    import soundfile
+
+SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads
+FIRST_PAGE = 128  # bytes, of Vorbis
+BEGINS = 2  # flags of a page
+ENDS = 4
+
+
+class OtherOgg(Inspection):
+    """A file with a coding that only ffmpeg reads, or a video."""
+
+    family = "other Ogg"
+    needs_ffmpeg = True
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "other Ogg" if head[:4] == b"OggS" else None
+
+    @cached_property
+    def pages(self) -> Pages:
+        """Return what the pages say, with their checksums."""
+        return read_pages(self.path)
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return named(self.pages.places)
+
+
+class Ogg(OtherOgg):
+    """A file whose first stream libsndfile reads."""
+
+    family = "Ogg"
+    formats = ("OGG",)
+    needs_ffmpeg = False
+    muxer = "ogg"
+    is_copied = True
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "Ogg" if head[:4] == b"OggS" and head[28:36].startswith(SOUND) else None
+
+    @cached_property
+    def headers(self) -> Headers:
+        """Return the header packets. Raises ValueError if they are damaged."""
+        return read_headers(self.path)
+
+    @cached_property
+    def tracks(self) -> int:
+        """Return how many sound tracks begin at the beginning, before the first of them goes on
+        (RFC 3533, section 4); libsndfile reads the first."""
+        count = 0
+        with self.path.open("rb") as file:
+            while (page := file.read(HEADER))[:4] == b"OggS" and len(page) == HEADER:
+                if not page[5] & BEGINS:
+                    break
+                body = file.read(sum(file.read(page[26])))
+                count += body.startswith(SOUND)
+        return count
+
+    def is_cut(self, file: soundfile.SoundFile) -> bool:
+        """Return whether the last page is incomplete (RFC 3533, section 6).
+
+        Not all recorders mark it as the last.
+        """
+        with self.path.open("rb") as stream:
+            stream.seek(max(0, self.state.st_size - (1 << 16)))
+            tail = stream.read()
+        page = tail[max(0, tail.rfind(b"OggS")) :]
+        header = HEADER + page[26] if len(page) > 26 else len(page) + 1
+        return len(page) < header + sum(page[HEADER:header])
+
+    def announced(self, file: soundfile.SoundFile) -> int | None:
+        """Return the samples up to the position on the last page."""
+        seconds = self.pages.seconds
+        return None if seconds is None else max(file.frames, round(seconds * file.samplerate))
+
+    def has_more(self, file: soundfile.SoundFile) -> bool:
+        """Return whether there are several sound tracks, or files joined to one."""
+        return self.tracks > 1 or self._goes_on()
+
+    def is_read_in_part(self, file: soundfile.SoundFile) -> bool:
+        return self.tracks > 1
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        return self.skipped_damage(file.samplerate)
+
+    def missing_at_end(self, file: soundfile.SoundFile) -> str | None:
+        unmarked = "its last page is not marked as such: what came behind it, if anything, is lost"
+        return None if self.pages.has_ends else unmarked
+
+    def bit_rate(self, subtype: str, seconds: float | None) -> BitRate | None:
+        if subtype == "VORBIS":
+            with self.path.open("rb") as file:
+                nominal = vorbis_nominal(file.read(FIRST_PAGE))
+            if nominal:
+                return BitRate(nominal)
+        return super().bit_rate(subtype, seconds)
+
+    def names(self) -> list[str]:
+        found: dict[str, None] = {}
+        try:
+            names = self.headers.comments.names()
+        except ValueError:
+            return []
+        for name in names:
+            marked = "chapters" if name[:7] == "CHAPTER" else name
+            found["cover" if name == PICTURE else marked] = None
+        return list(found)
+
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        return []
+
+    def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
+        kept, dropped = self.headers.comments.still_true()
+        write_entries(part.path, kept.entries)
+        return Copied(dropped=dropped)
+
+    def copy_mapped_into(self, part: Inspection, media: Media, samples: int) -> None:
+        entries = timed(self.headers.comments.entries, media.chapters)
+        write_entries(self.path, entries)  # whose chapters are compared with those of the source
+        kept, _ = Comments(b"", entries).still_true()
+        write_entries(part.path, kept.entries)
+
+    @classmethod
+    def mappable(cls, layout: Layout) -> Layout:
+        """Return the layout of Opus: into that alone ffmpeg writes chapters."""
+        return Layout(48000, 1, "OGG", "OPUS", layout.endian, layout.tags)
+
+    @classmethod
+    def mapping_options(cls, place: str) -> list[str]:
+        return ["-map_metadata:s:a:0", place]
+
+    def _goes_on(self) -> bool:
+        """Return whether a stream begins after another one has ended."""
+        ended = False
+        with self.path.open("rb") as file:
+            while (page := file.read(HEADER))[:4] == b"OggS" and len(page) == HEADER:
+                if ended and page[5] & BEGINS:
+                    return True
+                ended = ended or bool(page[5] & ENDS)
+                file.seek(sum(file.read(page[26])), os.SEEK_CUR)
+        return False

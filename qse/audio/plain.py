@@ -1,0 +1,73 @@
+"""AU, VOC and NIST SPHERE files, to which no metadata are written."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .inspection import Inspection
+
+if TYPE_CHECKING:
+    import soundfile
+
+AU_HEADER = 24  # bytes before the text in the header
+MOST_TEXT = 1 << 16  # bytes of it
+
+
+class Au(Inspection):
+    """A file of NeXT and Sun."""
+
+    family = "AU"
+    formats = ("AU",)
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "AU" if head[:4] == b".snd" else None
+
+    def names(self) -> list[str]:
+        with self.path.open("rb") as file:
+            head = file.read(AU_HEADER)
+            start = int.from_bytes(head[4:8], "big")
+            text = file.read(min(max(0, start - AU_HEADER), MOST_TEXT))
+        return ["annotation"] if text.strip(b"\0 ") else []
+
+
+class Voc(Inspection):
+    """A file of Creative Labs."""
+
+    family = "VOC"
+    formats = ("VOC",)
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "VOC" if head.startswith(b"Creative Voice File") else None
+
+
+class Nist(Inspection):
+    """A file of NIST SPHERE."""
+
+    family = "NIST"
+    formats = ("NIST",)
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "NIST" if head.startswith(b"NIST_1A") else None
+
+    @cached_property
+    def stated(self) -> int:
+        """Return the samples per channel by the header, 0 if it does not say."""
+        with self.path.open("rb") as file:
+            said = re.search(rb"^sample_count -i (\d+)", file.read(1024), re.MULTILINE)
+        return int(said[1]) if said else 0
+
+    def is_cut(self, file: soundfile.SoundFile) -> bool:
+        return self.stated > file.frames
+
+    def announced(self, file: soundfile.SoundFile) -> int | None:
+        return self.stated
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        if self.stated == file.frames:
+            return None
+        return f"its header states {self.stated} samples, and {file.frames} are there"

@@ -1,0 +1,25 @@
+"""Files with tags of MP3 around their samples: MP3 itself, and FLAC."""
+
+from functools import cached_property
+
+from .formats import MOST_METADATA
+from .id3 import Mp3Tags, frame_names, read_tags
+from .inspection import Inspection
+
+
+class Tagged(Inspection):
+    """A file that may have an ID3v2 tag at its beginning, APEv2 and ID3v1 tags at its end."""
+
+    is_copied = True
+    holds_cover = True
+
+    @cached_property
+    def tags(self) -> Mp3Tags:
+        """Return these tags. Raises ValueError if they are larger than MOST_METADATA."""
+        return read_tags(self.path)
+
+    def names(self) -> list[str]:
+        try:
+            return frame_names(self.tags)
+        except ValueError:
+            return [f"tags of more than {MOST_METADATA >> 20} MiB"]

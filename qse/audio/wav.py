@@ -1,0 +1,173 @@
+"""WAV files, with their long forms RF64 and W64, and RIFX."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .chunked import Chunked
+from .chunks import Dialect, write_size
+from .file_edit import replace_bytes
+from .formats import BYTES, Layout, frame_bytes
+from .inspection import Inspection
+from .short_file import SHORT, write_short
+
+if TYPE_CHECKING:
+    import soundfile
+
+AUDIO = (
+    *(b"fmt ", b"data", b"fact", b"PEAK", b"ds64", b"wavl", b"slnt"),
+    *(b"JUNK", b"junk", b"FLLR", b"PAD "),
+)
+RIFF = Dialect("WAV", AUDIO, "little")
+RIFX = Dialect("RIFX", AUDIO, "big")
+# the first number of the chunk ds64 is the size of the file
+RF64 = Dialect("WAV", AUDIO, "little", size_at=20, size_width=8, is_long=True)
+W64 = Dialect(
+    "WAV",
+    AUDIO,
+    "little",
+    header=40,
+    size_at=16,
+    size_width=8,
+    size_beside=0,
+    id_bytes=16,
+    size_bytes=8,
+    padding=8,
+    counts_header=True,
+    ends_with_samples=True,
+)
+W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")
+DIALECTS = {b"RIFF": RIFF, b"RF64": RF64, b"BW64": RF64, b"RIFX": RIFX}
+
+EDGES = (1 << 31, 1 << 32)
+NEAR = 1 << 12  # headers written into a pipe announce a length at an edge or up to this below
+TAGS = 1 << 16  # most bytes of tags after the announced samples
+BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
+MOST_FILLING = 1 << 14  # samples; more is a wrong number in the fact chunk
+UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
+
+EXTENSIBLE = 0xFFFE
+# of the subformat, behind the two bytes of the coding
+EXTENSION = bytes.fromhex("000000001000800000aa00389b71")
+PLAIN_TAGS = (1, 3)  # PCM, float
+
+
+class Wav(Chunked):
+    """A file of one of these kinds."""
+
+    family = "WAV"
+    formats = ("WAV", "WAVEX", "RF64", "W64")
+    muxer = "wav"
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        if head[:16] == W64_RIFF:
+            return "W64"
+        if head[:4] not in DIALECTS or head[8:12] != b"WAVE":
+            return None
+        return "RF64" if DIALECTS[head[:4]].is_long else "WAV"
+
+    @classmethod
+    def dialect_of(cls, head: bytes) -> Dialect:
+        return W64 if head[:16] == W64_RIFF else DIALECTS[head[:4]]
+
+    @property
+    def _format(self) -> bytes:
+        """Return the body of the format chunk, empty without one."""
+        chunk = self.container.find(b"fmt ") if self.container else None
+        return self.container.body(chunk) if self.container and chunk else b""
+
+    @cached_property
+    def channel_mask(self) -> int | None:
+        if self.container is None:
+            return None
+        order = self.container.dialect.order
+        body = self._format
+        extensible = int.from_bytes(body[:2], order) == EXTENSIBLE and len(body) >= 40
+        return int.from_bytes(body[20:24], order) if extensible else None
+
+    def is_unfinished(self, file: soundfile.SoundFile) -> bool:
+        if file.format not in ("WAV", "WAVEX"):
+            return False
+        sound = self.container.sound if self.container and not file.frames else None
+        is_empty = bool(sound and self.state.st_size - sound.at > UNFINISHED)
+        return is_empty or self.has_more(file)
+
+    def has_more(self, file: soundfile.SoundFile) -> bool:
+        """Return whether the file is longer than its header says."""
+        if file.format not in ("WAV", "WAVEX"):
+            return False
+        held = file.frames * frame_bytes(file.channels, file.subtype)
+        behind = self.state.st_size - held
+        riff = re.search(r"^RIF[FX] : (\d+)", file.extra_info, re.MULTILINE)
+        unfinished = riff is not None and self.state.st_size - int(riff[1]) > TAGS
+        announced = any(edge - NEAR <= held <= edge for edge in EDGES)
+        return behind >= 1 << 32 or ((announced or unfinished) and behind > TAGS)
+
+    def samples(self, file: soundfile.SoundFile) -> int:
+        """Return the samples without those that fill the last block of ADPCM and GSM, and without
+        what follows the samples in W64, which libsndfile counts too."""
+        is_blockwise = file.subtype in BLOCKWISE
+        if self.container is None or not (is_blockwise or file.format == "W64"):
+            return file.frames
+
+        data = self.container.sound
+        if data and not is_blockwise and file.subtype in BYTES:
+            return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
+        fact = self.container.find(b"fact")
+        body = self.container.body(fact) if fact else b""
+        stated = int.from_bytes(body[:4], self.container.dialect.order)
+        return stated if stated and 0 < file.frames - stated < MOST_FILLING else file.frames
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        """Return how the format chunk contradicts itself."""
+        if self.container is None or not self._format or file.subtype not in BYTES:
+            return None
+        block = int.from_bytes(self._format[12:14], self.container.dialect.order)
+        wanted = frame_bytes(file.channels, file.subtype)
+        if block == wanted:
+            return None
+        return f"its header states {block} and {wanted} bytes for a sample of all channels"
+
+    def state_mask(self, mask: int, channels: int) -> bool:
+        body = self._with_mask(mask)
+        if self.container is None or not body:
+            return False
+        dialect = self.container.dialect
+        chunk = self.container.find(b"fmt ")
+        assert chunk
+        end = chunk.at + dialect.padded(chunk.size)
+        with self.path.open("r+b") as file:
+            replace_bytes(file, chunk.at - dialect.head, end, dialect.write(b"fmt ", body))
+            write_size(file, self.container)
+        return True
+
+    def _with_mask(self, mask: int) -> bytes:
+        """Return the format chunk with this mask, nothing if it cannot state one."""
+        order = self.container.dialect.order if self.container else "little"
+        body = self._format
+        tag = int.from_bytes(body[:2], order)
+        stated = mask.to_bytes(4, order)
+        if tag == EXTENSIBLE and len(body) >= 40:
+            return body[:20] + stated + body[24:]
+        if tag not in PLAIN_TAGS or order != "little":
+            return b""
+        extended = EXTENSIBLE.to_bytes(2, "little")
+        return extended + body[2:16] + b"\x16\x00" + body[14:16] + stated + body[:2] + EXTENSION
+
+    def readable_by_ffmpeg(self, layout: Layout, folder: Path) -> Inspection:
+        """Return a short WAV file for W64, in which ffmpeg does not look for tags."""
+        if self.kind != "W64":
+            return self
+        origin = folder / "origin.wav"
+        write_short(origin, replace(layout, format="WAV"))
+        self.copy_into(Wav.at(origin), same_coding=False, samples=SHORT)
+        return Wav.at(origin)
+
+    @classmethod
+    def mappable(cls, layout: Layout) -> Layout:
+        return replace(layout, format="WAV", subtype="PCM_16", endian="FILE")

@@ -1,0 +1,65 @@
+"""Every suffix of a container that ffmpeg may read is known, alone and in folders."""
+
+import json
+
+import pytest
+import soundfile
+from tagged_files import ffmpeg, needs_ffmpeg, wav
+
+from qse.audio.content import kind_of, wrong_suffix
+from qse.audio.ffmpeg_input import DEMUXERS
+from qse.audio.suffixes import SUFFIXES
+
+WAYS = {  # suffix -> how ffmpeg makes such a file
+    **dict.fromkeys(("mts", "ts"), ("-c:a", "aac", "-f", "mpegts")),
+    "m2ts": ["-c:a", "ac3", "-f", "mpegts", "-mpegts_m2ts_mode", 1],
+    **dict.fromkeys(("mpg", "vob"), ("-c:a", "mp2", "-f", "vob")),
+    "mp2": ["-c:a", "mp2"],
+    "wv": ["-c:a", "wavpack"],
+    "tta": [],
+    "avi": ["-c:a", "pcm_s16le"],
+    "wmv": ["-c:a", "wmav2", "-f", "asf"],
+    "flv": ["-c:a", "aac"],
+    "eac3": ["-c:a", "eac3"],
+    "dts": ["-c:a", "dca", "-strict", -2],
+    "qta": ["-c:a", "aac", "-f", "mov"],
+    "f4v": ["-c:a", "aac", "-f", "f4v"],
+    "ogv": ["-c:a", "flac", "-f", "ogg"],
+    "bwf": ["-f", "wav"],
+    "amb": ["-f", "wav"],
+}
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", WAYS)
+def test_file_is_read_alone_and_in_a_folder(here, command, suffix):
+    (here / "in").mkdir()
+    path = here / f"in/a.{suffix}"
+    ffmpeg("-i", wav(here / "s.wav", sample_rate=48000), *WAYS[suffix], path)
+    kind = kind_of(path)
+    assert kind and not wrong_suffix(path, kind)
+    status, out, err = command("denoise", path, "-o", "b.wav", "--json")
+    assert status == 0 and json.loads(out)["seconds"] == pytest.approx(1.0, abs=0.15), err
+    assert command("denoise", "in", "-o", "out")[0] == 0
+    made = here / f"out/a.{suffix if suffix in ('bwf', 'amb') else 'wav'}"
+    assert soundfile.info(made).format in ("WAV", "WAVEX")
+
+
+def test_every_demuxer_has_a_suffix():
+    """Names of demuxers that differ from their suffixes stand beside these."""
+    own = {
+        **{"asf": "wma", "matroska": "mkv", "mpeg": "mpg", "mpegts": "ts", "nistsphere": "sph"},
+        **{"amrnb": "amr", "amrwb": "amr"},
+    }
+    assert {own.get(name, name) for name in DEMUXERS} <= set(SUFFIXES)
+
+
+def test_sound_that_a_folder_leaves_out_is_named(here, command):
+    (here / "in").mkdir()
+    wav(here / "in/a.wav")
+    for number in range(7):
+        wav(here / f"in/b{number}.wave2")
+    (here / "in/notes.txt").write_text("words")
+    status, _, err = command("denoise", "in", "-o", "out")
+    assert status == 0 and "7 sound files are left out: in/b0.wave2, " in err
+    assert "and 2 more" in err and "notes" not in err
