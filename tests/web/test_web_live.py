@@ -206,10 +206,10 @@ def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
       const session = new LiveSession(options, () => {{}});
       await session.start();
       await new Promise((resolve) => setTimeout(resolve, 1500));
-      session.worker.terminate();
+      session.node.worker.close();
       await new Promise((resolve) => setTimeout(resolve, 1500));
       const stopping = session.stop();
-      session.onStopped(); // which the worker would call
+      session.node.worker.onStopped(); // which the worker would call
       const taps = await stopping;
       const peaks = taps.output.slice(-200).map((block) => Math.max(...block.map(Math.abs)));
       return Math.max(...peaks);
@@ -257,8 +257,9 @@ def test_rings_hold_all_that_may_be_under_way(shared_page, rate):
       const options = {{ model: await modelOf("live-tiny"), settings, sampleRate }};
       const session = new LiveSession(options, () => {{}});
       await session.start();
+      const {{ options }} = session.node;
       await session.stop();
-      return [session.limit, session.rings.output.samples.byteLength / 4];
+      return [options.limit, options.rings.output.samples.byteLength / 4];
     }}""",
         rate,
     )
@@ -276,7 +277,7 @@ def test_live_failure_is_noticed(shared_page):
         const session = new LiveSession(options, (update) => {{
           if (update.error) resolve([update.error, session.closed]);
         }});
-        session.start().then(() => session.worker.terminate());
+        session.start().then(() => session.node.worker.close());
       }});
       return said;
     }}""")

@@ -29,7 +29,7 @@ function yieldToMessages() {
 
 function fail(error) {
   running = false;
-  self.postMessage({ error: error.message || String(error) });
+  self.postMessage({ error: error.message || String(error), file: error.file });
 }
 
 /** Take samples from one shared ring and put them into the other, until `stop`. */
