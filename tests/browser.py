@@ -3,11 +3,13 @@ an opened page."""
 
 import base64
 import io
+from itertools import pairwise
 
 import numpy as np
 import soundfile
 from speech import hiss, voice
 
+FADE = 128  # samples over which live sound begins, and passes over skipped samples
 # Functions for scripts that run in a page.
 PAGE_FUNCTIONS = """
 const toBase64 = async (blob) => {
@@ -79,3 +81,15 @@ def wait(page, script: str, seconds: float = 60) -> None:
             return
         page.wait_for_timeout(100)
     raise AssertionError(f"never true: {script}; the page says: {page.inner_text('main')}")
+
+
+def played(result: dict, enhanced: np.ndarray):
+    """Pairs of what was played and what should have been, for each stretch without a gap."""
+    events = [*result["events"], [len(result["output"]), None]]
+    for (start, first), (end, _) in pairwise(events):
+        if first is not None:
+            length = min(end - start, len(enhanced) - first)
+            yield (
+                result["output"][start + FADE : start + length],
+                enhanced[first + FADE : first + length],
+            )

@@ -55,6 +55,17 @@ export class LiveWorker {
       this.onFailure(data.error, false);
     } else this.onUpdate(data);
     if (data.stopped) this.onStopped?.();
+    if (data.replaced) this.onReplaced?.(data.replaced);
+  }
+
+  /** Go on with the model of another graph. Error where it cannot be loaded; the present one runs on then. */
+  async replace(graph) {
+    const { model, error } = await new Promise((resolve) => {
+      this.onReplaced = resolve;
+      this.send("replace", { graph });
+    });
+    if (error) throw new Error(error);
+    this.model = model;
   }
 
   send(action, values = {}, transfer = []) {

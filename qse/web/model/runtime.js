@@ -59,6 +59,7 @@ async function start() {
 /** Return the Engine of a graph `{name, url, sha256, fast}`. Error with a sentence for the user. */
 export async function loadEngine(graph) {
   ready ??= start();
+  ready.catch(() => (ready = null)); // the next model tries again
   const [compressed] = await Promise.all([fetchBytes(graph.url), ready]);
   const bytes = await gunzip(compressed);
   if (graph.sha256 && (await sha256(bytes)) !== graph.sha256) {
