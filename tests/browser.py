@@ -3,11 +3,14 @@ an opened page."""
 
 import base64
 import io
+import threading
 from itertools import pairwise
 
 import numpy as np
 import soundfile
 from speech import hiss, voice
+
+from qse.web.server import make_server
 
 FADE = 128  # samples over which live sound begins, and passes over skipped samples
 # Functions for scripts that run in a page.
@@ -66,6 +69,13 @@ def open_page(browser, address):
     page.goto(address)
     page.wait_for_selector("html[data-ready]", state="attached")
     return page
+
+
+def serve(site):
+    """A running server of `site` on a free port."""
+    server = make_server(site, 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
 
 
 def to_base64(content: bytes) -> str:

@@ -1,5 +1,6 @@
 """Pack the npm package, install it in an empty folder, and serve it as a web developer would."""
 
+import fcntl
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +12,9 @@ def install(folder: Path) -> Path:
     """Return the installed package: packed by `npm pack`, installed in an empty project."""
     run = {"check": True, "capture_output": True, "text": True}
     npm = shutil.which("npm")
-    subprocess.run([npm, "pack", "--pack-destination", str(folder)], cwd=PACKAGE, **run)
+    with (PACKAGE / "package.json").open() as described:
+        fcntl.flock(described, fcntl.LOCK_EX)  # `npm pack` assembles the package in its own folder
+        subprocess.run([npm, "pack", "--pack-destination", str(folder)], cwd=PACKAGE, **run)
     (archive,) = folder.glob("qse-web-*.tgz")
     project = folder / "project"
     project.mkdir()

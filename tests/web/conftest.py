@@ -6,16 +6,14 @@ Playwright and Chromium are needed; where one is missing, the tests that use the
 
 import base64
 import shutil
-import threading
 from contextlib import contextmanager
 
 import pytest
 import soundfile
-from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, to_base64
+from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, serve, to_base64
 from npm_package import install, site_of
 from speech import SAMPLE_RATE
 
-from qse.web.server import make_server
 from qse.web.site import build_site
 
 FLAGS = (
@@ -40,13 +38,6 @@ def chromium_program() -> str | None:
     """Return the path of the installed Chromium; None without one."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     return next(filter(None, map(shutil.which, names)), None)
-
-
-def serve(site):
-    """A running server of `site` on a free port."""
-    server = make_server(site, 0)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
 
 
 @pytest.fixture(scope="session")

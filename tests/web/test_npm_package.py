@@ -118,7 +118,7 @@ def test_example_cleans_the_microphone(npm_page, npm_address):
         ("denoise(new Float32Array(9), 16000, { assets: '/nowhere/' })", "the option assets"),
     ],
 )
-def test_bad_recordings_are_refused(npm_page, call, cure):
+def test_bad_recordings_are_answered_with_the_cure(npm_page, call, cure):
     said = npm_page.evaluate(f"""async () => {{
       const {{ denoise }} = await import("/dist/npm/index.js");
       return {call}.then(() => "", (error) => error.message);

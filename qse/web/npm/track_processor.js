@@ -18,9 +18,12 @@ export class DenoiseProcessor {
   }
 
   /** Called by livekit with another track of the microphone, for example after a change of the device. */
-  async restart(options) {
+  async restart({ track, audioContext }) {
+    const { denoised } = this;
+    const same = denoised && !denoised.closed && denoised.context === (audioContext ?? denoised.context);
+    if (same) return denoised.replace(track);
     await this.destroy();
-    await this.init(options);
+    await this.init({ track, audioContext });
   }
 
   async destroy() {
