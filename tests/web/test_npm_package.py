@@ -81,7 +81,7 @@ def test_package_has_the_version_and_the_licences_of_qse(npm_package):
 
 
 def test_package_has_no_code_that_the_page_has_too(npm_package):
-    """Files beside dist/npm are those of the page, byte by byte; dist/npm is no part of the page."""
+    """Files beside dist/npm are those of the page, byte by byte; the page has none of dist/npm."""
     site = build_site()
     own = ("LICENSE", "models.json")
     for path in (npm_package / "dist").rglob("*"):
