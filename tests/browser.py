@@ -3,11 +3,16 @@ an opened page."""
 
 import base64
 import io
+import threading
+from itertools import pairwise
 
 import numpy as np
 import soundfile
 from speech import hiss, voice
 
+from qse.web.server import make_server
+
+FADE = 128  # samples over which live sound begins, and passes over skipped samples
 # Functions for scripts that run in a page.
 PAGE_FUNCTIONS = """
 const toBase64 = async (blob) => {
@@ -66,6 +71,13 @@ def open_page(browser, address):
     return page
 
 
+def serve(site):
+    """A running server of `site` on a free port."""
+    server = make_server(site, 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
 def to_base64(content: bytes) -> str:
     """The bytes as text, as `fromBase64` in a page reads it."""
     return base64.b64encode(content).decode()
@@ -79,3 +91,15 @@ def wait(page, script: str, seconds: float = 60) -> None:
             return
         page.wait_for_timeout(100)
     raise AssertionError(f"never true: {script}; the page says: {page.inner_text('main')}")
+
+
+def played(result: dict, enhanced: np.ndarray):
+    """Pairs of what was played and what should have been, for each stretch without a gap."""
+    events = [*result["events"], [len(result["output"]), None]]
+    for (start, first), (end, _) in pairwise(events):
+        if first is not None:
+            length = min(end - start, len(enhanced) - first)
+            yield (
+                result["output"][start + FADE : start + length],
+                enhanced[first + FADE : first + length],
+            )

@@ -7,7 +7,8 @@ export function serve(methods) {
     try {
       self.postMessage({ id, result: await methods[method](values, progress) });
     } catch (error) {
-      self.postMessage({ id, error: error.message || String(error), kind: error instanceof DOMException ? error.name : error.constructor.name });
+      const kind = error instanceof DOMException ? error.name : error.constructor.name;
+      self.postMessage({ id, error: error.message || String(error), kind, file: error.file });
     }
   };
 }
@@ -25,7 +26,8 @@ export class RemoteWorker {
     this.worker.onmessage = ({ data }) => this.receive(data);
     this.worker.onerror = (event) => {
       event.preventDefault();
-      this.fail(new Error(event.message || "A part of this page could not be loaded. Reload the page."));
+      const missing = { message: "A part of this page could not be loaded. Reload the page.", file: String(url) };
+      this.fail(Object.assign(new Error(), event.message ? { message: event.message } : missing));
     };
   }
 
@@ -39,13 +41,13 @@ export class RemoteWorker {
     });
   }
 
-  receive({ id, progress, result, error, kind }) {
+  receive({ id, progress, result, error, kind, file }) {
     const call = this.calls.get(id);
     if (!call) return;
     if (progress !== undefined) return call.progress(progress);
     this.calls.delete(id);
     if (error === undefined) return call.resolve(result);
-    call.reject(Object.assign(new Error(error), { kind }));
+    call.reject(Object.assign(new Error(error), { kind, file }));
   }
 
   fail(error) {

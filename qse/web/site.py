@@ -42,6 +42,7 @@ BANDS = ("wide", "full")
 BUILD = b"@BUILD@"  # placeholders in sw.js
 FILES = b'"@FILES@"'
 CODE = (".py", ".pyc")  # of this folder, which is no part of the page
+PACKAGE = "npm"  # the folder of the npm package, which is none either
 
 Site = dict[str, bytes]  # path below the root -> content
 
@@ -82,8 +83,9 @@ def build_site(offline: bool = False) -> Site:
     root = Path(__file__).parent
     site: Site = {}
     for path in sorted(root.rglob("*")):
-        if path.is_file() and path.suffix not in CODE:
-            site[path.relative_to(root).as_posix()] = path.read_bytes()
+        name = path.relative_to(root)
+        if path.is_file() and path.suffix not in CODE and name.parts[0] != PACKAGE:
+            site[name.as_posix()] = path.read_bytes()
     if not {"index.html", "sw.js"} <= site.keys():
         raise QseError(f"{root} does not hold the page: install qse-speech again")
 

@@ -6,15 +6,14 @@ Playwright and Chromium are needed; where one is missing, the tests that use the
 
 import base64
 import shutil
-import threading
 from contextlib import contextmanager
 
 import pytest
 import soundfile
-from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, to_base64
+from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, open_page, serve, to_base64
+from npm_package import install, site_of
 from speech import SAMPLE_RATE
 
-from qse.web.server import make_server
 from qse.web.site import build_site
 
 FLAGS = (
@@ -39,13 +38,6 @@ def chromium_program() -> str | None:
     """Return the path of the installed Chromium; None without one."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     return next(filter(None, map(shutil.which, names)), None)
-
-
-def serve(site):
-    """A running server of `site` on a free port."""
-    server = make_server(site, 0)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
 
 
 @pytest.fixture(scope="session")
@@ -122,3 +114,35 @@ def enhance_in_page(shared_page):
         return from_wav(base64.b64decode(shared_page.evaluate(ENHANCE, values)))
 
     return call
+
+
+@pytest.fixture(scope="session")
+def npm_package(tmp_path_factory):
+    """The folder of the npm package, packed and installed in an empty project."""
+    if shutil.which("npm") is None:
+        pytest.skip("needs npm")
+    return install(tmp_path_factory.mktemp("npm"))
+
+
+@pytest.fixture(scope="session")
+def npm_address(npm_package):
+    """Serve the installed package with the headers of the page; yield its address."""
+    server = serve(site_of(npm_package))
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def npm_page(chromium, npm_address):
+    """An empty page beside the package; script errors and other origins fail the test."""
+    page = chromium.new_page()
+    errors = []
+    requests = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(npm_address)
+    yield page
+    page.close()
+    assert errors == []
+    assert [url for url in requests if not url.startswith((npm_address, "data:"))] == []

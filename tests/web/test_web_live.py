@@ -2,17 +2,15 @@
 transports."""
 
 import base64
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from browser import PAGE_FUNCTIONS, from_wav, wait
+from browser import PAGE_FUNCTIONS, from_wav, played, wait
 
 import qse
 
 TRANSPORTS = ("shared", "messages")
 STATUS = "document.getElementById('live-status').textContent"
-FADE = 128  # samples over which playback begins, and passes over skipped samples
 RUN = f"""async ({{ name, seconds, strength = null, ...options }}) => {{
   {PAGE_FUNCTIONS}
   const {{ LiveSession }} = await import("/live/session.js");
@@ -48,18 +46,6 @@ def run(page, name: str, seconds: float = 3, **options) -> dict:
         result[side] = np.frombuffer(base64.b64decode(result[side]), np.float32)
     result["recording"] = from_wav(base64.b64decode(result["recording"]))
     return result
-
-
-def played(result: dict, enhanced: np.ndarray):
-    """Pairs of what was played and what should have been, for each stretch without a gap."""
-    events = [*result["events"], [len(result["output"]), None]]
-    for (start, first), (end, _) in pairwise(events):
-        if first is not None:
-            length = min(end - start, len(enhanced) - first)
-            yield (
-                result["output"][start + FADE : start + length],
-                enhanced[first + FADE : first + length],
-            )
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -206,10 +192,10 @@ def test_live_failure_ends_with_silence_and_a_sentence(shared_page):
       const session = new LiveSession(options, () => {{}});
       await session.start();
       await new Promise((resolve) => setTimeout(resolve, 1500));
-      session.worker.terminate();
+      session.node.worker.close();
       await new Promise((resolve) => setTimeout(resolve, 1500));
       const stopping = session.stop();
-      session.onStopped(); // which the worker would call
+      session.node.worker.onStopped(); // which the worker would call
       const taps = await stopping;
       const peaks = taps.output.slice(-200).map((block) => Math.max(...block.map(Math.abs)));
       return Math.max(...peaks);
@@ -257,8 +243,9 @@ def test_rings_hold_all_that_may_be_under_way(shared_page, rate):
       const options = {{ model: await modelOf("live-tiny"), settings, sampleRate }};
       const session = new LiveSession(options, () => {{}});
       await session.start();
+      const {{ limit, rings }} = session.node.options;
       await session.stop();
-      return [session.limit, session.rings.output.samples.byteLength / 4];
+      return [limit, rings.output.samples.byteLength / 4];
     }}""",
         rate,
     )
@@ -276,7 +263,7 @@ def test_live_failure_is_noticed(shared_page):
         const session = new LiveSession(options, (update) => {{
           if (update.error) resolve([update.error, session.closed]);
         }});
-        session.start().then(() => session.worker.terminate());
+        session.start().then(() => session.node.worker.close());
       }});
       return said;
     }}""")

@@ -1,8 +1,8 @@
 /**
  * The worker of the microphone: runs the model on what the audio thread delivers, by shared memory or by messages.
  *
- * Messages from the page: `start`, `set` (strength, bypass, muted), `record`, `endRecording`, `stop`; to the page: `ready`,
- * `figures` four times a second, `recording`, `error`.
+ * Messages from the page: `start`, `set` (strength, bypass, muted), `replace` (another model), `record`, `endRecording`,
+ * `stop`; to the page: `ready`, `replaced`, `figures` four times a second, `recording`, `error`.
  */
 
 import { wavHeader } from "../audio/wav.js";
@@ -14,6 +14,8 @@ const FIGURES_MS = 250;
 const WAIT_MS = 20;
 
 let pipeline = null;
+let successor = null; // a pipeline with another model, which takes over with the next block
+let settings = null;
 let sampleRate = 0;
 let running = false;
 
@@ -29,7 +31,16 @@ function yieldToMessages() {
 
 function fail(error) {
   running = false;
-  self.postMessage({ error: error.message || String(error) });
+  self.postMessage({ error: error.message || String(error), file: error.file });
+}
+
+/** Return the output samples that are ready after the next input samples. */
+function process(samples) {
+  if (successor) {
+    pipeline.stream.close();
+    [pipeline, successor] = [successor, null];
+  }
+  return pipeline.process(samples);
 }
 
 /** Take samples from one shared ring and put them into the other, until `stop`. */
@@ -41,7 +52,7 @@ async function runShared(rings) {
     const block = new Float32Array(Math.min(input.available, sampleRate >> 4));
     if (block.length) {
       input.read(block);
-      const samples = await pipeline.process(block);
+      const samples = await process(block);
       output.write(samples);
     }
     await yieldToMessages();
@@ -53,25 +64,41 @@ function runMessages(port) {
   let last = Promise.resolve();
   port.onmessage = ({ data }) => {
     last = last.then(async () => {
-      const output = await pipeline.process(data);
+      const output = await process(data);
       if (output.length) port.postMessage(output, [output.buffer]);
     });
     last.catch(fail);
   };
 }
 
-async function start({ graph, settings, rings, port, ...options }) {
-  sampleRate = options.sampleRate;
-  const engine = await loadEngine(graph);
-  pipeline = new LivePipeline(engine, sampleRate, settings);
-  await warmUp(engine);
+async function start({ graph, rings, port, ...options }) {
+  ({ sampleRate, settings } = options);
+  pipeline = await pipelineOf(graph);
   running = true;
-  const { name, latency, hopLength } = engine;
-  const seconds = { latency: latency / engine.sampleRate, hop: hopLength / engine.sampleRate };
-  self.postMessage({ ready: { name, bandwidth: engine.sampleRate / 2, ...seconds } });
+  self.postMessage({ ready: described(pipeline.engine) });
   setInterval(() => self.postMessage({ figures: pipeline.figures() }), FIGURES_MS);
   if (rings) await runShared(rings);
   else runMessages(port);
+}
+
+/** Go on with another model; the present one runs until that is loaded. A running recording is lost. */
+async function replace({ graph }) {
+  try {
+    successor = await pipelineOf(graph);
+    self.postMessage({ replaced: { model: described(successor.engine) } });
+  } catch (error) {
+    self.postMessage({ replaced: { error: error.message } });
+  }
+}
+
+async function pipelineOf(graph) {
+  const engine = await loadEngine(graph);
+  await warmUp(engine);
+  return new LivePipeline(engine, sampleRate, settings);
+}
+
+function described({ name, sampleRate: rate, latency, hopLength }) {
+  return { name, bandwidth: rate / 2, latency: latency / rate, hop: hopLength / rate };
 }
 
 /** Run the model before it matters: the browser compiles WebAssembly a second time while it runs. */
@@ -93,7 +120,11 @@ function endRecording() {
 const ACTIONS = {
   start,
   endRecording,
-  set: (settings) => pipeline?.set(settings),
+  replace,
+  set: (values) => {
+    settings = values;
+    for (const one of [pipeline, successor]) one?.set(settings);
+  },
   record: () => pipeline?.record(),
   stop: () => {
     running = false;

@@ -15,3 +15,9 @@ export function modelsOf(manifest, base) {
 export function graphFor({ name, wide, full, fast = false }, sampleRate, band = null) {
   return { name, fast, ...(full && band !== "wide" && sampleRate > WIDE_BAND ? full : wide) };
 }
+
+/** Return the graph for a MediaStreamTrack in an audio context at `sampleRate`: the lower of the two rates decides. */
+export function graphForTrack(model, track, sampleRate, band = null) {
+  const own = track.getSettings().sampleRate ?? sampleRate;
+  return graphFor(model, Math.min(sampleRate, own), band);
+}

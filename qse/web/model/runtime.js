@@ -11,15 +11,20 @@ const RELOAD = "Reload the page; if that does not help, it is installed incomple
 
 let ready = null;
 
-/** Return the bytes at `url`. Error with a sentence for the user where they cannot be fetched. */
+/** Return an error with a sentence for users of the page and the address of the file that it is about. */
+function fileError(sentence, file) {
+  return Object.assign(new Error(sentence), { file: String(file) });
+}
+
+/** Return the bytes at `url`. Error with a sentence for the user, and `file`, where they cannot be fetched. */
 export async function fetchBytes(url) {
   let response;
   try {
     response = await fetch(url);
   } catch {
-    throw new Error("A file of this page cannot be fetched: is its server still running?");
+    throw fileError("A file of this page cannot be fetched: is its server still running?", url);
   }
-  if (!response.ok) throw new Error(`A file of this page is missing (${response.status}). ${RELOAD}`);
+  if (!response.ok) throw fileError(`A file of this page is missing (${response.status}). ${RELOAD}`, url);
   return new Uint8Array(await response.arrayBuffer());
 }
 
@@ -42,7 +47,7 @@ async function start() {
   }
   const binary = await gunzip(await fetchBytes(WASM));
   if ((await sha256(binary)) !== WASM_SHA256) {
-    throw new Error(`ONNX Runtime is damaged or of another version than this page. ${RELOAD}`);
+    throw fileError(`ONNX Runtime is damaged or of another version than this page. ${RELOAD}`, WASM);
   }
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.proxy = false;
@@ -54,10 +59,11 @@ async function start() {
 /** Return the Engine of a graph `{name, url, sha256, fast}`. Error with a sentence for the user. */
 export async function loadEngine(graph) {
   ready ??= start();
+  ready.catch(() => (ready = null)); // the next model tries again
   const [compressed] = await Promise.all([fetchBytes(graph.url), ready]);
   const bytes = await gunzip(compressed);
   if (graph.sha256 && (await sha256(bytes)) !== graph.sha256) {
-    throw new Error(`The model ${graph.name} is damaged or of another version than this page. ${RELOAD}`);
+    throw fileError(`The model ${graph.name} is damaged or of another version than this page. ${RELOAD}`, graph.url);
   }
   return Engine.create(ort, bytes, { findModule: () => wasmModule, fast: graph.fast });
 }
