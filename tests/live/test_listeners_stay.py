@@ -104,7 +104,7 @@ def test_a_headset_changes_its_profile(server, live):
     live()
     profiles = ("headset.a2dp", "headset.handsfree")
     with two_listeners(server):
-        for before, after, rate in (profiles + (16000,), profiles[::-1] + (48000,)):
+        for before, after, rate in ((*profiles, 16000), (*profiles[::-1], 48000)):
             server.unload(f"source_name={before}")
             server.pactl(*SOURCE, f"source_name={after}", f"rate={rate}", "channels=1")
             server.pactl("set-default-source", after)
