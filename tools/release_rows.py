@@ -24,6 +24,7 @@ from qse.evaluate.report import Mean, cell, gains, grouped, read_groups, summary
 from qse.evaluate.store import Row, read_rows
 
 Cells = Callable[[dict[str, Mean], tuple[str, ...]], list[str]]
+COMPLETE = "summary.json"  # of an evaluation that came to its end
 EXAMPLE = "live-base"  # the model of tables that hold only one
 STREAMED = ("live-base",)  # the models that are measured in continuous streams
 SPEECH_AND_NOISE = {"speech_source": "speech", "noise_source": "noise"}
@@ -123,7 +124,7 @@ class Tables:
         return table
 
     def clean(self) -> Table:
-        models = self._measured("clean/scores.csv")
+        models = self._measured(f"clean/{COMPLETE}")
         table = Table(["", *models])
         means = self._summaries("clean").values()
         levels = [self._steady(model, columns=2) for model in models]
@@ -173,7 +174,7 @@ class Tables:
 
     def _summaries(self, evaluation: str) -> dict[str, dict[str, Mean]]:
         found = {}
-        for model in self._measured(f"{evaluation}/scores.csv"):
+        for model in self._measured(f"{evaluation}/{COMPLETE}"):
             found[model] = summary(self._rows(model, evaluation))
         return found
 
@@ -185,7 +186,9 @@ class Tables:
         return found
 
     def _rows(self, model: str, evaluation: str) -> list[Row]:
-        return _read(self._results / model / evaluation / "scores.csv")
+        folder = self._results / model / evaluation
+        _present(folder / COMPLETE)
+        return _read(folder / "scores.csv")
 
     def _groups(self, model: str, evaluation: str, column: str) -> dict[str, list[Row]]:
         return grouped(self._rows(model, evaluation), self._column(evaluation, column))

@@ -29,6 +29,7 @@ def write(folder, evaluation, pesq, **columns):
             table = csv.writer(file)
             table.writerow(["name", "pesq_wb", *columns])
             table.writerows(zip(["v0", "v1"], pesq, *columns.values(), strict=True))
+        path.with_name("summary.json").write_text("{}")
 
 
 @pytest.fixture
@@ -69,6 +70,12 @@ def test_rewritten_keeps_text_and_first_rows_and_adds_columns(tables):
         "| pauses, median dB | 25.5 | 25.5 | 25.5 | 25.5 |",
     ]
     assert found == kept + "\n".join([*rows, rest])
+
+
+def test_an_interrupted_evaluation_is_in_no_table(folder, tables):
+    (folder / "now" / "live-large" / "valid" / "summary.json").unlink()
+    found = release_tables.rewritten(DOCUMENT, tables)
+    assert "live-large" not in found.split("| use it for")[0] and "live-tiny" in found
 
 
 def test_table_of_an_absent_set_stays(tables, capsys):
