@@ -10,6 +10,7 @@ from .options import as_options
 if TYPE_CHECKING:
     from qse.live.recorder import Recorder
     from qse.live.session import Latency, LiveSession
+    from qse.live.standby import Standby
 
     from .running import Running
 
@@ -27,7 +28,7 @@ def _lines(running: "Running") -> Iterator[tuple[str, str]]:
         yield "driver", text
     if session.resets:
         yield "model", f"was reset {session.resets} times, because its output was not finite"
-    yield "latency", _latency(session.latency)
+    yield "latency", _latency(session.latency) + _told(running.standby)
     yield "RTF", _times(session)
     for speaker in session.speakers:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
@@ -123,6 +124,14 @@ def _latency(latency: "Latency") -> str:
     }
     listed = ", ".join(f"{name} {1000 * seconds:.0f}" for name, seconds in parts.items())
     return f"{1000 * latency.total:.0f} ms ({listed})"
+
+
+def _told(standby: "Standby | None") -> str:
+    """Return whether programs that record the virtual microphone know its latency."""
+    if standby is None:
+        return ""
+    known = "; the sound server tells recorders"
+    return known if standby.reported.is_known else "; recorders need it as delay of the picture"
 
 
 def _times(session: "LiveSession") -> str:

@@ -8,11 +8,11 @@ from time import monotonic
 
 from .pulse_watch import PulseWatch
 from .reconnect import Reconnector
+from .reported_latency import ReportedLatency
 from .session import LiveSession
 from .virtual_device import VirtualMicrophone
 
 # seconds without a listener before the devices are closed: programs often open them again
-
 GRACE = 2.0
 KINDS = {"source-output", "source", "sink", "server"}
 
@@ -22,7 +22,7 @@ class Standby:
 
     message: what a user changed in the sound settings that spoils the sound; empty if nothing.
     astray: which programs the server has moved to another microphone and that are not back; empty
-    if none.
+    if none. reported: the latency of the session as the server knows it.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class Standby:
         self._since = monotonic()  # when the last listener went
         self.message = ""
         self.astray = ""
+        self.reported = ReportedLatency()
         self._watch: PulseWatch | None = None
 
     def start(self) -> None:
@@ -86,3 +87,5 @@ class Standby:
         if kind != "source-output":
             self.message = self._microphone.check()
             self._reconnector.refresh()
+            if self._reconnector.is_running:
+                self.reported.tell(self._microphone.node, self._session.latency.total)

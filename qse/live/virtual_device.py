@@ -46,6 +46,7 @@ class VirtualMicrophone:
 
     sink, source: their names in the server. label: the name that programs show.
     output: name of the sink in a list of devices. listeners: the programs that record from it.
+    node: PipeWire's id of the source, as `check` found it; empty on another server.
     """
 
     def __init__(self, name: str = ""):
@@ -62,6 +63,7 @@ class VirtualMicrophone:
         self._labels = {self.sink: f"qse output{suffix}", self.source: self.label}
         self.output = f"{self._labels[self.sink]} ({self.sink})"
         self.listeners = Listeners(self.source)
+        self.node = ""
         self._orphans: list[str] = []  # recordings from one that a crashed process left
         self._former: dict[str, str] = {}  # the default devices before the creation
         self._checked: float | None = None  # when `check` was called first since then
@@ -151,6 +153,8 @@ class VirtualMicrophone:
         for kind, device in (("sink", self.sink), ("source", self.source)):
             label = self._labels[device]
             state = next((fields for fields in listed(f"{kind}s") if fields["Name"] == device), {})
+            if kind == "source":
+                self.node = state.get("object.id", "")
             if state.get("Mute") == "yes":
                 sentence = f"{label} is muted in the sound settings: unmute it there"
                 yield f"set-{kind}-mute", device, "0", sentence

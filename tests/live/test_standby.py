@@ -62,7 +62,7 @@ def test_a_closed_watch_calls_nothing(silent_server):
 
 def test_a_change_that_the_server_does_not_report_is_said(silent_server, monkeypatch):
     monkeypatch.setattr(pulse_watch, "EVERY", 0.05)
-    reconnector = SimpleNamespace(wake=lambda: None, refresh=lambda: None)
+    reconnector = SimpleNamespace(wake=int, refresh=int, is_running=False)
     standby = Standby(SimpleNamespace(), reconnector, Microphone())
     standby.start()
     until(lambda: standby.message == "it is the default output", 30)
