@@ -83,9 +83,8 @@ def test_pipewire_buffer_covers_a_long_quantum(server, live):
         for _ in range(2):
             lines = server.said.count("\n")
             until(lambda lines=lines: server.said.count("\n") > lines + 10, 60)
-            counts.append(
-                int(re.findall(r"buffer underrun: (\d+)|dropouts 0", server.said)[-1] or 0)
-            )
+            found = re.findall(r"buffer underrun: (\d+)|dropouts 0", server.said)
+            counts.append(int(found[-1] or 0))
     assert counts[1] - counts[0] < 8 and "latency" in server.said
 
 
