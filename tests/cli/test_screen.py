@@ -56,7 +56,11 @@ def running_of(**changes):
         reconnector=SimpleNamespace(message=None, losses=0),
         controls=SimpleNamespace(message=None),
         standby=SimpleNamespace(
-            message="", astray="", idle=False, reported=SimpleNamespace(is_known=False)
+            message="",
+            astray="",
+            idle=False,
+            reported=SimpleNamespace(is_known=False),
+            device=SimpleNamespace(is_speaker=False),
         ),
     )
 

@@ -17,6 +17,7 @@ class Microphone:
         self.states = iter(["", "it is the default output"])
         self.state = ""
 
+    streams = "source-output"
     listeners = SimpleNamespace(look=lambda everything: None, heard=True, away=False, message="")
 
     def check(self):
