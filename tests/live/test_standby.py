@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from waiting import until
 
-from qse.live import pulse_watch
+from qse.live import pulse_server, pulse_watch
 from qse.live.standby import Standby
 
 
@@ -34,6 +34,16 @@ def silent_server(tmp_path, monkeypatch):
     pactl.write_text("#!/bin/sh\nexec sleep 60\n")
     pactl.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_answers_that_are_no_utf8_are_read(tmp_path, monkeypatch):
+    if os.name == "nt":
+        pytest.skip("a shell script takes the place of pactl")
+    pactl = tmp_path / "pactl"
+    pactl.write_text("#!/bin/sh\nprintf 'Source #3\\n\\tName: desk\\363mic\\n'\n")
+    pactl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert pulse_server.listed("sources") == [{"index": "3", "Name": "desk\ufffdmic"}]
 
 
 def test_a_recording_opens_the_devices_at_once():

@@ -62,7 +62,8 @@ def settings(monkeypatch):
 
 def test_closed_microphone_is_not_made_again(monkeypatch):
     called = []
-    monkeypatch.setattr(virtual_device, "pactl", lambda *words: called.append(words) or "")
+    for module in (virtual_device, own_modules):
+        monkeypatch.setattr(module, "pactl", lambda *words: called.append(words) or "")
     monkeypatch.setattr(virtual_device, "defaults", dict)
     microphone = VirtualMicrophone()
     microphone.create()

@@ -92,11 +92,11 @@ def test_virtual_speaker_as_default_output_does_not_play_on_itself(server, live,
 def test_virtual_speaker_beside_the_virtual_microphone(server, live, player):
     live(OPTION)
     live(virtual=True)
+    until(lambda: "qse_microphone" in server.names("sources"), 30)
     player("qse_speaker")
     with server.listening():
-        until(lambda: sorted(server.recorded()) == ["desk_mic", "qse_speaker.monitor"], 30)
-        wanted = ["desk", "qse_output", "qse_speaker"]
-        until(lambda: sorted(server.playing()) == wanted, 30)
+        until(lambda: set(server.recorded()) == {"desk_mic", "qse_speaker.monitor"}, 30)
+        until(lambda: set(server.playing()) == {"desk", "qse_output", "qse_speaker"}, 30)
 
 
 @pytest.mark.parametrize(
