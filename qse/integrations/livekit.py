@@ -23,7 +23,6 @@ from .shared_model import shared
 need("livekit.rtc", extra="livekit")
 from livekit.rtc import AudioFrame, FrameProcessor  # noqa: E402
 
-
 GAP = 1.0  # seconds without a frame after which a stream begins anew
 
 

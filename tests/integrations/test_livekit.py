@@ -66,7 +66,8 @@ def test_processor_begins_anew_after_a_gap(recurrent, monkeypatch):
     now = [50.0]
     monkeypatch.setattr(livekit, "monotonic", lambda: now[0])
     processor = made(recurrent)
-    for pause, is_new in ((0.0, True), (0.9, False), (1.1, True)):
+    stream = PcmStream(recurrent)
+    for pause, is_new in ((0.0, False), (0.9, False), (1.1, True)):
         now[0] += pause
         stream = PcmStream(recurrent) if is_new else stream
         for frame in frames(16000):

@@ -123,7 +123,8 @@ def test_page_shows_names_of_models_whole(chromium, address):
       text.style.whiteSpace = "pre";
       document.body.append(text);
       const style = getComputedStyle(select);
-      const inner = select.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+      const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+      const inner = select.clientWidth - padding;
       const widths = [...select.options].map((option) => {
         text.textContent = option.text;
         return text.getBoundingClientRect().width;
