@@ -14,7 +14,8 @@ from .live_devices import (
     chosen_outputs,
     opened_ports,
     print_devices,
-    remove_virtual_microphone,
+    remove_virtual_devices,
+    virtual_input,
     virtual_output,
 )
 from .live_options import Devices, Display, Files, Processing, Timing
@@ -24,7 +25,7 @@ from .streams import libraries_silenced, say
 if TYPE_CHECKING:
     from qse.live.recorder import Recorder
     from qse.live.session import LiveSession
-    from qse.live.virtual_device import VirtualMicrophone
+    from qse.live.standby import VirtualDevice
     from qse.runtime.bands import BandModels
 
     from .running import Running
@@ -49,16 +50,19 @@ def live(
         print_devices(devices.portaudio)
         return
     if devices.remove_virtual:
-        remove_virtual_microphone(devices.name)
+        remove_virtual_devices(devices.name)
         return
 
     _check(devices, files)
-    virtual = None
+    virtual: VirtualDevice | None = None
     system = None
-    output = devices.output
-    if devices.virtual:
-        virtual, system = virtual_output(context, devices)
-        output = virtual.output
+    input, output = devices.input, devices.output
+    if devices.virtual_speaker:
+        speaker, system = virtual_input(context, devices)
+        virtual, input = speaker, speaker.input
+    elif devices.virtual:
+        microphone, system = virtual_output(context, devices)
+        virtual, output = microphone, microphone.output
     from qse.live.sound_system import sound_system
 
     models = _models(processing)
@@ -66,7 +70,7 @@ def live(
     outputs = chosen_outputs(output, files.to, devices.monitor)
     if system is None and (files.from_ is None or outputs):
         system = sound_system(devices.portaudio)
-    source, speakers = opened_ports(system, devices.input, files.from_, outputs, ports)
+    source, speakers = opened_ports(system, input, files.from_, outputs, ports)
     rate = min(port.sample_rate for port in (source, *speakers))
 
     from qse.live.session import LiveSession
@@ -116,7 +120,7 @@ def _running(
     system: object,
     files: Files,
     devices: Devices,
-    virtual: "VirtualMicrophone | None",
+    virtual: "VirtualDevice | None",
 ) -> "Running":
     """Put together what runs beside the session."""
     from qse.live.reconnect import Reconnector
@@ -153,8 +157,10 @@ def _check(devices: Devices, files: Files) -> None:
     if files.fast and (files.from_ is None or plays):
         reason = "--as-fast-as-possible works with --from FILE --to FILE only"
         raise UsageError(f"{reason}: a device has its own pace")
-    if devices.name and not devices.virtual:
-        raise UsageError("--name is that of a virtual microphone: add --virtual")
+    if devices.name and not (devices.virtual or devices.virtual_speaker):
+        raise UsageError("--name is that of a virtual device: add --virtual or --virtual-speaker")
+    if files.from_ is not None and devices.virtual_speaker:
+        raise UsageError("--from and --virtual-speaker are two sources: name one of them")
 
     taken = [realpath(path) for path in (files.from_, files.to) if path is not None]
     if files.record is not None and realpath(files.record) in taken:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from qse.live.microphone import Microphone
     from qse.live.protocols import SoundSystem
     from qse.live.virtual_device import VirtualMicrophone
+    from qse.live.virtual_speaker import VirtualSpeaker
 
     from .live_options import Devices
 
@@ -105,12 +106,33 @@ def virtual_output(
     return context.with_resource(virtual_microphone(devices.name))
 
 
-def remove_virtual_microphone(name: str) -> None:
-    """Remove the virtual microphone that a crashed run left, and say whether there was one."""
-    from qse.live.virtual_device import remove_abandoned
+def virtual_input(
+    context: typer.Context, devices: "Devices"
+) -> "tuple[VirtualSpeaker, SoundSystem]":
+    """Create the virtual loudspeaker until this command ends; return it and the sound system to
+    record it."""
+    from qse.live.virtual_speaker import virtual_speaker
 
-    removed = remove_abandoned(name)
-    say("removed the virtual microphone" if removed else "there is no virtual microphone")
+    if sys.platform != "linux":
+        raise UsageError("--virtual-speaker works on Linux only: it needs the sound server")
+    if devices.portaudio:
+        raise UsageError("--virtual-speaker needs the sound server: leave --portaudio out")
+    if devices.virtual:
+        raise UsageError("--virtual and --virtual-speaker are two sessions: start qse live twice")
+    if devices.input is not None or devices.channel:
+        raise UsageError("--virtual-speaker takes the place of --input and --channel: name one")
+    return context.with_resource(virtual_speaker(devices.name))
+
+
+def remove_virtual_devices(name: str) -> None:
+    """Remove the virtual devices that a crashed run left, and say whether there were any."""
+    from qse.live.virtual_device import VirtualMicrophone
+    from qse.live.virtual_speaker import VirtualSpeaker
+
+    for device in (VirtualMicrophone(name), VirtualSpeaker(name)):
+        kind = device.modules.kind
+        removed = device.modules.remove_abandoned()
+        say(f"removed the virtual {kind}" if removed else f"there is no virtual {kind}")
 
 
 def print_devices(portaudio: bool) -> None:

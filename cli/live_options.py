@@ -27,13 +27,20 @@ Virtual = Annotated[
         "--virtual", help="Create a virtual microphone for other programs while this runs (Linux)."
     ),
 ]
+VirtualSpeaker = Annotated[
+    bool,
+    typer.Option(
+        "--virtual-speaker",
+        help="Create a virtual output, and clean what other programs play there (Linux).",
+    ),
+]
 Name = Annotated[
-    str, typer.Option(metavar="NAME", help="Name of the virtual microphone, for a second one.")
+    str, typer.Option(metavar="NAME", help="Name of the virtual device, for a second one.")
 ]
 RemoveVirtual = Annotated[
     bool,
     typer.Option(
-        "--remove-virtual", help="Remove the virtual microphone that a crashed run left, and exit."
+        "--remove-virtual", help="Remove the virtual devices that a crashed run left, and exit."
     ),
 ]
 PortAudio = Annotated[
@@ -106,6 +113,7 @@ class Devices:
     output: Output = None
     list_: List = False
     virtual: Virtual = False
+    virtual_speaker: VirtualSpeaker = False
     name: Name = ""
     remove_virtual: RemoveVirtual = False
     portaudio: PortAudio = False

@@ -10,6 +10,7 @@ from .options import as_options
 if TYPE_CHECKING:
     from qse.live.recorder import Recorder
     from qse.live.session import Latency, LiveSession
+    from qse.live.standby import Standby
 
     from .running import Running
 
@@ -27,7 +28,7 @@ def _lines(running: "Running") -> Iterator[tuple[str, str]]:
         yield "driver", text
     if session.resets:
         yield "model", f"was reset {session.resets} times, because its output was not finite"
-    yield "latency", _latency(session.latency)
+    yield "latency", _latency(session.latency) + _told(running.standby)
     yield "RTF", _times(session)
     for speaker in session.speakers:
         yield "clock", f"{1e6 * speaker.drift:+.0f} ppm"
@@ -47,20 +48,22 @@ def _devices(running: "Running") -> Iterator[tuple[str, str]]:
     session = running.session
     reconnector = running.reconnector
     standby = running.standby
+    is_speaker = standby is not None and standby.device.is_speaker  # a monitor that may be silent
     for port in session.source.devices:
-        if port.monitored:
+        if port.monitored and not is_speaker:
             what = f"it records what is played on {port.monitored}"
             yield "input", f"{port.name} is no microphone: {what}"
     if session.channels_heard:
         yield "channels", as_options(session.channels_heard)
-    if session.source.is_live and session.silence.message and not reconnector.message:
+    is_heard = session.source.is_live and not is_speaker and not reconnector.message
+    if is_heard and session.silence.message:
         yield "microphone", _silence(session)
     if standby and standby.astray:
         yield "listeners", standby.astray
     if standby and standby.message:
         yield "virtual", standby.message
     if standby and standby.idle:
-        yield "idle", "nobody listens to the virtual microphone, so the microphone is closed"
+        yield "idle", standby.device.idle
     if reconnector.losses:
         now = reconnector.message or f"vanished and came back: {reconnector.losses}"
         heard = "" if reconnector.message else f"; heard now: {session.source.name}"
@@ -123,6 +126,14 @@ def _latency(latency: "Latency") -> str:
     }
     listed = ", ".join(f"{name} {1000 * seconds:.0f}" for name, seconds in parts.items())
     return f"{1000 * latency.total:.0f} ms ({listed})"
+
+
+def _told(standby: "Standby | None") -> str:
+    """Return whether programs that record the virtual microphone know its latency."""
+    if standby is None or standby.device.is_speaker:
+        return ""
+    known = "; the sound server tells recorders"
+    return known if standby.reported.is_known else "; recorders need it as delay of the picture"
 
 
 def _times(session: "LiveSession") -> str:

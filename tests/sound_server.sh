@@ -24,7 +24,7 @@ check() {
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 declare -A running
-for part in virtual_device virtual_states listeners_stay pulse_devices pulse_changes full_band_server pipewire; do
+for part in virtual_device virtual_states virtual_speaker listeners_stay pulse_devices pulse_changes full_band_server pipewire; do
     check "tests/live/test_$part.py" >"$logs/$part" 2>&1 &
     running[$part]=$!
 done

@@ -9,7 +9,9 @@ they contain hops. The model is loaded in a thread.
 """
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from weakref import WeakKeyDictionary
 
 from ..extras import need
@@ -21,12 +23,23 @@ from .shared_model import shared
 need("livekit.rtc", extra="livekit")
 from livekit.rtc import AudioFrame, FrameProcessor  # noqa: E402
 
+GAP = 1.0  # seconds without a frame after which a stream begins anew
+
+
+@dataclass
+class _Track:
+    """The stream of a track, and when its latest frame came."""
+
+    stream: PcmStream
+    seen: float
+
 
 class QseProcessor(FrameProcessor[AudioFrame]):
     """Enhance audio frames: each frame out has the sample rate, channels and samples of the one in.
 
     The output lags the input by `latency` samples. Each LiveKit audio stream that uses the
-    processor has a state of its own. Another sample rate or number of channels begins a new one.
+    processor has a state of its own. Another sample rate or number of channels begins a new one,
+    and so does a second without frames, as of a muted track: what the old one holds is past.
     Frames are silent until the model is loaded, once per process; `loaded` waits for that.
     """
 
@@ -39,7 +52,7 @@ class QseProcessor(FrameProcessor[AudioFrame]):
         as they are, with a warning for each.
         """
         self._model = shared(model)
-        self._streams: WeakKeyDictionary[object, PcmStream] = WeakKeyDictionary()
+        self._streams: WeakKeyDictionary[object, _Track] = WeakKeyDictionary()
         self._latency = 0
         self._enabled = True
         self.strength = strength
@@ -94,20 +107,27 @@ class QseProcessor(FrameProcessor[AudioFrame]):
     def _stream_for(self, frame: AudioFrame) -> PcmStream:
         """Return the stream of the track to which `frame` belongs, a new one if its form
         changed."""
-        track = _task() or self
-        stream = self._streams.get(track)
+        task = _task() or self
+        track = self._streams.get(task)
         form = (frame.sample_rate, frame.num_channels)
-        if stream is None or (stream.sample_rate, stream.channels) != form:
-            stream = PcmStream(self._model.result(), *form, self._strength)
-            self._streams[track] = stream
-        self._latency = stream.latency
-        return stream
+        if track is None or not _goes_on(track, form):
+            track = _Track(PcmStream(self._model.result(), *form, self._strength), monotonic())
+            self._streams[task] = track
+        track.seen = monotonic()
+        self._latency = track.stream.latency
+        return track.stream
 
     def _close(self) -> None:
         """Forget the tracks that have ended; LiveKit calls this after the end of each."""
         for track in list(self._streams):
             if not isinstance(track, asyncio.Task) or track.done():
                 del self._streams[track]
+
+
+def _goes_on(track: _Track, form: tuple[int, int]) -> bool:
+    """Return whether a frame of this sample rate and channels continues the stream of a track."""
+    same = (track.stream.sample_rate, track.stream.channels) == form
+    return same and monotonic() - track.seen < GAP
 
 
 def _task() -> "asyncio.Task | None":

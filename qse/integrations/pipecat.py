@@ -88,7 +88,7 @@ class QseFilter(BaseAudioFilter):
         self._thread = None
         self._stream = None
         if thread:
-            thread.shutdown(wait=False, cancel_futures=True)
+            thread.shutdown(wait=False)  # calls that wait get their answer
 
     async def process_frame(self, frame: frames.FilterControlFrame) -> None:
         """Obey a FilterEnableFrame or FilterUpdateSettingsFrame. Raises ValueError for an unknown

@@ -23,7 +23,8 @@ def pactl(*arguments: str) -> str:
         done = subprocess.run(
             ["pactl", *arguments],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",  # a name may hold anything
             env=in_english(),
             timeout=PATIENCE,
         )

@@ -49,6 +49,11 @@ class Reconnector:
         """Seconds in all in which a device was gone."""
         return self._before + (monotonic() - self._since if self.message else 0.0)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the devices are open and none is gone."""
+        return self.message is None and not self.resting
+
     def look(self) -> None:
         """Check the devices; call this several times a second.
 

@@ -55,7 +55,13 @@ def running_of(**changes):
         worker=None,
         reconnector=SimpleNamespace(message=None, losses=0),
         controls=SimpleNamespace(message=None),
-        standby=SimpleNamespace(message="", astray="", idle=False),
+        standby=SimpleNamespace(
+            message="",
+            astray="",
+            idle=False,
+            reported=SimpleNamespace(is_known=False),
+            device=SimpleNamespace(is_speaker=False),
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from livekit import rtc
 from livekit.rtc import AudioFrame, FrameProcessor
 
 import qse
+from qse.integrations import livekit
 from qse.integrations.livekit import QseProcessor
 from qse.integrations.pcm import PcmStream
 
@@ -59,6 +60,19 @@ def test_processor_begins_anew_at_another_rate(recurrent):
             assert bytes(processor._process(frame).data.cast("B")) == stream.process(
                 bytes(frame.data.cast("B"))
             )
+
+
+def test_processor_begins_anew_after_a_gap(recurrent, monkeypatch):
+    now = [50.0]
+    monkeypatch.setattr(livekit, "monotonic", lambda: now[0])
+    processor = made(recurrent)
+    stream = PcmStream(recurrent)
+    for pause, is_new in ((0.0, False), (0.9, False), (1.1, True)):
+        now[0] += pause
+        stream = PcmStream(recurrent) if is_new else stream
+        for frame in frames(16000):
+            expected = stream.process(bytes(frame.data.cast("B")))
+            assert bytes(processor._process(frame).data.cast("B")) == expected
 
 
 def test_processor_disabled_passes_frames(recurrent):

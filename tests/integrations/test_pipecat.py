@@ -127,6 +127,27 @@ def test_filter_leaves_the_event_loop_free(delay, monkeypatch):
     asyncio.run(run())
 
 
+def test_stop_leaves_calls_that_wait_their_answer(delay, monkeypatch):
+    go = threading.Event()
+
+    def waiting(self, pcm):
+        assert go.wait(30)
+        return pcm
+
+    monkeypatch.setattr(PcmStream, "process", waiting)
+
+    async def run():
+        filter = QseFilter(delay)
+        await filter.start(16000)
+        calls = [asyncio.create_task(filter.filter(bytes([number] * 320))) for number in range(3)]
+        await asyncio.sleep(0)
+        await filter.stop()
+        go.set()
+        return await asyncio.gather(*calls)
+
+    assert asyncio.run(run()) == [bytes([number] * 320) for number in range(3)]
+
+
 def test_filter_in_a_second_transport_is_refused(delay):
     async def run():
         filter = QseFilter(delay)

@@ -102,9 +102,9 @@ def test_a_headset_changes_its_profile(server, live):
     server.pactl(*SOURCE, "source_name=headset.a2dp", "rate=48000", "channels=2")
     default_is(server, "headset.a2dp")
     live()
-    profiles = ("headset.a2dp", "headset.handsfree")
+    music, calls = "headset.a2dp", "headset.handsfree"
     with two_listeners(server):
-        for before, after, rate in ((*profiles, 16000), (*profiles[::-1], 48000)):
+        for before, after, rate in ((music, calls, 16000), (calls, music, 48000)):
             server.unload(f"source_name={before}")
             server.pactl(*SOURCE, f"source_name={after}", f"rate={rate}", "channels=1")
             server.pactl("set-default-source", after)

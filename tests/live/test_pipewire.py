@@ -71,6 +71,43 @@ def test_pipewire_does_not_record_a_monitor_when_the_microphone_vanishes(server,
     assert process.poll() is None
 
 
+def test_pipewire_buffer_covers_a_long_quantum(server, live):
+    """The server then takes 171 ms at once: with a smaller buffer, sound is missing each time."""
+    live("--buffer", "20", virtual=True)
+    until(lambda: "dropouts" in server.said, 60)
+    quantum = ["pw-metadata", "-n", "settings", "0", "clock.force-quantum", "8192"]
+    counts = []
+    with server.listening():
+        until(lambda: server.recorded() == ["desk_mic"], 30)
+        subprocess.run(quantum, env=server.environment, check=True, capture_output=True)
+        for _ in range(2):
+            lines = server.said.count("\n")
+            until(lambda lines=lines: server.said.count("\n") > lines + 10, 60)
+            found = re.findall(r"buffer underrun: (\d+)|dropouts 0", server.said)
+            counts.append(int(found[-1] or 0))
+    assert counts[1] - counts[0] < 8 and "latency" in server.said
+
+
+def test_pipewire_recorders_know_the_latency_or_users_are_told(server, live):
+    """Version 1.4 takes the latency of a virtual source, 0.3.65 does not."""
+    live(virtual=True)
+    until(lambda: "dropouts" in server.said, 60)
+    line = ["timeout", "9", "parec", "--device=qse_microphone", "--raw", "--verbose"]
+    with server.listening():
+        until(lambda: server.recorded() == ["desk_mic"], 30)
+        lines = server.said.count("\n")
+        until(lambda: server.said.count("\n") > lines + 12, 60)
+        done = subprocess.run(
+            [*line, "--latency-msec=20"], env=server.environment, capture_output=True
+        )
+    shown, told = re.findall(r"latency (\d+) ms \([^)]*\); (.*?),", server.said)[-1]
+    known = min(int(text) / 1000 for text in re.findall(rb"Latency: (\d+) usec", done.stderr)[9:])
+    if told == "the sound server tells recorders":
+        assert int(shown) - 15 < known < int(shown) + 30
+    else:
+        assert told == "recorders need it as delay of the picture" and known < 40
+
+
 def test_pipewire_headset_comes_back_with_its_profile_for_calls(server, live):
     """It has another name, rate and number of channels then."""
     server.pactl(*HEADSET, "sink_name=headset.a2dp", "rate=44100", "channels=2")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from waiting import until
 
-from qse.live import pulse_watch
+from qse.live import pulse_server, pulse_watch
 from qse.live.standby import Standby
 
 
@@ -17,6 +17,7 @@ class Microphone:
         self.states = iter(["", "it is the default output"])
         self.state = ""
 
+    streams = "source-output"
     listeners = SimpleNamespace(look=lambda everything: None, heard=True, away=False, message="")
 
     def check(self):
@@ -33,6 +34,16 @@ def silent_server(tmp_path, monkeypatch):
     pactl.write_text("#!/bin/sh\nexec sleep 60\n")
     pactl.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_answers_that_are_no_utf8_are_read(tmp_path, monkeypatch):
+    if os.name == "nt":
+        pytest.skip("a shell script takes the place of pactl")
+    pactl = tmp_path / "pactl"
+    pactl.write_text("#!/bin/sh\nprintf 'Source #3\\n\\tName: desk\\363mic\\n'\n")
+    pactl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert pulse_server.listed("sources") == [{"index": "3", "Name": "desk\ufffdmic"}]
 
 
 def test_a_recording_opens_the_devices_at_once():
@@ -62,7 +73,7 @@ def test_a_closed_watch_calls_nothing(silent_server):
 
 def test_a_change_that_the_server_does_not_report_is_said(silent_server, monkeypatch):
     monkeypatch.setattr(pulse_watch, "EVERY", 0.05)
-    reconnector = SimpleNamespace(wake=lambda: None, refresh=lambda: None)
+    reconnector = SimpleNamespace(wake=int, refresh=int, is_running=False)
     standby = Standby(SimpleNamespace(), reconnector, Microphone())
     standby.start()
     until(lambda: standby.message == "it is the default output", 30)

@@ -3,7 +3,7 @@ and leaves later changes to the user."""
 
 import pytest
 
-from qse.live import listeners, virtual_device
+from qse.live import listeners, own_modules, virtual_device
 from qse.live.virtual_device import VirtualMicrophone
 
 
@@ -17,10 +17,10 @@ class Settings:
         self.sink = "desk"
         self.source = "desk_mic"
         self.streams = []
-        for module in (virtual_device, listeners):
+        for module in (virtual_device, listeners, own_modules):
             monkeypatch.setattr(module, "pactl", self.pactl)
-            monkeypatch.setattr(module, "listed", self.listed)
-            monkeypatch.setattr(module, "defaults", self.defaults)
+            monkeypatch.setattr(module, "listed", self.listed, raising=False)
+            monkeypatch.setattr(module, "defaults", self.defaults, raising=False)
         monkeypatch.setattr(virtual_device, "monotonic", lambda: self.now)
 
     def pactl(self, command, *arguments):
@@ -62,7 +62,8 @@ def settings(monkeypatch):
 
 def test_closed_microphone_is_not_made_again(monkeypatch):
     called = []
-    monkeypatch.setattr(virtual_device, "pactl", lambda *words: called.append(words) or "")
+    for module in (virtual_device, own_modules):
+        monkeypatch.setattr(module, "pactl", lambda *words: called.append(words) or "")
     monkeypatch.setattr(virtual_device, "defaults", dict)
     microphone = VirtualMicrophone()
     microphone.create()

@@ -119,7 +119,7 @@ def test_two_virtual_microphones_at_once(server, live):
         with server.listening():
             until(lambda: server.recorded() == ["desk_mic", "desk_mic"], 30)
     refused = server.live("--name", "no/name")
-    assert refused.wait(60) == 2 and "is no name for a virtual microphone" in server.said
+    assert refused.wait(60) == 2 and "is no name for a virtual device" in server.said
 
 
 MICROPHONE = ["load-module", "module-remap-source", "source_name=desk_mic", "master=desk.monitor"]

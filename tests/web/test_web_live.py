@@ -133,6 +133,20 @@ def test_page_runs_the_microphone(page):
     assert page.locator("#figure-load").inner_text() == "–"
 
 
+def test_page_shows_silence_while_the_output_is_muted(page):
+    page.click("#tab-live")
+    page.select_option("#model", "live-tiny")
+    page.click("#live-start")
+    level = "Number(document.getElementById('meter-enhanced').getAttribute('aria-valuenow'))"
+    wait(page, f"{level} > -70")
+    page.click("#mute")
+    wait(page, f"{STATUS}.includes('Muted') && {level} === -80")
+    assert page.locator("#level-enhanced").inner_text() == "silence"
+    assert page.locator("#figure-removed").inner_text() == "–"
+    page.click("#mute")
+    wait(page, f"{level} > -70")
+
+
 def test_page_says_that_the_microphone_is_refused(page):
     page.evaluate("""() => {
       navigator.mediaDevices.getUserMedia = async () => {

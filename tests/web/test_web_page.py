@@ -101,6 +101,40 @@ def test_page_fits_its_width(chromium, address, width):
     context.close()
 
 
+def test_page_on_a_narrow_screen_has_mute_near_start(chromium, address):
+    """Levels, mute and recording come before the lists of devices."""
+    context = chromium.new_context(viewport={"width": 375, "height": 667})
+    page = open_page(context, address)
+    page.click("#tab-live")
+    start = page.locator("#live-start").bounding_box()
+    for name in ("#meter-enhanced", "#mute", "#record"):
+        box = page.locator(name).bounding_box()
+        assert 0 < box["y"] + box["height"] - start["y"] < 667
+    context.close()
+
+
+def test_page_shows_names_of_models_whole(chromium, address):
+    context = chromium.new_context(viewport={"width": 1200, "height": 700})
+    page = open_page(context, address)
+    select = page.locator("#model")
+    room = select.evaluate("""(select) => {
+      const text = document.createElement("span");
+      text.style.font = getComputedStyle(select).font;
+      text.style.whiteSpace = "pre";
+      document.body.append(text);
+      const style = getComputedStyle(select);
+      const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+      const inner = select.clientWidth - padding;
+      const widths = [...select.options].map((option) => {
+        text.textContent = option.text;
+        return text.getBoundingClientRect().width;
+      });
+      return inner - Math.max(...widths);
+    }""")
+    assert room >= 0
+    context.close()
+
+
 def test_page_offers_a_model_that_looks_ahead_for_recordings_alone(page):
     """A model that the user chose serves both modes."""
     chosen = page.locator("#model")

@@ -162,8 +162,9 @@ export class LiveView {
 
   showFigures({ noisy, enhanced, silent, hop, period, resets }) {
     this.level("noisy", noisy, decibels(noisy));
-    this.level("enhanced", enhanced, decibels(enhanced));
-    const audible = noisy > -100 && enhanced > -119;
+    const played = this.muted ? -120 : enhanced; // the worker measures before the mute
+    this.level("enhanced", played, decibels(played));
+    const audible = noisy > -100 && enhanced > -119 && !this.muted;
     $("figure-removed").textContent = audible ? `${Math.max(0, noisy - enhanced).toFixed(1)} dB` : "–";
     this.rtf = hop.p50 / period;
     $("figure-load").textContent = `${Math.round(100 * this.rtf)} %`;
