@@ -4,12 +4,14 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from glob import glob
+from glob import glob, has_magic
+from itertools import takewhile
 from os.path import abspath, normcase, realpath
 from pathlib import Path
 
 from ..audio.content import kind_of
 from ..audio.formats import audio_below, files_below, format_of, suffix_of
+from ..audio.input_path import Identity, identity
 from ..audio.suffixes import FOREIGN, FORMATS, MEDIA, SUFFIXES
 from ..errors import QseError, UsageError
 
@@ -18,11 +20,13 @@ SUFFIX = "-enhanced"
 
 @dataclass(frozen=True)
 class FileJob:
-    """One file to enhance; `name` is what messages call it, its path if None."""
+    """One file to enhance; `name` is what messages call it, its path if None; `inside`: the folder
+    in which it must lie when it is opened."""
 
     source: Path
     target: Path
     name: str | None = None
+    inside: Identity | None = None
 
     def __str__(self) -> str:
         return self.name or str(self.source)
@@ -36,10 +40,12 @@ class FileJob:
 
 @dataclass(frozen=True)
 class _Input:
-    """A file to enhance, and the folder from which its place in an output folder counts."""
+    """A file to enhance, the folder from which its place in an output folder counts, and the one
+    that it must not leave by a link."""
 
     path: Path
     root: Path
+    inside: Identity | None = None
 
 
 def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], list[QseError]]:
@@ -68,6 +74,7 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     folder = _output_folder(output, single) if output else None
     earlier = _earlier_results(found, folder, inputs)
     targets: dict[Path, Path] = {}
+    limits = {entry.path: entry.inside for entry in found.values()}
     for entry in found.values():
         if abspath(entry.path) not in earlier:
             targets[entry.path] = _target(entry, output, folder)
@@ -76,7 +83,7 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     for source, target in targets.items():
         if taken[real_name(target)] > 1:
             target = _with_both_suffixes(target, source)
-        first = jobs.setdefault(real_name(target), FileJob(source, target))
+        first = jobs.setdefault(real_name(target), FileJob(source, target, inside=limits[source]))
         if first.source != source:
             clash = f"{source} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
@@ -151,27 +158,43 @@ def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
             raise QseError(f"{text} holds no audio file (known by their suffix: {suffixes})")
         return found
     found = []
+    start = Path(*takewhile(lambda part: not has_magic(part), path.parts))
     for match in sorted(glob(text, recursive=True)):
-        found += _below(Path(match), refuse)
+        found += _below(Path(match), refuse, start)
     if not found:
         raise QseError(f"{text}: no file matches this pattern")
     return found
 
 
-def _below(path: Path, refuse: Callable[[QseError], object]) -> list[_Input]:
+def _below(
+    path: Path, refuse: Callable[[QseError], object], start: Path | None = None
+) -> list[_Input]:
     """Return the audio and video files in a folder and below it; for a file the file itself,
-    whatever its suffix. Links in a folder to files outside are refused."""
+    whatever its suffix.
+
+    Files outside the folder, or outside `start` if `path` was found there, to which links lead, are
+    refused.
+    """
     if path.is_dir():
-        found = []
-        inside = Path(real_name(path))
-        for file in audio_below(path, refuse, (*FORMATS, *FOREIGN)):
-            if file.is_symlink() and inside not in Path(real_name(file)).parents:
-                fault = f"{file} is a link to a file outside {path}, and left out"
-                refuse(QseError(f"{fault}: name that file itself"))
-                continue
-            found.append(_Input(file, path))
-        return found
-    return [_Input(path, path.parent)]
+        files = audio_below(path, refuse, (*FORMATS, *FOREIGN))
+        root = path
+    elif start is None:
+        return [_Input(path, path.parent)]
+    else:
+        files = [path]
+        root = path.parent
+    top = start or path
+    inside = Path(real_name(top))
+    limit = identity(top)
+    found = []
+    for file in files:
+        # of what was found in a folder, the file alone may be a link
+        if (start or file.is_symlink()) and inside not in Path(real_name(file)).parents:
+            fault = f"{file} is a link to a file outside {top}, and left out"
+            refuse(QseError(f"{fault}: name that file itself"))
+            continue
+        found.append(_Input(file, root, limit))
+    return found
 
 
 def _output_folder(output: str, single: bool) -> Path | None:
