@@ -13,6 +13,9 @@ from .id3 import tag_size
 from .mp3_header import MP3_RATES
 
 SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
+# the first bytes of a frame of layer III: its sync word, version, and a bit rate
+HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
+MOST_FALSE = 1 << 19  # places that look like a frame and are none
 ZEROS = re.compile(rb"\0*")
 APE = b"APETAGEX"
 LYRICS = re.compile(rb"LYRICSBEGIN.{0,65536}?LYRICS(?:200|END)", re.DOTALL)
@@ -50,7 +53,9 @@ def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
     """Yield offset, bytes and samples of each frame."""
     at = _behind_tags(data, 0, len(data))
     end = -1
-    while (at := data.find(b"\xff", at)) >= 0:
+    false = 0
+    while false < MOST_FALSE and (head := HEAD.search(data, at)):
+        at = head.start()
         size, length = _frame(data[at : at + 4])
         behind = data[at + size : at + size + 4]
         # behind a frame; elsewhere another one has to follow
@@ -60,6 +65,7 @@ def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
             end = at
         else:  # a tag, or samples with the bits of a header
             at += 1
+            false += 1
 
 
 def _behind_tags(data: mmap, at: int, stop: int) -> int:

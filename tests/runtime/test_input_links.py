@@ -28,7 +28,8 @@ OTHER = 12345  # a user
 def private(tmp_path):
     folder = tmp_path / "private"
     folder.mkdir()
-    make(folder / "z.wav", 4800)
+    for name in ("y.wav", "z.wav"):
+        make(folder / name, 4800)
     return folder
 
 
@@ -37,7 +38,7 @@ def uploads(tmp_path):
     folder = tmp_path / "uploads"
     (folder / "sub").mkdir(parents=True)
     make(folder / "z.wav", 8000)
-    make(folder / "sub" / "z.wav", 8000)
+    make(folder / "sub" / "y.wav", 8000)
     return folder
 
 
@@ -77,11 +78,11 @@ def test_a_link_that_comes_after_the_plan_is_refused(
 def test_links_that_a_pattern_finds_are_left_out_and_named(uploads, private, tmp_path):
     (uploads / "l.wav").symlink_to(private / "z.wav")
     (uploads / "d").symlink_to(private)
-    (uploads / "inner.wav").symlink_to(uploads / "sub" / "z.wav")
+    (uploads / "inner.wav").symlink_to(uploads / "sub" / "y.wav")
     jobs, errors = plan([f"{uploads}/*"], str(tmp_path / "out"))
     found = {job.source.relative_to(uploads).as_posix() for job in jobs}
-    assert found in ({"z.wav", "sub/z.wav"}, {"z.wav", "inner.wav"})
-    assert len(errors) == 2
+    assert found == {"z.wav", "sub/y.wav"}
+    assert len(errors) == 3  # two of them behind the link to a folder
     assert all(f"outside {uploads}, and left out" in str(error) for error in errors)
 
 
@@ -123,7 +124,7 @@ def test_what_was_opened_is_read_whatever_happens_to_its_name(
 
     monkeypatch.setattr(batch, "open_audio", exchanged)
     outcome = enhance_file(job, model_at, batch.DEFAULTS)
-    assert outcome.seconds == pytest.approx(0.5, abs=0.01)
+    assert outcome.seconds == pytest.approx(0.5, abs=0.05)
     assert outcome.job == job
     assert stat.S_IMODE(job.target.stat().st_mode) == 0o600  # as what was opened
 
@@ -143,5 +144,5 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, make_it):
     with pytest.raises(QseError, match="is a "), held_input(tmp_path / "a.wav", "a.wav"):
         pass
     job = FileJob(tmp_path / "missing.wav", tmp_path / "b.wav")
-    with pytest.raises(QseError, match="missing.wav: no such file"):
+    with pytest.raises(QseError, match=r"missing\.wav: no such file"):
         enhance_file(job, lambda rate: None, batch.DEFAULTS)
