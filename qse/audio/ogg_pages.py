@@ -40,7 +40,9 @@ class Pages:
     streams: dict[bytes, Stream] = field(default_factory=dict)
     places: list[str] = field(default_factory=list)
     early: bool = False
+    is_joined: bool = False  # whether a stream begins behind the end of another one
     losses: int = 0  # damaged pages, whose streams and numbers are unknown
+    _has_end: bool = False
     _seconds: float = 0.0
 
     @property
@@ -68,6 +70,7 @@ class Pages:
         number = int.from_bytes(page[18:22], "little")
         begins = bool(page[5] & BEGIN)
         stream = self.streams.setdefault(page[14:18], Stream())
+        self.is_joined |= begins and self._has_end
         if begins:
             stream.rate, stream.skipped = rate_of(page[HEADER + page[26] :])
         elif stream.losses == self.losses and stream.expected not in (None, number):
@@ -75,6 +78,7 @@ class Pages:
         stream.expected = number + 1
         stream.losses = self.losses
         stream.ended = bool(page[5] & END)
+        self._has_end |= stream.ended
         position = int.from_bytes(page[6:14], "little", signed=True)
         if position >= 0:  # a packet ends on this page
             stream.position = position

@@ -66,7 +66,7 @@ def test_heads_of_pages_in_each_other(tmp_path, monkeypatch):
     assert sum(checked) < 3 * path.stat().st_size + ogg_pages.MOST_CHECKED
 
 
-@pytest.mark.parametrize("junk", [b"\xff", b"\xff\xfb\x90"])
+@pytest.mark.parametrize("junk", [b"\xff", b"\xff\xfb\x90\x00\x00"])
 def test_what_looks_like_frames(tmp_path, monkeypatch, junk):
     path = make(tmp_path / "a.mp3", tone(8000))
     whole = read_frames(path)
