@@ -40,7 +40,7 @@ def read_blocks(path: Path) -> tuple[int, int, list[Block]]:
         file.seek(start)
         if file.read(4) != b"fLaC":
             raise ValueError("no FLAC file")
-        blocks = []
+        blocks: list[Block] = []
         total = 0
         while len(head := file.read(4)) == 4:
             size = int.from_bytes(head[1:], "big")

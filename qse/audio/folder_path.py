@@ -91,10 +91,8 @@ def _followed(
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), place)
     trusted = (0, os.geteuid())
     inside = os.stat(folder.at)  # type: ignore[arg-type]
-    if reading:
-        trusted = (*trusted, inside.st_uid)
-    closed = inside.st_uid in trusted and not inside.st_mode & 0o022
-    if state.st_uid not in (0, os.geteuid()) and not closed:
+    closed = (reading or inside.st_uid in trusted) and not inside.st_mode & 0o022
+    if state.st_uid not in trusted and not closed:
         raise PermissionError(errno.EPERM, f"{place} is a link that another user made", place)
     return Path(os.readlink(name, dir_fd=folder.at))
 

@@ -2,18 +2,15 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from glob import glob, has_magic
-from itertools import takewhile
-from os.path import abspath, normcase, realpath
+from os.path import abspath
 from pathlib import Path
 
-from ..audio.content import kind_of
-from ..audio.formats import audio_below, files_below, format_of, suffix_of
-from ..audio.input_path import Identity, identity
-from ..audio.suffixes import FOREIGN, FORMATS, MEDIA, SUFFIXES
+from ..audio.formats import format_of, suffix_of
+from ..audio.input_path import Identity
+from ..audio.suffixes import FOREIGN, MEDIA
 from ..errors import QseError, UsageError
+from .found_inputs import Input, matches, real_name
 
 SUFFIX = "-enhanced"
 
@@ -36,16 +33,6 @@ class FileJob:
         """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not
         write."""
         return suffix_of(self.target) in MEDIA
-
-
-@dataclass(frozen=True)
-class _Input:
-    """A file to enhance, the folder from which its place in an output folder counts, and the one
-    that it must not leave by a link."""
-
-    path: Path
-    root: Path
-    inside: Identity | None = None
 
 
 def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], list[QseError]]:
@@ -94,30 +81,6 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     return list(jobs.values()), errors
 
 
-def left_out(inputs: list[str]) -> list[Path]:
-    """Return the files in folders among `inputs` that hold sound by their content, but have no
-    suffix that is known, so that `plan` leaves them out."""
-
-    def is_unknown(path: Path) -> bool:
-        if suffix_of(path) in SUFFIXES:
-            return False
-        try:
-            return kind_of(path) is not None
-        except OSError:
-            return False
-
-    found = []
-    for text in inputs:
-        if os.path.isdir(text):  # false also for names that the system refuses
-            found += files_below(Path(text), is_unknown, refuse=lambda error: None)
-    return found
-
-
-def real_name(path: Path) -> str:
-    """Return what all names of one file have in common: links resolved, on Windows one case."""
-    return normcase(realpath(path))
-
-
 def with_existing_output(jobs: list[FileJob], skip: bool) -> list[FileJob]:
     """Return the jobs not to run, because their output exists.
 
@@ -127,14 +90,14 @@ def with_existing_output(jobs: list[FileJob], skip: bool) -> list[FileJob]:
     return existing if skip or len(existing) > 1 else []
 
 
-def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
+def _collect(inputs: list[str]) -> tuple[dict[str, Input], list[QseError]]:
     """Return the files that `inputs` mean by their real paths, each once, and errors for the inputs
     that mean none."""
-    found: dict[str, _Input] = {}
+    found: dict[str, Input] = {}
     errors: list[QseError] = []
     for text in inputs:
         try:
-            for entry in _matches(text, errors.append):
+            for entry in matches(text, errors.append):
                 real = real_name(entry.path)
                 # a file goes before a link to it
                 if real not in found or found[real].path.is_symlink():
@@ -147,54 +110,6 @@ def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
                 raise
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     return found, errors
-
-
-def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
-    path = Path(text)
-    if path.exists() or not any(sign in text for sign in "*?["):
-        found = _below(path, refuse)
-        if not found:
-            suffixes = ", ".join((*FORMATS, *FOREIGN))
-            raise QseError(f"{text} holds no audio file (known by their suffix: {suffixes})")
-        return found
-    found = []
-    start = Path(*takewhile(lambda part: not has_magic(part), path.parts))
-    for match in sorted(glob(text, recursive=True)):
-        found += _below(Path(match), refuse, start)
-    if not found:
-        raise QseError(f"{text}: no file matches this pattern")
-    return found
-
-
-def _below(
-    path: Path, refuse: Callable[[QseError], object], start: Path | None = None
-) -> list[_Input]:
-    """Return the audio and video files in a folder and below it; for a file the file itself,
-    whatever its suffix.
-
-    Files outside the folder, or outside `start` if `path` was found there, to which links lead, are
-    refused.
-    """
-    if path.is_dir():
-        files = audio_below(path, refuse, (*FORMATS, *FOREIGN))
-        root = path
-    elif start is None:
-        return [_Input(path, path.parent)]
-    else:
-        files = [path]
-        root = path.parent
-    top = start or path
-    inside = Path(real_name(top))
-    limit = identity(top)
-    found = []
-    for file in files:
-        # of what was found in a folder, the file alone may be a link
-        if (start or file.is_symlink()) and inside not in Path(real_name(file)).parents:
-            fault = f"{file} is a link to a file outside {top}, and left out"
-            refuse(QseError(f"{fault}: name that file itself"))
-            continue
-        found.append(_Input(file, root, limit))
-    return found
 
 
 def _output_folder(output: str, single: bool) -> Path | None:
@@ -210,7 +125,7 @@ def _output_folder(output: str, single: bool) -> Path | None:
     return None if single and not is_folder else path
 
 
-def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list[str]) -> set[str]:
+def _earlier_results(found: dict[str, Input], folder: Path | None, inputs: list[str]) -> set[str]:
     """Return the absolute paths of those inputs that an earlier run has written."""
     earlier = set()
     for entry in found.values():
@@ -229,7 +144,7 @@ def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list
     return earlier.difference(map(abspath, inputs))  # a result that is named itself is an input
 
 
-def _target(entry: _Input, output: str | None, folder: Path | None) -> Path:
+def _target(entry: Input, output: str | None, folder: Path | None) -> Path:
     if folder:
         return _readable(folder / entry.path.relative_to(entry.root))
     return Path(output) if output else _enhanced(entry.path)
