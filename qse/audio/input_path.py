@@ -1,5 +1,6 @@
 """Read the file that was meant, also in folders where others can exchange names meanwhile."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -49,7 +50,10 @@ def held_input(path: Path, name: str, inside: Identity | None = None) -> Iterato
         except FileNotFoundError as error:
             raise QseError(f"{name}: no such file") from error
         except OSError as error:
-            raise QseError(f"{name} cannot be read: {error.strerror}") from error
+            # the folder of a relative path may lie in one that cannot be entered from the top
+            if error.errno != errno.EACCES:
+                raise QseError(f"{name} cannot be read: {error.strerror}") from error
+            read = path
         yield read
 
 

@@ -138,6 +138,22 @@ def test_a_path_that_nobody_else_can_change_is_read_by_its_name(uploads):
         assert path.suffix == ".wav"
 
 
+@as_root
+def test_a_relative_path_below_a_folder_that_cannot_be_entered(uploads, monkeypatch):
+    monkeypatch.chdir(uploads)
+    uploads.parent.chmod(0)
+    groups = os.getgroups()
+    os.setgroups([])
+    os.seteuid(OTHER)
+    try:
+        with held_input(Path("z.wav"), "z.wav") as path:
+            assert path.read_bytes()[:4] == b"RIFF"
+    finally:
+        os.seteuid(0)
+        os.setgroups(groups)
+        uploads.parent.chmod(0o700)
+
+
 @pytest.mark.parametrize("make_it", [os.mkdir, getattr(os, "mkfifo", os.mkdir)])
 def test_what_is_no_file_is_refused_at_once(tmp_path, make_it):
     make_it(tmp_path / "a.wav")
