@@ -45,8 +45,10 @@ def bench(
     if json:
         from json import dumps
 
+        from qse.audio.atomic_write import write_text
+
         try:
-            json.write_text(dumps(table.plain(), indent=1) + "\n", encoding="utf-8")
+            write_text(json, dumps(table.plain(), indent=1) + "\n")
         except OSError as error:
             raise QseError(f"{json} cannot be written: {error.strerror}") from error
 

@@ -99,7 +99,8 @@ def denoise(
     Formats that libsndfile does not read, such as .m4a and .mp4, are read with ffmpeg if it is
     installed. All sound tracks of a video are enhanced, its picture stays as it is.
     """
-    from qse.runtime.batch_plan import left_out, plan, with_existing_output
+    from qse.runtime.batch_plan import plan, with_existing_output
+    from qse.runtime.found_inputs import left_out
 
     overwrite = handling.overwrite
     skip_existing = handling.skip_existing

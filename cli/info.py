@@ -7,6 +7,8 @@ import typer
 from qse.errors import QseError, UsageError
 from qse.printable import printable
 
+from .streams import tell
+
 
 def info(
     topic: Annotated[
@@ -84,7 +86,7 @@ def _models() -> None:
         giga = f"{macs / 1e9:.1f} G"
         table.add_row(row.name, millions, f"{row.params:.2f}", giga, f"{row.tables}: {row.paper}")
     Console().print(table)
-    typer.echo("MACs for one second of audio, STFT of 400 samples and hop 100.")
+    tell("MACs for one second of audio, STFT of 400 samples and hop 100.")
 
 
 def _metrics() -> None:

@@ -24,7 +24,7 @@ from qse.errors import QseError, UsageError
 from qse.stop_signals import active_signals
 
 from .options import as_options
-from .streams import open_streams, say
+from .streams import open_streams, say, tell
 
 COMMANDS = (
     "denoise",
@@ -82,7 +82,7 @@ for name in COMMANDS:
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"qse {qse.__version__}")
+        tell(f"qse {qse.__version__}")
         raise typer.Exit
 
 
@@ -149,7 +149,7 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     except QseError as error:
-        print(f"qse: {as_options(str(error))}", file=sys.stderr)
+        say(f"qse: {as_options(str(error))}")
         sys.exit(error.status)
     except OSError as error:
         if (
@@ -157,10 +157,7 @@ def _run() -> None:
             and not error.filename
             and not _working_folder_exists()
         ):
-            print(
-                "qse: the working directory no longer exists: change to another one",
-                file=sys.stderr,
-            )
+            say("qse: the working directory no longer exists: change to another one")
             sys.exit(1)
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
         if not full and not error.filename:
@@ -175,5 +172,5 @@ def _run() -> None:
         hint = (
             f'this command needs the package {error.name}: pip install "qse-speech[train,evaluate]"'
         )
-        print(f"qse: {hint}", file=sys.stderr)
+        say(f"qse: {hint}")
         sys.exit(1)

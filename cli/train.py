@@ -113,7 +113,6 @@ def train(
     on an official corpus."""
     from qse.errors import UsageError
     from qse.networks import weights
-    from qse.references import check_own
     from qse.train.job import Job
     from qse.train.parallel import is_first
     from qse.train.recipe import find_recipe, read_config
@@ -135,7 +134,7 @@ def train(
     with bars.progress_bar() as progress:
         config = read_config(path, change or [])
         if resume and not trust:
-            check_own(config.model, path)
+            weights.check_foreign(config.model, path)
         run(config, job, _Steps(), progress, say=say)
     if not is_first():
         return

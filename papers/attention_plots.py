@@ -9,7 +9,7 @@ from torch import Tensor
 
 from .agreement_tables import CHANCE, PAPER_TOP, percent
 from .attention_capture import Signals
-from .plots import new_figure, new_grid
+from .plots import new_figure, new_grid, save_figure
 from .results import Row, distinct, rows_with
 from .statistics import correlation
 
@@ -50,7 +50,7 @@ def plot_agreement(path: Path, rows: Sequence[Row]) -> None:
     axis.set_xlabel("layer and head")
     axis.set_ylabel("top-1 agreement of components, %")
     axis.legend(frameon=False, fontsize=7, ncols=2)
-    figure.savefig(path, dpi=130)
+    save_figure(figure, path, dpi=130)
 
 
 def plot_maps(path: Path, title: str, signals: Signals, x: str, y: str) -> None:
@@ -76,7 +76,7 @@ def plot_maps(path: Path, title: str, signals: Signals, x: str, y: str) -> None:
         figure.colorbar(image, ax=axis, shrink=0.8)
     axes[0].set_ylabel(f"{y} (token)")
     figure.suptitle(f"{title}, head 0: attention weights; red: largest of a row", fontsize=9)
-    figure.savefig(path, dpi=110)
+    save_figure(figure, path, dpi=110)
 
 
 def plot_outputs(path: Path, panels: Sequence[Panel], rows: Sequence[Row]) -> None:
@@ -97,7 +97,7 @@ def plot_outputs(path: Path, panels: Sequence[Panel], rows: Sequence[Row]) -> No
         axis.set_title(f"{panel.title}\nr = {r:.3f}{_paper_of(rows, panel)}", fontsize=8)
         axis.set_xlabel(f"{panel.x_name}: output", fontsize=8)
         axis.set_ylabel(f"{panel.y_name}: output", fontsize=8)
-    figure.savefig(path, dpi=110)
+    save_figure(figure, path, dpi=110)
 
 
 def _draw_quantiles(axis: Any, panel: Panel) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from qse.audio.atomic_write import atomic_path
 from qse.extras import need
 
 from .results import Row, column, distinct, rows_with
@@ -81,7 +82,7 @@ def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence
         axis.set_yticks(range(len(labels)), labels)
         axis.set_xlabel("component")
         _write_cells(axis, matrix)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def plot_seeds(
@@ -123,7 +124,7 @@ def save(figure: Any, path: Path) -> None:
     """Write a PNG without the upper and the right border of its axes."""
     for axis in figure.axes:
         axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def _style(places: Sequence[float]) -> str:
@@ -144,3 +145,9 @@ def _write_cells(axis: Any, matrix: "Tensor") -> None:
         for x, value in enumerate(values):
             colour = "white" if abs(value) > 0.6 else "black"
             axis.text(x, y, f"{value:.2f}", color=colour, **centred)
+
+
+def save_figure(figure: Any, path: Path, dpi: int) -> None:
+    """Write a figure as a PNG file, atomically."""
+    with atomic_path(path) as part:
+        figure.savefig(part, dpi=dpi, format="png")

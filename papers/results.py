@@ -6,6 +6,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from qse.audio.atomic_write import atomic_path, write_text
+
 Row = dict[str, Any]
 
 
@@ -26,7 +28,7 @@ def distinct(rows: Sequence[Row], *keys: str) -> list[Any]:
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
     """Write a CSV file with the columns of the first row; floats with six significant digits."""
-    with path.open("w", newline="") as file:
+    with atomic_path(path) as part, part.open("w", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
         for row in rows:
@@ -53,7 +55,7 @@ def write_markdown(path: Path, rows: Sequence[Row], *notes: str) -> None:
     paragraphs = [markdown(rows)]
     for note in notes:
         paragraphs.append(f"{note}\n")
-    path.write_text("\n".join(paragraphs), encoding="utf-8")
+    write_text(path, "\n".join(paragraphs))
 
 
 def write_results(stem: Path, table: Sequence[Row], curves: Sequence[Row], *notes: str) -> None:

@@ -15,6 +15,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from qse.audio.atomic_write import atomic_path
 from qse.errors import QseError, UsageError
 from qse.runtime.timing import race
 
@@ -147,7 +148,8 @@ class Sentiment(TextTraining):
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
         curve = train_classifier(network, texts, held, optimizer, title=title, **sizes)
-        save_file(network.state_dict(), _weights(out, arm, seed))
+        with atomic_path(_weights(out, arm, seed)) as part:
+            save_file(network.state_dict(), part)
         found = {"accuracy %": curve[-1]["accuracy %"]}
         return found | {"parameters": parameter_count(network.layers)}, curve
 

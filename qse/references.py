@@ -25,10 +25,15 @@ def trusting(trust: bool = True) -> Iterator[None]:
         _trusts.reset(before)
 
 
+def is_trusting() -> bool:
+    """Return whether `trusting` holds."""
+    return _trusts.get()
+
+
 def check_own(table: Mapping[str, Any], path: Path) -> None:
     """Raise QseError if a value in `table`, of the file `path` of a run or a model folder, names
     code outside this package: such a file may come from anywhere."""
-    if _trusts.get():
+    if is_trusting():
         return
     for key, value in _texts(table):
         if ":" in value and not _is_own(value):  # what `find_named` would import
@@ -38,16 +43,17 @@ def check_own(table: Mapping[str, Any], path: Path) -> None:
             )
 
 
-def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield all texts in tables and lists, with the key under which they are."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _texts(inner, name)
-    elif isinstance(value, Sequence):
-        for inner in value:
-            yield from _texts(inner, key)
+def _texts(table: Any) -> Iterator[tuple[str, str]]:
+    """Yield all texts in tables and lists, with the key under which they are, however deep."""
+    rest: list[tuple[str, Any]] = [("", table)]
+    while rest:
+        key, value = rest.pop()
+        if isinstance(value, str):
+            yield key, value
+        elif isinstance(value, Mapping):
+            rest += reversed(list(value.items()))
+        elif isinstance(value, Sequence):
+            rest += [(key, inner) for inner in reversed(value)]
 
 
 def _is_own(name: str) -> bool:

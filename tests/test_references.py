@@ -86,3 +86,30 @@ def test_names_of_other_packages_behind_own_modules_are_refused(tmp_path, name):
 )
 def test_own_classes_and_plain_words_pass(tmp_path, name):
     check_own({"attention": name, "channels": 4}, tmp_path / "config.toml")
+
+
+def test_names_are_found_however_deep():
+    table: object = "evilmod:X"
+    for _ in range(3000):
+        table = {"a": [table]}
+    with pytest.raises(QseError, match="a = 'evilmod:X' names code"):
+        check_own({"deep": table}, Path(__file__))
+
+
+@pytest.mark.parametrize(
+    "line", [("export", "run", "models/x"), ("train", "--resume", "--out", "run")]
+)
+def test_a_network_that_would_fill_the_memory_is_refused(foreign, command, line):
+    sizes = "channels = [1000000, 1000000, 1000000]"
+    config = foreign / "config.toml"
+    config.write_text(f'[model]\nnetwork = "streaming"\n{sizes}\n')
+    status, _, said = command(*line)
+    assert status == 1 and "config.toml: a network of 270,001" in said and "--trust" in said
+
+
+@pytest.mark.parametrize("sizes", ['network = "streaming"\nblocks', 'network = "qtn"\nlayers'])
+def test_a_network_of_endless_layers_is_refused(foreign, sizes):
+    config = foreign / "config.toml"
+    config.write_text(f"[model]\n{sizes} = 1000000000\n")
+    with pytest.raises(QseError, match=r"config.toml: .* 1000000000: 0 to 1000"):
+        network_of(config)

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from .claim import claim_in
 from .file_mode import set_mode
@@ -95,6 +96,16 @@ def _published(
             os.close(descriptor)
         folder.remove(part)
         _unfinished.discard((folder, part))
+
+
+def open_to_append(path: Path, source: Path | None = None, buffering: int = -1) -> IO[bytes]:
+    """Open a file to append to it, in the folder that `held_folder` enters; a new one has
+    permissions no wider than those of `source`."""
+    with held_folder(path) as (folder, name):
+        descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    if not os.fstat(descriptor).st_size:
+        set_mode(descriptor, None, source)
+    return os.fdopen(descriptor, "ab", buffering=buffering)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
+from .bytes_behind import bytes_behind
 from .chunk_copy import chunk_names, copy_chunks
-from .chunks import Container, Dialect, read_container
+from .chunks import MOST, W64_RIFF, Container, Dialect, read_container
 from .inspection import Copied, Inspection
 from .probe import Media
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     import soundfile
 
 READ_AS_TAGS = ("INFO", "bext", "id3", "ID3", "NAME", "AUTH", "ANNO", "(c)", "info", "chan", "CHAN")
+FILES = (b"RIFF", b"RIFX", b"RF64", b"BW64", b"FORM", b"caff", W64_RIFF)  # how a joined file begins
+# chunks that a program writes behind the samples at last, so that a crash cuts them
+TEXTS = (b"LIST", b"INFO", b"id3 ", b"ID3 ", b"bext", b"iXML", b"axml", b"cue ", b"_PMX", b"info")
 
 
 class Chunked(Inspection):
@@ -44,6 +48,23 @@ class Chunked(Inspection):
     def _missing_bytes(self, file: soundfile.SoundFile) -> int:
         data = self.container.sound if self.container else None
         return data.missing if data else super()._missing_bytes(file)
+
+    def unread(self) -> int:
+        container = self.container
+        if container is None or container.sound is None or len(container.chunks) == MOST:
+            return 0
+        behind = container.chunks[container.chunks.index(container.sound) + 1 :]
+        last = container.sound
+        for chunk in behind:
+            is_cut = chunk.missing and chunk.name not in TEXTS
+            if is_cut or chunk.name in (container.dialect.sound, *FILES):
+                return self.state.st_size - chunk.at + container.dialect.head
+            last = chunk
+        return bytes_behind(self.path, last.at + container.dialect.padded(last.size))
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        unread = self.unread()
+        return f"{unread} bytes behind its samples are not read" if unread else None
 
     def names(self) -> list[str]:
         return chunk_names(self.container) if self.container else []

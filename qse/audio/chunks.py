@@ -15,6 +15,7 @@ MOST = 4096  # chunks that are looked at
 SMALL = 4096  # bytes of a body that is kept
 LONGEST = (1 << 32) - 1  # bytes that the size of RIFF and AIFF can count
 UNKNOWN = (1 << 64) - 1  # size of the samples of a CAF file that goes to its end
+W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")  # how a W64 file begins
 W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")  # the last 12 of an identifier's 16 bytes
 W64_LIST = bytes.fromhex("6c697374 2f91cf11a5d628db04c10000")
 

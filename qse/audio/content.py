@@ -4,6 +4,7 @@ import stat
 from pathlib import Path
 
 from ..errors import QseError
+from .adts import Adts
 from .aiff import Aiff
 from .caf import Caf
 from .checks import check_file
@@ -21,7 +22,7 @@ from .suffixes import SUFFIXES
 from .wav import Wav
 
 FAMILIES: tuple[type[Inspection], ...] = (
-    *(Wav, Aiff, Caf, Flac, Ogg, OtherOgg, Mp4, Matroska, Au, Voc, Nist, Foreign, Mp3),
+    *(Wav, Aiff, Caf, Flac, Ogg, OtherOgg, Mp4, Matroska, Au, Voc, Nist, Adts, Foreign, Mp3),
 )
 
 

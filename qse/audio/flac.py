@@ -1,6 +1,9 @@
 """FLAC files."""
 
+from __future__ import annotations
+
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .flac_blocks import (
     COMMENT,
@@ -11,10 +14,14 @@ from .flac_blocks import (
     edit_blocks,
     read_blocks,
 )
+from .flac_frames import samples_behind
 from .id3 import copy_tags
 from .inspection import Copied, Inspection
 from .tagged import Tagged
 from .vorbis_comments import MASK, Comments
+
+if TYPE_CHECKING:
+    import soundfile
 
 UNREAD = ("cue sheet", "application data")  # what ffmpeg does not read as tags
 # masks of the channels where a file says nothing
@@ -31,6 +38,18 @@ class Flac(Tagged):
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         return "FLAC" if head[:4] == b"fLaC" else None
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        try:
+            _, start, blocks = read_blocks(self.path)
+            end = self.state.st_size - len(self.tags.back)
+        except ValueError:
+            return None
+        least, most = (int.from_bytes(blocks[0].body[at : at + 2], "big") for at in (0, 2))
+        block = least if least == most else 0
+        if file.frames < 1 << 36 and samples_behind(self.path, start, end, block, file.frames):
+            return "it holds more samples than its header counts, and those are not read"
+        return None
 
     @cached_property
     def blocks(self) -> list[Block]:

@@ -18,6 +18,7 @@ COMMENT = 4
 CUESHEET = 5
 PICTURE = 6
 NAMES = {APPLICATION: "application data", CUESHEET: "cue sheet", PICTURE: "cover"}
+MOST_BLOCKS = 4096
 LAST = 0x80  # marks the last block before the samples
 
 
@@ -39,13 +40,13 @@ def read_blocks(path: Path) -> tuple[int, int, list[Block]]:
         file.seek(start)
         if file.read(4) != b"fLaC":
             raise ValueError("no FLAC file")
-        blocks = []
+        blocks: list[Block] = []
         total = 0
         while len(head := file.read(4)) == 4:
             size = int.from_bytes(head[1:], "big")
             body = file.read(size)
             total += size
-            if len(body) < size or total > MOST_METADATA:
+            if len(body) < size or total > MOST_METADATA or len(blocks) == MOST_BLOCKS:
                 break
             blocks.append(Block(head[0] & ~LAST, body))
             if head[0] & LAST:
@@ -85,12 +86,12 @@ def edit_blocks(part: Path, edit: Callable[[list[Block]], list[Block]]) -> None:
     """
     start, end, blocks = read_blocks(part)
     new = edit(blocks)
-    data = b""
+    data = []
     for number, block in enumerate(new):
         mark = LAST if number == len(new) - 1 else 0
-        data += bytes([block.kind | mark]) + len(block.body).to_bytes(3, "big") + block.body
+        data += [bytes([block.kind | mark]), len(block.body).to_bytes(3, "big"), block.body]
     with part.open("r+b") as file:
-        replace_bytes(file, start, end, data)
+        replace_bytes(file, start, end, b"".join(data))
 
 
 def comments_of(blocks: list[Block]) -> Comments:

@@ -1,7 +1,8 @@
 """Enter the folder of a file, by the rule for links that strangers may have made.
 
 Links on the way to a file are followed if whoever could have made them is trusted: they belong to
-this user or to root, or lie in a folder that only these can write.
+this user or to root, or lie in a folder that only these can write. On the way to a file that is
+read, its owner's links in a folder that nobody else can write are followed, too.
 """
 
 import errno
@@ -20,11 +21,13 @@ MOST_LINKS = 40  # as in Linux
 
 
 @contextmanager
-def held_folder(path: Path, make: bool = False) -> Iterator[tuple[HeldFolder, str]]:
+def held_folder(
+    path: Path, make: bool = False, reading: bool = False
+) -> Iterator[tuple[HeldFolder, str]]:
     """Yield the folder of the file that `path` means, and the name of the file in it.
 
-    `make`: make folders that are missing. Raises OSError where a folder is missing or cannot be
-    entered, and for a link of somebody who is not trusted.
+    `make`: make folders that are missing. `reading`: the file is read alone. Raises OSError where a
+    folder is missing or cannot be entered, and for a link of somebody who is not trusted.
     """
     if not HAS_DESCRIPTORS:
         real = Path(os.path.realpath(path))
@@ -33,14 +36,14 @@ def held_folder(path: Path, make: bool = False) -> Iterator[tuple[HeldFolder, st
         yield HeldFolder(real.parent, None), real.name
         return
     start = path if path.is_absolute() else Path.cwd() / path
-    folder, name = _walk(start, make)
+    folder, name = _walk(start, make, reading)
     try:
         yield folder, name
     finally:
         os.close(folder.at)  # type: ignore[arg-type]
 
 
-def _walk(path: Path, make: bool) -> tuple[HeldFolder, str]:
+def _walk(path: Path, make: bool, reading: bool) -> tuple[HeldFolder, str]:
     """Enter one folder after another, as the system does for a path, but with the rule for
     links."""
     rest = deque(path.parts[1:])
@@ -52,7 +55,7 @@ def _walk(path: Path, make: bool) -> tuple[HeldFolder, str]:
             state = folder.state(name)
             if state and stat.S_ISLNK(state.st_mode):
                 links += 1
-                to = _followed(folder, name, state, links)
+                to = _followed(folder, name, state, links, reading)
                 rest.extendleft(reversed(to.parts[1:] if to.is_absolute() else to.parts))
                 if to.is_absolute():
                     folder = _entered(folder, to.anchor)
@@ -79,14 +82,25 @@ def _entered(folder: HeldFolder, name: str) -> HeldFolder:
     return inner
 
 
-def _followed(folder: HeldFolder, name: str, state: os.stat_result, links: int) -> Path:
+def _followed(
+    folder: HeldFolder, name: str, state: os.stat_result, links: int, reading: bool
+) -> Path:
     """Return what a link points to. Raises OSError if it must not be followed."""
     place = str(folder.path / name)
     if links > MOST_LINKS:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), place)
     trusted = (0, os.geteuid())
     inside = os.stat(folder.at)  # type: ignore[arg-type]
-    closed = inside.st_uid in trusted and not inside.st_mode & 0o022
+    closed = (reading or inside.st_uid in trusted) and not inside.st_mode & 0o022
     if state.st_uid not in trusted and not closed:
         raise PermissionError(errno.EPERM, f"{place} is a link that another user made", place)
     return Path(os.readlink(name, dir_fd=folder.at))
+
+
+def is_closed(folder: os.stat_result, inner: os.stat_result) -> bool:
+    """Return whether only this user and root can exchange `inner`, which lies in `folder`."""
+    trusted = (0, os.geteuid())
+    if folder.st_uid not in trusted:
+        return False
+    sticky = folder.st_mode & stat.S_ISVTX and inner.st_uid in trusted
+    return bool(sticky) or not folder.st_mode & 0o022

@@ -41,8 +41,7 @@ class Foreign(Inspection):
             return "MPEG-TS"
         if len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE4:  # a frame of layer II
             return "MP2" if head[2] >> 4 not in (0, 15) else None
-        is_adts = len(head) > 6 and head[0] == 0xFF and head[1] & 0xF6 == 0xF0
-        return "AAC" if is_adts else None
+        return None
 
 
 def _is_transport_stream(head: bytes) -> bool:

@@ -21,6 +21,7 @@ COVERS = (b"APIC", b"PIC")
 UNSYNCHRONISED = 0x80
 EXTENDED = 0x40
 ID3V1 = 128  # bytes of the tag at the very end
+LONGEST_KEY = 255  # bytes of the name of an APEv2 item
 APE = 32  # bytes of the header, and of the footer, of an APEv2 tag
 
 
@@ -217,21 +218,24 @@ def _without_loudness_items(back: bytes) -> tuple[bytes, list[str]]:
     count = int.from_bytes(back[at + 16 : at + 20], "little")
     end = at + 32 + size
     items = back[at + 32 : at + size]
-    kept = b""
+    parts = []
     dropped = []
+    begin = 0
     for _ in range(count):
-        length = int.from_bytes(items[:4], "little")
-        stop = items.find(b"\0", 8)
-        if stop < 0 or stop + 1 + length > len(items):
+        length = int.from_bytes(items[begin : begin + 4], "little")
+        stop = items.find(b"\0", begin + 8, begin + 8 + LONGEST_KEY + 1)
+        next_item = stop + 1 + length
+        if stop < 0 or next_item > len(items):
             return back, []
-        key = items[8:stop].decode("latin-1")
+        key = items[begin + 8 : stop].decode("latin-1")
         if is_loudness(key):
             dropped.append(key)
         else:
-            kept += items[: stop + 1 + length]
-        items = items[stop + 1 + length :]
+            parts.append(items[begin:next_item])
+        begin = next_item
     if not dropped:
         return back, []
+    kept = b"".join(parts)
     head = bytearray(back[at : at + 32])
     foot = bytearray(back[end - 32 : end])
     for edge in (head, foot):

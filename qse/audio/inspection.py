@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HEAD = 512  # bytes by which a file is recognised
 STREAMED = (1 << 31) - (1 << 12)  # from here on, lengths are those of headers written into a pipe
+FEW = 4096  # bytes behind the samples with which a file is read
 SLOPPY = 64  # tolerated error of a header in bytes: some count the header itself
 # in libsndfile's description of a file
 SIZES = r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)"
@@ -134,6 +135,9 @@ class Inspection:
         ratio = 1.0
         for announced, there in re.findall(SIZES, file.extra_info):
             ratio = max(ratio, int(announced) / max(1, int(there)))
+        unread = self.unread()
+        if unread and file.subtype in BYTES:
+            return self.samples(file) + unread // frame_bytes(file.channels, file.subtype)
         return round(file.frames * ratio)
 
     def has_more(self, file: soundfile.SoundFile) -> bool:
@@ -146,7 +150,12 @@ class Inspection:
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         """Return damage that libsndfile does not report, None if there is none."""
-        return None
+        unread = self.unread()
+        return f"{unread} bytes behind its samples are not read" if unread > FEW else None
+
+    def unread(self) -> int:
+        """Return how many bytes behind those that libsndfile reads may be further sound."""
+        return 0
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         """Return damage that ffmpeg leaves out without a word, None if there is none."""
@@ -154,6 +163,8 @@ class Inspection:
 
     def missing_at_end(self, file: soundfile.SoundFile) -> str | None:
         """Return in words what a file lacks that is read all the same, None if it is whole."""
+        if unread := self.unread():
+            return f"{unread} bytes behind its samples are not read"
         missing = self._missing_bytes(file) if file.subtype in BYTES else 0
         if not 0 < missing <= SLOPPY:  # more is a file that is cut
             return None

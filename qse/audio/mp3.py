@@ -58,23 +58,22 @@ class Mp3(Tagged):
     def has_more(self, file: soundfile.SoundFile) -> bool:
         """Return whether libsndfile stops early: at joined files, or a variable bit rate without a
         length."""
-        return (
-            file.subtype == "MPEG_LAYER_III" and self.frames.samples > 1.02 * file.frames + 8 * 1152
-        )
+        if file.subtype != "MPEG_LAYER_III":
+            return False
+        if self.first.frames:  # beside which some programs count their own
+            return self.frames.samples > (self.first.frames + 2) * self.first.length
+        return self.frames.samples > 1.02 * file.frames + 8 * 1152
 
     def is_read_in_part(self, file: soundfile.SoundFile) -> bool:
         return file.subtype == "MPEG_LAYER_III"
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
-        return None if self.says_length() else self.skipped_damage(file.samplerate)
+        if self.says_length() and not self.frames.changes:
+            return None
+        return self.skipped_damage(file.samplerate)
 
     def skipped_damage(self, sample_rate: int) -> str | None:
-        places = []
-        for before in self.frames.holes:
-            places.append(f"bytes are no frames at {before / sample_rate:.2f} s")
-        if self.frames.is_cut:
-            places.append("its last frame is cut")
-        return named(places)
+        return named(self.frames.places(sample_rate))
 
     def bit_rate(self, subtype: str, seconds: float | None) -> BitRate | None:
         try:

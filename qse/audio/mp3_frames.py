@@ -13,6 +13,9 @@ from .id3 import tag_size
 from .mp3_header import MP3_RATES
 
 SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
+# the first bytes of a frame of layer III: its sync word, version, and a bit rate
+HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
+MOST_FALSE = 1 << 19  # places that look like a frame and are none
 ZEROS = re.compile(rb"\0*")
 APE = b"APETAGEX"
 LYRICS = re.compile(rb"LYRICSBEGIN.{0,65536}?LYRICS(?:200|END)", re.DOTALL)
@@ -23,34 +26,51 @@ TAGS = ((b"TAG+", 227), (b"TAG", 128), (b"3DI", 10))
 @dataclass(frozen=True)
 class Frames:
     """The frames of a file: their `samples` per channel; `holes`: for each place with bytes that
-    are no frames, the samples before it; whether the last frame `is_cut`."""
+    are no frames, the samples before it; whether the last frame `is_cut`; `changes`: the samples
+    before each frame with another sample rate, or other channels, than the one before."""
 
     samples: int
     holes: tuple[int, ...]
     is_cut: bool
+    changes: tuple[int, ...]
+
+    def places(self, sample_rate: int) -> list[str]:
+        """Return in words what is damaged."""
+        found = [f"bytes are no frames at {before / sample_rate:.2f} s" for before in self.holes]
+        for before in self.changes:
+            found.append(f"sample rate or channels change at {before / sample_rate:.2f} s")
+        return [*found, "its last frame is cut"] if self.is_cut else found
 
 
 def read_frames(path: Path) -> Frames:
     """Read the headers of all frames of an MP3 file (ISO/IEC 11172-3, 2.4.2.3). Raises OSError."""
     samples = 0
     holes = []
+    changes = []
+    form = None
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         end = 0
         for at, size, length in _frames(data):
-            if _behind_tags(data, end, at) < at:
+            if behind_tags(data, end, at) < at:
                 holes.append(samples)
             end = at + size
+            now = _form(data[at : at + 4])
+            if form not in (None, now):
+                changes.append(samples)
+            form = now
             samples += length
-        if _behind_tags(data, end, len(data)) < len(data):
+        if behind_tags(data, end, len(data)) < len(data):
             holes.append(samples)
-        return Frames(samples, tuple(holes), end > len(data))
+        return Frames(samples, tuple(holes), end > len(data), tuple(changes))
 
 
 def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
     """Yield offset, bytes and samples of each frame."""
-    at = _behind_tags(data, 0, len(data))
+    at = behind_tags(data, 0, len(data))
     end = -1
-    while (at := data.find(b"\xff", at)) >= 0:
+    false = 0
+    while false < MOST_FALSE and (head := HEAD.search(data, at)):
+        at = head.start()
         size, length = _frame(data[at : at + 4])
         behind = data[at + size : at + size + 4]
         # behind a frame; elsewhere another one has to follow
@@ -60,9 +80,10 @@ def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
             end = at
         else:  # a tag, or samples with the bits of a header
             at += 1
+            false += 1
 
 
-def _behind_tags(data: mmap, at: int, stop: int) -> int:
+def behind_tags(data: mmap, at: int, stop: int) -> int:
     """Return where tags and zeros that begin at `at` end, `stop` at most."""
     while at < stop:
         before = at
@@ -76,6 +97,11 @@ def _behind_tags(data: mmap, at: int, stop: int) -> int:
         if at == before:
             return at
     return stop
+
+
+def _form(header: bytes) -> tuple[int, int, bool]:
+    """Return version, sample rate and whether there is one channel, as the header codes them."""
+    return header[1] & 0x18, header[2] & 0x0C, header[3] & 0xC0 == 0xC0
 
 
 def _frame(header: bytes) -> tuple[int, int]:

@@ -28,6 +28,16 @@ class FirstFrame:
         return bool(self.header and self.header[7] & 1)
 
     @property
+    def frames(self) -> int:
+        """Return the number of frames that is stated, without this one; 0 if none is."""
+        return int.from_bytes(self.header[8:12], "big") if self.says_length else 0
+
+    @property
+    def length(self) -> int:
+        """Return the samples of a frame."""
+        return 1152 if self.head[1] & 0x18 == 0x18 else 576
+
+    @property
     def size(self) -> int:
         """Return the least size of the file in bytes that is announced, 0 if none is."""
         flags = self.header[7] if self.header else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads
 FIRST_PAGE = 128  # bytes, of Vorbis
 BEGINS = 2  # flags of a page
-ENDS = 4
 
 
 class OtherOgg(Inspection):
@@ -95,7 +93,7 @@ class Ogg(OtherOgg):
 
     def has_more(self, file: soundfile.SoundFile) -> bool:
         """Return whether there are several sound tracks, or files joined to one."""
-        return self.tracks > 1 or self._goes_on()
+        return self.tracks > 1 or self.pages.is_joined
 
     def is_read_in_part(self, file: soundfile.SoundFile) -> bool:
         return self.tracks > 1
@@ -148,14 +146,3 @@ class Ogg(OtherOgg):
     @classmethod
     def mapping_options(cls, place: str) -> list[str]:
         return ["-map_metadata:s:a:0", place]
-
-    def _goes_on(self) -> bool:
-        """Return whether a stream begins after another one has ended."""
-        ended = False
-        with self.path.open("rb") as file:
-            while (page := file.read(HEADER))[:4] == b"OggS" and len(page) == HEADER:
-                if ended and page[5] & BEGINS:
-                    return True
-                ended = ended or bool(page[5] & ENDS)
-                file.seek(sum(file.read(page[26])), os.SEEK_CUR)
-        return False

@@ -26,12 +26,17 @@ def signed(page: bytes) -> bytes:
 
 def page_at(data: mmap, at: int) -> bytes | None:
     """Return the page that begins at `at`, None if none does, or it is damaged or incomplete."""
+    size = size_at(data, at)
+    page = data[at : at + size]
+    return page if size and len(page) == size and signed(page) == page else None
+
+
+def size_at(data: mmap, at: int) -> int:
+    """Return the bytes of the page that begins at `at`, 0 if none does."""
     head = data[at : at + HEADER]
     if len(head) < HEADER or head[:4] != b"OggS":
-        return None
-    size = HEADER + head[26] + sum(data[at + HEADER : at + HEADER + head[26]])
-    page = data[at : at + size]
-    return page if len(page) == size and signed(page) == page else None
+        return 0
+    return HEADER + head[26] + sum(data[at + HEADER : at + HEADER + head[26]])
 
 
 def rate_of(packet: bytes) -> tuple[int, int]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from .ogg_page import HEADER, page_at, rate_of
+from .ogg_page import HEADER, page_at, rate_of, size_at
 
+MOST_CHECKED = 1 << 20
 BEGIN = 2  # flags of a page
 END = 4
 
@@ -18,14 +19,16 @@ class Stream:
     """One stream of a file, as far as its pages have been read.
 
     `rate`: samples per second, 0 if unknown; `skipped`: samples at the beginning that are not
-    heard; `position`: samples up to the last page; `expected`: number of the next page, None if
-    unknown; `ended`: whether the last page is marked as such.
+    heard; `position`: samples up to the last page; `expected`: number of the next page, which holds
+    while the file has no more `losses` than these; `ended`: whether the last page is marked as the
+    last.
     """
 
     rate: int = 0
     skipped: int = 0
     position: int = 0
     expected: int | None = None
+    losses: int = 0
     ended: bool = False
 
 
@@ -37,6 +40,9 @@ class Pages:
     streams: dict[bytes, Stream] = field(default_factory=dict)
     places: list[str] = field(default_factory=list)
     early: bool = False
+    is_joined: bool = False  # whether a stream begins behind the end of another one
+    losses: int = 0  # damaged pages, whose streams and numbers are unknown
+    _has_end: bool = False
     _seconds: float = 0.0
 
     @property
@@ -64,12 +70,15 @@ class Pages:
         number = int.from_bytes(page[18:22], "little")
         begins = bool(page[5] & BEGIN)
         stream = self.streams.setdefault(page[14:18], Stream())
+        self.is_joined |= begins and self._has_end
         if begins:
             stream.rate, stream.skipped = rate_of(page[HEADER + page[26] :])
-        elif stream.expected not in (None, number):
+        elif stream.losses == self.losses and stream.expected not in (None, number):
             self.damaged("pages are missing")
         stream.expected = number + 1
+        stream.losses = self.losses
         stream.ended = bool(page[5] & END)
+        self._has_end |= stream.ended
         position = int.from_bytes(page[6:14], "little", signed=True)
         if position >= 0:  # a packet ends on this page
             stream.position = position
@@ -81,6 +90,7 @@ def read_pages(path: Path) -> Pages:
     """Read all pages of an Ogg file. Raises OSError."""
     found = Pages()
     at = 0
+    checked = 0  # bytes of pages that are none
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         while 0 <= at < len(data):
             page = page_at(data, at)
@@ -90,8 +100,10 @@ def read_pages(path: Path) -> Pages:
                 continue
             if data[at : at + 4] == b"OggS":
                 found.damaged("a page is damaged")
-                for stream in found.streams.values():
-                    stream.expected = None
+                found.losses += 1
+                checked += size_at(data, at)
+                if checked > MOST_CHECKED + len(data):  # more than pages that are damaged can have
+                    break
             elif found.streams and any(data[at : at + HEADER]):
                 found.damaged("bytes belong to no page")
             at = data.find(b"OggS", at + 1)

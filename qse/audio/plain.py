@@ -6,12 +6,14 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .bytes_behind import bytes_behind
 from .inspection import Inspection
 
 if TYPE_CHECKING:
     import soundfile
 
 AU_HEADER = 24  # bytes before the text in the header
+UNKNOWN = 0xFFFFFFFF  # bytes of samples of a file that goes to its end
 MOST_TEXT = 1 << 16  # bytes of it
 
 
@@ -24,6 +26,12 @@ class Au(Inspection):
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         return "AU" if head[:4] == b".snd" else None
+
+    def unread(self) -> int:
+        with self.path.open("rb") as head:
+            head.seek(4)
+            start, size = (int.from_bytes(head.read(4), "big") for _ in range(2))
+        return 0 if size == UNKNOWN else bytes_behind(self.path, start + size)
 
     def names(self) -> list[str]:
         with self.path.open("rb") as file:

@@ -38,7 +38,8 @@ class Comments:
     def still_true(self) -> "tuple[Comments, list[str]]":
         """Return the comments without those that state a loudness, and the names of these."""
         dropped = list(filter(is_loudness, self.names()))
-        kept = [entry for entry in self.entries if name_of(entry) not in dropped]
+        names = set(dropped)
+        kept = [entry for entry in self.entries if name_of(entry) not in names]
         return Comments(self.vendor, kept), dropped
 
 

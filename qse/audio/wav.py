@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .chunked import Chunked
-from .chunks import Dialect, write_size
+from .chunks import W64_RIFF, Dialect, write_size
 from .file_edit import replace_bytes
 from .formats import BYTES, Layout, frame_bytes
 from .inspection import Inspection
@@ -40,7 +40,6 @@ W64 = Dialect(
     counts_header=True,
     ends_with_samples=True,
 )
-W64_RIFF = bytes.fromhex("72696666 2e91cf11a5d628db04c10000")
 DIALECTS = {b"RIFF": RIFF, b"RF64": RF64, b"BW64": RF64, b"RIFX": RIFX}
 
 EDGES = (1 << 31, 1 << 32)
@@ -124,13 +123,13 @@ class Wav(Chunked):
         return stated if stated and 0 < file.frames - stated < MOST_FILLING else file.frames
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
-        """Return how the format chunk contradicts itself."""
+        """Return how the format chunk contradicts itself, or how much is not read."""
         if self.container is None or not self._format or file.subtype not in BYTES:
-            return None
+            return super().hidden_damage(file)
         block = int.from_bytes(self._format[12:14], self.container.dialect.order)
         wanted = frame_bytes(file.channels, file.subtype)
         if block == wanted:
-            return None
+            return super().hidden_damage(file)
         return f"its header states {block} and {wanted} bytes for a sample of all channels"
 
     def state_mask(self, mask: int, channels: int) -> bool:

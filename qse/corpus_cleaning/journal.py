@@ -15,9 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from ..audio.atomic_write import atomic_path
+from ..audio.atomic_write import atomic_path, open_to_append
 from ..audio.claim import lock, open_lock
-from ..audio.file_mode import set_mode
 from ..audio.folder_path import held_folder
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
@@ -52,7 +51,7 @@ class Journal:
             self._lock = _locked(path)
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
-            self._file = _appended(path, source)
+            self._file = open_to_append(path, source, buffering=0)
         except OSError as error:
             raise QseError(
                 f"{path} cannot be written: {error.strerror}; name another manifest"
@@ -144,16 +143,7 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         if is_open:
-            self._file = _appended(self.path, self._source)
-
-
-def _appended(path: Path, source: Path | None) -> IO[bytes]:
-    """Open a manifest to append to it."""
-    with held_folder(path) as (folder, name):
-        descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    if not os.fstat(descriptor).st_size:
-        set_mode(descriptor, None, source)
-    return os.fdopen(descriptor, "ab", buffering=0)
+            self._file = open_to_append(self.path, self._source, buffering=0)
 
 
 def _locked(path: Path) -> IO[bytes]:

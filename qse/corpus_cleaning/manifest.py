@@ -13,7 +13,7 @@ from typing import Any
 from ..audio.formats import format_of
 from ..audio.suffixes import FORMATS
 from ..errors import QseError, UsageError
-from ..runtime.batch_plan import real_name
+from ..runtime.found_inputs import real_name
 
 PATH = "audio_filepath"
 KEY = "qse"  # what `qse clean` adds to an entry

@@ -16,13 +16,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..audio.atomic_write import write_text
+from ..audio.atomic_write import open_to_append, write_text
 from ..audio.claim import claim_in_turn
 from ..errors import QseError
 from .bandwidth import bandwidth
@@ -157,7 +157,7 @@ class CorpusCache:
         faults = []
         if not index.lengths:
             self._samples.unlink(missing_ok=True)  # a run that has mapped it keeps its data
-        with self._samples.open("ab") as file:
+        with open_to_append(self._samples) as file:
             file.truncate(index.bytes)  # what was written after the index
             saved = time.monotonic()
             for first in range(0, len(missing), FILES_AT_ONCE):
@@ -171,7 +171,9 @@ class CorpusCache:
             self._save(file, index)
         return faults
 
-    def _append(self, file: BinaryIO, index: Index, some: list[tuple[Identity, Path]]) -> list[str]:
+    def _append(
+        self, file: IO[bytes], index: Index, some: list[tuple[Identity, Path]]
+    ) -> list[str]:
         faults = []
         recordings = read_or_faults([path for _, path in some], self.sample_rate)
         for (identity, _), recording in zip(some, recordings, strict=True):
@@ -186,7 +188,7 @@ class CorpusCache:
             index.lengths[identity] = len(recording)
         return faults
 
-    def _save(self, file: BinaryIO, index: Index) -> None:
+    def _save(self, file: IO[bytes], index: Index) -> None:
         """Write the index, after the samples that it describes are on the disk."""
         file.flush()
         os.fsync(file.fileno())

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import soxr
 
-from ..audio.atomic_write import write_text
+from ..audio.atomic_write import open_to_append, write_text
 from ..audio.claim import claim_in_turn
 from ..audio.opus import to_int16
 from ..machine import cores
@@ -120,7 +120,7 @@ class DecodedParts:
             for stream in self.streams:
                 start = self._end(stream)
                 extents[stream] = Extent(start, [], [])
-                file = stack.enter_context(self.samples(stream).open("ab"))
+                file = stack.enter_context(open_to_append(self.samples(stream)))
                 file.truncate(2 * start)  # what a killed process has left
                 files[stream] = file
             threads = max(1, cores() - 1)

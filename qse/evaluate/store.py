@@ -8,10 +8,11 @@ summary.json, summary.md  means and intervals, written at the end
 import csv
 import json
 from collections.abc import Iterable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from ..audio.atomic_write import atomic_path, write_text
+from ..audio.atomic_write import atomic_path, open_to_append, write_text
 from ..errors import QseError
 
 Row = dict[str, Any]
@@ -54,7 +55,7 @@ class Store:
     def add(self, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
         self.rows.append(row)
-        with self._table.open("a", newline="", encoding="utf-8") as file:
+        with TextIOWrapper(open_to_append(self._table), encoding="utf-8", newline="") as file:
             csv.DictWriter(file, self.columns).writerow(_guarded(row))
 
     def write(self, rows: list[Row]) -> None:

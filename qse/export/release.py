@@ -11,12 +11,13 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import copyfile
 
 import torch
 
 from .. import __version__
-from ..audio.atomic_write import write_text
+from ..audio.atomic_write import atomic_path, write_text
+from ..audio.private_folder import private_folder
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
 from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
@@ -87,14 +88,15 @@ def release(
 def _export(parts: Mapping[str, Network], folder: Path, licence: str, hops: int) -> None:
     """Write the graphs of `parts` into the model folder; a failed export leaves all former ones."""
     name = folder.resolve().name
-    with TemporaryDirectory(dir=folder) as new:
+    with private_folder() as new:
         for file, part in parts.items():
             export: Callable[..., None] = (
                 partial(export_stream, hops=hops) if part.streams else export_offline
             )
-            export(part, Path(new) / file, name=name, version=__version__, licence=licence)
+            export(part, new / file, name=name, version=__version__, licence=licence)
         for file in parts:
-            (Path(new) / file).replace(folder / file)
+            with atomic_path(folder / file) as copy:
+                copyfile(new / file, copy)
     if FULL_BAND_GRAPH not in parts:
         # of a former release, which had two graphs
         (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)

@@ -51,6 +51,11 @@ class Network(nn.Module, ABC):
         """Return the number of weights."""
         return sum(parameter.numel() for parameter in self.parameters())
 
+    @property
+    def size(self) -> int:
+        """Return the number of weights and of the numbers in buffers."""
+        return self.parameter_count + sum(buffer.numel() for buffer in self.buffers())
+
     @abstractmethod
     def enhance(self, noisy: Tensor) -> Tensor:
         """Enhance whole signals (B, N) -> (B, N), aligned with the input: no latency."""

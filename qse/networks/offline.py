@@ -47,8 +47,8 @@ class OfflineConfig:
             if type(value) in (int, tuple) and key != "layers":
                 sizes.append(key)
         require_positive(self, *sizes)
-        if self.layers < 0:
-            raise ValueError(f"layers {self.layers}: 0 or more")
+        if not 0 <= self.layers <= 1000:
+            raise ValueError(f"layers {self.layers}: 0 to 1000")
         if not (self.encoder and self.decoder):
             raise ValueError("encoder and decoder: at least one dilation each")
         if not self.kernel % 2:

@@ -62,8 +62,8 @@ class StreamingConfig:
             )
         if not 0 < self.power <= 1:
             raise ValueError(f"power {self.power}: above 0 and at most 1")
-        if self.blocks < 0:
-            raise ValueError(f"blocks {self.blocks}: 0 or more")
+        if not 0 <= self.blocks <= 1000:
+            raise ValueError(f"blocks {self.blocks}: 0 to 1000")
         if self.n_fft % 2:
             raise ValueError(f"n_fft {self.n_fft}: an even number")
         if sum(bins for bins, _ in self.ranges) != self.n_fft // 2:

@@ -6,14 +6,17 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from .. import config as configuration
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, weights_of
-from ..references import check_own, trusting
+from ..references import check_own, is_trusting, trusting
 from . import Network, build_network
+
+MOST_NUMBERS = 100_000_000  # weights and buffers of a network that a foreign file describes
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -66,13 +69,33 @@ def model_table(path: Path) -> dict[str, Any]:
     return configuration.read(path).get("model", {})
 
 
+def check_foreign(table: dict[str, Any], config: Path) -> None:
+    """Raise QseError, unless `trusting`, if the `[model]` table of the file `config` names code
+    outside qse or describes a network that would fill the memory: such a file may come from
+    anywhere."""
+    check_own(table, config)
+    if is_trusting():
+        return
+    with torch.device("meta"):  # shapes without numbers
+        size = _built(table, config).size
+    if size > MOST_NUMBERS:
+        raise QseError(
+            f"{config}: a network of {size:,} numbers, above {MOST_NUMBERS:,}: "
+            "use trust=True if you trust whoever wrote it"
+        )
+
+
 def network_of(config: Path) -> Network:
     """Build the network of a configuration in the folder of a run or a model.
 
-    Raises QseError for one that is damaged, or names code outside qse, unless `trusting`.
+    Raises QseError for one that is damaged and, unless `trusting`, as `check_foreign` does.
     """
     table = model_table(config)
-    check_own(table, config)
+    check_foreign(table, config)
+    return _built(table, config)
+
+
+def _built(table: dict[str, Any], config: Path) -> Network:
     try:
         return build_network(table)
     except QseError as error:

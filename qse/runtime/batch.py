@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ..audio.content import inspected
 from ..audio.ffmpeg_process import ended_when
+from ..audio.input_path import held_input
 from ..audio.reader import AudioReader, open_audio
 from ..errors import QseError
 from .batch_plan import FileJob
@@ -101,7 +102,11 @@ def enhance_file(
     `model_at` is called with the sample rate of the file, in Hz, and returns the model for it.
     `progress` is called with the seconds of sound of each block that was read.
     """
-    with open_audio(job.source, job.name, options.salvage, options.track or 1) as source:
+    name = str(job)
+    with (
+        held_input(job.source, name, job.inside) as path,
+        open_audio(path, name, options.salvage, options.track or 1) as source,
+    ):
         model = model_at(source.layout.sample_rate)
 
         def enhanced(reader: AudioReader) -> Iterator:
@@ -113,7 +118,8 @@ def enhance_file(
             blocks = enhance(noisy, rate, used, options.strength, pool, options.split)
             return _until(cancelled, blocks)
 
-        written = write_file(job, source, enhanced, options.of_files)
+        held = replace(job, source=path, name=name)
+        written = write_file(held, source, enhanced, options.of_files)
         rate = source.layout.sample_rate
         damage = "; ".join(text for text in (source.damage, *written.damage) if text)
         return Outcome(

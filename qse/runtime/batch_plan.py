@@ -2,27 +2,28 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from glob import glob
-from os.path import abspath, normcase, realpath
+from os.path import abspath
 from pathlib import Path
 
-from ..audio.content import kind_of
-from ..audio.formats import audio_below, files_below, format_of, suffix_of
-from ..audio.suffixes import FOREIGN, FORMATS, MEDIA, SUFFIXES
+from ..audio.formats import format_of, suffix_of
+from ..audio.input_path import Identity
+from ..audio.suffixes import FOREIGN, MEDIA
 from ..errors import QseError, UsageError
+from .found_inputs import Input, matches, real_name
 
 SUFFIX = "-enhanced"
 
 
 @dataclass(frozen=True)
 class FileJob:
-    """One file to enhance; `name` is what messages call it, its path if None."""
+    """One file to enhance; `name` is what messages call it, its path if None; `inside`: the folder
+    in which it must lie when it is opened."""
 
     source: Path
     target: Path
     name: str | None = None
+    inside: Identity | None = None
 
     def __str__(self) -> str:
         return self.name or str(self.source)
@@ -32,14 +33,6 @@ class FileJob:
         """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not
         write."""
         return suffix_of(self.target) in MEDIA
-
-
-@dataclass(frozen=True)
-class _Input:
-    """A file to enhance, and the folder from which its place in an output folder counts."""
-
-    path: Path
-    root: Path
 
 
 def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], list[QseError]]:
@@ -68,6 +61,7 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     folder = _output_folder(output, single) if output else None
     earlier = _earlier_results(found, folder, inputs)
     targets: dict[Path, Path] = {}
+    limits = {entry.path: entry.inside for entry in found.values()}
     for entry in found.values():
         if abspath(entry.path) not in earlier:
             targets[entry.path] = _target(entry, output, folder)
@@ -76,7 +70,7 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     for source, target in targets.items():
         if taken[real_name(target)] > 1:
             target = _with_both_suffixes(target, source)
-        first = jobs.setdefault(real_name(target), FileJob(source, target))
+        first = jobs.setdefault(real_name(target), FileJob(source, target, inside=limits[source]))
         if first.source != source:
             clash = f"{source} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
@@ -85,30 +79,6 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
         reason = "nothing to do, all files there are results of an earlier run"
         errors.append(QseError(f"{named}: {reason}"))
     return list(jobs.values()), errors
-
-
-def left_out(inputs: list[str]) -> list[Path]:
-    """Return the files in folders among `inputs` that hold sound by their content, but have no
-    suffix that is known, so that `plan` leaves them out."""
-
-    def is_unknown(path: Path) -> bool:
-        if suffix_of(path) in SUFFIXES:
-            return False
-        try:
-            return kind_of(path) is not None
-        except OSError:
-            return False
-
-    found = []
-    for text in inputs:
-        if os.path.isdir(text):  # false also for names that the system refuses
-            found += files_below(Path(text), is_unknown, refuse=lambda error: None)
-    return found
-
-
-def real_name(path: Path) -> str:
-    """Return what all names of one file have in common: links resolved, on Windows one case."""
-    return normcase(realpath(path))
 
 
 def with_existing_output(jobs: list[FileJob], skip: bool) -> list[FileJob]:
@@ -120,14 +90,14 @@ def with_existing_output(jobs: list[FileJob], skip: bool) -> list[FileJob]:
     return existing if skip or len(existing) > 1 else []
 
 
-def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
+def _collect(inputs: list[str]) -> tuple[dict[str, Input], list[QseError]]:
     """Return the files that `inputs` mean by their real paths, each once, and errors for the inputs
     that mean none."""
-    found: dict[str, _Input] = {}
+    found: dict[str, Input] = {}
     errors: list[QseError] = []
     for text in inputs:
         try:
-            for entry in _matches(text, errors.append):
+            for entry in matches(text, errors.append):
                 real = real_name(entry.path)
                 # a file goes before a link to it
                 if real not in found or found[real].path.is_symlink():
@@ -140,38 +110,6 @@ def _collect(inputs: list[str]) -> tuple[dict[str, _Input], list[QseError]]:
                 raise
             errors.append(QseError(f"{text} cannot be read: {error.strerror}"))
     return found, errors
-
-
-def _matches(text: str, refuse: Callable[[QseError], object]) -> list[_Input]:
-    path = Path(text)
-    if path.exists() or not any(sign in text for sign in "*?["):
-        found = _below(path, refuse)
-        if not found:
-            suffixes = ", ".join((*FORMATS, *FOREIGN))
-            raise QseError(f"{text} holds no audio file (known by their suffix: {suffixes})")
-        return found
-    found = []
-    for match in sorted(glob(text, recursive=True)):
-        found += _below(Path(match), refuse)
-    if not found:
-        raise QseError(f"{text}: no file matches this pattern")
-    return found
-
-
-def _below(path: Path, refuse: Callable[[QseError], object]) -> list[_Input]:
-    """Return the audio and video files in a folder and below it; for a file the file itself,
-    whatever its suffix. Links in a folder to files outside are refused."""
-    if path.is_dir():
-        found = []
-        inside = Path(real_name(path))
-        for file in audio_below(path, refuse, (*FORMATS, *FOREIGN)):
-            if file.is_symlink() and inside not in Path(real_name(file)).parents:
-                fault = f"{file} is a link to a file outside {path}, and left out"
-                refuse(QseError(f"{fault}: name that file itself"))
-                continue
-            found.append(_Input(file, path))
-        return found
-    return [_Input(path, path.parent)]
 
 
 def _output_folder(output: str, single: bool) -> Path | None:
@@ -187,7 +125,7 @@ def _output_folder(output: str, single: bool) -> Path | None:
     return None if single and not is_folder else path
 
 
-def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list[str]) -> set[str]:
+def _earlier_results(found: dict[str, Input], folder: Path | None, inputs: list[str]) -> set[str]:
     """Return the absolute paths of those inputs that an earlier run has written."""
     earlier = set()
     for entry in found.values():
@@ -206,7 +144,7 @@ def _earlier_results(found: dict[str, _Input], folder: Path | None, inputs: list
     return earlier.difference(map(abspath, inputs))  # a result that is named itself is an input
 
 
-def _target(entry: _Input, output: str | None, folder: Path | None) -> Path:
+def _target(entry: Input, output: str | None, folder: Path | None) -> Path:
     if folder:
         return _readable(folder / entry.path.relative_to(entry.root))
     return Path(output) if output else _enhanced(entry.path)

@@ -81,7 +81,7 @@ def write_file(
     else:
         written = _write_media(job, source, enhance, options)
     kind = source.inspection.kind
-    if not job.name and wrong_suffix(job.source, kind):
+    if wrong_suffix(job.source, kind):
         suffix = job.target.suffix
         written.warnings.insert(
             0, f"{job} is a file of the kind {kind}, read as such; {job.target} is a {suffix} file"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..audio.atomic_write import atomic_path
+from ..audio.folder_path import held_folder
 from ..errors import QseError
 from .checkpoint import parse_sums
 from .train_config import TrainConfig
@@ -162,12 +163,15 @@ class MetricsLog:
             axes.grid(alpha=0.3)
             if len(lines) > 1:
                 axes.legend()
-        figure.savefig(self.folder / "curves.png", dpi=110)
+        with atomic_path(self.folder / "curves.png") as part:
+            figure.savefig(part, dpi=110, format="png")
 
     def _add_events(self, table: str, row: dict[str, float]) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         if self._events is None:  # hides the events after the step where the run resumed
+            with held_folder(self.folder / "tensorboard" / "events", make=True):
+                pass  # no link of somebody else
             self._events = SummaryWriter(self.folder / "tensorboard", purge_step=self._done + 1)
         for name, value in row.items():
             if name != "step":

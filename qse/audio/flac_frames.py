@@ -1,0 +1,71 @@
+"""Find sound in FLAC files behind the samples that their header counts (RFC 9639, section 9.1)."""
+
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+FURTHER = b"fLaC\0\0\0\x22"  # how another file begins
+MOST_TRIES = 64  # places that look like the head of a frame
+LONGEST_HEAD = 16  # bytes
+RATE_BYTES = {12: 1, 13: 2, 14: 2}  # of the sample rate behind the number, by its code
+
+
+def samples_behind(path: Path, start: int, end: int, block: int, total: int) -> bool:
+    """Return whether a file that states `total` samples holds more: in a further file behind it, or
+    in a last frame that begins behind them.
+
+    start: offset of the first frame. end: offset of the tags at the end. block: samples of a frame
+    where all but the last have as many, else 0. Raises OSError.
+    """
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        if data.find(FURTHER, start, end) >= 0:
+            return True
+        at = end
+        for _ in range(MOST_TRIES):
+            at = max(data.rfind(b"\xff\xf8", start, at), data.rfind(b"\xff\xf9", start, at))
+            if at < 0:
+                return False
+            first = _first_sample(data[at : at + LONGEST_HEAD], block)
+            if first is None:
+                continue
+            if first < total <= first + (1 << 16):  # the usual end
+                return False
+            if _crc(data[at:end], 0x8005, 16) == 0:
+                return first >= total
+    return False
+
+
+def _first_sample(head: bytes, block: int) -> int | None:
+    """Return the number of the first sample of the frame with this head; None if it is none."""
+    size, rate = head[2] >> 4, head[2] & 15
+    if not size or rate == 15 or head[3] & 1:
+        return None
+    first = head[4]
+    more = 0 if first < 0x80 else 8 - (first ^ 0xFF).bit_length() - 1
+    if more < 0 or (more == 0 and first >= 0x80) or more > 6:
+        return None
+    number = first if not more else first & ((1 << 6 - more) - 1)
+    for byte in head[5 : 5 + more]:
+        if byte & 0xC0 != 0x80:
+            return None
+        number = number << 6 | byte & 0x3F
+    end = 5 + more + {6: 1, 7: 2}.get(size, 0) + RATE_BYTES.get(rate, 0) + 1
+    if len(head) < end or _crc(head[:end], 0x07, 8):
+        return None
+    return number if head[1] & 1 else number * block
+
+
+def _crc(data: bytes, polynomial: int, bits: int) -> int:
+    """Return the checksum of `data`, the highest bit first: 0 where it ends with its own."""
+    top = 1 << bits
+    table = []
+    for byte in range(256):
+        rest = byte << bits - 8
+        for _ in range(8):
+            rest <<= 1
+            if rest & top:
+                rest ^= polynomial | top
+        table.append(rest)
+    found = 0
+    for byte in data:
+        found = (found << 8 & top - 1) ^ table[found >> bits - 8 ^ byte]
+    return found

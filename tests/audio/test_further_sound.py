@@ -1,0 +1,128 @@
+"""Sound behind the samples that a header counts, or in another form than the beginning, is not left
+out without a word."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audio_files import make, tone
+from tagged_files import ffmpeg, needs_ffmpeg
+
+from qse.audio.reader import open_audio
+from qse.errors import QseError
+
+KINDS = ("wav", "rf64", "aiff", "caf", "w64", "au", "flac")
+FIELDS = {  # suffix -> the field that counts bytes or samples: what is before it, offset, bytes
+    "wav": (b"data", 4, 4, "little"),
+    "rf64": (b"ds64", 16, 8, "little"),
+    "aiff": (b"SSND", 4, 4, "big"),
+    "caf": (b"data", 4, 8, "big"),
+    "w64": (b"data\xf3", 16, 8, "little"),
+    "au": (b".snd", 8, 4, "big"),
+    "flac": (b"fLaC", 22, 4, "big"),
+}
+
+
+def outcome(path: Path, salvage: bool = False) -> tuple[int, str]:
+    """Return the samples that were read, and what was said."""
+    try:
+        with open_audio(path, salvage=salvage) as source:
+            read = sum(map(len, source.blocks()))
+            return read, source.damage or ""
+    except QseError as error:
+        return 0, str(error)
+
+
+def halved(data: bytes, suffix: str) -> bytes:
+    sign, offset, width, order = FIELDS[suffix]
+    at = data.find(sign) + offset
+    value = int.from_bytes(data[at : at + width], order)
+    return data[:at] + (value // 8 * 4).to_bytes(width, order) + data[at + width :]
+
+
+@pytest.mark.parametrize("suffix", KINDS)
+def test_a_whole_file_is_read_without_a_word(tmp_path, suffix):
+    path = make(tmp_path / f"a.{suffix}", tone(16000))
+    assert outcome(path) == (16000, "")
+    path.write_bytes(path.read_bytes() + bytes(50_000))  # room that was reserved
+    assert outcome(path)[0] == 16000
+
+
+@pytest.mark.parametrize("suffix", KINDS)
+@pytest.mark.parametrize("longer", ["first", "second"])
+def test_joined_files(tmp_path, suffix, longer):
+    lengths = (64000, 16000) if longer == "first" else (16000, 64000)
+    first = make(tmp_path / f"a.{suffix}", tone(lengths[0]))
+    second = make(tmp_path / f"b.{suffix}", tone(lengths[1]))
+    joined = tmp_path / f"joined.{suffix}"
+    joined.write_bytes(first.read_bytes() + second.read_bytes())
+    read, said = outcome(joined)
+    assert not read or said
+    assert "joined." in said
+    read, said = outcome(joined, salvage=True)
+    assert (not read or read >= lengths[0]) and said
+
+
+@pytest.mark.parametrize("suffix", KINDS)
+def test_a_header_that_counts_half(tmp_path, suffix):
+    path = make(tmp_path / f"a.{suffix}", tone(64000))
+    path.write_bytes(halved(path.read_bytes(), suffix))
+    read, said = outcome(path)
+    assert not read and "not read" in said
+    read, said = outcome(path, salvage=True)
+    assert read >= 31990 and "not read" in said
+    if suffix not in ("flac", "aiff"):
+        assert "2.00 s were read, 2.00 s are missing" in said
+
+
+@pytest.mark.parametrize("suffix", ["ogg", "opus"])
+def test_ogg_streams_with_zeros_between(tmp_path, suffix):
+    path = make(tmp_path / f"a.{suffix}", tone(16000))
+    path.write_bytes(path.read_bytes() + bytes(64) + path.read_bytes())
+    read, said = outcome(path)
+    assert not read and "holds more than libsndfile reads of it" in said
+
+
+@needs_ffmpeg
+def test_a_short_mp3_behind_a_long_one(tmp_path):
+    for name, length in (("a", 640_000), ("b", 16000)):
+        make(tmp_path / f"{name}.wav", tone(length))
+        ffmpeg("-i", tmp_path / f"{name}.wav", tmp_path / f"{name}.mp3")
+    joined = tmp_path / "joined.mp3"
+    joined.write_bytes(b"".join((tmp_path / f"{n}.mp3").read_bytes() for n in "ab"))
+    read, said = outcome(joined)
+    assert read >= 656_000 or said
+    assert outcome(tmp_path / "a.mp3") == (640_000, "")
+
+
+@pytest.fixture
+def aac(tmp_path):
+    make(tmp_path / "a.wav", tone(48000))
+    ffmpeg("-i", tmp_path / "a.wav", tmp_path / "a.aac")
+    return tmp_path / "a.aac"
+
+
+@needs_ffmpeg
+def test_aac_frames_that_are_damaged(aac):
+    whole = aac.read_bytes()
+    assert outcome(aac)[1] == ""
+    rng = np.random.default_rng(0)
+    for at in rng.integers(500, len(whole) - 500, 5):
+        aac.write_bytes(whole[:at] + whole[at + 1 :])
+        assert "bytes are no frames at" in outcome(aac)[1]
+    aac.write_bytes(whole[:-7])
+    assert "its last frame is cut" in outcome(aac)[1]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["aac", "mp3"])
+@pytest.mark.parametrize("form", [(48000, 1), (16000, 2)])
+def test_another_rate_or_channels_in_the_middle(tmp_path, suffix, form):
+    make(tmp_path / "a.wav", tone(16000))
+    ffmpeg("-i", tmp_path / "a.wav", tmp_path / f"a.{suffix}")
+    rate, channels = map(str, form)
+    ffmpeg("-i", tmp_path / "a.wav", "-ar", rate, "-ac", channels, tmp_path / f"b.{suffix}")
+    joined = tmp_path / f"joined.{suffix}"
+    joined.write_bytes(b"".join((tmp_path / f"{n}.{suffix}").read_bytes() for n in "ab"))
+    read, said = outcome(joined)
+    assert not read and "sample rate or channels change at 1." in said
