@@ -28,6 +28,7 @@ PARAMETERS = (  # that messages of the library name
     "data",
     "device",
     "fast",
+    "jobs",
     "noise",
     "overwrite",
     "processes",
