@@ -3,6 +3,7 @@
 import os
 from contextlib import nullcontext
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 from qse.errors import UsageError
 
 from .denoise_report import DenoiseReport
-from .options import FileProcessing, Overwrite, grouped, number
+from .options import FileProcessing, Overwrite, grouped, moment, number
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from qse.runtime.bands import BandModels
     from qse.runtime.batch import Options
     from qse.runtime.batch_plan import FileJob
+    from qse.runtime.part import Part
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,15 @@ class Handling:
         ),
     ] = None
 
+    start: Annotated[
+        float | None,
+        typer.Option("--from", metavar="TIME", parser=moment, help="Begin there, as 1:20 or 80."),
+    ] = None
+    stop: Annotated[
+        float | None,
+        typer.Option("--to", metavar="TIME", parser=moment, help="End there. [default: its end]"),
+    ] = None
+
     def options(self, strength: float | None) -> "Options":
         """Return the options of a batch, with the limit of the attenuation."""
         from qse.runtime.batch import Options
@@ -69,7 +80,19 @@ class Handling:
             keep_times=self.keep_times,
             track=self.track,
             split=self.split,
+            part=self._part(),
         )
+
+    def _part(self) -> "Part | None":
+        """Return the part of the recordings that is enhanced, None for all."""
+        from qse.runtime.part import Part
+
+        if self.start is None and self.stop is None:
+            return None
+        part = Part(self.start or 0.0, inf if self.stop is None else self.stop)
+        if part.start >= part.stop:
+            raise UsageError("--from has to come before --to")
+        return part
 
 
 @grouped

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import qse
 from qse.errors import QseError, UsageError
@@ -69,6 +69,22 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+class _Command(TyperCommand):
+    """Explain how a file is named that begins as an option does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            for text in given:
+                if text.startswith("-") and os.path.isfile(text):
+                    path = shlex.quote(os.path.join(os.curdir, text))
+                    fault = f"{text} begins as an option does"
+                    raise UsageError(f"{fault}: to name the file, write {path}") from error
+            raise
+
+
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
@@ -77,7 +93,8 @@ app = typer.Typer(
     context_settings=HELP,
 )
 for name in COMMANDS:
-    app.command(name, context_settings=HELP)(getattr(import_module(f".{name}", __package__), name))
+    function = getattr(import_module(f".{name}", __package__), name)
+    app.command(name, cls=_Command, context_settings=HELP)(function)
 
 
 def _version(asked: bool) -> None:

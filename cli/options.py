@@ -20,6 +20,16 @@ def number(value: float | None) -> float | None:
     return value
 
 
+def moment(text: str) -> float:
+    """Return the seconds of a time such as 80, 1:20 or 1:02:03.5."""
+    if not re.fullmatch(r"(\d+:){0,2}\d+(\.\d*)?", text):
+        raise typer.BadParameter(f"{text!r} is no time: write seconds, 1:20 or 1:02:03.5")
+    seconds = 0.0
+    for digits in text.split(":"):
+        seconds = 60 * seconds + float(digits)
+    return seconds
+
+
 PARAMETERS = (  # that messages of the library name
     "band",
     "bundles",
@@ -28,6 +38,7 @@ PARAMETERS = (  # that messages of the library name
     "data",
     "device",
     "fast",
+    "jobs",
     "noise",
     "overwrite",
     "processes",

@@ -29,6 +29,21 @@ def test_readme_program_runs(tmp_path, monkeypatch):
     assert names["target"].samefile("assets/noisy-enhanced.wav")
 
 
+@pytest.mark.skipif("live-tiny" not in qse.available(), reason="no trained model is installed")
+def test_commands_work_in_the_order_in_which_they_stand(tmp_path, command, monkeypatch):
+    """The second one met the result of the first."""
+    text = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^    .*?qse denoise (assets/\S+)$", text, re.MULTILINE)
+    assert len(commands) == 2
+    (tmp_path / "assets").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in commands:
+        if not Path(name).exists():
+            shutil.copy(ROOT / name, name)
+        status, _, err = command("denoise", name, "--model", "live-tiny")
+        assert status == 0, err
+
+
 def test_readme_begins_with_two_commands():
     """Two sentences, then a command that cleans a recording and one that runs the tests, each with
     its environment."""

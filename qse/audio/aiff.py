@@ -14,6 +14,7 @@ class Aiff(Chunked):
 
     family = "AIFF"
     formats = ("AIFF",)
+    copies_to = ("AIFF",)
     muxer = "aiff"
     holds_cover = True
 

@@ -16,6 +16,7 @@ class Caf(Chunked):
 
     family = "CAF"
     formats = ("CAF",)
+    copies_to = ("CAF",)
     muxer = "caf"
 
     @classmethod

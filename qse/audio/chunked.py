@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Self
 from .bytes_behind import bytes_behind
 from .chunk_copy import chunk_names, copy_chunks
 from .chunks import MOST, W64_RIFF, Container, Dialect, read_container
+from .id3_frames import repeated_frames
 from .inspection import Copied, Inspection
 from .probe import Media
 
@@ -24,7 +25,7 @@ TEXTS = (b"LIST", b"INFO", b"id3 ", b"ID3 ", b"bext", b"iXML", b"axml", b"cue ",
 class Chunked(Inspection):
     """A file of chunks; `container`: these, None where other bytes come before them."""
 
-    is_copied = True
+    states_positions = True
 
     container: Container | None = None
 
@@ -68,6 +69,13 @@ class Chunked(Inspection):
 
     def names(self) -> list[str]:
         return chunk_names(self.container) if self.container else []
+
+    def repeated(self) -> list[str]:
+        found = self.container
+        if found is None:
+            return []
+        chunk = found.find(b"ID3 ") or found.find(b"id3 ")
+        return repeated_frames(found.body(chunk)) if chunk else []
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
         unread = [name for name in names if name not in READ_AS_TAGS]

@@ -11,7 +11,7 @@ from .checks import check_file
 from .flac import Flac
 from .foreign import Foreign
 from .formats import suffix_of
-from .id3 import tag_size
+from .id3_frames import tag_size
 from .inspection import HEAD, Inspection
 from .matroska import Matroska
 from .mp3 import Mp3

@@ -78,6 +78,8 @@ class FfmpegSource:
             raise QseError(
                 f"{self.name} is not an audio file that ffmpeg reads: {reason}"
             ) from None
+        if self.inspection.states_positions:  # ffmpeg supposes some where a file states none
+            self.channel_mask = self.inspection.channel_mask
         if fault := rate_fault(rate):
             self._close()
             raise QseError(f"{self.name} {fault}")

@@ -10,6 +10,7 @@ from .flac_blocks import (
     Block,
     block_names,
     comments_of,
+    comments_with_pictures,
     copy_blocks,
     edit_blocks,
     read_blocks,
@@ -17,6 +18,7 @@ from .flac_blocks import (
 from .flac_frames import samples_behind
 from .id3 import copy_tags
 from .inspection import Copied, Inspection
+from .ogg_comments import write_entries
 from .tagged import Tagged
 from .vorbis_comments import MASK, Comments
 
@@ -34,6 +36,8 @@ class Flac(Tagged):
     family = "FLAC"
     formats = ("FLAC",)
     muxer = "flac"
+    copies_to = ("FLAC", "Ogg")
+    states_positions = True
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
@@ -74,8 +78,19 @@ class Flac(Tagged):
         return [name for name in names if name in UNREAD]
 
     def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
-        dropped = copy_blocks(self.blocks, part.path)
-        return Copied(dropped=dropped + copy_tags(self.tags, part.path))
+        if part.family == self.family:
+            dropped = copy_blocks(self.blocks, part.path)
+            return Copied(dropped=dropped + copy_tags(self.tags, part.path))
+        comments, lost = comments_with_pictures(self.blocks)
+        kept, dropped = comments.still_true()
+        write_entries(part.path, kept.entries)
+        return Copied([*lost, *super().names()], dropped)
+
+    def repeated(self) -> list[str]:
+        try:
+            return [*comments_of(self.blocks).repeated(), *super().repeated()]
+        except ValueError:
+            return []
 
     def state_mask(self, mask: int, channels: int) -> bool:
         if USUAL_MASKS.get(channels) == mask:

@@ -1,6 +1,7 @@
 """Copy the metadata blocks of FLAC files byte by byte: comments, pictures, cue sheet,
 application data, padding."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from . import vorbis_comments
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
-from .id3 import tag_size
+from .id3_frames import tag_size
 from .vorbis_comments import Comments
 
 STREAMINFO = 0
@@ -19,6 +20,7 @@ CUESHEET = 5
 PICTURE = 6
 NAMES = {APPLICATION: "application data", CUESHEET: "cue sheet", PICTURE: "cover"}
 MOST_BLOCKS = 4096
+LARGEST = 1 << 24  # bytes of a block, and more
 LAST = 0x80  # marks the last block before the samples
 
 
@@ -77,6 +79,48 @@ def copy_blocks(theirs: list[Block], part: Path) -> list[str]:
 
     edit_blocks(part, carried)
     return dropped
+
+
+def blocks_of(comments: Comments) -> tuple[list[Block], list[str]]:
+    """Return the blocks of a FLAC file with the comments of an Ogg file, and names of what is
+    lost: its pictures are comments in base64."""
+    entries = []
+    pictures = []
+    lost = []
+    for entry in _kept(comments):
+        if vorbis_comments.name_of(entry) != vorbis_comments.PICTURE:
+            entries.append(entry)
+            continue
+        try:
+            body = b64decode(entry.partition(b"=")[2], validate=True)
+        except ValueError:
+            body = b""
+        if 0 < len(body) < LARGEST:
+            pictures.append(Block(PICTURE, body))
+        else:
+            lost.append("cover")
+    block = Block(COMMENT, Comments(comments.vendor, entries).packed())
+    return [block, *pictures], lost
+
+
+def comments_with_pictures(blocks: list[Block]) -> tuple[Comments, list[str]]:
+    """Return the comments of an Ogg file with those and the pictures of a FLAC file, and names of
+    what is lost. Raises ValueError if the comments are damaged."""
+    comments = comments_of(blocks)
+    entries = _kept(comments)
+    lost = []
+    for block in blocks:
+        if block.kind == PICTURE:
+            entries.append(f"{vorbis_comments.PICTURE}=".encode() + b64encode(block.body))
+        elif block.kind in NAMES:
+            lost.append(NAMES[block.kind])
+    return Comments(comments.vendor, entries), list(dict.fromkeys(lost))
+
+
+def _kept(comments: Comments) -> list[bytes]:
+    """Return the entries that hold in another format: without its encoder and channel mask."""
+    names = (vorbis_comments.MASK, "ENCODER", "ENCODER_OPTIONS")
+    return [entry for entry in comments.entries if vorbis_comments.name_of(entry) not in names]
 
 
 def edit_blocks(part: Path, edit: Callable[[list[Block]], list[Block]]) -> None:

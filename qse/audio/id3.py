@@ -5,21 +5,19 @@ Frames that state a loudness, or places in the file, are left out: these no long
 enhancement.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
+from .id3_frames import EXTENDED, UNSYNCHRONISED, first_text, frames_of, name_bytes, tag_size
 from .loudness import is_loudness
 
 LOUDNESS = (b"RVA2", b"RVAD", b"RVA", b"RGAD")  # relative volume, ReplayGain
 PLACES = (b"MLLT", b"MLL", b"ASPI")  # tables of offsets into the file
 NAMED = (b"TXXX", b"TXX", b"COMM", b"COM")  # frames with a description, which says what they are
 COVERS = (b"APIC", b"PIC")
-UNSYNCHRONISED = 0x80
-EXTENDED = 0x40
 ID3V1 = 128  # bytes of the tag at the very end
 LONGEST_KEY = 255  # bytes of the name of an APEv2 item
 APE = 32  # bytes of the header, and of the footer, of an APEv2 tag
@@ -31,15 +29,6 @@ class Mp3Tags:
 
     front: bytes
     back: bytes
-
-
-def tag_size(head: bytes) -> int:
-    """Return the bytes of the ID3v2 tag that begins with `head` (10 bytes or more), 0 if none
-    does."""
-    if len(head) < 10 or head[:3] != b"ID3" or max(head[6:10]) > 0x7F:
-        return 0
-    footer = 10 if head[3] == 4 and head[5] & 0x10 else 0
-    return 10 + _synchsafe(head[6:10]) + footer
 
 
 def read_tags(path: Path) -> Mp3Tags:
@@ -83,7 +72,7 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
         return tag, []
     kept = []
     dropped = []
-    for frame in _frames(tag):
+    for frame in frames_of(tag):
         name = _stale(frame)
         if name:
             dropped.append(name)
@@ -100,8 +89,8 @@ def without_loudness_frames(tag: bytes) -> tuple[bytes, list[str]]:
 def frame_names(tags: Mp3Tags) -> list[str]:
     """Return names for the tags of a file: cover, chapters, or the identifier of the frame."""
     names = ["tags at the end"] if tags.back else []
-    for frame in _frames(tags.front):
-        name = frame[: _name_bytes(frame)]
+    for frame in frames_of(tags.front):
+        name = frame[: name_bytes(frame)]
         named = {b"CHAP": "chapters", b"CTOC": "chapters"}.get(name, name.decode("latin-1"))
         names.append("cover" if name in COVERS else named)
     return list(dict.fromkeys(names))
@@ -112,61 +101,13 @@ def _length_at(file: IO[bytes], start: int) -> int:
     return tag_size(file.read(10))
 
 
-def _synchsafe(digits: bytes) -> int:
-    """Return a number of four bytes with seven bits each."""
-    return sum(byte << shift for byte, shift in zip(digits, (21, 14, 7, 0), strict=True))
-
-
 def _as_synchsafe(number: int) -> bytes:
     return bytes(number >> shift & 0x7F for shift in (21, 14, 7, 0))
 
 
-def _frames(tag: bytes) -> list[bytes]:
-    """Return the frames of an ID3v2 tag, each with its header; the padding behind them is left
-    out."""
-    if len(tag) < 10 or tag[3] not in (2, 3, 4):
-        return []
-    body = tag[10 : tag_size(tag)]
-    if tag[3] < 4 and tag[5] & UNSYNCHRONISED:
-        body = body.replace(b"\xff\x00", b"\xff")
-    if tag[3] > 2 and tag[5] & EXTENDED:
-        size = _synchsafe(body[:4]) if tag[3] == 4 else 4 + int.from_bytes(body[:4], "big")
-        body = body[size:]
-    names, head = (3, 6) if tag[3] == 2 else (4, 10)
-    frames = []
-    at = 0
-    while re.fullmatch(rb"[A-Z0-9]+", body[at : at + names]) and at + head <= len(body):
-        size = int.from_bytes(body[at + names : at + names + (3 if names == 3 else 4)], "big")
-        if tag[3] == 4:
-            size = _size_of_version_4(body, at)
-        if at + head + size > len(body):
-            break
-        frames.append(body[at : at + head + size])
-        at += head + size
-    return frames
-
-
-def _size_of_version_4(body: bytes, at: int) -> int:
-    """Return the size of a frame: seven bits per byte, but eight as some programs write it,
-    where only that fits."""
-    digits = body[at + 4 : at + 8]
-    plain = int.from_bytes(digits, "big")
-    if max(digits) > 0x7F:
-        return plain
-    size = _synchsafe(digits)
-    fits = body[at + 10 + size : at + 14 + size]
-    if size != plain and fits and not re.fullmatch(rb"[A-Z0-9]{4}|\0+", fits):
-        return plain
-    return size
-
-
-def _name_bytes(frame: bytes) -> int:
-    return 4 if re.match(rb"[A-Z0-9]{4}", frame) else 3
-
-
 def _stale(frame: bytes) -> str:
     """Return the name of a frame that no longer holds, nothing for another one."""
-    count = _name_bytes(frame)
+    count = name_bytes(frame)
     name = frame[:count]
     if name in LOUDNESS or name in PLACES:
         return name.decode()
@@ -174,16 +115,8 @@ def _stale(frame: bytes) -> str:
         return ""
     body = frame[10 if count == 4 else 6 :]
     start = 4 if name.startswith(b"COM") else 1  # behind encoding and, for comments, language
-    description = _text(body[start:], body[:1])
+    description = first_text(body[start:], body[:1])
     return description if is_loudness(description) else ""
-
-
-def _text(data: bytes, encoding: bytes) -> str:
-    """Return the text at the beginning of `data`, which ends with a zero, in an encoding of ID3."""
-    if encoding not in (b"\x01", b"\x02"):
-        return data.partition(b"\0")[0].decode("utf-8", "replace")
-    end = next((at for at in range(0, len(data) - 1, 2) if not any(data[at : at + 2])), len(data))
-    return data[:end].decode("utf-16" if encoding == b"\x01" else "utf-16-be", "replace")
 
 
 def _back_start(file: IO[bytes], front: int, end: int) -> int:

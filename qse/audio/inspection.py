@@ -57,7 +57,8 @@ class Inspection:
     formats: ClassVar[tuple[str, ...]] = ()  # of libsndfile, for files of this family
     needs_ffmpeg: ClassVar[bool] = False  # whether only ffmpeg reads such files
     muxer: ClassVar[str | None] = None  # of ffmpeg, where it maps metadata into this family
-    is_copied: ClassVar[bool] = False  # whether metadata are copied byte by byte within the family
+    copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte
+    states_positions: ClassVar[bool] = False  # whether `channel_mask` knows what a file states
     holds_cover: ClassVar[bool] = False
     harmless: ClassVar[tuple[bytes, ...]] = ()  # messages of ffmpeg that tell of no damage
 
@@ -192,14 +193,19 @@ class Inspection:
         """Return names for the metadata of the file, by its own blocks, chunks or frames."""
         return []
 
+    def repeated(self) -> list[str]:
+        """Return the names of tags with several values, of which ffmpeg joins the texts, or reads
+        the first."""
+        return []
+
     def names_beside_tags(self, names: list[str]) -> list[str]:
         """Return those among the names of its metadata that ffmpeg does not read as tags, chapters
         or cover."""
         return names
 
     def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
-        """Give `part`, a file of the same family without metadata, those of this file, byte by
-        byte.
+        """Give `part`, a file of a family in `copies_to` without metadata, those of this file, byte
+        by byte.
 
         same_coding: whether the samples are coded alike. samples: per channel of `part`. Raises
         ValueError for damaged metadata, and TooLong for a WAV or AIFF file of more than 4 GiB.

@@ -16,7 +16,7 @@ from .ffmpeg_process import write_file
 from .formats import Layout, native
 from .inspection import Copied, Inspection
 from .loudness import is_loudness
-from .metadata_names import TECHNICAL, lost_names, lost_parts, lost_tags, tags_of
+from .metadata_names import TECHNICAL, lost_names, lost_parts, lost_tags, repeated, tags_of
 from .probe import Media
 from .short_file import write_short
 
@@ -63,7 +63,7 @@ def map_metadata(
         return _by_strings(part, media, names, unread)
     made = inspect(mapped)
     made.copy_mapped_into(inspect(part), media, samples)
-    return Copied([*lost_names(media, made.media), *unread], dropped)
+    return Copied([*lost_names(media, made.media), *unread, *repeated(source)], dropped)
 
 
 def needs_strings(layout: Layout) -> bool:
@@ -80,6 +80,8 @@ def _options(media: Media, target: type[Inspection], dropped: list[str]) -> list
     options += target.mapping_options("1:g" if media.tags else "1:s:a:0")
     if target.holds_cover and media.covers:
         options += ["-map", "1:v", "-disposition:v", "attached_pic"]
+        for number in range(media.covers):  # whose types are tags of theirs
+            options += [f"-map_metadata:s:v:{number}", f"1:s:v:{number}"]
     for name in dropped:
         options += ["-metadata", f"{name}="]
     if target.family == "Ogg":  # whose tags are those of the track

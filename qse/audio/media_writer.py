@@ -16,7 +16,7 @@ from .ffmpeg_process import run, write_file
 from .formats import suffix_of
 from .inspection import Copied, Inspection
 from .loudness import is_loudness
-from .metadata_names import lost_names
+from .metadata_names import lost_names, repeated
 from .mp4 import form_options
 from .probe import Media, Track, probe
 from .suffixes import MEDIA, MediaForm
@@ -71,6 +71,7 @@ def write_media(
     dropped += source.complete(part, form)
     result = probe(part)
     lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
+    lost += repeated(source)
     return Copied([*lost, *_lost_of_tracks(media, result)], dropped)
 
 

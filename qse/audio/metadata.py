@@ -23,7 +23,7 @@ def is_copied(source: Inspection, layout: Layout) -> bool:
 
     Otherwise they are mapped, for which libsndfile has to write the strings that it knows.
     """
-    return source.is_copied and source.family == layout.family
+    return layout.family in source.copies_to
 
 
 def carry(reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copied:

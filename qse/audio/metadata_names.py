@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from .chapters import same_chapters
 from .dates import TIME, same_moment
+from .inspection import Inspection
 from .loudness import is_loudness
 from .probe import Media
 
@@ -45,6 +46,11 @@ def lost_names(media: Media, result: Media | None) -> list[str]:
     """Return the names of what ffprobe finds in a file and not in the one made from it."""
     kept = list(tags_of(result).values()) if result else []
     return [*lost_tags(media, kept), *lost_parts(media, result)]
+
+
+def repeated(source: Inspection) -> list[str]:
+    """Return names for what is lost of tags with several values, which ffmpeg makes one text."""
+    return [f"several values of {name}" for name in source.repeated()]
 
 
 def lost_tags(media: Media, kept: Iterable[str]) -> list[str]:

@@ -27,6 +27,7 @@ class Mp3(Tagged):
 
     family = "MP3"
     formats = ("MP3",)
+    copies_to = ("MP3",)
     muxer = "mp3"
     harmless = (b"Header missing", b"Error while decoding stream")  # at a tag between joined files
 

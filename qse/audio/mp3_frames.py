@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from .id3 import tag_size
+from .id3_frames import tag_size
 from .mp3_header import MP3_RATES
 
 SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .bit_rate import BitRate, vorbis_nominal
 from .chapters import timed
 from .damage_text import named
+from .flac_blocks import blocks_of, copy_blocks
 from .formats import Layout
 from .inspection import Copied, Inspection
 from .ogg_comments import Headers, read_headers, write_entries
@@ -50,7 +51,7 @@ class Ogg(OtherOgg):
     formats = ("OGG",)
     needs_ffmpeg = False
     muxer = "ogg"
-    is_copied = True
+    copies_to = ("Ogg", "FLAC")
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
@@ -129,8 +130,17 @@ class Ogg(OtherOgg):
 
     def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
         kept, dropped = self.headers.comments.still_true()
-        write_entries(part.path, kept.entries)
-        return Copied(dropped=dropped)
+        if part.family == self.family:
+            write_entries(part.path, kept.entries)
+            return Copied(dropped=dropped)
+        blocks, lost = blocks_of(kept)
+        return Copied(lost, dropped + copy_blocks(blocks, part.path))
+
+    def repeated(self) -> list[str]:
+        try:
+            return self.headers.comments.repeated()
+        except ValueError:
+            return []
 
     def copy_mapped_into(self, part: Inspection, media: Media, samples: int) -> None:
         entries = timed(self.headers.comments.entries, media.chapters)

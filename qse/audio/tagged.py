@@ -4,19 +4,25 @@ from functools import cached_property
 
 from .formats import MOST_METADATA
 from .id3 import Mp3Tags, frame_names, read_tags
+from .id3_frames import repeated_frames
 from .inspection import Inspection
 
 
 class Tagged(Inspection):
     """A file that may have an ID3v2 tag at its beginning, APEv2 and ID3v1 tags at its end."""
 
-    is_copied = True
     holds_cover = True
 
     @cached_property
     def tags(self) -> Mp3Tags:
         """Return these tags. Raises ValueError if they are larger than MOST_METADATA."""
         return read_tags(self.path)
+
+    def repeated(self) -> list[str]:
+        try:
+            return repeated_frames(self.tags.front)
+        except ValueError:
+            return []
 
     def names(self) -> list[str]:
         try:

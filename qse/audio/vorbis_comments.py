@@ -23,6 +23,11 @@ class Comments:
         """Return the names in upper case, each once."""
         return list(dict.fromkeys(map(name_of, self.entries)))
 
+    def repeated(self) -> list[str]:
+        """Return the names that have several texts, but for pictures."""
+        names = list(map(name_of, self.entries))
+        return [name for name in self.names() if names.count(name) > 1 and name != PICTURE]
+
     def get(self, name: str) -> str | None:
         """Return the first text under `name`, which is in upper case."""
         for entry in self.entries:

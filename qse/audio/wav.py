@@ -60,6 +60,7 @@ class Wav(Chunked):
 
     family = "WAV"
     formats = ("WAV", "WAVEX", "RF64", "W64")
+    copies_to = ("WAV",)
     muxer = "wav"
 
     @classmethod

@@ -20,7 +20,7 @@ Nothing is written to the folder of a corpus; copies for training: copies.py.
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from itertools import filterfalse
 from pathlib import Path
@@ -113,6 +113,24 @@ def by_name(folder: Path) -> dict[str, Path]:
     return found
 
 
+def named_alike(files: dict[str, Path], names: Collection[str]) -> dict[str, Path]:
+    """Return the files under those of `names` that differ from theirs in sub-folders alone, where
+    one file and one name end so; the others under their own."""
+    ends = Counter(map(_without_folders, names))
+    own_ends = Counter(map(_without_folders, files))
+    full = {_without_folders(name): name for name in names}
+    found = {}
+    for name, path in files.items():
+        end = _without_folders(name)
+        is_alone = ends[end] == own_ends[end] == 1
+        found[full[end] if is_alone else name] = path
+    return found
+
+
+def _without_folders(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
 def by_mark(files: dict[str, Path]) -> dict[str, Path]:
     """Shorten names that end in `fileid_N`, the DNS-Challenge's mark of a pair, to that mark where
     it is unique."""
@@ -131,9 +149,10 @@ def by_mark(files: dict[str, Path]) -> dict[str, Path]:
 
 def pair_folders(noisy: Path, clean: Path | None = None) -> list[Pair]:
     """Pair files of the same name in both folders, sorted by name; one without its counterpart is a
-    pair with None."""
+    pair with None. Sub-folders are searched; they may differ where names are unique."""
     noisy_files = by_mark(by_name(noisy))
     clean_files = by_mark(by_name(clean)) if clean else {}
+    clean_files = named_alike(clean_files, noisy_files)
     names = sorted(noisy_files.keys() | clean_files.keys())
     return [Pair(name, noisy_files.get(name), clean_files.get(name)) for name in names]
 

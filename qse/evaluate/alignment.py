@@ -26,12 +26,20 @@ def delay_of(signal: np.ndarray, reference: np.ndarray, sample_rate: int) -> int
 
     That is the place of the largest absolute value of their cross-correlation within one second.
     """
+    return peak_of(signal, reference, sample_rate)[0]
+
+
+def peak_of(signal: np.ndarray, reference: np.ndarray, sample_rate: int) -> tuple[int, float]:
+    """Return the delay of `signal` in samples, and the correlation coefficient there, which is
+    negative for inverted polarity."""
     most = min(round(LONGEST_DELAY * sample_rate), len(reference) - 1)
     n_fft = 1 << (max(len(signal), len(reference)) + most).bit_length()
     product = np.fft.rfft(signal, n_fft) * np.conj(np.fft.rfft(reference, n_fft))
-    correlation = np.abs(np.fft.irfft(product, n_fft))
+    correlation = np.fft.irfft(product, n_fft)
     lags = np.arange(-most, most + 1)
-    return int(lags[np.argmax(correlation[lags])])
+    delay = int(lags[np.argmax(np.abs(correlation[lags]))])
+    energy = np.sum(np.square(signal)) * np.sum(np.square(reference))
+    return delay, float(correlation[delay] / np.sqrt(energy)) if energy > 0 else 0.0
 
 
 def align(

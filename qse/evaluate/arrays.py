@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from .metrics import resolve
-from .runner import CRASHED, run_tasks
+from .runner import crash_of, run_tasks
 from .scoring import score_pair
 from .signals import SAMPLE_RATE
 from .store import Row
@@ -28,9 +28,11 @@ def score(
     None: one per core. Processes take about two seconds to start, and a script that uses them needs
     `if __name__ == "__main__"`.
     """
-    function = partial(_score_task, sample_rate, tuple(resolve(metrics)))
+    names = tuple(resolve(metrics))
+    function = partial(_score_task, sample_rate, names)
+    crashed = partial(_crashed, names)
     tasks = [(place, clean, enhanced) for place, (clean, enhanced) in enumerate(pairs)]
-    return sorted(run_tasks(function, tasks, jobs, _crashed), key=lambda row: row["name"])
+    return sorted(run_tasks(function, tasks, jobs, crashed), key=lambda row: row["name"])
 
 
 def _score_task(sample_rate: int, metrics: tuple[str, ...], task: Task) -> Row:
@@ -44,5 +46,5 @@ def _score_task(sample_rate: int, metrics: tuple[str, ...], task: Task) -> Row:
     return {"name": place, **scores}
 
 
-def _crashed(task: Task) -> Row:
-    return {"name": task[0], "error": CRASHED}
+def _crashed(metrics: tuple[str, ...], task: Task) -> Row:
+    return {"name": task[0], "error": crash_of(metrics)}

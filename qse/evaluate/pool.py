@@ -18,11 +18,19 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
+from ..errors import QseError
+
 SINGLE_THREADED = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
+)
+
+IN_ONE = "take jobs=0"
+NO_START = (
+    "no process for the scores can be started: a script that asks for several needs "
+    f'`if __name__ == "__main__":` before what it runs; or {IN_ONE}'
 )
 
 _function: Callable  # of a worker process, set once at its start
@@ -36,7 +44,7 @@ def spread(
 
     Function, tasks and results must be picklable; the function is sent to each process once. An
     exception of the function ends the run and is raised here; a task that ends its process gives
-    crashed(task) instead.
+    crashed(task) instead. Raises QseError if no process can be started.
     """
     todo = deque(tasks)
     while todo:
@@ -64,17 +72,31 @@ def _drain(pool: ProcessPoolExecutor, todo: deque, running: dict, most: int) -> 
 
 
 def _alone(function: Callable, task: Any, crashed: Callable[[Any], Any]) -> Any:
+    started = False
     try:
         with _processes(1, function) as pool:
+            started = pool.submit(_is_started).result()
             return pool.submit(_call, task).result()
-    except BrokenProcessPool:
+    except BrokenProcessPool as error:
+        if not started:
+            raise QseError(NO_START) from error
         return crashed(task)
 
 
 def _processes(jobs: int, function: Callable) -> ProcessPoolExecutor:
     # the limit of Windows' WaitForMultipleObjects
     jobs = min(jobs, 61) if sys.platform == "win32" else jobs
-    return ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (pickle.dumps(function),))
+    return ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (_sent(function),))
+
+
+def _sent(function: Callable) -> bytes:
+    """Return what other processes are sent. Raises QseError for a function that only this process
+    has."""
+    try:
+        return pickle.dumps(function)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        reason = f"a function that other processes run cannot be sent to them ({error})"
+        raise QseError(f"{reason}: {IN_ONE}, or define it at the top of a module") from error
 
 
 def _start_worker(function: bytes) -> None:
@@ -84,6 +106,10 @@ def _start_worker(function: bytes) -> None:
     os.environ.update(dict.fromkeys(SINGLE_THREADED, "1"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _function = pickle.loads(function)
+
+
+def _is_started() -> bool:
+    return True
 
 
 def _call(task: Any) -> Any:

@@ -89,6 +89,8 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
         "audio_s": round(sum(values_of(rows, "audio_s")), 2),
         "rtf": _rtf(rows),
         "delay": _spread(values_of(rows, "delay")),
+        "drift": _spread(values_of(rows, "drift")) if drifts(rows) else None,
+        "inverted": len(values_of(rows, "inverted")),
         "trimmed": _spread(values_of(rows, "trimmed")),
         "interval": {
             "level": LEVEL,
@@ -99,6 +101,12 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
         **sides(rows),
         "settings": settings or {},
     }
+
+
+def drifts(rows: list[Row]) -> bool:
+    """Return whether most of the outputs that were compared drift."""
+    compared = len(values_of(rows, "delay"))
+    return 2 * len(values_of(rows, "drift")) > compared
 
 
 def sides(rows: list[Row]) -> dict[str, dict[str, Mean]]:

@@ -2,7 +2,8 @@
 
 Row: name, audio_s, process_s (seconds that the system took, waveform to waveform), one column per
 metric of the enhanced signal, `noisy_` + metric for the noisy one, delay (samples by which the
-output came late), trimmed (samples cut from the longest signal), stamp (of the files that it comes
+output came late), drift (millionths by which its clock is slower, if it is), inverted (1 for
+inverted polarity), trimmed (samples cut from the longest signal), stamp (of the files that it comes
 from), error (of the utterance, or of metrics that have no score for it).
 """
 
@@ -18,19 +19,20 @@ from ..data.datasets import Pair
 from ..errors import QseError
 from ..extras import MissingExtra
 from ..machine import cores
-from .alignment import align, delay_of
+from .alignment import align
+from .clocks import timing_of
 from .metrics import FIRST_COLUMNS, LAST_COLUMNS, METRICS, NOISY, own_metrics, version_of
 from .pool import spread
 from .reading import read_pair
+from .report import drifts
 from .scoring import score_each
 from .signals import SAMPLE_RATE
 from .store import Row
 from .system import Enhancer, System
 
-CRASHED = (
-    "the scoring process died, as PESQ does on recordings with more than about 50 separate "
-    "stretches of speech"
-)
+CRASHED = "the scoring process died"
+OF_PESQ = ", as PESQ does on recordings with more than about 50 separate stretches of speech"
+PESQ = "pesq"  # the package whose code ends processes
 PROBES = 20  # utterances from which the delay of a system is taken
 
 
@@ -84,7 +86,7 @@ class Scorer:
         if seconds is not None:
             row["process_s"] = round(seconds, 6)
         if not self.system.baseline:
-            row["delay"] = self._delay(enhanced, clean, noisy)
+            row |= self._timing(enhanced, clean, noisy)
 
         found = align(
             clean,
@@ -115,21 +117,30 @@ class Scorer:
         return read_pair(pair, needs_clean, self.sample_rate, self.strict)
 
     def constant_delay(self, pairs: list[Pair]) -> int:
-        """Return the median delay of the system's output over PROBES of the pairs, in samples."""
+        """Return the median delay of the system's output over PROBES of the pairs, in samples; 0 if
+        most of them drift."""
         step = max(1, len(pairs) // PROBES)
-        delays = []
+        found = []
         for pair in pairs[::step]:
             try:
                 clean, noisy = self._read(pair)
                 enhanced, _ = self.open()(pair, noisy)
             except QseError:  # reported with the utterance
                 continue
-            delays.append(self._delay(enhanced, clean, noisy))
-        return round(np.median(delays)) if delays else 0
+            found.append(self._timing(enhanced, clean, noisy))
+        if not found or drifts(found):
+            return 0
+        return round(np.median([row["delay"] for row in found]))
 
-    def _delay(self, enhanced: np.ndarray, clean: np.ndarray | None, noisy: np.ndarray) -> int:
-        """Return by how many samples the output comes after the clean signal, else the noisy."""
-        return delay_of(enhanced, noisy if clean is None else clean, self.sample_rate)
+    def _timing(self, enhanced: np.ndarray, clean: np.ndarray | None, noisy: np.ndarray) -> Row:
+        """Return delay, drift and polarity of the output, compared with the clean signal, else
+        with the noisy one."""
+        reference = noisy if clean is None else clean
+        found = timing_of(enhanced, reference, self.sample_rate)
+        row: Row = {"delay": found.delay}
+        if found.drift is not None:
+            row["drift"] = round(found.drift, 1)
+        return {**row, "inverted": 1} if found.is_inverted else row
 
 
 def score_pairs(scorer: Scorer, pairs: list[Pair], jobs: int | None = None) -> Iterable[Row]:
@@ -168,13 +179,20 @@ def stamps_of(system: System, metrics: Iterable[str], pairs: list[Pair]) -> dict
 
 def _without_pesq(scorer: Scorer, pair: Pair) -> Row:
     """Return the row of an utterance that ended its process: that of the other metrics."""
-    others = tuple(name for name in scorer.metrics if METRICS[name].package != "pesq")
+    others = tuple(name for name in scorer.metrics if METRICS[name].package != PESQ)
+    crashed = crash_of(scorer.metrics)
     row: Row = {"name": pair.name}
     if 0 < len(others) < len(scorer.metrics):
         rest = replace(scorer, metrics=others)
         (row,) = spread(rest, [pair], 1, lambda _: {"name": pair.name})
     error = row.get("error")
-    return {**row, "error": f"{error}; {CRASHED}" if error else CRASHED}
+    return {**row, "error": f"{error}; {crashed}" if error else crashed}
+
+
+def crash_of(metrics: Iterable[str]) -> str:
+    """Return the message for an utterance whose process ended while it computed these metrics."""
+    has_pesq = any(METRICS[name].package == PESQ for name in metrics)
+    return CRASHED + (OF_PESQ if has_pesq else ": is there enough memory?")
 
 
 def _sentence(reason: Exception) -> str:

@@ -10,13 +10,14 @@ sample_rate=`. Most are defined at 16 kHz, as in "Quaternion Self-Attention with
 """
 
 from collections.abc import Iterable
+from numbers import Real
 
 import numpy as np
 
 from ..extras import MissingExtra
 from .composite import composite
 from .metrics import BUILT_IN, METRICS, resolve
-from .signals import SAMPLE_RATE, Signals
+from .signals import SAMPLE_RATE, Signals, as_signal
 
 
 def score_pair(
@@ -29,13 +30,18 @@ def score_pair(
 ) -> dict[str, float]:
     """Return the scores of one utterance, {metric: value}, in the order asked for.
 
-    Arrays are float (samples,) of equal length at `sample_rate`, 8 kHz or more; `clean` and `noisy`
-    may be absent for metrics that do not need them. Metrics with `may_lack` that have no value for
-    this utterance are left out.
+    Arrays, or tensors of PyTorch, are float (samples,) of equal length at `sample_rate`, 8 kHz or
+    more; `clean` and `noisy` may be absent for metrics that do not need them. Metrics with
+    `may_lack` that have no value for this utterance are left out.
     Raises ValueError for unknown metrics, for arrays that do not fit, and if any other metric has
-    no value.
+    no value; TypeError for what is no array of numbers, and a rate that is no number.
     """
-    given = {"clean": clean, "enhanced": enhanced, "noisy": noisy}
+    if not isinstance(sample_rate, Real):
+        kind = type(sample_rate).__name__
+        raise TypeError(f"sample_rate must be a number in Hz, not {kind}")
+    given = {}
+    for role, signal in (("clean", clean), ("enhanced", enhanced), ("noisy", noisy)):
+        given[role] = None if signal is None else as_signal(role, signal)
     scores, reasons = score_each(resolve(metrics), given, sample_rate)
     for reason in reasons.values():
         raise reason

@@ -1,5 +1,7 @@
 """Hold the signals of one utterance, checked, at the rates at which metrics are defined."""
 
+from typing import Any
+
 import numpy as np
 
 SAMPLE_RATE = 16000  # Hz, of most metrics
@@ -41,6 +43,24 @@ class Signals:
         if key not in self._converted:
             self._converted[key] = resampled(self._signals[role], self.sample_rate, rate)
         return self._converted[key]
+
+
+def as_signal(role: str, signal: Any) -> np.ndarray:
+    """Return an array, or a tensor of PyTorch on any device, as an array.
+
+    Raises TypeError if it holds no numbers.
+    """
+    if hasattr(signal, "detach"):  # a tensor; PyTorch may be absent
+        signal = signal.detach().cpu()
+        signal = signal.double() if signal.is_floating_point() else signal
+    try:
+        array = np.asarray(signal)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{role} is no array of samples: {error}") from error
+    if array.dtype.kind not in "fiu":
+        kind = type(signal).__name__
+        raise TypeError(f"{role} must be an array of numbers, not {kind} of {array.dtype}")
+    return array
 
 
 def resampled(audio: np.ndarray, sample_rate: int, target_rate: int) -> np.ndarray:

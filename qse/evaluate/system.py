@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data.datasets import Pair, by_mark, by_name
+from ..data.datasets import Pair, by_mark, by_name, named_alike
 from ..errors import QseError
 from .reading import rates_of, read_rate
 from .signals import SAMPLE_RATE
@@ -99,12 +99,13 @@ class FolderSystem(System):
 
 
 def matched(files: dict[str, Path], names: list[str]) -> dict[str, Path]:
-    """Return {utterance: file}: by its name, by its mark, or by its name and a suffix.
+    """Return {utterance: file}: by its name, its mark, its name without sub-folders, or by its
+    name and a suffix.
 
     The suffix is one that all files have and that begins with one of "_-. ", such as
     "_DeepFilterNet3". A file belongs to one utterance.
     """
-    known = {**by_mark(files), **files}
+    known = {**by_mark(files), **named_alike(files, names), **files}
     found = {name: known[name] for name in names if name in known}
     taken = set(found.values())
     for suffix in _suffixes(list(files)):

@@ -106,10 +106,17 @@ def _failures(result: dict[str, Any]) -> list[str]:
 
 
 def _lengths(result: dict[str, Any], sample_rate: int, aligned: bool) -> list[str]:
-    """Return what was trimmed, and the delay of the output."""
+    """Return what was trimmed, and delay, drift and polarity of the output."""
     found = []
     if trimmed := result["trimmed"]:
         found.append(f"{trimmed['n']} trimmed by up to {trimmed['high']} samples")
+    if inverted := result.get("inverted"):
+        found.append(f"polarity inverted in {inverted}")
+    if drift := result.get("drift"):
+        late = "slower" if drift["median"] > 0 else "faster"
+        clock = f"its clock is {late} by {abs(drift['median'])} ppm in the median"
+        cure = "resample it" if not aligned else "resample it: nothing was aligned"
+        return [*found, f"output drifts against the references ({clock}); {cure}"]
     delay = result["delay"]
     if delay and delay["median"]:
         text = f"output delayed by {_duration(delay['median'], sample_rate)}"

@@ -18,6 +18,7 @@ from ..errors import QseError
 from .batch_plan import FileJob
 from .denoise import enhance
 from .file_output import FileOptions, write_file
+from .part import Part, noisy_part, without_lead
 from .zoo import Model
 
 Item = TypeVar("Item")
@@ -31,7 +32,8 @@ class Cancelled(QseError):
 class Options:
     """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far
     as they go; `pool`: threads for the channels and grids of the files; `split`: seconds of the
-    pieces of a channel; the others as in FileOptions."""
+    pieces of a channel; `part`: what is enhanced of each file, None: all; the others as in
+    FileOptions."""
 
     strength: float | None = None
     overwrite: bool = False
@@ -41,11 +43,19 @@ class Options:
     bit_rate: float | None = None
     keep_times: bool = False
     track: int | None = None
+    part: Part | None = None
 
     @property
     def of_files(self) -> FileOptions:
         """Return the options of writing."""
-        return FileOptions(self.overwrite, self.salvage, self.bit_rate, self.keep_times, self.track)
+        return FileOptions(
+            self.overwrite,
+            self.salvage,
+            self.bit_rate,
+            self.keep_times,
+            self.track,
+            is_part=self.part is not None,
+        )
 
 
 DEFAULTS = Options()
@@ -115,7 +125,12 @@ def enhance_file(
             # an offline model takes gigabytes for a channel
             pool = options.pool if used.streams else None
             noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
+            part = options.part
+            if part:
+                noisy = noisy_part(noisy, rate, part, str(job))
             blocks = enhance(noisy, rate, used, options.strength, pool, options.split)
+            if part:
+                blocks = without_lead(blocks, round(part.start * rate) - part.first(rate))
             return _until(cancelled, blocks)
 
         held = replace(job, source=path, name=name)

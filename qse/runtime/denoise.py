@@ -13,9 +13,9 @@ import numpy as np
 
 from ..audio.checks import BLOCK, HIGHEST_RATE, LOUDEST, LOWEST_RATE, bad_samples
 from ..machine import cores
+from .array_check import float_array
 from .attenuation import mixed, noisy_share
 from .signal_path import SignalPath
-from .stream import float_array
 from .zoo import RECORDING_MODEL, Model, resolve
 
 CHANNELS = 64  # most channels of an array: more are samples, in the wrong axis

@@ -1,25 +1,71 @@
 """Enhance one file, as `qse denoise` does."""
 
 import warnings
+from contextlib import ExitStack
+from os import PathLike
 from pathlib import Path
+from typing import overload
 
+from ..audio.private_folder import private_folder
 from ..errors import QseError
 from .batch import Options, run
-from .batch_plan import plan
+from .batch_plan import FileJob, plan
+from .memory_file import Held, held_job, is_held
 from .zoo import RECORDING_MODEL, Model, resolve
 
+Name = str | PathLike[str]
 
+
+@overload
 def denoise_file(
-    path: str | Path,
-    target: str | Path | None = None,
+    path: Name,
+    target: Name | None = None,
     model: str | Path | Model = RECORDING_MODEL,
     strength: float | None = None,
     overwrite: bool = False,
     salvage: bool = False,
     fast: bool = False,
-) -> Path:
+) -> Path: ...
+
+
+@overload
+def denoise_file(
+    path: Held,
+    target: None = None,
+    model: str | Path | Model = RECORDING_MODEL,
+    strength: float | None = None,
+    overwrite: bool = False,
+    salvage: bool = False,
+    fast: bool = False,
+) -> bytes: ...
+
+
+@overload
+def denoise_file(
+    path: Held,
+    target: Name,
+    model: str | Path | Model = RECORDING_MODEL,
+    strength: float | None = None,
+    overwrite: bool = False,
+    salvage: bool = False,
+    fast: bool = False,
+) -> Path: ...
+
+
+def denoise_file(
+    path: Name | Held,
+    target: Name | None = None,
+    model: str | Path | Model = RECORDING_MODEL,
+    strength: float | None = None,
+    overwrite: bool = False,
+    salvage: bool = False,
+    fast: bool = False,
+) -> Path | bytes:
     """Enhance the audio file or video at `path`, write the result to a file, and return its path.
 
+    `path`: also the contents of a file as bytes, or a binary file object, which is read to its end;
+    without a `target` the contents of the result are returned then, as bytes. They pass through a
+    temporary file.
     `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
     are those of the source. `model`, `strength` and `fast` as in `denoise`; the graph that fits
@@ -28,20 +74,37 @@ def denoise_file(
     in a warning (`warnings`).
 
     Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
-    format, for a target that exists unless `overwrite`, and where it cannot be written. Nothing is
-    left behind.
+    format, for a target that exists unless `overwrite`, and where it cannot be written; TypeError
+    for arguments of other types. Nothing is left behind.
     """
+    if not isinstance(target, str | PathLike | None):
+        raise TypeError(f"target must be the path of a file, not {type(target).__name__}")
+    with ExitStack() as stack:
+        if is_held(path):
+            folder = stack.enter_context(private_folder())
+            job = held_job(path, target, folder)  # type: ignore[arg-type]
+        else:
+            job = _job(path, target)
+        loaded = resolve(model, fast=fast)
+        options = Options(strength, overwrite, salvage)
+        for outcome in run([job], lambda sample_rate: resolve(loaded, sample_rate), options):
+            if outcome.error:
+                raise outcome.error
+            if outcome.damage:
+                warnings.warn(outcome.damage, stacklevel=2)
+        return job.target.read_bytes() if is_held(path) and target is None else job.target
+
+
+def _job(path: object, target: Name | None) -> FileJob:
+    if not isinstance(path, str | PathLike):
+        kind = type(path).__name__
+        raise TypeError(
+            f"path must be a path, the contents of a file as bytes, or a binary file object, not "
+            f"{kind}; for arrays there is qse.denoise"
+        )
     if not Path(path).is_file():
         raise QseError(f"{path} is no file: name an audio file or a video")
     jobs, errors = plan([str(path)], None if target is None else str(target))
     if errors:
         raise errors[0]
-
-    loaded = resolve(model, fast=fast)
-    options = Options(strength, overwrite, salvage)
-    for outcome in run(jobs, lambda sample_rate: resolve(loaded, sample_rate), options):
-        if outcome.error:
-            raise outcome.error
-        if outcome.damage:
-            warnings.warn(outcome.damage, stacklevel=2)
-    return jobs[0].target
+    return jobs[0]

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,6 @@ from ..audio.content import inspect, wrong_suffix
 from ..audio.ffmpeg import FfmpegSource
 from ..audio.ffmpeg_input import need_ffmpeg
 from ..audio.formats import Layout, suffix_of
-from ..audio.inspection import Copied
 from ..audio.mapped_metadata import needs_strings
 from ..audio.media_writer import Sound, clips, write_media
 from ..audio.metadata import carry, is_copied
@@ -26,9 +25,9 @@ from ..audio.suffixes import MEDIA
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
 from .batch_plan import FileJob
+from .written import Written, say, say_clipping, say_part
 
 Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
-LONGEST_NAMES = 500  # characters of names in a message
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,8 @@ class FileOptions:
     """Settings of enhanced files.
 
     bit_rate: of lossy files, in kbit/s, that of the source if None. keep_times: whether they get
-    the times of their source. track: the only sound track to enhance, from 1, all if None.
+    the times of their source. track: the only sound track to enhance, from 1, all if None. is_part:
+    whether they hold a part of their source.
     """
 
     overwrite: bool = False
@@ -44,22 +44,7 @@ class FileOptions:
     bit_rate: float | None = None
     keep_times: bool = False
     track: int | None = None
-
-
-@dataclass
-class Written:
-    """Report of an enhanced file.
-
-    samples: per channel of the first track, at its rate. tracks: sound tracks that were enhanced.
-    warnings: sentences. lost: names of metadata that the file does not hold, among them those that
-    no longer hold.
-    """
-
-    samples: int = 0
-    tracks: int = 1
-    warnings: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    damage: list[str] = field(default_factory=list)
+    is_part: bool = False
 
 
 def write_file(
@@ -79,7 +64,12 @@ def write_file(
             )
         written = _write_audio(job, source, enhance, options)
     else:
+        if options.is_part and form.is_video and source.media and source.media.pictures:
+            cure = "name an output that ends in .wav"
+            raise QseError(f"{job}: pictures cannot be cut to a part: {cure}")
         written = _write_media(job, source, enhance, options)
+    if options.is_part:
+        say_part(written, job, source.inspection)
     kind = source.inspection.kind
     if wrong_suffix(job.source, kind):
         suffix = job.target.suffix
@@ -106,7 +96,7 @@ def _write_audio(
         except TooLong:
             form = f"{job.target}: a {layout.format} file cannot be so long"
             raise QseError(f"{form} with its metadata; name a .rf64 file") from None
-        _say(written, job, copied)
+        say(written, job, copied)
         if options.keep_times:
             _copy_times(written, job, part)
 
@@ -116,7 +106,7 @@ def _write_audio(
         job.target, counted, layout, options.overwrite, finish=finish, source=job.source
     )
     written.samples = round(samples * source.layout.sample_rate / layout.sample_rate)
-    _say_clipping(written, job, clipping)
+    say_clipping(written, job, clipping)
     return written
 
 
@@ -172,10 +162,10 @@ def _write_media(
             written.samples = written.samples or samples
             written.damage += [reader.damage] if reader.damage and reader is not first else []
             if clips(media.tracks[number], MEDIA[suffix_of(job.target)]):
-                _say_clipping(written, job, clipping)
+                say_clipping(written, job, clipping)
             sounds.append(sound)
         made = folder / "made"  # by ffmpeg, which could be led elsewhere beside the target
-        _say(written, job, write_media(origin, sounds, made, job.target, options.bit_rate))
+        say(written, job, write_media(origin, sounds, made, job.target, options.bit_rate))
         shutil.copyfile(made, part)
         if options.keep_times:
             _copy_times(written, job, part)
@@ -189,41 +179,6 @@ def _write_sound(path: Path, reader: AudioReader, blocks: Iterable[np.ndarray]) 
     if reader.channel_mask:
         inspect(path).state_mask(reader.channel_mask, layout.channels)
     return samples
-
-
-def _say(written: Written, job: FileJob, copied: Copied) -> None:
-    """Name what is lost, in one line, and what no longer holds, in another."""
-    if copied.lost:
-        written.warnings.append(
-            f"{job.target} does not hold these metadata of {job}: {_names(copied.lost)}"
-        )
-    if copied.dropped:
-        reason = "it no longer holds after enhancement"
-        written.warnings.append(
-            f"{job.target} is without what {job} says of its samples, because {reason}:"
-            f" {_names(copied.dropped)}"
-        )
-    written.lost += [*copied.lost, *copied.dropped]
-
-
-def _names(names: list[str]) -> str:
-    """Return names in one line of limited length: a damaged file may have any."""
-    text = ", ".join(map(_printable, dict.fromkeys(names)))
-    if len(text) <= LONGEST_NAMES:
-        return text
-    return f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
-
-
-def _printable(name: str) -> str:
-    return "".join(sign if sign.isprintable() else "?" for sign in name)
-
-
-def _say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
-    said = clipping.said()
-    if said:
-        written.warnings.append(
-            f"{job.target}: {said}; a .wav file of a float recording holds them"
-        )
 
 
 def _copy_times(written: Written, job: FileJob, part: Path) -> None:

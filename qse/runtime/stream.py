@@ -12,6 +12,7 @@ from threading import Lock
 import numpy as np
 
 from ..audio.checks import HIGHEST_RATE, LOWEST_RATE
+from .array_check import float_array
 from .attenuation import mixed, noisy_share
 from .engine import Engine
 from .rate_conversion import RateConversion
@@ -232,18 +233,3 @@ def _check(sample_rate: float | None, blocksize: int | None) -> None:
         )
     if blocksize is not None and blocksize < 1:
         raise ValueError(f"blocksize must be at least 1 sample, not {blocksize}")
-
-
-def float_array(name: str, audio: np.ndarray) -> np.ndarray:
-    """Return the argument `name` as an array. Raises TypeError if its samples are not floats."""
-    if isinstance(audio, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array: fill its gaps first, as by {name}.filled(0)")
-    audio = np.asarray(audio)
-    if audio.dtype.kind != "f":
-        cure = (
-            "divide PCM by its full scale first"
-            if audio.dtype.kind in "iu"
-            else "give an array of samples"
-        )
-        raise TypeError(f"{name} must hold floats in [-1, 1], not {audio.dtype}; {cure}")
-    return audio

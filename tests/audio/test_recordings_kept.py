@@ -1,5 +1,6 @@
 """Dates, brands, places and rates of recordings come through, or their change is said."""
 
+import base64
 import json
 import os
 import shutil
@@ -126,3 +127,106 @@ def test_checksum_of_the_samples_is_not_called_loudness(here, command):
     with_chunks(wav(here / "a.wav"), [(b"MD5 ", bytes(16))])
     _, _, err = command("denoise", "a.wav")
     assert "says of its samples, because it no longer holds after enhancement: MD5" in err
+
+
+def picture(kind: int) -> bytes:
+    """A picture block of FLAC (RFC 9639, section 8.8) with a PNG of one pixel."""
+    png = bytes.fromhex(
+        "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8"
+        "cfc000000301010018dd8db00000000049454e44ae426082"
+    )
+    numbers = [number.to_bytes(4, "big") for number in (1, 1, 24, 0, len(png))]
+    head = kind.to_bytes(4, "big") + (9).to_bytes(4, "big") + b"image/png" + bytes(4)
+    return head + b"".join(numbers) + png
+
+
+def commented(path, to: str):
+    """Write a recording with an artist twice and two pictures, of front and back; by mutagen."""
+    mutagen = pytest.importorskip("mutagen")
+    ffmpeg("-i", wav(path / "s.wav", sample_rate=48000), path / f"a.{to}")
+    file = mutagen.File(path / f"a.{to}")
+    file["artist"] = ["A", "B"]
+    file["replaygain_track_gain"] = ["-7 dB"]
+    if to == "flac":
+        for kind in (3, 4):
+            file.add_picture(mutagen.flac.Picture(picture(kind)))
+    else:
+        texts = [base64.b64encode(picture(kind)).decode() for kind in (3, 4)]
+        file["metadata_block_picture"] = texts
+    file.save()
+    return path / f"a.{to}"
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("to", ["flac", "ogg", "opus"])
+@pytest.mark.parametrize("of", ["flac", "ogg", "opus"])
+def test_all_values_and_types_of_covers(here, command, of, to):
+    mutagen = pytest.importorskip("mutagen")
+    commented(here, of)
+    _, out, err = command("denoise", f"a.{of}", "-o", f"b.{to}", "--json")
+    assert [name.lower() for name in json.loads(out)["lost"]] == ["replaygain_track_gain"], err
+    file = mutagen.File(here / f"b.{to}")
+    assert file["artist"] == ["A", "B"] and "replaygain_track_gain" not in file
+    if to == "flac":
+        found = [each.write() for each in file.pictures]
+    else:
+        found = [base64.b64decode(text) for text in file["metadata_block_picture"]]
+    assert found == [picture(3), picture(4)]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("to", ["mp3", "aiff", "m4a", "mka", "wav"])
+def test_values_that_become_one_text_are_said(here, command, to):
+    """A target of ffmpeg has one text, "A;B"."""
+    commented(here, "flac")
+    _, out, _ = command("denoise", "a.flac", "-o", f"b.{to}", "--json")
+    assert "several values of ARTIST" in json.loads(out)["lost"]
+    assert tags(here / f"b.{to}")["artist"] == "A;B"
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("to", ["mp3", "aiff"])
+def test_types_of_covers_are_mapped(here, command, to):
+    pytest.importorskip("mutagen")
+    commented(here, "opus")
+    command("denoise", "a.opus", "-o", f"b.{to}")
+    found = [
+        stream.get("tags", {}).get("comment") for stream in probed(here / f"b.{to}")["streams"]
+    ]
+    assert [text for text in found if text] == ["Cover (front)", "Cover (back)"]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("of", ["mp3", "aiff"])
+@pytest.mark.parametrize("coding", [1, 3])
+def test_values_of_id3_that_ffmpeg_does_not_read_are_said(here, command, of, coding):
+    """It reads the first."""
+    id3 = pytest.importorskip("mutagen.id3")
+    mutagen = pytest.importorskip("mutagen")
+    ffmpeg("-i", wav(here / "s.wav"), here / f"a.{of}")
+    file = mutagen.File(here / f"a.{of}")
+    if file.tags is None:
+        file.add_tags()
+    file.tags.add(id3.TPE1(encoding=coding, text=["A", "B"]))
+    file.tags.add(id3.TIT2(encoding=coding, text=["one"]))
+    file.tags.add(id3.TXXX(encoding=coding, desc="mood", text=["one"]))
+    file.save()
+    _, out, _ = command("denoise", f"a.{of}", "-o", "b.flac", "--json")
+    lost = [name for name in json.loads(out)["lost"] if name.startswith("several")]
+    assert lost == ["several values of TPE1"]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("is_long", [True, False])
+def test_caf_without_positions_stays_without(here, command, is_long):
+    """Of unknown length, it is read by ffmpeg, which supposes positions."""
+    ffmpeg("-i", wav(here / "s.wav"), here / "a.caf")
+    data = bytearray((here / "a.caf").read_bytes())
+    place = data.find(b"chan", 8)
+    del data[place : place + 24]
+    place = data.find(b"data", 8)
+    if is_long:
+        data[place + 4 : place + 12] = b"\xff" * 8
+    (here / "a.caf").write_bytes(data)
+    assert command("denoise", "a.caf")[0] == 0
+    assert b"chan" not in (here / "a-enhanced.caf").read_bytes()[:4096]

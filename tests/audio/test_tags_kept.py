@@ -10,7 +10,8 @@ import soundfile
 from audio_files import ogg_checksum
 from tagged_files import CHAPTERS, chapters, ffmpeg, needs_ffmpeg, sound
 
-from qse.audio.id3 import read_tags, tag_size, without_loudness_frames
+from qse.audio.id3 import read_tags, without_loudness_frames
+from qse.audio.id3_frames import tag_size
 from qse.audio.ogg_page import checksum
 
 mutagen = pytest.importorskip("mutagen")

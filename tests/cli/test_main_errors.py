@@ -5,6 +5,7 @@ import errno
 import os
 
 import pytest
+from tagged_files import wav
 
 
 def failing(number, place):
@@ -22,6 +23,17 @@ def test_main_names_the_command_for_a_file(command, tmp_path, monkeypatch):
         "is no command: to remove noise from it, run qse denoise 'my call.wav'\n"
     )
     assert command("other.wav")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["-dash.wav", "--dash.wav"])
+def test_main_explains_a_file_that_begins_as_an_option(command, here, name):
+    wav(here / name)
+    status, _, err = command("denoise", name, "--model", "live-tiny")
+    assert status == 2 and err.endswith(f"to name the file, write ./{name}\n")
+    assert command("denoise", f"./{name}", "--model", "live-tiny")[0] == 0
+    assert command("denoise", "--overwrite", "--model", "live-tiny", "--", name)[0] == 0
+    _, _, err = command("denoise", "-dust.wav")
+    assert "begins as" not in err
 
 
 def test_main_names_a_missing_package(command, monkeypatch):

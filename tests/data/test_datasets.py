@@ -38,6 +38,21 @@ def test_pair_folders_matches_names_and_marks(tmp_path):
         datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
 
 
+def test_sub_folders_may_differ_where_names_are_unique(tmp_path):
+    for name in ("u0", "u1", "same"):
+        write(tmp_path / f"clean/{name}.wav", np.zeros(10))
+        write(tmp_path / f"noisy/deep/{name}.wav", np.zeros(10))
+    write(tmp_path / "noisy/other/same.wav", np.zeros(10))
+    pairs = datasets.pair_folders(tmp_path / "noisy", tmp_path / "clean")
+    whole = [pair.name for pair in pairs if pair.noisy and pair.clean]
+    assert whole == ["deep/u0", "deep/u1"]
+    assert [pair.name for pair in pairs] == ["deep/same", *whole, "other/same", "same"]
+
+    flat = [datasets.Pair(name, None) for name in ("u0", "u1", "same")]
+    found = FolderSystem("other", tmp_path / "noisy").prepared(flat).outputs()
+    assert {name: path.parent.name for name, path in found.items()} == {"u0": "deep", "u1": "deep"}
+
+
 def test_voicebank_converts_48_khz_once(tmp_path):
     tone = 0.5 * np.sin(2 * np.pi * 1000 * np.arange(48000) / 48000)
     for side in ("clean", "noisy"):

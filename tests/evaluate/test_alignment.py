@@ -10,6 +10,7 @@ from qse.data.datasets import Pair, pair_folders
 from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate.alignment import align, delay_of
+from qse.evaluate.clocks import timing_of
 from qse.evaluate.evaluation import evaluate
 from qse.evaluate.system import matched
 from qse.evaluate.systems import find_system
@@ -32,6 +33,46 @@ def test_delay_of_noisy_speech(delay):
     clean = voice(2.0)
     late = np.roll(-0.3 * clean, delay) + 0.02 * hiss(len(clean), 3)
     assert delay_of(late, clean, SAMPLE_RATE) == delay
+
+
+@pytest.mark.parametrize("ppm", [-100, 30, 100, 400])
+def test_drift_of_another_clock_is_found(ppm):
+    """By its own rate: the signal is written out at other times."""
+    clean = voice(20.0)
+    times = np.arange(round(len(clean) * (1 + ppm * 1e-6))) / (1 + ppm * 1e-6)
+    late = np.interp(times, np.arange(len(clean)), clean) + 0.01 * hiss(len(times), 3)
+    assert timing_of(late, clean, SAMPLE_RATE).drift == pytest.approx(ppm, abs=5)
+
+
+def test_no_drift_where_the_clock_is_the_same():
+    clean = voice(20.0)
+    for signal in (clean, np.roll(clean, 300), hiss(len(clean), 3), 0 * clean, clean[:100]):
+        assert timing_of(signal + 1e-4 * hiss(len(signal), 4), clean, SAMPLE_RATE).drift is None
+
+
+def test_outputs_of_another_clock_are_not_aligned(tmp_path):
+    """They were "delayed", and --align lowered their scores."""
+    clean = voice(20.0)
+    write(tmp_path / "clean/a.wav", clean)
+    write(tmp_path / "noisy/a.wav", clean + 0.05 * hiss(len(clean), 9))
+    write(tmp_path / "better/a.wav", soxr.resample(clean, 1e6, 1e6 + 100))
+    scores = []
+    for timing in ("trimmed", "aligned"):
+        system = str(tmp_path / "better")
+        found = evaluate(system, pairs_of(tmp_path), metrics="stoi", timing=timing)
+        said = " ".join(found.text().split())
+        assert "output drifts against the references (its clock is slower by 100 ppm" in said
+        assert "delayed" not in said and ("nothing was aligned" in said) == (timing == "aligned")
+        scores.append(found.means["stoi"])
+    assert scores[0] == scores[1]
+
+
+def test_inverted_polarity_is_said(corpus):
+    system = better(corpus, lambda audio: -audio)
+    found = evaluate(system, pairs_of(corpus), corpus / "out", metrics="si_sdr")
+    assert "polarity inverted in 5" in " ".join(found.text().split())
+    upright = evaluate("noisy", pairs_of(corpus), metrics="si_sdr")
+    assert "polarity" not in upright.text()
 
 
 @pytest.mark.parametrize("tail", [0, 320])

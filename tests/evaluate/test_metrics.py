@@ -134,3 +134,21 @@ def test_si_sdr_improvement_is_the_difference_of_both():
     scores = score_pair(**signals, metrics=["si_sdri", "si_sdr"])
     before = si_sdr(clean=CLEAN, enhanced=signals["noisy"])
     assert scores["si_sdri"] == pytest.approx(scores["si_sdr"] - before)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
+def test_tensors_are_scored_as_arrays(kind):
+    torch = pytest.importorskip("torch")
+    clean = torch.from_numpy(CLEAN).to(getattr(torch, kind))
+    enhanced = torch.from_numpy(CLEAN + 0.01 * NOISE).to(getattr(torch, kind)).requires_grad_()
+    found = score_pair(clean=clean, enhanced=enhanced, metrics=["si_sdr"])
+    arrays = [tensor.detach().double().numpy() for tensor in (clean, enhanced)]
+    assert found["si_sdr"] == si_sdr(clean=arrays[0], enhanced=arrays[1], sample_rate=SAMPLE_RATE)
+
+
+def test_arguments_of_other_types_are_refused_in_a_sentence():
+    with pytest.raises(TypeError, match="sample_rate must be a number in Hz, not str"):
+        score_pair(clean=CLEAN, enhanced=CLEAN, sample_rate="16000")
+    for wrong in ("words", [[1.0], [1.0, 2.0]], [None]):
+        with pytest.raises(TypeError, match=r"^clean (is no|must be an) array of"):
+            score_pair(clean=wrong, enhanced=CLEAN, metrics=["si_sdr"])

@@ -201,6 +201,11 @@ def test_an_utterance_that_ends_its_process_is_scored_without_pesq(corpus, monke
     assert all("si_sdr" in row for row in found.rows)
 
 
+def test_pesq_is_not_blamed_where_it_was_not_asked_for():
+    assert "PESQ" in runner.crash_of(["stoi", "csig"])
+    assert runner.crash_of(["stoi"]) == "the scoring process died: is there enough memory?"
+
+
 def test_a_finished_evaluation_is_not_computed_again(corpus, models, monkeypatch):
     """Neither the model nor a recording is read; the table is the saved one."""
     first = evaluate("live-base", pairs_in(corpus), corpus / "out", metrics="si_sdr")

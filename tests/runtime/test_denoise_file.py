@@ -1,5 +1,7 @@
 """denoise_file: the same files as qse denoise, and errors in place of partial outputs."""
 
+import io
+
 import numpy as np
 import pytest
 import soundfile
@@ -63,3 +65,40 @@ def test_denoise_file_refuses(here, path, words):
     with pytest.raises(qse.QseError, match=words):
         qse.denoise_file(path)
     assert [file.name for file in here.iterdir()] == ["text.wav"]
+
+
+@pytest.mark.parametrize("suffix", ["wav", "flac", "ogg", "mp3", "aiff", "caf"])
+@pytest.mark.parametrize("held", [io.BytesIO, bytes, bytearray, memoryview])
+def test_recordings_in_memory(noisy, suffix, held):
+    """The bytes that the file would have, which is written by its path."""
+    path = noisy.with_suffix(f".{suffix}")
+    soundfile.write(path, soundfile.read(noisy)[0], 44100)
+    expected = qse.denoise_file(path, model="recurrent").read_bytes()
+    files = sorted(noisy.parent.iterdir())
+    found = qse.denoise_file(held(path.read_bytes()), model="recurrent")
+    assert isinstance(found, bytes) and sorted(noisy.parent.iterdir()) == files
+    audio, rate = soundfile.read(io.BytesIO(found))
+    np.testing.assert_array_equal(audio, soundfile.read(io.BytesIO(expected))[0])
+    assert rate == 44100
+
+
+def test_recordings_in_memory_go_to_a_path_too(noisy):
+    with noisy.open("rb") as file:
+        assert qse.denoise_file(file, "b.flac", "recurrent").as_posix() == "b.flac"
+    assert soundfile.info("b.flac").frames == 5000
+    with pytest.raises(qse.QseError, match=r"b\.flac exists"):
+        qse.denoise_file(noisy.read_bytes(), "b.flac", "recurrent")
+    with pytest.raises(qse.QseError, match=r"has no name to be given in a folder; name a file"):
+        qse.denoise_file(noisy.read_bytes(), ".", "recurrent")
+
+
+def test_what_is_no_recording_is_refused_in_a_sentence(noisy):
+    with pytest.raises(qse.QseError, match=r"^the recording in memory is not an audio file"):
+        qse.denoise_file(b"words", model="recurrent")
+    with pytest.raises(TypeError, match="is open as text: open it in the mode 'rb'"):
+        qse.denoise_file(io.StringIO("words"), model="recurrent")
+    for wrong in (np.zeros(100), 3, None):
+        with pytest.raises(TypeError, match=r"path must be a path.* for arrays there is qse"):
+            qse.denoise_file(wrong)
+    with pytest.raises(TypeError, match="target must be the path of a file, not BytesIO"):
+        qse.denoise_file(noisy, io.BytesIO())

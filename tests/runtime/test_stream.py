@@ -301,3 +301,10 @@ def test_overlapping_calls_are_refused():
 def test_masked_arrays_are_refused():
     with pytest.raises(TypeError, match="masked array: fill its gaps first"):
         Stream("live-tiny").process(np.ma.masked_array(np.zeros(480, np.float32), mask=True))
+
+
+def test_tensors_that_are_no_arrays_are_refused_in_a_sentence(delay):
+    torch = pytest.importorskip("torch")
+    for tensor in (torch.zeros(160).bfloat16(), torch.zeros(160).requires_grad_()):
+        with pytest.raises(TypeError, match="audio is no array of samples, but Tensor: convert it"):
+            denoise(tensor, 16000, delay)

@@ -1,0 +1,75 @@
+"""Collect what is to be said of an enhanced file."""
+
+from dataclasses import dataclass, field
+
+from ..audio.clipping import ClipMeter
+from ..audio.inspection import Copied, Inspection
+from .batch_plan import FileJob
+
+LONGEST_NAMES = 500  # characters of names in a message
+TIMED = (  # metadata that state times in a recording
+    *("chapters", "CHAPTER", "cue", "smpl", "MARK", "INST", "mark", "regn", "cue sheet", "bext"),
+    *("SYLT", "ETCO", "adtl"),
+)
+
+
+@dataclass
+class Written:
+    """Report of an enhanced file.
+
+    samples: per channel of the first track, at its rate. tracks: sound tracks that were enhanced.
+    warnings: sentences. lost: names of metadata that the file does not hold, among them those that
+    no longer hold.
+    """
+
+    samples: int = 0
+    tracks: int = 1
+    warnings: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+
+
+def say(written: Written, job: FileJob, copied: Copied) -> None:
+    """Name what is lost, in one line, and what no longer holds, in another."""
+    if copied.lost:
+        written.warnings.append(
+            f"{job.target} does not hold these metadata of {job}: {_names(copied.lost)}"
+        )
+    if copied.dropped:
+        reason = "it no longer holds after enhancement"
+        written.warnings.append(
+            f"{job.target} is without what {job} says of its samples, because {reason}:"
+            f" {_names(copied.dropped)}"
+        )
+    written.lost += [*copied.lost, *copied.dropped]
+
+
+def _names(names: list[str]) -> str:
+    """Return names in one line of limited length: a damaged file may have any."""
+    text = ", ".join(map(_printable, dict.fromkeys(names)))
+    if len(text) <= LONGEST_NAMES:
+        return text
+    return f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
+
+
+def _printable(name: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in name)
+
+
+def say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
+    said = clipping.said()
+    if said:
+        written.warnings.append(
+            f"{job.target}: {said}; a .wav file of a float recording holds them"
+        )
+
+
+def say_part(written: Written, job: FileJob, source: Inspection) -> None:
+    """Add what is not right in a part of a recording."""
+    names = [name for name in source.names() if name in TIMED]
+    if source.needs_ffmpeg and source.media and source.media.chapters:
+        names.append("chapters")
+    if names:
+        written.warnings.append(
+            f"{job.target} is a part of {job}, with times of the whole in: {_names(names)}"
+        )
