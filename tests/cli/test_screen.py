@@ -13,56 +13,7 @@ from qse_cli import screen, session_state
 from qse_cli.controls import HELP
 from qse_cli.running import Running
 from rich.console import Console
-
-from qse.live.session import Latency
-
-SOURCE = SimpleNamespace(
-    name="1 Blue Yeti Stereo Microphone (alsa_input.usb) (PulseAudio)",
-    devices=(),
-    lost=False,
-    is_live=True,
-    bad=0,
-    blocksize=200,
-    sample_rate=16000,
-)
-
-
-def running_of(**changes):
-    """Stand in for what runs, with all that the screen reads; `changes` are of the session."""
-    standing = {
-        "source": SOURCE,
-        "speakers": (),
-        "engine": SimpleNamespace(name="live-base", version="1", sample_rate=16000),
-        "noisy": SimpleNamespace(dbfs=-20.0),
-        "enhanced": SimpleNamespace(dbfs=-30.0),
-        "speech": SimpleNamespace(heard=True),
-        "silence": SimpleNamespace(message=None),
-        "meter": SimpleNamespace(quantile=lambda share: 0.001),
-        "latency": Latency(0.02, 0.05, 0.02, 0.02),
-        "dropouts": 3,
-        "reasons": {"buffer underrun": 3},
-        "channels_heard": "",
-        "recorder": None,
-        "recorded": [],
-        "strength": None,
-        "muted": False,
-        "bypass": False,
-        "resets": 0,
-        "pauses": 0,
-    }
-    return Running(
-        SimpleNamespace(**{**standing, **changes}),
-        worker=None,
-        reconnector=SimpleNamespace(message=None, losses=0),
-        controls=SimpleNamespace(message=None),
-        standby=SimpleNamespace(
-            message="",
-            astray="",
-            idle=False,
-            reported=SimpleNamespace(is_known=False),
-            device=SimpleNamespace(is_speaker=False),
-        ),
-    )
+from shown_session import SOURCE, running_of
 
 
 @pytest.fixture
@@ -211,34 +162,6 @@ def test_screen_on_a_terminal_of_few_lines_leaves_out_what_matters_least():
     assert len(lines) <= len(whole) - 4 and "RTF" in "\n".join(whole) and "RTF" not in text
     for kept in ("Blue Yeti", "dropouts", "only 2 of 2", "q quit"):
         assert kept in text
-
-
-def test_listeners_that_hear_another_microphone_are_said_in_red(monkeypatch, capsys):
-    running = running_of()
-    running.standby.astray = "Meeting now records another, noisy microphone"
-    console = Console(width=80, file=StringIO(), force_terminal=True, color_system="standard")
-    console.print(screen.panel(running, 1.0, 80, 40))
-    assert "\x1b[1;31mlisteners" in console.file.getvalue()
-    screen.Plain(running).show(1.0)
-    monkeypatch.setenv("JOURNAL_STREAM", "8:1")
-    screen.Plain(running).show(1.0)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.startswith("<3>") for line in lines] == [False, True]
-    assert all("listeners Meeting now records" in line for line in lines)
-
-
-def test_dropouts_that_go_on_name_the_option():
-    speaker = SimpleNamespace(name="3 Headset (usb)", drift=0.0, is_too_small=True)
-    assert "--buffer" in dict(session_state.state(running_of(speakers=[speaker])))["dropouts"]
-
-
-def test_silence_of_the_channels_that_are_heard_names_the_others():
-    source = SimpleNamespace(**vars(SOURCE) | {"name": "3 Mixer (usb)"})
-    silence = SimpleNamespace(message="only zeros for 3 s: is it muted?")
-    wide = running_of(source=source, silence=silence, channels_heard="the first 2 of 32")
-    assert "--channel N takes another" in dict(session_state.state(wide))["microphone"]
-    stereo = running_of(source=source, silence=silence)
-    assert "--channel" not in dict(session_state.state(stereo))["microphone"]
 
 
 def test_summary_wraps_between_words():
