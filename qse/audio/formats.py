@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import QseError
-from .suffixes import FORMATS, WRITTEN
+from .suffixes import FORMATS, MEDIA, WRITTEN
 
 # demuxers of ffmpeg that may read a file: those that open no other file, as playlists do
 DEMUXERS = (
@@ -69,6 +69,10 @@ def format_of(path: Path) -> str | None:
 def named_format(target: Path) -> str:
     """Return the format for the path's suffix. Raises QseError if there is none."""
     form = format_of(target)
+    media = MEDIA.get(suffix_of(target))
+    if media and media.is_video:
+        cure = "name an output for sound, such as .m4a, .mka or .weba"
+        raise QseError(f"{target}: no video can be made of sound alone; {cure}")
     if form is None:
         known = ", ".join(WRITTEN)
         raise QseError(f"{target}: no audio format has this suffix; known are {known}")

@@ -4,9 +4,10 @@ A whole signal is a stream with its latency cut off, so both are bit-equal at ev
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from math import ceil
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ def denoise(
     model: str | Path | Model = RECORDING_MODEL,
     strength: float | None = None,
     fast: bool = False,
+    threads: int | None = 1,
 ) -> np.ndarray:
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape
     and dtype.
@@ -35,7 +37,8 @@ def denoise(
     `sample_rate` in Hz, 1000 to 10^7. `model` is a name of `available()` or a path, which each
     call loads, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal
     nothing. `strength` limits the attenuation in dB (None: no limit; 0: output = input). `fast`
-    halves the time, as in `load`. Each channel is enhanced by itself.
+    halves the time, as in `load`. Each channel is enhanced by itself. `threads`: cores for the
+    channels and grids of frames, None: all; the output is the same, bit by bit.
 
     The graph that fits `sample_rate` is used: above 16 kHz the model's graph for 48 kHz. So a
     loaded model gives the same output as its name; its sister graph is loaded when it is first
@@ -59,10 +62,9 @@ def denoise(
     audio = _checked(float_array("audio", audio))
     noisy = (audio if audio.ndim == 2 else audio[:, None]).astype(np.float32, copy=False)
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
-    enhanced = [
-        noisy[:0],
-        *enhance(blocks, sample_rate, resolve(model, sample_rate, fast), strength),
-    ]
+    used = resolve(model, sample_rate, fast)
+    with _threads(threads, used) as pool:
+        enhanced = [noisy[:0], *enhance(blocks, sample_rate, used, strength, pool)]
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
 
 
@@ -110,6 +112,22 @@ def enhance(
     finally:
         if path:
             path.close()
+
+
+@contextmanager
+def _threads(count: int | None, model: Model) -> Iterator[Executor | None]:
+    """Yield the threads for a model; none for one, and for an offline model, of which each takes
+    gigabytes."""
+    if not isinstance(count, Integral | None) or isinstance(count, bool):
+        raise TypeError(f"threads must be a number or None, not {type(count).__name__}")
+    count = cores() if count is None else count
+    if count < 1:
+        raise ValueError(f"threads must be at least 1, not {count}")
+    if count == 1 or not model.streams:
+        yield None
+        return
+    with ThreadPoolExecutor(count) as pool:
+        yield pool
 
 
 def _checked(audio: np.ndarray) -> np.ndarray:

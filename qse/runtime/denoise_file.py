@@ -8,6 +8,7 @@ from typing import overload
 
 from ..audio.private_folder import private_folder
 from ..errors import QseError
+from ..machine import cores
 from .batch import Options, run
 from .batch_plan import FileJob, plan
 from .memory_file import Held, held_job, is_held
@@ -25,6 +26,7 @@ def denoise_file(
     overwrite: bool = False,
     salvage: bool = False,
     fast: bool = False,
+    threads: int | None = 1,
 ) -> Path: ...
 
 
@@ -37,6 +39,7 @@ def denoise_file(
     overwrite: bool = False,
     salvage: bool = False,
     fast: bool = False,
+    threads: int | None = 1,
 ) -> bytes: ...
 
 
@@ -49,6 +52,7 @@ def denoise_file(
     overwrite: bool = False,
     salvage: bool = False,
     fast: bool = False,
+    threads: int | None = 1,
 ) -> Path: ...
 
 
@@ -60,6 +64,7 @@ def denoise_file(
     overwrite: bool = False,
     salvage: bool = False,
     fast: bool = False,
+    threads: int | None = 1,
 ) -> Path | bytes:
     """Enhance the audio file or video at `path`, write the result to a file, and return its path.
 
@@ -68,10 +73,10 @@ def denoise_file(
     temporary file.
     `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
-    are those of the source. `model`, `strength` and `fast` as in `denoise`; the graph that fits
-    the file's sample rate is used. `salvage`: enhance what is there of a damaged or cut recording.
-    Memory does not grow with the length of the file. Samples that are missing in the file are named
-    in a warning (`warnings`).
+    are those of the source. `model`, `strength`, `fast` and `threads` as in `denoise`; the graph
+    that fits the file's sample rate is used. `salvage`: enhance what is there of a damaged or cut
+    recording. Memory does not grow with the length of the file. Samples that are missing in the
+    file are named in a warning (`warnings`).
 
     Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
     format, for a target that exists unless `overwrite`, and where it cannot be written; TypeError
@@ -87,7 +92,9 @@ def denoise_file(
             job = _job(path, target)
         loaded = resolve(model, fast=fast)
         options = Options(strength, overwrite, salvage)
-        for outcome in run([job], lambda sample_rate: resolve(loaded, sample_rate), options):
+        count = cores() if threads is None else threads
+        jobs = [job]
+        for outcome in run(jobs, lambda rate: resolve(loaded, rate), options, count):
             if outcome.error:
                 raise outcome.error
             if outcome.damage:

@@ -63,3 +63,10 @@ def test_sound_that_a_folder_leaves_out_is_named(here, command):
     status, _, err = command("denoise", "in", "-o", "out")
     assert status == 0 and "7 sound files are left out: in/b0.wave2, " in err
     assert "and 2 more" in err and "notes" not in err
+
+
+@pytest.mark.parametrize("suffix", ["webm", "mp4", "mkv"])
+def test_video_of_sound_alone_is_refused_by_its_reason(here, command, suffix):
+    """The list of formats that was printed held the suffix."""
+    status, _, err = command("denoise", wav(here / "s.wav"), "-o", f"x.{suffix}")
+    assert status == 1 and err.startswith(f"qse: x.{suffix}: no video can be made of sound alone;")

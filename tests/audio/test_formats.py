@@ -39,7 +39,7 @@ def test_formats_are_those_of_libsndfile(tmp_path):
 
     assert set(FORMATS.values()) <= set(soundfile.available_formats())
     assert format_of(tmp_path / "A.FLAC") == "FLAC" and format_of(tmp_path / "a.txt") is None
-    with pytest.raises(QseError, match=r"b.mp4: no audio format"):
+    with pytest.raises(QseError, match=r"b.mp4: no video can be made of sound alone"):
         Layout(16000, 1, "WAV", "PCM_16", "FILE", {}).to(tmp_path / "b.mp4")
 
 

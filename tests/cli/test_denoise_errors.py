@@ -79,7 +79,7 @@ def test_denoise_error_messages(here, command):
     make(here / "a.wav")
     (here / "wall").write_text("")
     for arguments, sentence in (
-        (("a.wav", "-o", "b.mp4"), "qse: b.mp4: no audio format has this suffix"),
+        (("a.wav", "-o", "b.mp4"), "qse: b.mp4: no video can be made of sound alone"),
         (
             ("a.wav", "--model", "live-bass"),
             "qse: no model called live-bass: the installed ones are ",

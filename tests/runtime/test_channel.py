@@ -7,7 +7,7 @@ import graphs
 import numpy as np
 import pytest
 
-from qse import Engine, Stream
+from qse import Engine, Stream, denoise
 from qse.runtime.channel import EngineChannel
 from qse.runtime.denoise import AHEAD, enhance
 from qse.runtime.two_grids import GridRun
@@ -178,3 +178,20 @@ def test_a_channel_in_a_pool_that_has_ended_says_so(two_grids):
     channel.send(signal(1000)[:, 0])
     with pytest.raises(RuntimeError, match="cannot schedule"):
         channel.receive()
+
+
+@pytest.mark.parametrize("threads", [2, 5, None])
+def test_denoise_with_threads_equals_one(two_grids, threads):
+    audio = signal(100_000, 2)
+    alone = denoise(audio, 16000, two_grids, strength=12)
+    before = threading.active_count()
+    found = denoise(audio, 16000, two_grids, strength=12, threads=threads)
+    np.testing.assert_array_equal(found, alone)
+    assert threading.active_count() == before
+
+
+def test_number_of_threads_is_checked(two_grids):
+    with pytest.raises(ValueError, match="threads must be at least 1, not 0"):
+        denoise(signal(160, 1), 16000, two_grids, threads=0)
+    with pytest.raises(TypeError, match="threads must be a number or None, not str"):
+        denoise(signal(160, 1), 16000, two_grids, threads="2")
