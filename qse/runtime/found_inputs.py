@@ -38,10 +38,13 @@ def matches(text: str, refuse: Callable[[QseError], object]) -> list[Input]:
             raise QseError(f"{text} holds no audio file (known by their suffix: {suffixes})")
         return found
     found = []
+    refused: list[QseError] = []
     start = Path(*takewhile(lambda part: not has_magic(part), path.parts))
     for match in sorted(glob(text, recursive=True)):
-        found += _below(Path(match), refuse, start)
-    if not found:
+        found += _below(Path(match), refused.append, start)
+    for error in refused:
+        refuse(error)
+    if not found and not refused:
         raise QseError(f"{text}: no file matches this pattern")
     return found
 

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from pathlib import Path
 from random import Random
-from time import monotonic
 
 import numpy as np
 import soundfile
@@ -51,11 +50,12 @@ class Losses(Target):
         change = rng.choice((damaged, _changed_once))
         path.write_bytes(change(intact.read_bytes(), rng))
         salvage = rng.random() < 0.5
-        begun = monotonic()
+        begun = _processor_time()
         line = (path, "-o", folder / "out.wav", *(["--salvage"] if salvage else []))
         status, said = qse("denoise", *line)
-        if monotonic() - begun > LONGEST:
-            raise Finding(f"{path.name} took {monotonic() - begun:.0f} s")
+        took = _processor_time() - begun  # on a loaded machine, the clock says nothing
+        if took > LONGEST:
+            raise Finding(f"{path.name} took {took:.0f} s of processor time")
         if resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > MEMORY:
             raise Finding(f"{path.name}: a process took more than {MEMORY >> 10} MiB")
         self.counts["refused" if status else "written"] += 1
@@ -65,6 +65,12 @@ class Losses(Target):
         missing = SAMPLES / 16000 - _seconds(folder / "out.wav")
         if missing > NEAR.get(intact.suffix[1:], 24) / 16000 and not _says(said):
             raise Finding(f"{missing:.3f} s of {path.name} are lost unsaid: {said!r}")
+
+
+def _processor_time() -> float:
+    """Return the seconds that ended child processes have computed."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _encoded(wav: Path, path: Path) -> Path:

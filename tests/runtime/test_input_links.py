@@ -86,6 +86,14 @@ def test_links_that_a_pattern_finds_are_left_out_and_named(uploads, private, tmp
     assert all(f"outside {uploads}, and left out" in str(error) for error in errors)
 
 
+def test_a_pattern_that_finds_links_alone_says_that_alone(private, tmp_path):
+    (folder := tmp_path / "links").mkdir()
+    (folder / "l.wav").symlink_to(private / "z.wav")
+    jobs, errors = plan([f"{folder}/*"], str(tmp_path / "out"))
+    assert not jobs
+    assert [str(error).split()[1:4] for error in errors] == [["is", "a", "link"]]
+
+
 @as_root
 def test_links_of_others_are_refused_where_several_can_write(uploads, private):
     link = uploads / "l.wav"
