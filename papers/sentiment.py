@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from qse.audio.atomic_write import atomic_path
 from qse.errors import QseError, UsageError
@@ -149,7 +149,7 @@ class Sentiment(TextTraining):
         sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
         curve = train_classifier(network, texts, held, optimizer, title=title, **sizes)
         with atomic_path(_weights(out, arm, seed)) as part:
-            save_file(network.state_dict(), part)
+            part.write_bytes(save(network.state_dict()))
         found = {"accuracy %": curve[-1]["accuracy %"]}
         return found | {"parameters": parameter_count(network.layers)}, curve
 

@@ -61,8 +61,9 @@ class Mp3(Tagged):
         length."""
         if file.subtype != "MPEG_LAYER_III":
             return False
-        if self.first.frames:  # beside which some programs count their own
-            return self.frames.samples > (self.first.frames + 2) * self.first.length
+        stated = self.first.frames  # some programs count the one that states it
+        if stated and self.frames.samples > (stated + 2) * self.first.length:
+            return True
         return self.frames.samples > 1.02 * file.frames + 8 * 1152
 
     def is_read_in_part(self, file: soundfile.SoundFile) -> bool:

@@ -27,6 +27,7 @@ KEPT = ("title", "artist", "album", "date", "comment")
 SOURCES = ("flac", "opus", "wav")
 HOLDS_CHAPTERS = ("mp3", "ogg", "opus", "m4a", "mka", "aiff")
 HOLDS_COVER = ("flac", "mp3", "aiff", "m4a", "mka")
+COMMENTS = {"flac", "ogg", "opus"}  # between which comments and covers are copied as they are
 HOLDS_TAGS = {  # of TAGS
     **dict.fromkeys(("flac", "mp3", "ogg", "opus", "wav", "rf64", "w64", "mka", "caf"), KEPT),
     **{"m4a": KEPT, "aiff": KEPT, "au": (), "voc": (), "sph": ()},
@@ -84,10 +85,10 @@ def test_every_format_to_every_other(here, command, sources, suffix, to):
         if to != "w64":  # in which ffprobe does not look for tags
             assert (after.get(name) == before[name]) == held
     if chapters(source):
-        held = to in HOLDS_CHAPTERS
+        held = to in HOLDS_CHAPTERS or {suffix, to} <= COMMENTS
         assert (chapters(result) == chapters(source)) == held and ("chapters" in named) != held
     if covers(source):
-        assert covers(result) == int(to in HOLDS_COVER)
+        assert covers(result) == int(to in HOLDS_COVER or {suffix, to} <= COMMENTS)
         assert ("cover" in named) != bool(covers(result))
     if "replaygain_track_gain" in before:
         assert "replaygain_track_gain" in named and "replaygain_track_gain" not in after

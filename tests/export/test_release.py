@@ -166,7 +166,7 @@ def test_release_counts_skipped_steps(training_audio, tmp_path, monkeypatch, wit
             total.register_hook(lambda gradient: gradient * np.nan)
         return total * (np.nan if kind == "loss" else 1), terms, carried
 
-    monkeypatch.setattr("qse.train.run.TrainingLoss", lambda *_: loss)
+    monkeypatch.setattr("qse.train.assembly.TrainingLoss", lambda *_: loss)
     some = tmp_path / "some"
     none = tmp_path / "none"
     plan = replace(CONFIG, train=replace(PLAN, steps=3))

@@ -46,9 +46,9 @@ def test_build_network_from_a_table():
         ({"network": "streaming", "heads": 0}, "heads = 0: must be above 0"),
         ({"network": "streaming", "ranges": [[96, 0], [160, 5]]}, "ranges = .*must be above 0"),
         ({"network": "streaming", "channels": [8, 12]}, "channels .*three numbers"),
-        ({"network": "streaming", "blocks": -1}, "blocks -1: 0 or more"),
+        ({"network": "streaming", "blocks": -1}, "blocks -1: 0 to 1000"),
         ({"network": "streaming", "power": float("nan")}, "power nan: above 0 and at most 1"),
-        ({"network": "qconformer", "layers": -1}, "layers -1: 0 or more"),
+        ({"network": "qconformer", "layers": -1}, "layers -1: 0 to 1000"),
         ({"network": "qconformer", "kernel": 4}, "kernel 4: an odd number"),
         (
             {"network": "conformer", "encoder": []},
