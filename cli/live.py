@@ -56,13 +56,16 @@ def live(
     _check(devices, files)
     virtual: VirtualDevice | None = None
     system = None
-    input, output = devices.input, devices.output
+    input = devices.input
+    output = devices.output
     if devices.virtual_speaker:
         speaker, system = virtual_input(context, devices)
-        virtual, input = speaker, speaker.input
+        virtual = speaker
+        input = speaker.input
     elif devices.virtual:
         microphone, system = virtual_output(context, devices)
-        virtual, output = microphone, microphone.output
+        virtual = microphone
+        output = microphone.output
     from qse.live.sound_system import sound_system
 
     models = _models(processing)

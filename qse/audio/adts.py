@@ -4,7 +4,7 @@ from functools import cached_property
 from mmap import ACCESS_READ, mmap
 
 from .damage_text import named
-from .id3 import tag_size
+from .id3_frames import tag_size
 from .inspection import Inspection
 from .mp3_frames import Frames, behind_tags
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .id3 import tag_size
+from .id3_frames import tag_size
 
 STEP = 1 << 16  # bytes that are read at a time
 SLACK = 64  # bytes that programs leave behind

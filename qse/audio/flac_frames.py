@@ -1,5 +1,6 @@
 """Find sound in FLAC files behind the samples that their header counts (RFC 9639, section 9.1)."""
 
+from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def samples_behind(path: Path, start: int, end: int, block: int, total: int) -> 
 
 def _first_sample(head: bytes, block: int) -> int | None:
     """Return the number of the first sample of the frame with this head; None if it is none."""
-    size, rate = head[2] >> 4, head[2] & 15
+    size = head[2] >> 4
+    rate = head[2] & 15
     if not size or rate == 15 or head[3] & 1:
         return None
     first = head[4]
@@ -57,6 +59,17 @@ def _first_sample(head: bytes, block: int) -> int | None:
 def _crc(data: bytes, polynomial: int, bits: int) -> int:
     """Return the checksum of `data`, the highest bit first: 0 where it ends with its own."""
     top = 1 << bits
+    table = _table(polynomial, bits)
+    found = 0
+    for byte in data:
+        found = (found << 8 & top - 1) ^ table[found >> bits - 8 ^ byte]
+    return found
+
+
+@cache
+def _table(polynomial: int, bits: int) -> list[int]:
+    """Return the checksum of each byte."""
+    top = 1 << bits
     table = []
     for byte in range(256):
         rest = byte << bits - 8
@@ -65,7 +78,4 @@ def _crc(data: bytes, polynomial: int, bits: int) -> int:
             if rest & top:
                 rest ^= polynomial | top
         table.append(rest)
-    found = 0
-    for byte in data:
-        found = (found << 8 & top - 1) ^ table[found >> bits - 8 ^ byte]
-    return found
+    return table

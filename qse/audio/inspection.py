@@ -46,7 +46,7 @@ class Copied:
 
 
 class Inspection:
-    """What a file is and holds; this class serves files of which libsndfile says all.
+    """Tell what a file is and holds; this class serves files of which libsndfile says all.
 
     path, kind: of the file; the kind by its content, None if unknown. state: size, times and
     permissions. What has to be read from the file is read when it is first asked for, once.

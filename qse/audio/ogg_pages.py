@@ -34,8 +34,8 @@ class Stream:
 
 @dataclass
 class Pages:
-    """What was found in a file. `places`: what is damaged, with the time; `early`: whether that
-    begins before the first samples, so that libsndfile takes a later beginning."""
+    """Hold what was found in a file. `places`: what is damaged, with the time; `early`: whether
+    that begins before the first samples, so that libsndfile takes a later beginning."""
 
     streams: dict[bytes, Stream] = field(default_factory=dict)
     places: list[str] = field(default_factory=list)

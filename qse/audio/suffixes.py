@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class MediaForm:
-    """How ffmpeg writes a file.
+    """Say how ffmpeg writes a file.
 
     encoder: of enhanced tracks. lossless: beginnings of the codings that an enhanced track keeps.
     copied: beginnings of the codings of tracks that are copied as they are; others are encoded
@@ -38,7 +38,7 @@ WEBA = replace(WEBM, is_video=False, has_subtitles=False)
 
 @dataclass(frozen=True)
 class Suffix:
-    """What a suffix stands for.
+    """Say what a suffix stands for.
 
     kinds: of content, as `inspect` finds them. form: of libsndfile, which writes such files; ""
     if it does not. media: how ffmpeg writes them; None if it does not.

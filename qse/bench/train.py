@@ -56,16 +56,15 @@ def bench(request: Request) -> Table:
 def _rows(names: tuple[str, ...], device: torch.device, seconds: float) -> Iterator[dict]:
     """Yield a row per network and precision."""
     calls: dict[tuple[str, str], Callable[[], object]] = {}
-    for name in names:
-        config = recipe(name)
+    configs = {name: recipe(name) for name in names}
+    for name, config in configs.items():
         source = made_up(config, device)
         calls[name, MIXING] = _timed(partial(_mix, source, config.train.batch, count()), device)
         for precision in PRECISIONS:
             model = network(name).to(device)
             calls[name, precision] = _timed(stepper(model, config, source, precision), device)
     times = race(calls, seconds, warmup=1)
-    for name in names:
-        config = recipe(name)
+    for name, config in configs.items():
         for precision in PRECISIONS:
             median = times[name, precision].median
             yield {

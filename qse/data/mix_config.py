@@ -149,3 +149,8 @@ class MixConfig:
     def samples(self) -> int:
         """Return the number of samples per segment."""
         return round(self.segment * self.sample_rate)
+
+    @property
+    def early_samples(self) -> int:
+        """Return the number of samples of an impulse response that stay in clean."""
+        return round(self.early_reflections * self.sample_rate)

@@ -116,8 +116,9 @@ class NoiseMixer:
         clean = speech.clone()
         rows = uploaded(items, self.device)
         rooms = uploaded(rng.below(torch.full_like(items, len(self.rooms))), self.device)
-        early = round(self.config.early_reflections * self.config.sample_rate)
-        reverberant[rows], clean[rows] = reverberate(speech[rows], self.rooms[rooms], early)
+        reverberant[rows], clean[rows] = reverberate(
+            speech[rows], self.rooms[rooms], self.config.early_samples
+        )
         return reverberant, clean
 
     def _channel(self, rng: BatchRng, noisy: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:

@@ -90,7 +90,7 @@ class OtherTalkers:
         response = self.talker[uploaded(rooms, rng.device)]
         worn = uploaded(~rng.coin(self.config.room_chance, count), rng.device)[:, None]
         response = torch.cat([response[:, :1], response[:, 1:] * ~worn], dim=1)
-        return reverberate(speech, response, self._early)
+        return reverberate(speech, response, self.config.early_samples)
 
     def _voices(self, rng: BatchRng, speakers: Tensor, rooms: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sum of the other talkers (I, N) at the microphone, and that of their early
@@ -105,7 +105,7 @@ class OtherTalkers:
             speech[rows] = self._through_a_loudspeaker(rng, speech[rows])
         place = rng.below(torch.full_like(owner, self.others.shape[1]))
         response = self.others[uploaded(rooms[owner], rng.device), uploaded(place, rng.device)]
-        parts = torch.stack(reverberate(speech, response, self._early))
+        parts = torch.stack(reverberate(speech, response, self.config.early_samples))
         total = torch.zeros(2, len(speakers), speech.shape[1], device=rng.device)
         voices, early = total.index_add_(1, uploaded(owner, rng.device), parts)
         return voices, early
@@ -123,7 +123,3 @@ class OtherTalkers:
         time = torch.arange(target.shape[1], device=target.device)
         fade = round(FADE * self.config.sample_rate)
         return (1 - (time - onset) / fade).clamp(0, 1)
-
-    @property
-    def _early(self) -> int:
-        return round(self.config.early_reflections * self.config.sample_rate)

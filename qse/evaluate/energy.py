@@ -123,12 +123,8 @@ def pause_attenuation(
     frame. Frames in which `noisy` is silent do not count; NaN if none is left. 0 for the noisy
     signal.
     """
-    chunks = []
-    for powers in power_spectra(sample_rate, clean, noisy, enhanced):
-        chunks.append(powers.sum(2))
-    x, y, e = np.concatenate(chunks, axis=1)  # (frames,) each
-
-    pauses = (x <= 10 ** (PAUSE / 10) * x.max()) & (y > 0)
+    x, y, e = frame_powers(sample_rate, clean, noisy, enhanced)
+    pauses = pauses_of(x, y)
     before = y[pauses]
     after = e[pauses]
     frames = list(map(decibels, before, after))
@@ -136,6 +132,18 @@ def pause_attenuation(
         "pause_attenuation": decibels(before.sum(), after.sum()),
         "pause_attenuation_median": float(np.median(frames)) if frames else np.nan,
     }
+
+
+def pauses_of(clean: np.ndarray, noisy: np.ndarray) -> np.ndarray:
+    """Return which frames are pauses in which `noisy` has sound, bool (frames,), by their powers
+    (frames,)."""
+    return (clean <= 10 ** (PAUSE / 10) * clean.max()) & (noisy > 0)
+
+
+def frame_powers(sample_rate: int, *signals: np.ndarray) -> np.ndarray:
+    """Return the power of each frame of the signals (samples,): (signals, frames)."""
+    chunks = [powers.sum(2) for powers in power_spectra(sample_rate, *signals)]
+    return np.concatenate(chunks, axis=1)
 
 
 def power_spectra(sample_rate: int, *signals: np.ndarray) -> Iterator[np.ndarray]:

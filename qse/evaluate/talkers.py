@@ -5,7 +5,7 @@ The clean signal is that of the talker alone; frames are those of energy.py.
 
 import numpy as np
 
-from .energy import HOPS_PER_WINDOW, LIMIT, PAUSE, WINDOW, decibels, power_spectra
+from .energy import HOPS_PER_WINDOW, LIMIT, WINDOW, decibels, frame_powers, pauses_of
 
 SPOKEN = -30.0  # dB below the loudest frame: lowest level of a clean frame that counts as speech
 KNOWN = 1.0  # seconds of speech, after which the talker counts as known
@@ -18,10 +18,10 @@ def leak(*, clean: np.ndarray, enhanced: np.ndarray, noisy: np.ndarray, sample_r
     That is `pause_attenuation` over the pauses after the talker's first second of speech. NaN if
     there are none in which `noisy` has sound.
     """
-    x, y, e = _frame_powers(sample_rate, clean, noisy, enhanced)
+    x, y, e = frame_powers(sample_rate, clean, noisy, enhanced)
     frame = WINDOW / HOPS_PER_WINDOW
     known = np.cumsum(_spoken(x)) * frame >= KNOWN
-    pauses = known & (x <= 10 ** (PAUSE / 10) * x.max()) & (y > 0)
+    pauses = known & pauses_of(x, y)
     return decibels(y[pauses].sum(), e[pauses].sum())
 
 
@@ -33,17 +33,11 @@ def over_suppression(*, clean: np.ndarray, enhanced: np.ndarray, sample_rate: in
     evaluation" (2022), who count frames by a weaker condition. Sound of others in such a frame
     hides what is missing.
     """
-    x, e = _frame_powers(sample_rate, clean, enhanced)
+    x, e = frame_powers(sample_rate, clean, enhanced)
     spoken = _spoken(x)
     if not spoken.any():
         return np.nan
     return float(100 * (e[spoken] < 10 ** (SUPPRESSED / 10) * x[spoken]).mean())
-
-
-def _frame_powers(sample_rate: int, *signals: np.ndarray) -> np.ndarray:
-    """Return the power of each frame of the signals: (signals, frames)."""
-    chunks = [powers.sum(2) for powers in power_spectra(sample_rate, *signals)]
-    return np.concatenate(chunks, axis=1)
 
 
 def _spoken(clean: np.ndarray) -> np.ndarray:

@@ -57,7 +57,7 @@ class _Server:
 
     @property
     def situation(self) -> tuple[set[str], str]:
-        """What makes the server move recordings when it changes."""
+        """Return what makes the server move recordings when it changes."""
         return set(self.sources.values()), self.defaults.get("source", "")
 
 
@@ -106,7 +106,7 @@ class Listeners:
 
     @property
     def away(self) -> bool:
-        """Whether a recording is to be moved back: `look` again soon."""
+        """Return whether a recording is to be moved back: `look` again soon."""
         return any(entry.taken is not None for entry in self._recordings.values())
 
     @property

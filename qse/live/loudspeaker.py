@@ -136,7 +136,7 @@ class Loudspeaker(Port):
 
     @property
     def is_too_small(self) -> bool:
-        """Whether dropouts go on although no buffer grows by itself any more."""
+        """Return whether dropouts go on although no buffer grows by itself any more."""
         starves = monotonic() - self._starved_at < RECOVERED and self.starved >= self._tolerated
         return (starves and self._buffer >= LARGEST) or self.buffer.is_too_small
 

@@ -41,7 +41,7 @@ class OwnModules:
 
     @property
     def are_complete(self) -> bool:
-        """Whether the server has all of them."""
+        """Return whether the server has all of them."""
         return len(self._found()) >= len(self.labels)
 
     def remove(self) -> int:

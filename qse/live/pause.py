@@ -35,7 +35,7 @@ class Pause:
 
     @property
     def is_long(self) -> bool:
-        """Whether the sound has paused for LONG seconds."""
+        """Return whether the sound has paused for LONG seconds."""
         return self._quiet >= LONG * self._rate
 
 

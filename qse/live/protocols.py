@@ -166,7 +166,7 @@ class AudioOutput(DevicePort, Protocol):
 
     @property
     def is_too_small(self) -> bool:
-        """Whether dropouts go on although its buffers grow no more."""
+        """Return whether dropouts go on although its buffers grow no more."""
 
     @property
     def name(self) -> str: ...

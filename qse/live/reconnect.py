@@ -51,7 +51,7 @@ class Reconnector:
 
     @property
     def is_running(self) -> bool:
-        """Whether the devices are open and none is gone."""
+        """Return whether the devices are open and none is gone."""
         return self.message is None and not self.resting
 
     def look(self) -> None:

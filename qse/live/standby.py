@@ -18,7 +18,7 @@ KINDS = {"source", "sink", "server"}
 
 
 class VirtualDevice(Protocol):
-    """What Standby watches: VirtualMicrophone, VirtualSpeaker.
+    """Offer what Standby watches: VirtualMicrophone, VirtualSpeaker.
 
     listeners: the programs that use it. streams: the kind of their streams. idle: what is said
     while there are none.
