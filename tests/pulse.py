@@ -63,7 +63,12 @@ class Server:
     def pactl(self, *arguments, check=True):
         environment = {**self.environment, "LC_ALL": "C"}
         return subprocess.run(
-            ["pactl", *arguments], env=environment, capture_output=True, text=True, check=check
+            ["pactl", *arguments],
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",  # PipeWire 0.3.65 puts bytes of no text into its lists
+            check=check,
         )
 
     def names(self, kind):
@@ -177,6 +182,23 @@ def serving(kind, models=None):
     finally:
         server.kill()
         shutil.rmtree(server.home, ignore_errors=True)
+
+
+@contextmanager
+def starting(server, virtual, end, sounding=True):
+    """Yield a function that starts qse live with options and returns the process, when its sound
+    runs if `sounding`; `end` is called with each at the end."""
+    started = []
+
+    def start(*options, virtual=virtual):
+        process = server.live(*options, virtual=virtual)
+        started.append(process)
+        return server.sounding(process) if sounding else process
+
+    yield start
+    for process in started:
+        end(process)
+        process.wait(30)
 
 
 def heard_through(server, seconds=5.0):

@@ -64,5 +64,7 @@ class ReportedLatency:
 
 def _pw_cli(*arguments: str) -> str:
     line = ["pw-cli", *arguments]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = subprocess.run(
+        line, capture_output=True, encoding="utf-8", errors="replace", timeout=PATIENCE, check=True
+    )
     return done.stdout

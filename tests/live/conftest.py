@@ -1,7 +1,9 @@
 """A sound server like a desktop's, and qse live on it; tests of other servers have their own."""
 
+from subprocess import Popen
+
 import pytest
-from pulse import HEADSET, Server, serving
+from pulse import HEADSET, Server, serving, starting
 
 # streams whose device vanishes, to another one; as desktops do
 MOVES = ["load-module", "module-rescue-streams"]
@@ -20,13 +22,5 @@ def server(tmp_path):
 def live(server):
     """Yield a function that starts qse live with options and returns the process when its sound
     runs."""
-    started = []
-
-    def start(*options):
-        started.append(server.live(*options, virtual=False))
-        return server.sounding(started[-1])
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+    with starting(server, virtual=False, end=Popen.kill) as start:
+        yield start

@@ -7,7 +7,16 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from pulse import MISSING, PIPEWIRE_MISSING, PipeWire, Server, needs_sound_server, serving, thorough
+from pulse import (
+    MISSING,
+    PIPEWIRE_MISSING,
+    PipeWire,
+    Server,
+    needs_sound_server,
+    serving,
+    starting,
+    thorough,
+)
 from waiting import until
 
 ABSENT = [*MISSING, *PIPEWIRE_MISSING]
@@ -28,16 +37,8 @@ def server(request, tmp_path):
 @pytest.fixture
 def live(server):
     """Start qse live --virtual with options, and wait for its sound."""
-    started = []
-
-    def start(*options):
-        started.append(server.live(*options))
-        return server.sounding(started[-1])
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+    with starting(server, virtual=True, end=subprocess.Popen.kill) as start:
+        yield start
 
 
 @contextmanager

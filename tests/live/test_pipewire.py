@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from pulse import PIPEWIRE_MISSING, PipeWire, needs_sound_server, serving, thorough
+from pulse import PIPEWIRE_MISSING, PipeWire, needs_sound_server, serving, starting, thorough
 from waiting import until
 
 pytestmark = [
@@ -30,16 +30,8 @@ def server(tmp_path):
 @pytest.fixture
 def live(server):
     """Yield a function that starts qse live with options; it is ended at the end."""
-    started = []
-
-    def start(*options, virtual=False):
-        started.append(server.live(*options, virtual=virtual))
-        return started[0]
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.wait(30)
+    with starting(server, virtual=False, end=subprocess.Popen.terminate, sounding=False) as start:
+        yield start
 
 
 @pytest.mark.parametrize("virtual", [True, pytest.param(False, marks=thorough)])

@@ -6,7 +6,16 @@ import sys
 
 import numpy as np
 import pytest
-from pulse import MISSING, PIPEWIRE_MISSING, PipeWire, Server, needs_sound_server, serving, thorough
+from pulse import (
+    MISSING,
+    PIPEWIRE_MISSING,
+    PipeWire,
+    Server,
+    needs_sound_server,
+    serving,
+    starting,
+    thorough,
+)
 from waiting import until
 
 ABSENT = [*MISSING, *PIPEWIRE_MISSING]
@@ -27,16 +36,8 @@ def server(request, tmp_path):
 @pytest.fixture
 def live(server):
     """Start qse live with options, and wait for its sound."""
-    started = []
-
-    def start(*options, virtual=False):
-        started.append(server.live(*options, virtual=virtual))
-        return server.sounding(started[-1])
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.wait(30)
+    with starting(server, virtual=False, end=subprocess.Popen.terminate) as start:
+        yield start
 
 
 @pytest.fixture

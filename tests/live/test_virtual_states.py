@@ -1,8 +1,19 @@
 """The virtual microphone on PulseAudio and PipeWire: who listens, what session managers restore,
 two at once."""
 
+from subprocess import Popen
+
 import pytest
-from pulse import MISSING, PIPEWIRE_MISSING, PipeWire, Server, needs_sound_server, serving, thorough
+from pulse import (
+    MISSING,
+    PIPEWIRE_MISSING,
+    PipeWire,
+    Server,
+    needs_sound_server,
+    serving,
+    starting,
+    thorough,
+)
 from waiting import until
 
 ABSENT = [*MISSING, *PIPEWIRE_MISSING]
@@ -21,16 +32,8 @@ def server(request, tmp_path):
 @pytest.fixture
 def live(server):
     """Yield a function that starts qse live --virtual with options and waits for its sound."""
-    started = []
-
-    def start(*options):
-        started.append(server.live(*options))
-        return server.sounding(started[-1])
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+    with starting(server, virtual=True, end=Popen.kill) as start:
+        yield start
 
 
 def test_capture_is_open_only_while_somebody_listens(server, live):
