@@ -18,7 +18,7 @@ def open_streams() -> None:
     os.close(number)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def abandon_stdout() -> None:

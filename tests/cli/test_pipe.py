@@ -1,5 +1,6 @@
 """qse denoise with pipes, devices and closed streams."""
 
+import gc
 import io
 import os
 import subprocess
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 from noisy_files import make, samples, tree
+from qse_cli.streams import open_streams
 
 
 def run(*arguments, **how) -> subprocess.CompletedProcess:
@@ -61,6 +63,15 @@ def test_pipe_checks_the_target_before_reading(here, command, monkeypatch):
         status, _, err = command("denoise", "-", "-o", target)
         assert status == 1 and sentence in err
     assert tree(here) == ["there.wav"]
+
+
+def test_replaced_standard_stream_leaves_its_descriptor_open(monkeypatch):
+    """Otherwise the next file that a program opens becomes its standard input."""
+    monkeypatch.setattr("sys.stdin", None)
+    open_streams()
+    monkeypatch.undo()
+    gc.collect()
+    os.fstat(0)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
