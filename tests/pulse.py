@@ -67,13 +67,17 @@ class Server:
             env=environment,
             capture_output=True,
             encoding="utf-8",
-            errors="replace",  # PipeWire 0.3.65 puts bytes of no text into its lists
+            errors="replace",  # as a state that it has no name for, pactl prints any bytes
             check=check,
         )
 
     def names(self, kind):
-        rows = self.pactl("list", "short", kind, check=False).stdout.splitlines()
-        return [row.split("\t")[1] for row in rows]
+        return [*self._numbered(kind).values()]
+
+    def _numbered(self, kind):
+        """Return names by index; the bytes of a state may hold line ends."""
+        rows = self.pactl("list", "short", kind, check=False).stdout
+        return dict(re.findall(r"^(\d+)\t([^\t\n]+)", rows, re.MULTILINE))
 
     def unload(self, words):
         """Remove the device whose module has these words in its arguments."""
@@ -90,10 +94,7 @@ class Server:
 
     def _used(self, streams, devices):
         """Return the devices of streams; one without a client is the server's own."""
-        names = {}
-        for row in self.pactl("list", "short", devices).stdout.splitlines():
-            index, name = row.split("\t")[:2]
-            names[index] = name
+        names = self._numbered(devices)
         rows = self.pactl("list", "short", streams).stdout.splitlines()
         fields = [row.split("\t") for row in rows]
         return [names.get(device, "") for _, device, client, *_ in fields if client != "-"]
@@ -111,8 +112,7 @@ class Server:
 
     def recorded(self):
         """Return the sources that qse records from."""
-        rows = self.pactl("list", "short", "sources").stdout.splitlines()
-        names = dict(row.split("\t")[:2] for row in rows)
+        names = self._numbered("sources")
         found = []
         for part in self.pactl("list", "source-outputs").stdout.split("Source Output #"):
             source = re.search(r"Source: (\d+)", part)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
 
-from .pulse_server import PulseError, defaults, listed, pactl
+from .pulse_server import PulseError, defaults, listed, names, pactl
 from .pulse_stream import CLIENT
 
 WITHIN = 5.0  # seconds after a change of the sources in which the server moves recordings
@@ -137,9 +137,8 @@ class Listeners:
 
     def _survey(self) -> None:
         """Note the present sources, and when they or the default source have changed."""
-        rows = [row.split("\t") for row in pactl("list", "short", "sources").splitlines()]
         before = self._server
-        self._server = _Server({row[0]: row[1] for row in rows if len(row) > 1}, defaults())
+        self._server = _Server(names("sources"), defaults())
         if not before.sources:
             return
         if before.defaults.get("cookie") != self._server.defaults.get("cookie"):

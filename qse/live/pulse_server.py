@@ -63,6 +63,15 @@ def listed(kind: str) -> list[dict[str, str]]:
     return found
 
 
+def names(kind: str) -> dict[str, str]:
+    """Return the names of all objects of a kind ("sources", "sinks") by their index.
+
+    pactl prints any bytes, line ends as well, as the state of a device of PipeWire that is being
+    made.
+    """
+    return dict(re.findall(r"^(\d+)\t([^\t\n]+)", pactl("list", "short", kind), re.MULTILINE))
+
+
 def in_english() -> dict[str, str]:
     """Return the environment for programs whose messages are read."""
     return {**os.environ, "LC_ALL": "C"}

@@ -1,13 +1,15 @@
 """Tell PipeWire how late a virtual microphone is, so that programs that record it beside a picture
 keep both together.
 
-PipeWire adds the latency to that of each recording (tested with 1.4.2). PipeWire 0.3.65 and
-PulseAudio 16.1 have no latency for a virtual source; there a user enters it in the recorder.
+PipeWire from 1.4 adds the latency to that of each recording. 0.3.65 refuses it and suspends the
+node and what records from it, so no earlier server is told; PulseAudio 16.1 has no latency for a
+virtual source. There a user enters it in the recorder.
 """
 
 import re
 import subprocess
 
+OLDEST = (1, 4)  # version of PipeWire that takes a latency
 PATIENCE = 5.0  # seconds for an answer of pw-cli
 TOLERATED = 0.005  # seconds by which the told latency may differ
 JUMP = 0.05  # seconds of a change that is no fluctuation
@@ -36,7 +38,7 @@ class ReportedLatency:
             self._node = node
             self._told = None
             self._mean = seconds
-            self._is_checked = False
+            self._is_checked = bool(node) and _version() < OLDEST
             self.is_known = False
         if not node or (self._is_checked and not self.is_known):
             return
@@ -60,6 +62,15 @@ class ReportedLatency:
         if self._told is None or abs(value - self._told) > 1e9 * TOLERATED:
             self._told = value
             _pw_cli("set-param", self._node, "ProcessLatency", f"{{ ns: {value} }}")
+
+
+def _version() -> tuple[int, ...]:
+    """Return the version of PipeWire, (0,) if there is none."""
+    try:
+        found = re.search(r'^\s*version: "(\d+)\.(\d+)', _pw_cli("info", "0"), re.MULTILINE)
+    except (OSError, subprocess.SubprocessError):
+        found = None
+    return (int(found[1]), int(found[2])) if found else (0,)
 
 
 def _pw_cli(*arguments: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 
 from .own_modules import SPEAKER, OwnModules, is_own, suffixes
-from .pulse_server import PulseError, listed, pactl
+from .pulse_server import PulseError, listed, names
 from .pulse_stream import CLIENT
 from .pulse_system import PulseSystem
 
@@ -31,8 +31,7 @@ class Players:
 
     def look(self, everything: bool = True) -> None:
         """Ask the server who plays. Raises PulseError."""
-        rows = [row.split("\t") for row in pactl("list", "short", "sinks").splitlines()]
-        index = next((row[0] for row in rows if row[1:2] == [self._sink]), None)
+        index = next((at for at, name in names("sinks").items() if name == self._sink), None)
         players = [stream for stream in listed("sink-inputs") if _plays(stream)]
         self.heard = index is None or index in [stream.get("Sink") for stream in players]
 

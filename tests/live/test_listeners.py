@@ -27,14 +27,13 @@ class Server:
         monkeypatch.setattr(
             listeners, "listed", lambda kind: list(map(dict, self.streams.values()))
         )
+        monkeypatch.setattr(listeners, "names", lambda kind: dict(self.sources))
         monkeypatch.setattr(listeners, "defaults", self.defaults)
 
     def defaults(self):
         return {"source": self.default, "sink": "desk", "cookie": self.cookie}
 
     def pactl(self, command, *arguments):
-        if command == "list":
-            return "".join(f"{index}\t{name}\n" for index, name in self.sources.items())
         assert command == "move-source-output"
         if self.refuses:
             self.refuses -= 1

@@ -12,11 +12,14 @@ from qse.live.reported_latency import ReportedLatency
 @pytest.fixture
 def told(monkeypatch):
     """The latencies that are told, in ms; `takes`: whether the server takes them."""
-    server = SimpleNamespace(takes=True, told=[], missing=False)
+    server = SimpleNamespace(takes=True, told=[], missing=False, version="1.4.2")
 
     def run(line, **options):
         if server.missing:
             raise FileNotFoundError(line[0])
+        if line[1:] == ["info", "0"]:
+            answer = f'\tid: 0\n\tversion: "{server.version}"\n\tname: "pipewire-0"\n'
+            return subprocess.CompletedProcess(line, 0, answer, "")
         assert line[2] == "53" and options["check"]
         if line[1] == "set-param":
             server.nanoseconds = line[4].strip("{} ").removeprefix("ns: ")
@@ -48,6 +51,16 @@ def test_a_server_that_does_not_take_it_is_asked_once(told):
     assert told.told == [100] and not latency.is_known
     latency.tell("", 0.1)
     assert told.told == [100] and not latency.is_known
+
+
+@pytest.mark.parametrize("version", ["0.3.65", "1.2.7"])
+def test_an_older_server_is_told_nothing(told, version):
+    """0.3.65 puts the node into a state of error, so that its listeners hear nothing."""
+    told.version = version
+    latency = ReportedLatency()
+    for seconds in (0.1, 0.2, 0.3):
+        latency.tell("53", seconds)
+    assert told.told == [] and not latency.is_known
 
 
 def test_a_missing_program_is_no_error(told):

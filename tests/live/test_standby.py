@@ -36,14 +36,29 @@ def silent_server(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_answers_that_are_no_utf8_are_read(tmp_path, monkeypatch):
+@pytest.fixture
+def answer(tmp_path, monkeypatch):
+    """A function that sets what pactl prints, as a format of printf."""
     if os.name == "nt":
         pytest.skip("a shell script takes the place of pactl")
     pactl = tmp_path / "pactl"
-    pactl.write_text("#!/bin/sh\nprintf 'Source #3\\n\\tName: desk\\363mic\\n'\n")
-    pactl.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    def write(text):
+        pactl.write_text(f"#!/bin/sh\nprintf '{text}'\n")
+        pactl.chmod(0o755)
+
+    return write
+
+
+def test_answers_that_are_no_utf8_are_read(answer):
+    answer(r"Source #3\n\tName: desk\363mic\n")
     assert pulse_server.listed("sources") == [{"index": "3", "Name": "desk\ufffdmic"}]
+
+
+def test_names_are_read_beside_a_state_that_is_no_text(answer):
+    answer(r"3\tdesk\tPipeWire\t2ch\tIDLE\n4\tqse\tPipeWire\t2ch\t\362\n\t\367\n5\tmic\tmore\n")
+    assert pulse_server.names("sources") == {"3": "desk", "4": "qse", "5": "mic"}
 
 
 def test_a_recording_opens_the_devices_at_once():

@@ -20,6 +20,7 @@ class Settings:
         for module in (virtual_device, listeners, own_modules):
             monkeypatch.setattr(module, "pactl", self.pactl)
             monkeypatch.setattr(module, "listed", self.listed, raising=False)
+            monkeypatch.setattr(module, "names", self.names, raising=False)
             monkeypatch.setattr(module, "defaults", self.defaults, raising=False)
         monkeypatch.setattr(virtual_device, "monotonic", lambda: self.now)
 
@@ -32,9 +33,10 @@ class Settings:
             self.sink = arguments[0]
         elif command == "set-default-source":
             self.source = arguments[0]
-        elif arguments == ("short", "sources"):
-            return "0\tdesk_mic\n7\tqse_microphone\n"
         return ""
+
+    def names(self, kind):
+        return {"0": "desk_mic", "7": "qse_microphone"}
 
     def defaults(self):
         return {"sink": self.sink, "source": self.source}
