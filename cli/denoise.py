@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -59,6 +59,11 @@ class Handling:
         ),
     ] = None
 
+    channels: Annotated[
+        Literal["separate", "linked"],
+        typer.Option(help="Enhance each channel by itself, or give all one mask."),
+    ] = "separate"
+
     start: Annotated[
         float | None,
         typer.Option("--from", metavar="TIME", parser=moment, help="Begin there, as 1:20 or 80."),
@@ -81,6 +86,7 @@ class Handling:
             track=self.track,
             split=self.split,
             part=self._part(),
+            link=self.channels == "linked",
         )
 
     def _part(self) -> "Part | None":

@@ -32,8 +32,8 @@ class Cancelled(QseError):
 class Options:
     """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far
     as they go; `pool`: threads for the channels and grids of the files; `split`: seconds of the
-    pieces of a channel; `part`: what is enhanced of each file, None: all; the others as in
-    FileOptions."""
+    pieces of a channel; `part`: what is enhanced of each file, None: all; `link`: give the channels
+    of a file one mask; the others as in FileOptions."""
 
     strength: float | None = None
     overwrite: bool = False
@@ -44,6 +44,7 @@ class Options:
     keep_times: bool = False
     track: int | None = None
     part: Part | None = None
+    link: bool = False
 
     @property
     def of_files(self) -> FileOptions:
@@ -128,7 +129,7 @@ def enhance_file(
             part = options.part
             if part:
                 noisy = noisy_part(noisy, rate, part, str(job))
-            blocks = enhance(noisy, rate, used, options.strength, pool, options.split)
+            blocks = enhance(noisy, rate, used, options.strength, pool, options.split, options.link)
             if part:
                 blocks = without_lead(blocks, round(part.start * rate) - part.first(rate))
             return _until(cancelled, blocks)

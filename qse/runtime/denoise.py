@@ -3,9 +3,9 @@
 A whole signal is a stream with its latency cut off, so both are bit-equal at every block size.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from math import ceil
 from numbers import Integral, Real
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..audio.checks import BLOCK, HIGHEST_RATE, LOUDEST, LOWEST_RATE, bad_sample
 from ..machine import cores
 from .array_check import float_array
 from .attenuation import mixed, noisy_share
+from .linked_channels import Pair, linked
 from .signal_path import SignalPath
 from .zoo import RECORDING_MODEL, Model, resolve
 
@@ -30,6 +31,7 @@ def denoise(
     strength: float | None = None,
     fast: bool = False,
     threads: int | None = 1,
+    link: bool = False,
 ) -> np.ndarray:
     """Enhance `audio` (samples,) or (samples, channels), floats in [-1, 1]: return the same shape
     and dtype.
@@ -37,8 +39,9 @@ def denoise(
     `sample_rate` in Hz, 1000 to 10^7. `model` is a name of `available()` or a path, which each
     call loads, or what `load` returns; the default looks 200 ms ahead, which costs a whole signal
     nothing. `strength` limits the attenuation in dB (None: no limit; 0: output = input). `fast`
-    halves the time, as in `load`. Each channel is enhanced by itself. `threads`: cores for the
-    channels and grids of frames, None: all; the output is the same, bit by bit.
+    halves the time, as in `load`. `threads`: cores for the channels and grids of frames, None: all;
+    the output is the same, bit by bit. Each channel is enhanced by itself; with `link` all then get
+    one mask, so that the level differences between them stay.
 
     The graph that fits `sample_rate` is used: above 16 kHz the model's graph for 48 kHz. So a
     loaded model gives the same output as its name; its sister graph is loaded when it is first
@@ -64,7 +67,7 @@ def denoise(
     blocks = (noisy[start : start + BLOCK] for start in range(0, len(noisy), BLOCK))
     used = resolve(model, sample_rate, fast)
     with _threads(threads, used) as pool:
-        enhanced = [noisy[:0], *enhance(blocks, sample_rate, used, strength, pool)]
+        enhanced = [noisy[:0], *enhance(blocks, sample_rate, used, strength, pool, link=link)]
     return np.concatenate(enhanced).astype(audio.dtype, copy=False).reshape(audio.shape)
 
 
@@ -75,6 +78,7 @@ def enhance(
     strength: float | None = None,
     pool: Executor | None = None,
     split: float | None = None,
+    link: bool = False,
 ) -> Iterator[np.ndarray]:
     """Enhance blocks (samples, channels) of one signal; together the output is as long as the input
     and aligned to it.
@@ -86,8 +90,23 @@ def enhance(
 
     `split`: cut each channel into pieces of so many seconds, which run at the same time; the output
     then differs a little (split_channel.py). Memory grows with the cores and the pieces.
+
+    `link`: give all channels one mask (linked_channels.py).
     """
     share = noisy_share(strength)
+    with closing(_pairs(blocks, sample_rate, model, pool, split)) as pairs:
+        for enhanced, noisy in linked(pairs, sample_rate) if link else pairs:
+            yield mixed(enhanced, noisy, share)
+
+
+def _pairs(
+    blocks: Iterable[np.ndarray],
+    sample_rate: float,
+    model: Model,
+    pool: Executor | None,
+    split: float | None,
+) -> Generator[Pair, None, None]:
+    """Yield enhanced blocks, each with the samples that it was made from."""
     path = None
     try:
         for block in blocks:
@@ -101,13 +120,13 @@ def enhance(
             noisy = np.concatenate([noisy, block])
             if path.sent > ahead:
                 enhanced = path.receive()
-                yield mixed(enhanced, noisy[: len(enhanced)], share)
+                yield enhanced, noisy[: len(enhanced)]
                 noisy = noisy[len(enhanced) :]
         if path:
             path.send_end()
             for enhanced in path.rest():
                 enhanced = enhanced[: len(noisy)]
-                yield mixed(enhanced, noisy[: len(enhanced)], share)
+                yield enhanced, noisy[: len(enhanced)]
                 noisy = noisy[len(enhanced) :]
     finally:
         if path:

@@ -27,6 +27,7 @@ def denoise_file(
     salvage: bool = False,
     fast: bool = False,
     threads: int | None = 1,
+    link: bool = False,
 ) -> Path: ...
 
 
@@ -40,6 +41,7 @@ def denoise_file(
     salvage: bool = False,
     fast: bool = False,
     threads: int | None = 1,
+    link: bool = False,
 ) -> bytes: ...
 
 
@@ -53,6 +55,7 @@ def denoise_file(
     salvage: bool = False,
     fast: bool = False,
     threads: int | None = 1,
+    link: bool = False,
 ) -> Path: ...
 
 
@@ -65,6 +68,7 @@ def denoise_file(
     salvage: bool = False,
     fast: bool = False,
     threads: int | None = 1,
+    link: bool = False,
 ) -> Path | bytes:
     """Enhance the audio file or video at `path`, write the result to a file, and return its path.
 
@@ -73,9 +77,9 @@ def denoise_file(
     temporary file.
     `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
-    are those of the source. `model`, `strength`, `fast` and `threads` as in `denoise`; the graph
-    that fits the file's sample rate is used. `salvage`: enhance what is there of a damaged or cut
-    recording. Memory does not grow with the length of the file. Samples that are missing in the
+    are those of the source. `model`, `strength`, `fast`, `threads` and `link` as in `denoise`; the
+    graph that fits the file's sample rate is used. `salvage`: enhance what is there of a damaged or
+    cut recording. Memory does not grow with the length of the file. Samples that are missing in the
     file are named in a warning (`warnings`).
 
     Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
@@ -91,7 +95,7 @@ def denoise_file(
         else:
             job = _job(path, target)
         loaded = resolve(model, fast=fast)
-        options = Options(strength, overwrite, salvage)
+        options = Options(strength, overwrite, salvage, link=link)
         count = cores() if threads is None else threads
         jobs = [job]
         for outcome in run(jobs, lambda rate: resolve(loaded, rate), options, count):
