@@ -6,6 +6,7 @@ The output is that of a stream, bit by bit, whatever the number of cores.
 
 from collections import deque
 from concurrent.futures import Executor, Future
+from copy import deepcopy
 from typing import Protocol
 
 import numpy as np
@@ -43,6 +44,7 @@ class EngineChannel:
     def __init__(self, engine: Engine, pool: Executor | None):
         self.latency = engine.latency
         self._engine = engine
+        self._pool = pool
         self._runs = engine.grid_runs()
         self._queues = [SerialQueue(pool) for _ in self._runs]
         self._sent: deque[tuple[np.ndarray, list[Future]]] = deque()
@@ -51,6 +53,22 @@ class EngineChannel:
         self._enhanced = [np.zeros(0, np.float32) for _ in self._runs]
         self._noisy = np.zeros(0, np.float32)  # what they were enhanced from, and the rest
         self._restarted: HopStream | None = None
+
+    def twin(self) -> "EngineChannel":
+        """Return a channel that was sent the same samples and goes on with others."""
+        twin = EngineChannel(self._engine, self._pool)
+        twin._sent = self._sent.copy()
+        twin._length = self._length
+        twin._enhanced = self._enhanced.copy()
+        twin._noisy = self._noisy
+        twin._restarted = deepcopy(self._restarted)
+        if not self._restarted:
+            copies = [
+                queue.call(deepcopy, run)
+                for queue, run in zip(self._queues, self._runs, strict=True)
+            ]
+            twin._runs = [copy.result() for copy in copies]
+        return twin
 
     def send(self, noisy: np.ndarray) -> None:
         """See Channel."""

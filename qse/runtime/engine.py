@@ -9,6 +9,7 @@ frames lie so far apart (two_grids.py). Where that is half a hop of the graph, t
 and the engine's hop is half as long.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -169,7 +170,7 @@ class Engine:
     def _one_grid(self) -> "EngineSession":
         before = self.initial_state()
         after = self.initial_state()
-        return EngineSession(self._session, before, after, self.graph_hop_length, self._watched())
+        return EngineSession(self._session, before, after, self.graph_hop_length, self._watched)
 
     def _watched(self) -> AbstractContextManager:
         """Return the context of a call: it yields options that end a call of an unknown graph after
@@ -180,7 +181,8 @@ class Engine:
 class EngineSession:
     """Run an engine along one signal and keep its state.
 
-    Two sets of state buffers alternate as input and output; nothing is copied.
+    Two sets of state buffers alternate as input and output; nothing is copied. `copy.deepcopy`
+    gives a session that goes on from the same state with another signal.
     """
 
     def __init__(
@@ -189,13 +191,16 @@ class EngineSession:
         before: State,
         after: State,
         hop_length: int,
-        watched: AbstractContextManager,
+        watched: Callable[[], AbstractContextManager],
     ):
+        """`before`: the state; `after`: room for the next one; `watched`: returns the context of
+        the calls of one session."""
         from onnxruntime import OrtValue
 
         self._session = session
-        self._watched = watched
-        self._state = (before, after)
+        self._watch = watched
+        self._watched = watched()
+        self._state = (before, after)  # the present one first
         self._audio = np.zeros((1, hop_length), np.float32)
         self._enhanced = np.zeros((1, hop_length), np.float32)
         self._value = OrtValue.ortvalue_from_numpy  # shares the array's memory
@@ -218,7 +223,14 @@ class EngineSession:
         with self._watched as options:
             self._session.run_with_iobinding(self._binding, options)
         self._binding, self._other = self._other, self._binding
+        self._state = self._state[::-1]
         return self._enhanced[0]
+
+    def __deepcopy__(self, memo: dict) -> "EngineSession":
+        before, after = [
+            {name: array.copy() for name, array in state.items()} for state in self._state
+        ]
+        return EngineSession(self._session, before, after, self._audio.shape[1], self._watch)
 
     def reset(self) -> None:
         """Set the state to zero."""

@@ -10,6 +10,7 @@ import pytest
 from qse import Engine, Stream, denoise
 from qse.runtime.channel import EngineChannel
 from qse.runtime.denoise import AHEAD, enhance
+from qse.runtime.engine import EngineSession
 from qse.runtime.two_grids import GridRun
 
 GRIDS = [None, 50, graphs.HOP // 2]  # distances of the second grid
@@ -64,6 +65,40 @@ def test_a_model_that_breaks_begins_again_as_in_a_stream(tmp_path, shift, thread
     expected = streamed(engine, audio)
     assert not expected[4000:].all()  # silent hops, where a sum passes 1
     np.testing.assert_array_equal(enhanced(engine, audio, threads), expected)
+
+
+@pytest.mark.parametrize("threads", [0, 1, 4])
+@pytest.mark.parametrize("parting", [0, 1, 3003, 4100, 7000])
+def test_channels_that_were_equal_part(engine, threads, parting):
+    audio = np.repeat(signal(7000), 4, axis=1)
+    audio[parting:, 1] *= 0.5
+    audio[5000:, 2] = 0
+    np.testing.assert_array_equal(enhanced(engine, audio, threads), streamed(engine, audio))
+
+
+@pytest.mark.parametrize("threads", [0, 1, 4])
+@pytest.mark.parametrize("shift", GRIDS)
+@pytest.mark.parametrize("parting", [2000, 5005])
+def test_equal_channels_of_a_model_that_breaks_part(tmp_path, shift, threads, parting):
+    second = {} if shift is None else {"second_grid": shift}
+    engine = Engine(graphs.fragile(tmp_path / "model.onnx", **second))
+    audio = np.full((graphs.HOP * 60, 2), 0.07, np.float32)
+    audio[:2000] = 0
+    audio[parting:, 1] = 0.03
+    np.testing.assert_array_equal(enhanced(engine, audio, threads), streamed(engine, audio))
+
+
+@pytest.mark.parametrize("parting, steps", [(80, 80), (40, 120), (0, 160)])
+def test_equal_channels_run_the_model_once(tmp_path, monkeypatch, parting, steps):
+    """`parting` in hops."""
+    engine = Engine(graphs.recurrent(tmp_path / "model.onnx"))
+    audio = np.repeat(signal(80 * graphs.HOP), 2, axis=1)
+    audio[parting * graphs.HOP :, 1] = 0
+    ran = []
+    step = EngineSession.step
+    monkeypatch.setattr(EngineSession, "step", lambda *words: ran.append(0) or step(*words))
+    enhanced(engine, audio, 0, block=10 * graphs.HOP)
+    assert len(ran) - steps in (0, 1, 2)  # and the end of each
 
 
 @pytest.mark.parametrize("channels", [1, 2])
