@@ -64,6 +64,16 @@ class Handling:
         typer.Option(help="Enhance each channel by itself, or give all one mask."),
     ] = "separate"
 
+    loudness: Annotated[
+        float | None,
+        typer.Option(
+            min=-50,
+            max=-5,
+            metavar="LUFS",
+            help="Bring outputs to this loudness, such as -16. [default: as it comes]",
+        ),
+    ] = None
+
     start: Annotated[
         float | None,
         typer.Option("--from", metavar="TIME", parser=moment, help="Begin there, as 1:20 or 80."),
@@ -87,6 +97,7 @@ class Handling:
             split=self.split,
             part=self._part(),
             link=self.channels == "linked",
+            loudness=self.loudness,
         )
 
     def _part(self) -> "Part | None":

@@ -39,6 +39,7 @@ PARAMETERS = (  # that messages of the library name
     "device",
     "fast",
     "jobs",
+    "loudness",
     "noise",
     "overwrite",
     "processes",

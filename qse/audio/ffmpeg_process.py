@@ -105,11 +105,13 @@ class Child:
 
 @dataclass(frozen=True)
 class Done:
-    """The end of a process: its status, its output, and the reason that it gave for a failure."""
+    """The end of a process: its status, its output, the reason that it gave for a failure, and all
+    that it printed to standard error."""
 
     status: int
     output: bytes
     reason: str
+    said: str = ""
 
 
 def run(program: str, options: list[str]) -> Done:
@@ -121,7 +123,9 @@ def run(program: str, options: list[str]) -> Done:
             if len(output) > MOST_OUTPUT:
                 return Done(-1, b"", f"{program} printed more than {MOST_OUTPUT >> 20} MiB")
         status = child.wait()
-        return Done(status, bytes(output), last_message(child.messages()) or f"status {status}")
+        said = child.messages()
+        reason = last_message(said) or f"status {status}"
+        return Done(status, bytes(output), reason, said.decode(errors="replace"))
 
 
 def write_file(options: list[str], path: Path) -> Done:

@@ -45,6 +45,7 @@ class Options:
     track: int | None = None
     part: Part | None = None
     link: bool = False
+    loudness: float | None = None
 
     @property
     def of_files(self) -> FileOptions:
@@ -56,6 +57,7 @@ class Options:
             self.keep_times,
             self.track,
             is_part=self.part is not None,
+            loudness=self.loudness,
         )
 
 

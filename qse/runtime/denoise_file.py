@@ -4,7 +4,7 @@ import warnings
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import overload
+from typing import TypedDict, Unpack, overload
 
 from ..audio.private_folder import private_folder
 from ..errors import QseError
@@ -15,60 +15,44 @@ from .memory_file import Held, held_job, is_held
 from .zoo import RECORDING_MODEL, Model, resolve
 
 Name = str | PathLike[str]
+ModelName = str | Path | Model
+
+
+class Settings(TypedDict, total=False):
+    """Keyword arguments of `denoise_file`."""
+
+    strength: float | None
+    overwrite: bool
+    salvage: bool
+    fast: bool
+    threads: int | None
+    link: bool
+    loudness: float | None
 
 
 @overload
 def denoise_file(
-    path: Name,
-    target: Name | None = None,
-    model: str | Path | Model = RECORDING_MODEL,
-    strength: float | None = None,
-    overwrite: bool = False,
-    salvage: bool = False,
-    fast: bool = False,
-    threads: int | None = 1,
-    link: bool = False,
+    path: Name, target: Name | None = None, model: ModelName = ..., **settings: Unpack[Settings]
 ) -> Path: ...
 
 
 @overload
 def denoise_file(
-    path: Held,
-    target: None = None,
-    model: str | Path | Model = RECORDING_MODEL,
-    strength: float | None = None,
-    overwrite: bool = False,
-    salvage: bool = False,
-    fast: bool = False,
-    threads: int | None = 1,
-    link: bool = False,
+    path: Held, target: None = None, model: ModelName = ..., **settings: Unpack[Settings]
 ) -> bytes: ...
 
 
 @overload
 def denoise_file(
-    path: Held,
-    target: Name,
-    model: str | Path | Model = RECORDING_MODEL,
-    strength: float | None = None,
-    overwrite: bool = False,
-    salvage: bool = False,
-    fast: bool = False,
-    threads: int | None = 1,
-    link: bool = False,
+    path: Held, target: Name, model: ModelName = ..., **settings: Unpack[Settings]
 ) -> Path: ...
 
 
 def denoise_file(
     path: Name | Held,
     target: Name | None = None,
-    model: str | Path | Model = RECORDING_MODEL,
-    strength: float | None = None,
-    overwrite: bool = False,
-    salvage: bool = False,
-    fast: bool = False,
-    threads: int | None = 1,
-    link: bool = False,
+    model: ModelName = RECORDING_MODEL,
+    **settings: Unpack[Settings],
 ) -> Path | bytes:
     """Enhance the audio file or video at `path`, write the result to a file, and return its path.
 
@@ -77,10 +61,12 @@ def denoise_file(
     temporary file.
     `target`: a file, whose suffix selects the format, or a folder; a name without a suffix is a
     folder. None: `<stem>-enhanced<suffix>` beside `path`. Length, sample rate, channels and tags
-    are those of the source. `model`, `strength`, `fast`, `threads` and `link` as in `denoise`; the
-    graph that fits the file's sample rate is used. `salvage`: enhance what is there of a damaged or
-    cut recording. Memory does not grow with the length of the file. Samples that are missing in the
-    file are named in a warning (`warnings`).
+    are those of the source. `model` as in `denoise`; the graph that fits the file's sample rate is
+    used. `settings`: `strength`, `fast`, `threads` and `link` as in `denoise`; `overwrite`: replace
+    a target that exists; `salvage`: enhance what is there of a damaged or cut recording;
+    `loudness`: of the result, in LUFS (ffmpeg measures it). Memory does not grow with the length of
+    the file. Warnings (`warnings`) name samples that are missing in the file, metadata that the
+    result does not hold, samples beyond full scale, and a loudness that is not reached.
 
     Raises QseError for an unknown model, for a file that is missing, damaged or of an unknown
     format, for a target that exists unless `overwrite`, and where it cannot be written; TypeError
@@ -88,21 +74,33 @@ def denoise_file(
     """
     if not isinstance(target, str | PathLike | None):
         raise TypeError(f"target must be the path of a file, not {type(target).__name__}")
+    unknown = settings.keys() - Settings.__annotations__
+    if unknown:
+        known = ", ".join(Settings.__annotations__)
+        raise TypeError(f"denoise_file takes no {min(unknown)}, but {known}")
+    threads = settings.get("threads", 1)
     with ExitStack() as stack:
         if is_held(path):
             folder = stack.enter_context(private_folder())
             job = held_job(path, target, folder)  # type: ignore[arg-type]
         else:
             job = _job(path, target)
-        loaded = resolve(model, fast=fast)
-        options = Options(strength, overwrite, salvage, link=link)
+        loaded = resolve(model, fast=settings.get("fast", False))
+        options = Options(
+            settings.get("strength"),
+            settings.get("overwrite", False),
+            settings.get("salvage", False),
+            link=settings.get("link", False),
+            loudness=settings.get("loudness"),
+        )
         count = cores() if threads is None else threads
         jobs = [job]
         for outcome in run(jobs, lambda rate: resolve(loaded, rate), options, count):
             if outcome.error:
                 raise outcome.error
-            if outcome.damage:
-                warnings.warn(outcome.damage, stacklevel=2)
+            for text in (outcome.damage, *outcome.warnings):
+                if text:
+                    warnings.warn(text, stacklevel=2)
         return job.target.read_bytes() if is_held(path) and target is None else job.target
 
 

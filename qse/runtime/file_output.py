@@ -25,6 +25,7 @@ from ..audio.suffixes import MEDIA
 from ..audio.writer import atomic_target, write
 from ..errors import QseError
 from .batch_plan import FileJob
+from .levelled import levelled, need_meter
 from .written import Written, say, say_clipping, say_part
 
 Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
@@ -36,7 +37,7 @@ class FileOptions:
 
     bit_rate: of lossy files, in kbit/s, that of the source if None. keep_times: whether they get
     the times of their source. track: the only sound track to enhance, from 1, all if None. is_part:
-    whether they hold a part of their source.
+    whether they hold a part of their source. loudness: in LUFS, as it comes if None.
     """
 
     overwrite: bool = False
@@ -45,6 +46,7 @@ class FileOptions:
     keep_times: bool = False
     track: int | None = None
     is_part: bool = False
+    loudness: float | None = None
 
 
 def write_file(
@@ -54,6 +56,10 @@ def write_file(
 
     Raises QseError if that fails; then nothing is left on the disk.
     """
+    said: list[str] = []
+    if options.loudness is not None:
+        need_meter(options.loudness)
+        enhance = _at_loudness(enhance, options.loudness, job, said)
     tracks = len(source.media.tracks) if source.media else 1
     form = MEDIA.get(suffix_of(job.target))
     if form is None or (form.is_video and source.media is None):
@@ -68,6 +74,7 @@ def write_file(
             cure = "name an output that ends in .wav"
             raise QseError(f"{job}: pictures cannot be cut to a part: {cure}")
         written = _write_media(job, source, enhance, options)
+    written.warnings += said
     if options.is_part:
         say_part(written, job, source.inspection)
     kind = source.inspection.kind
@@ -77,6 +84,21 @@ def write_file(
             0, f"{job} is a file of the kind {kind}, read as such; {job.target} is a {suffix} file"
         )
     return written
+
+
+def _at_loudness(enhance: Enhance, target: float, job: FileJob, said: list[str]) -> Enhance:
+    """Return a function that brings what `enhance` returns to a loudness, by way of a temporary
+    file, and adds to `said` what is to be said of it."""
+
+    def at_loudness(reader: AudioReader) -> Iterator[np.ndarray]:
+        with private_folder() as folder:
+            path = folder / "enhanced.w64"
+            _write_sound(path, reader, enhance(reader))
+            blocks, missed = levelled(path, target)
+            said.extend([f"{job.target}: {missed}"] if missed else [])
+            yield from blocks
+
+    return at_loudness
 
 
 def _write_audio(
