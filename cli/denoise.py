@@ -18,7 +18,7 @@ from .streams import libraries_silenced
 
 if TYPE_CHECKING:
     from qse.runtime.bands import BandModels
-    from qse.runtime.batch import Options
+    from qse.runtime.batch_options import Options
     from qse.runtime.batch_plan import FileJob
     from qse.runtime.part import Part
 
@@ -74,6 +74,11 @@ class Handling:
         ),
     ] = None
 
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Write nothing; say what would be written and lost."),
+    ] = False
+
     start: Annotated[
         float | None,
         typer.Option("--from", metavar="TIME", parser=moment, help="Begin there, as 1:20 or 80."),
@@ -85,7 +90,7 @@ class Handling:
 
     def options(self, strength: float | None) -> "Options":
         """Return the options of a batch, with the limit of the attenuation."""
-        from qse.runtime.batch import Options
+        from qse.runtime.batch_options import Options
 
         return Options(
             strength,
@@ -98,6 +103,7 @@ class Handling:
             part=self._part(),
             link=self.channels == "linked",
             loudness=self.loudness,
+            is_trial=self.dry_run,
         )
 
     def _part(self) -> "Part | None":
@@ -149,6 +155,8 @@ def denoise(
     piped = is_pipe(inputs, output)
     if json and piped and output not in (None, os.devnull):
         raise UsageError("--json writes to standard output: name an output file with -o")
+    if handling.dry_run and piped:
+        raise UsageError("--dry-run needs files: name them in place of -")
     models = processing.models()
     at_once = processing.at_once(models)
     with scratch_folder(wanted=piped) as scratch:
@@ -158,6 +166,7 @@ def denoise(
             else plan(inputs, output)
         )
         report = DenoiseReport(quiet, json, lambda result: deliver(result, output, scratch))
+        report.is_trial = handling.dry_run
         report.refused(errors)
         if not scratch:
             report.unknown(left_out(inputs))

@@ -23,7 +23,8 @@ NAMED = 5  # files in one message
 
 
 class DenoiseReport:
-    """Report the outcomes of a run. `failed`: whether the exit status has to be 1."""
+    """Report the outcomes of a run. `failed`: whether the exit status has to be 1; `is_trial`:
+    whether nothing is written."""
 
     def __init__(self, quiet: bool, json: bool, deliver: Callable[[Path], str]):
         """`deliver`: called with the path of each result; returns the name of where it went."""
@@ -33,6 +34,7 @@ class DenoiseReport:
         self._warned = False
         self._written: list[Outcome] = []
         self.failed = False
+        self.is_trial = False
 
     def refused(self, errors: "Iterable[QseError]") -> None:
         """Report inputs for which there is no job."""
@@ -89,7 +91,10 @@ class DenoiseReport:
         if self._written:
             audio = sum(outcome.seconds for outcome in self._written)
             files = "1 file" if len(self._written) == 1 else f"{len(self._written)} files"
-            self._note(f"{files}, {audio:.1f} s of audio in {spent:.2f} s: RTF {spent / audio:.3f}")
+            speed = f"in {spent:.2f} s: RTF {spent / audio:.3f}"
+            self._note(
+                f"{files}, {audio:.1f} s of audio {'would be written' if self.is_trial else speed}"
+            )
 
     @contextmanager
     def progress(self, jobs: "list[FileJob]") -> "Iterator[Callable[[float], object]]":
@@ -141,7 +146,7 @@ class DenoiseReport:
         tracks = f" ({outcome.tracks} sound tracks)" if outcome.tracks > 1 else ""
         self._note(f"{job} -> {self._deliver(job.target)}{tracks}")
         self._object(
-            status="written",
+            status="planned" if self.is_trial else "written",
             **_paths(job),
             seconds=round(outcome.seconds, 6),
             sample_rate=outcome.sample_rate,

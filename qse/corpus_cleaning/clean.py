@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ..errors import UsageError
 from ..runtime.bands import BandModels
-from ..runtime.batch import Cancelled, Options, Outcome, run
+from ..runtime.batch import Cancelled, Outcome, run
+from ..runtime.batch_options import Options
 from ..runtime.batch_plan import FileJob
 from .journal import Journal
 from .manifest import Recording

@@ -4,7 +4,7 @@ A file that fails is reported and leaves no partial output; the others are still
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -15,10 +15,11 @@ from ..audio.ffmpeg_process import ended_when
 from ..audio.input_path import held_input
 from ..audio.reader import AudioReader, open_audio
 from ..errors import QseError
+from .batch_options import Options
 from .batch_plan import FileJob
 from .denoise import enhance
-from .file_output import FileOptions, write_file
-from .part import Part, noisy_part, without_lead
+from .file_output import write_file
+from .part import noisy_part, without_lead
 from .zoo import Model
 
 Item = TypeVar("Item")
@@ -26,39 +27,6 @@ Item = TypeVar("Item")
 
 class Cancelled(QseError):
     """A job was abandoned because the run was cancelled."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a batch. `strength`: attenuation limit in dB; `salvage`: read damaged files as far
-    as they go; `pool`: threads for the channels and grids of the files; `split`: seconds of the
-    pieces of a channel; `part`: what is enhanced of each file, None: all; `link`: give the channels
-    of a file one mask; the others as in FileOptions."""
-
-    strength: float | None = None
-    overwrite: bool = False
-    salvage: bool = False
-    pool: Executor | None = None
-    split: float | None = None
-    bit_rate: float | None = None
-    keep_times: bool = False
-    track: int | None = None
-    part: Part | None = None
-    link: bool = False
-    loudness: float | None = None
-
-    @property
-    def of_files(self) -> FileOptions:
-        """Return the options of writing."""
-        return FileOptions(
-            self.overwrite,
-            self.salvage,
-            self.bit_rate,
-            self.keep_times,
-            self.track,
-            is_part=self.part is not None,
-            loudness=self.loudness,
-        )
 
 
 DEFAULTS = Options()
@@ -131,7 +99,11 @@ def enhance_file(
             part = options.part
             if part:
                 noisy = noisy_part(noisy, rate, part, str(job))
-            blocks = enhance(noisy, rate, used, options.strength, pool, options.split, options.link)
+            blocks: Iterator = noisy
+            if not options.is_trial:
+                blocks = enhance(
+                    noisy, rate, used, options.strength, pool, options.split, options.link
+                )
             if part:
                 blocks = without_lead(blocks, round(part.start * rate) - part.first(rate))
             return _until(cancelled, blocks)

@@ -9,7 +9,8 @@ from typing import TypedDict, Unpack, overload
 from ..audio.private_folder import private_folder
 from ..errors import QseError
 from ..machine import cores
-from .batch import Options, run
+from .batch import run
+from .batch_options import Options
 from .batch_plan import FileJob, plan
 from .memory_file import Held, held_job, is_held
 from .zoo import RECORDING_MODEL, Model, resolve

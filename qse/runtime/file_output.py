@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from ..audio.private_folder import private_folder
 from ..audio.reader import AudioReader
 from ..audio.resample import converted
 from ..audio.suffixes import MEDIA
-from ..audio.writer import atomic_target, write
+from ..audio.writer import atomic_target, check_target, write
 from ..errors import QseError
 from .batch_plan import FileJob
 from .levelled import levelled, need_meter
@@ -37,7 +38,8 @@ class FileOptions:
 
     bit_rate: of lossy files, in kbit/s, that of the source if None. keep_times: whether they get
     the times of their source. track: the only sound track to enhance, from 1, all if None. is_part:
-    whether they hold a part of their source. loudness: in LUFS, as it comes if None.
+    whether they hold a part of their source. loudness: in LUFS, as it comes if None. is_trial:
+    write a temporary file in place of the target.
     """
 
     overwrite: bool = False
@@ -47,6 +49,7 @@ class FileOptions:
     track: int | None = None
     is_part: bool = False
     loudness: float | None = None
+    is_trial: bool = False
 
 
 def write_file(
@@ -124,12 +127,22 @@ def _write_audio(
 
     blocks = _converted(written, job, enhance(source), source.layout, layout)
     counted = clipping.counted(blocks) if layout.clips else blocks
-    samples = write(
-        job.target, counted, layout, options.overwrite, finish=finish, source=job.source
-    )
+    with _place(job, options) as path:
+        samples = write(path, counted, layout, options.overwrite, finish=finish, source=job.source)
     written.samples = round(samples * source.layout.sample_rate / layout.sample_rate)
     say_clipping(written, job, clipping)
     return written
+
+
+@contextmanager
+def _place(job: FileJob, options: FileOptions) -> Iterator[Path]:
+    """Yield the path that is written."""
+    if not options.is_trial:
+        yield job.target
+        return
+    check_target(job.target, options.overwrite)
+    with private_folder() as folder:
+        yield folder / job.target.name
 
 
 def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
@@ -161,7 +174,8 @@ def _write_media(
 ) -> Written:
     need_ffmpeg(str(job.target))
     with (
-        atomic_target(job.target, options.overwrite, job.source) as part,
+        _place(job, options) as path,
+        atomic_target(path, options.overwrite, job.source) as part,
         private_folder() as folder,
     ):
         origin = first.inspection.readable_by_ffmpeg(first.layout, folder)

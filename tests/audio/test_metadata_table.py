@@ -204,7 +204,8 @@ def outcome(zoo, tmp_path_factory):
     """A function that enhances a file with every kind of metadata: what was there, what is there,
     what was named."""
     import qse
-    from qse.runtime.batch import Options, enhance_file
+    from qse.runtime.batch import enhance_file
+    from qse.runtime.batch_options import Options
     from qse.runtime.batch_plan import FileJob
 
     engine = qse.load(zoo / "live-base")

@@ -19,7 +19,8 @@ from qse.audio.reader import open_audio
 from qse.errors import QseError
 from qse.runtime import batch
 from qse.runtime.bands import BandModels
-from qse.runtime.batch import Cancelled, Options, enhance_file, run, sound_seconds
+from qse.runtime.batch import Cancelled, enhance_file, run, sound_seconds
+from qse.runtime.batch_options import Options
 from qse.runtime.batch_plan import FileJob, plan
 from qse.runtime.denoise import denoise, enhance
 
