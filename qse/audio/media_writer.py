@@ -21,6 +21,12 @@ from .mp4 import form_options
 from .probe import Media, Track, probe
 from .suffixes import MEDIA, MediaForm
 
+DEPTHS = {  # sample formats for 16 and 24 bits
+    "flac": ("s16", "s32"),
+    "alac": ("s16p", "s32p"),
+    "tta": ("s16", "s32"),
+    "wavpack": ("s16p", "s32p"),
+}
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 
 
@@ -78,13 +84,19 @@ def write_media(
 def clips(track: Track, form: MediaForm) -> bool:
     """Return whether the enhanced track cannot store samples beyond full scale."""
     coding = encoder(track, form)
-    return coding in ("alac", "flac") or coding.startswith(("pcm_s", "pcm_u"))
+    limited = coding in DEPTHS and not _is_float(coding, track)
+    return limited or coding.startswith(("pcm_s", "pcm_u"))
 
 
 def encoder(track: Track, form: MediaForm) -> str:
     """Return the encoder of ffmpeg for an enhanced track: its own, if that is lossless and fits."""
     keeps = track.is_lossless and track.codec.startswith(form.lossless)
     return track.codec if keeps else form.encoder
+
+
+def _is_float(coding: str, track: Track) -> bool:
+    """Return whether the samples are written as floats, as those of a WavPack file of 32 bits."""
+    return coding == "wavpack" and track.bits > 24
 
 
 def _track(
@@ -108,19 +120,16 @@ def _track(
         return ["-map", origin, f"-c:a:{number}", "copy", *described]
     coding = encoder(track, form)
     options = ["-map", origin, f"-c:a:{number}", coding]
-    if coding in ("alac", "flac"):
+    if _is_float(coding, track):
+        options += [f"-sample_fmt:a:{number}", "fltp"]
+    elif coding in DEPTHS:
         fine = track.bits > 16
-        options += [f"-sample_fmt:a:{number}", _sample_format(coding, fine)]
+        options += [f"-sample_fmt:a:{number}", DEPTHS[coding][fine]]
         options += [f"-bits_per_raw_sample:a:{number}", "24" if fine else "16"]
     elif not coding.startswith("pcm_"):
         lossy = track.bit_rate / 1000 if track.bit_rate and not track.is_lossless else USUAL_RATE
         options += [f"-b:a:{number}", f"{round(kbit or lossy)}k"]
     return [*options, *described]
-
-
-def _sample_format(coding: str, fine: bool) -> str:
-    planar = "p" if coding == "alac" else ""
-    return ("s32" if fine else "s16") + planar
 
 
 def _pictures(source: Path, media: Media, form: MediaForm, folder: Path) -> list[str]:

@@ -34,6 +34,8 @@ MKV = MediaForm("matroska", "flac", lossless=(), copied=("",), covers="attachmen
 MKA = replace(MKV, is_video=False)
 WEBM = MediaForm("webm", "libopus", lossless=(), copied=("opus", "vorbis"), covers="")
 WEBA = replace(WEBM, is_video=False, has_subtitles=False)
+WV = MediaForm("wv", "wavpack", ("wavpack",), ("wavpack",), False, False, covers="")
+TTA = replace(WV, muxer="tta", encoder="tta", lossless=("tta",), copied=("tta",))
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,10 @@ SUFFIXES = {
     **dict.fromkeys(("mpg", "mpeg", "vob", "m2p"), Suffix(("MPEG-PS", "MPEG-TS"))),
     **dict.fromkeys(("ts", "mts", "m2ts", "m2t"), Suffix(("MPEG-TS",))),
     **{"avi": Suffix(("AVI",)), "flv": Suffix(("FLV",)), "mxf": Suffix(("MXF",))},
-    **{"wv": Suffix(("WavPack",)), "tta": Suffix(("TTA",)), "ape": Suffix(("APE",))},
-    **{"tak": Suffix(("TAK",)), "dsf": Suffix(("DSF",)), "dts": Suffix(("DTS",))},
+    "wv": Suffix(("WavPack",), media=WV),
+    "tta": Suffix(("TTA",), media=TTA),
+    **{"ape": Suffix(("APE",)), "tak": Suffix(("TAK",))},
+    **{"dsf": Suffix(("DSF",)), "dts": Suffix(("DTS",))},
     **{"gsm": Suffix(()), "loas": Suffix(()), "latm": Suffix(()), "sox": Suffix(("SoX",))},
 }
 FORMATS = {suffix: row.form for suffix, row in SUFFIXES.items() if row.form}

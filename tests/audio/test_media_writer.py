@@ -317,3 +317,33 @@ def test_times_are_kept(here, command):
         assert command("denoise", name, "--keep-times")[0] == 0
         result = here / name.replace(".", "-enhanced.")
         assert result.stat().st_mtime == seconds
+
+
+@pytest.mark.parametrize(
+    "name, form, bits",
+    [
+        ("a.wv", "s16p", "16"),
+        ("a.wv", "s32p", "24"),
+        ("a.wv", "fltp", "32"),
+        ("a.tta", "s16", "16"),
+        ("a.tta", "s32", "24"),
+    ],
+)
+def test_lossless_sound_of_one_track_keeps_precision_and_tags(here, command, name, form, bits):
+    """Without attenuation, the output is the input."""
+    soundfile.write(here / "s.wav", sound(1.0, 2, 44100), 44100, "FLOAT")
+    coding = ["-sample_fmt", form, "-bits_per_raw_sample", bits]
+    ffmpeg("-i", "s.wav", *coding, *tags_of("-metadata"), name)
+    status, _, err = command("denoise", name, "-o", f"b{name[1:]}", "--strength", "0")
+    assert status == 0 and "does not hold" not in err, err
+    result = here / f"b{name[1:]}"
+    assert {key: tags(result)[key] for key in TAGS} == TAGS
+    found, expected = (probed(here / path)["streams"][0] for path in (result, name))
+    assert found["bits_per_raw_sample"] == expected["bits_per_raw_sample"] == bits
+    assert found["codec_name"] == expected["codec_name"]
+    assert found["sample_fmt"] == expected["sample_fmt"] == form
+    for path in (name, result.name):
+        ffmpeg("-i", path, "-c:a", "pcm_f32le", f"{path}.wav")
+    before = soundfile.read(here / f"{name}.wav")[0]
+    after = soundfile.read(here / f"{result.name}.wav")[0]
+    np.testing.assert_array_equal(after, before)
