@@ -1,4 +1,5 @@
-"""Generate assets/clean.wav and assets/noisy.wav: a synthetic voice (flite) in synthetic noise.
+"""Generate assets/clean.wav and assets/noisy.wav, a synthetic voice (flite) in synthetic noise, and
+the sample of the page, which is the latter.
 
     apt-get install flite
     python assets/make.py
@@ -68,6 +69,8 @@ def main() -> None:
     noisy, clean = at_peak(speech + noise, speech, torch.tensor([-3.0]))
     for name, audio in (("noisy", noisy), ("clean", clean)):
         soundfile.write(HERE / f"{name}.wav", audio[0].numpy(), RATE, subtype="PCM_16")
+    sample, _ = soundfile.read(HERE / "noisy.wav", dtype="int16")
+    soundfile.write(HERE.parent / "qse/web/sample.flac", sample, RATE, subtype="PCM_16")
 
 
 if __name__ == "__main__":

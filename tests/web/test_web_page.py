@@ -1,6 +1,7 @@
 """The page itself: usable with the keyboard, by a screen reader and on a phone."""
 
 import json
+from pathlib import Path
 
 import pytest
 import soundfile
@@ -9,6 +10,7 @@ from speech import SAMPLE_RATE
 
 from qse.web.site import build_site
 
+ROOT = Path(__file__).parents[2]
 UNNAMED = """() => {
   const kinds = "button, select, input, canvas, progress, [role=meter], [role=radiogroup]";
   const isNamed = (node) => node.labels?.length
@@ -29,6 +31,23 @@ def done(page, tmp_path):
     page.set_input_files("#file-input", tmp_path / "voice.wav")
     wait(page, "!document.getElementById('listen').hidden")  # it can be played
     return page
+
+
+def test_visitor_without_a_file_tries_the_sample(page):
+    """It is assets/noisy.wav."""
+    page.select_option("#model", "live-tiny")
+    page.click("#sample")
+    wait(page, "!document.getElementById('listen').hidden")
+    assert page.inner_text("#listen-name") == "sample.flac"
+    sample, rate = soundfile.read(ROOT / "qse/web/sample.flac", dtype="int16")
+    noisy, noisy_rate = soundfile.read(ROOT / "assets/noisy.wav", dtype="int16")
+    assert rate == noisy_rate and (sample == noisy).all()
+
+
+def test_sample_that_is_missing_is_said(page):
+    page.route("**/sample.flac", lambda route: route.abort())
+    page.click("#sample")
+    wait(page, "document.querySelector('#file-list').textContent.includes('could not be loaded')")
 
 
 def test_page_controls_have_names(done):

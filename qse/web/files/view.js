@@ -7,6 +7,7 @@ import { ListenView, clock } from "./listen.js";
 
 const WORKER = new URL("worker.js", import.meta.url);
 const SUFFIX = "-enhanced.wav";
+const SAMPLE = "sample.flac"; // comes with the page
 const ROOM = "Remove others from the list, or use a window that is not private.";
 const $ = (id) => document.getElementById(id);
 
@@ -122,6 +123,7 @@ export class FilesView {
   connectDrop() {
     const drop = $("drop");
     $("choose").addEventListener("click", () => $("file-input").click());
+    $("sample").addEventListener("click", () => this.addSample());
     $("file-input").addEventListener("change", () => {
       this.add([...$("file-input").files]);
       $("file-input").value = "";
@@ -137,13 +139,22 @@ export class FilesView {
       drop.classList.remove("over");
       if (event.dataTransfer.files.length) $("tab-files").click();
       const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.());
-      const folders = entries.filter((entry) => entry?.isDirectory).map(({ name }) => name);
-      this.add([...event.dataTransfer.files], folders);
+      const folders = entries.filter((entry) => entry?.isDirectory);
+      const problems = folders.map(({ name }) => [name, `${name} is a folder. Drop the files in it.`]);
+      this.add([...event.dataTransfer.files], Object.fromEntries(problems));
     });
   }
 
-  /** Add rows for files; for the names among `folders`, which cannot be read, rows that say so. */
-  add(files, folders = []) {
+  /** Add the noisy recording that comes with the page. */
+  async addSample() {
+    const answer = await fetch(SAMPLE).catch(() => null);
+    const content = answer?.ok ? [await answer.blob()] : [];
+    const problems = content.length ? {} : { [SAMPLE]: "The sample could not be loaded. Reload the page." };
+    this.add([new File(content, SAMPLE)], problems);
+  }
+
+  /** Add rows for files; `problems`: what to say of those that cannot be read, by name. */
+  add(files, problems = {}) {
     const actions = {
       listen: async (row) => {
         await this.listen(row);
@@ -155,7 +166,7 @@ export class FilesView {
     for (const file of files) {
       const name = distinctName(file.name, this.rows.map((row) => row.name));
       const row = new FileRow(file, name, actions);
-      if (folders.includes(file.name)) row.show("failed", `${name} is a folder. Drop the files in it.`);
+      if (problems[file.name]) row.show("failed", problems[file.name]);
       this.rows.push(row);
       $("file-list").append(row.node);
     }
