@@ -115,11 +115,16 @@ def evaluate(
     up to 32 ms are "trimmed"; "strict" refuses them; "aligned" also removes the constant delay of
     the system. jobs: processes, 0: this one, None: one per core. progress: called with (utterances
     done, all).
-    Raises QseError if nothing can be evaluated; a failure with an utterance is in `failed`.
+    Raises QseError if nothing can be evaluated, TypeError for pairs of another type; a failure with
+    an utterance is in `failed`.
     """
     pairs = list(pairs)
     if not pairs:
         raise QseError("no pairs to evaluate: give at least one")
+    foreign = [pair for pair in pairs if not isinstance(pair, Pair)]
+    if foreign:
+        kind = type(foreign[0]).__name__
+        raise TypeError(f"pairs must hold what pair_folders(noisy, clean) returns, not {kind}")
     system = as_system(system).prepared(pairs)
     rate = sample_rate or own_rate(system, pairs)
     system = system.at(rate)

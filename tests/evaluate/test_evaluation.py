@@ -201,6 +201,8 @@ def test_evaluate_refuses_what_is_no_system(corpus):
         evaluate(3, pairs_in(corpus))
     with pytest.raises(QseError, match="no pairs"):
         evaluate("noisy", [])
+    with pytest.raises(TypeError, match="what pair_folders.* returns, not str"):
+        evaluate("noisy", "folder")
 
 
 @pytest.fixture
