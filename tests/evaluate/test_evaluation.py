@@ -201,7 +201,7 @@ def test_evaluate_refuses_what_is_no_system(corpus):
         evaluate(3, pairs_in(corpus))
     with pytest.raises(QseError, match="no pairs"):
         evaluate("noisy", [])
-    with pytest.raises(TypeError, match="what pair_folders.* returns, not str"):
+    with pytest.raises(TypeError, match="pair_folders"):
         evaluate("noisy", "folder")
 
 
