@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .options import Overwrite
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -29,9 +31,11 @@ def bench(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the numbers to this file as well.")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Measure the speed of streaming, attention, quaternion layers,
     offline networks or training."""
+    from qse.audio.writer import check_target
     from qse.bench import Request, topics
     from qse.errors import QseError, UsageError
 
@@ -40,6 +44,8 @@ def bench(
         raise UsageError(f"no topic called {topic}: there are {', '.join(functions)}")
     if json and not json.parent.is_dir():
         raise UsageError(f"{json}: there is no folder {json.parent}; make it first")
+    if json:
+        check_target(json, overwrite)
     table = functions[topic](Request(tuple(models or ()), seconds, threads, device))
     print_table(table)
     if json:

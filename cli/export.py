@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Trust
+from .options import Overwrite, Trust
 from .streams import tell
 
 
@@ -45,6 +45,7 @@ def export(
             "same latency and twice the cost.",
         ),
     ] = False,
+    overwrite: Overwrite = False,
     trust: Trust = False,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
@@ -63,6 +64,7 @@ def export(
             look_ahead,
             hops,
             two_grids,
+            overwrite,
         )
     for sample_rate, cost in costs.items():
         size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"

@@ -5,6 +5,7 @@ from pathlib import Path
 GRAPH = "model.onnx"
 CHECKSUMS = "SHA256SUMS"
 CONFIG = "config.toml"
+CARD = "card.md"
 # the same weights and the bands above 8 kHz; not every model has one
 FULL_BAND_GRAPH = "model-48k.onnx"
 CHECKPOINT = "checkpoint.safetensors"  # of the last step, optimisers included

@@ -69,9 +69,12 @@ class Store:
             writer.writerows(map(_guarded, rows))
 
     def _former(self, settings: dict[str, Any]) -> list[Row]:
-        """Return the rows of the folder. QseError if they are of other settings."""
-        if not self._table.is_file() or not self._settings.is_file():
+        """Return the rows of the folder. QseError if they are of other settings, or of unknown
+        ones."""
+        if not self._table.is_file():
             return []
+        if not self._settings.is_file():
+            raise QseError(f"{self._table} is there without {SETTINGS} beside it: {CURE}")
         before = read_settings(self.folder)
         odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
         if odd:

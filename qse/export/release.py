@@ -11,15 +11,13 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from shutil import copyfile
 
 import torch
 
 from .. import __version__
-from ..audio.atomic_write import atomic_path, write_text
-from ..audio.private_folder import private_folder
+from ..audio.atomic_write import write_text
 from ..errors import QseError
-from ..model_folder import CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
+from ..model_folder import CARD, CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
 from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
@@ -31,6 +29,7 @@ from .card import Card, CardOptions
 from .cost import ModelCost, measure_cost
 from .offline import export_offline
 from .streaming import export_stream
+from .target import check_target, model_target
 
 
 def release(
@@ -42,6 +41,7 @@ def release(
     look_ahead: int | None = None,
     hops: int = 1,
     two_grids: bool = False,
+    overwrite: bool = False,
 ) -> dict[int, ModelCost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was
     validated).
@@ -54,11 +54,15 @@ def release(
     two_grids: average the outputs on two grids of frames (`TwoGrids`).
     hops: hops of the network that the graphs of a streaming network take at once. With one hop and
     two grids the model's hop is half as long.
+    overwrite: replace the model in `folder`, when all files of the new one are written; files that
+    no release writes are kept.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
-    `folder` itself, and if ONNX Runtime and torch disagree on the exported graph.
+    `folder` itself; for a folder as in `check_target`; and if ONNX Runtime and torch disagree on
+    the exported graph.
     """
     _check(run, folder)
+    check_target(folder, overwrite)
     options = options or CardOptions()
     config = read_config(run / "config.toml")
     network, header = average(run, others, look_ahead)
@@ -67,39 +71,31 @@ def release(
     # scored before any file is replaced, because scoring takes long and may fail
     step = header["step"] if whole and not others and not two_grids else None
     scores = _scores(run, step, model, valid, config.mix.sample_rate)
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = at_its_rates(model)
-    _export(parts, folder, options.licence, hops)
-    checkpoint.save(folder / "weights.safetensors", network.state_dict(), header)
-    if whole:
-        _keep_checkpoint(run, folder)
-        write_text(folder / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
-    else:
-        (folder / CHECKPOINT).unlink(missing_ok=True)  # of a former release
-        write_config(folder / CONFIG, config, network)
-    costs = {}
-    for file, part in parts.items():
-        costs[part.config.sample_rate] = measure_cost(part, load(folder / file))
-    card = Card(folder.resolve().name, model, config, header, costs, options, scores)
-    write_text(folder / "card.md", card.text())
+    name = folder.resolve().name
+    with model_target(folder) as new:
+        parts = at_its_rates(model)
+        _export(parts, new, name, options.licence, hops)
+        checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
+        if whole:
+            _keep_checkpoint(run, new)
+            write_text(new / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
+        else:
+            write_config(new / CONFIG, config, network)
+        costs = {}
+        for file, part in parts.items():
+            costs[part.config.sample_rate] = measure_cost(part, load(new / file))
+        card = Card(name, model, config, header, costs, options, scores)
+        write_text(new / CARD, card.text())
     return costs
 
 
-def _export(parts: Mapping[str, Network], folder: Path, licence: str, hops: int) -> None:
-    """Write the graphs of `parts` into the model folder; a failed export leaves all former ones."""
-    name = folder.resolve().name
-    with private_folder() as new:
-        for file, part in parts.items():
-            export: Callable[..., None] = (
-                partial(export_stream, hops=hops) if part.streams else export_offline
-            )
-            export(part, new / file, name=name, version=__version__, licence=licence)
-        for file in parts:
-            with atomic_path(folder / file) as copy:
-                copyfile(new / file, copy)
-    if FULL_BAND_GRAPH not in parts:
-        # of a former release, which had two graphs
-        (folder / FULL_BAND_GRAPH).unlink(missing_ok=True)
+def _export(parts: Mapping[str, Network], folder: Path, name: str, licence: str, hops: int) -> None:
+    """Write the graphs of `parts` and their checksums into an empty folder."""
+    for file, part in parts.items():
+        export: Callable[..., None] = (
+            partial(export_stream, hops=hops) if part.streams else export_offline
+        )
+        export(part, folder / file, name=name, version=__version__, licence=licence)
     seal(folder)
 
 
@@ -180,7 +176,7 @@ def _on_two_grids(network: Network, run: Path) -> TwoGrids:
 
 
 def _check(run: Path, folder: Path) -> None:
-    """Raise QseError where `run` is no run, or `folder` no place for a model."""
+    """Raise QseError where `run` is no run, or `folder` is the run itself."""
     if not (run / "checkpoint.safetensors").exists():
         raise QseError(
             f"{run}: no run, as it has no checkpoint.safetensors; name the folder of a run"
@@ -188,12 +184,6 @@ def _check(run: Path, folder: Path) -> None:
     if run.resolve() == folder.resolve():
         raise QseError(
             f"{run}: is a run, which the model would replace; name another folder for the model"
-        )
-    if folder.exists() and not folder.is_dir():
-        raise QseError(f"{folder}: is a file; name a folder for the model")
-    if (folder / "train.csv").exists():
-        raise QseError(
-            f"{folder}: is a run, which the model would replace; name another folder for the model"
         )
 
 

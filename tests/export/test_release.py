@@ -152,7 +152,7 @@ def test_release_failing_at_the_second_export_keeps_the_former_graphs(
         release_module, "at_its_rates", lambda network: dict.fromkeys(list(former)[:2], network)
     )
     with pytest.raises(QseError, match="not written"):
-        release(finished_run[0], tmp_path / "tiny")
+        release(finished_run[0], tmp_path / "tiny", overwrite=True)
     assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == former
 
 
@@ -208,8 +208,9 @@ def test_release_names_the_origin(finished_run, training_audio, tmp_path, withou
 def test_release_of_less_look_ahead_leaves_out_taps_and_checkpoint(run_that_looks_ahead, tmp_path):
     folder = tmp_path / "live"
     folder.mkdir()
+    (folder / "model.onnx").write_bytes(b"of a former release")
     (folder / "checkpoint.safetensors").write_bytes(b"of a former release")
-    card = released(run_that_looks_ahead, folder, look_ahead=0)
+    card = released(run_that_looks_ahead, folder, look_ahead=0, overwrite=True)
     assert agrees(folder)
     assert not (folder / "checkpoint.safetensors").exists()
     tensors, _ = weights.load_tensors(folder / "weights.safetensors")
@@ -217,7 +218,7 @@ def test_release_of_less_look_ahead_leaves_out_taps_and_checkpoint(run_that_look
     assert "| algorithmic latency | 4 ms (hop 2 ms) |" in card
     assert "Validation pairs" not in card  # the run was scored with its look-ahead
     with pytest.raises(QseError, match="looks at most 2 frames ahead"):
-        release(run_that_looks_ahead, folder, look_ahead=3)
+        release(run_that_looks_ahead, folder, look_ahead=3, overwrite=True)
 
 
 def test_release_averages_a_run_that_looks_ahead_with_a_model_that_does_not(
@@ -238,7 +239,7 @@ def test_release_averages_a_run_that_looks_ahead_with_a_model_that_does_not(
     for name, tensor in found.items():
         torch.testing.assert_close(tensor.double(), tensors[name].double() / 2)
     with pytest.raises(QseError, match=r"live: has another network than .*: no mean of the two"):
-        release(run_that_looks_ahead, mean, others=[live])
+        release(run_that_looks_ahead, mean, others=[live], overwrite=True)
 
 
 def test_release_of_several_hops_per_step(run_that_looks_ahead, tmp_path):
