@@ -19,6 +19,7 @@ class Adts(Inspection):
 
     family = "AAC"
     needs_ffmpeg = True
+    has_times = False
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:

@@ -26,6 +26,7 @@ class Chunked(Inspection):
     """A file of chunks; `container`: these, None where other bytes come before them."""
 
     states_positions = True
+    has_times = False
 
     container: Container | None = None
 

@@ -149,6 +149,8 @@ def _scan(file: IO[bytes], dialect: Dialect) -> list[Chunk]:
         file.seek(at)
         held = file.read(there) if there <= SMALL else None
         chunks.append(Chunk(name, at, there, size - there, held))
+        if there < size:  # by more than an offset may hold, perhaps
+            break
         at = _next(file, dialect, at, size)
     return chunks
 

@@ -16,6 +16,7 @@ from .ffmpeg_process import Child
 from .formats import Layout
 from .inspection import Inspection
 from .probe import SURE, Media, Track
+from .time_stamps import FAR, REPORTING, errors, jumps_far, jumps_text, timing
 
 OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
@@ -62,15 +63,16 @@ class FfmpegSource:
         count = len(self.media.tracks) if self.media else 1
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
-        # a sound track that begins later than the picture is padded at the front
-        options = ["-map", f"0:a:{track - 1}", "-af", "aresample=async=1:first_pts=0"]
+        found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
+        self._begin = found.begin if found else 0.0
+        options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found)]
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
-        self._child = Child("ffmpeg", [*input_file(path), *options])
+        self._child = Child("ffmpeg", [*REPORTING, *input_file(path), *options])
         try:
             channels, rate, self.channel_mask = _read_header(self._child)
         except EOFError:
             self._child.wait()
-            printed = self._child.messages()
+            printed = errors(self._child.messages())
             self._close()
             reason = last_message(printed)
             if not reason or b"matches no streams" in printed:
@@ -83,7 +85,6 @@ class FfmpegSource:
         if fault := rate_fault(rate):
             self._close()
             raise QseError(f"{self.name} {fault}")
-        found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
         self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
 
     def __enter__(self) -> "FfmpegSource":
@@ -99,14 +100,19 @@ class FfmpegSource:
             read += len(block)
             yield block
         status = self._child.wait()
-        said = self._said()
+        printed = self._child.messages()
+        said = self._said(printed)
+        jumps = jumps_text(printed, self.layout.sample_rate, self._begin)
         if status or said:
             reason = said or f"ffmpeg ended with status {status}"
+            reason = f"{reason}; {jumps}" if jumps else reason
             if not self._salvage:
                 raise QseError(f"{self.name} is damaged: {reason}; {SALVAGE}")
             seconds = f"{read / self.layout.sample_rate:.2f} s were read"
             unknown = "the file does not say how much is missing"
             self.damage = f"{self.name} is damaged: {seconds}; {unknown} ({reason})"
+        elif jumps:
+            self.damage = f"{self.name} may be damaged: {jumps}"
         if not read:
             raise QseError(f"{self.name} holds no samples")
         self._close()
@@ -115,12 +121,14 @@ class FfmpegSource:
         channels = self.layout.channels
         size = 4 * channels * max(1024, BLOCK // channels)
         while data := self._child.read(size):
+            if jumps_far(self._child.messages(), self.layout.sample_rate):
+                raise QseError(f"{self.name} is not read: {FAR}; convert it with ffmpeg first")
             used = len(data) // (4 * channels) * channels
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
 
-    def _said(self) -> str:
+    def _said(self, printed: bytes) -> str:
         lines = []
-        for line in self._child.messages().splitlines():
+        for line in errors(printed).splitlines():
             if not any(text in line for text in (OF_PICTURES, *self.inspection.harmless)):
                 lines.append(line)
         if not lines and self.inspection.ends_early:

@@ -38,6 +38,7 @@ class Flac(Tagged):
     muxer = "flac"
     copies_to = ("FLAC", "Ogg")
     states_positions = True
+    has_times = False
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:

@@ -58,6 +58,7 @@ class Inspection:
     needs_ffmpeg: ClassVar[bool] = False  # whether only ffmpeg reads such files
     muxer: ClassVar[str | None] = None  # of ffmpeg, where it maps metadata into this family
     copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte
+    has_times: ClassVar[bool] = True  # whether ffmpeg finds time stamps in such files
     states_positions: ClassVar[bool] = False  # whether `channel_mask` knows what a file states
     holds_cover: ClassVar[bool] = False
     harmless: ClassVar[tuple[bytes, ...]] = ()  # messages of ffmpeg that tell of no damage

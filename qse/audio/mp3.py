@@ -29,6 +29,7 @@ class Mp3(Tagged):
     formats = ("MP3",)
     copies_to = ("MP3",)
     muxer = "mp3"
+    has_times = False
     harmless = (b"Header missing", b"Error while decoding stream")  # at a tag between joined files
 
     @classmethod

@@ -21,6 +21,7 @@ class Au(Inspection):
     """A file of NeXT and Sun."""
 
     family = "AU"
+    has_times = False
     formats = ("AU",)
 
     @classmethod
@@ -45,6 +46,7 @@ class Voc(Inspection):
     """A file of Creative Labs."""
 
     family = "VOC"
+    has_times = False
     formats = ("VOC",)
 
     @classmethod
@@ -56,6 +58,7 @@ class Nist(Inspection):
     """A file of NIST SPHERE."""
 
     family = "NIST"
+    has_times = False
     formats = ("NIST",)
 
     @classmethod

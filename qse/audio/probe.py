@@ -20,7 +20,8 @@ class Track:
     """A sound track.
 
     `bits`: of a sample, 0 for lossy codings; `bit_rate`: in bit/s, 0 if unknown; `positions`: of
-    the channels, under ffmpeg's name for them, "" if unknown; `name`: that a person gave, else "".
+    the channels, under ffmpeg's name for them, "" if unknown; `name`: that a person gave, else "";
+    `begin`: seconds after the begin of the file.
     """
 
     codec: str
@@ -31,6 +32,7 @@ class Track:
     tags: dict[str, str] = field(default_factory=dict)
     positions: str = ""
     name: str = ""
+    begin: float = 0.0
     marks: tuple[str, ...] = ()  # default, comment, hearing_impaired, ...
 
     @property
@@ -91,7 +93,7 @@ def _media(found: dict[str, Any]) -> Media:
     tracks = []
     for stream in streams:
         if stream.get("codec_type") == "audio":
-            tracks.append(_track(stream, has_own))
+            tracks.append(_track(stream, has_own, _seconds(form)))
     return Media(
         tracks=tracks,
         tags=joined(form.get("tags", {})),
@@ -122,7 +124,8 @@ def _chapter(found: dict[str, Any]) -> Chapter:
     return Chapter(start, end, found.get("tags", {}))
 
 
-def _track(stream: dict[str, Any], has_own_tags: bool) -> Track:
+def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
+    """Return a track of a file whose time stamps begin at `start` seconds."""
     bits = _number(stream, "bits_per_raw_sample") or _number(stream, "bits_per_sample")
     marks = [name for name, is_set in stream.get("disposition", {}).items() if is_set]
     return Track(
@@ -134,6 +137,7 @@ def _track(stream: dict[str, Any], has_own_tags: bool) -> Track:
         tags=stream.get("tags", {}),
         positions=stream.get("channel_layout", ""),
         name=_name(stream.get("tags", {})) if has_own_tags else "",
+        begin=max(0.0, _seconds(stream) - start),
         marks=tuple(marks),
     )
 
@@ -142,6 +146,11 @@ def _name(tags: dict[str, str]) -> str:
     """Return the name of a track: in MP4, programs write one where there is none."""
     handler = tags.get("handler_name", "")
     return tags.get("title") or ("" if handler.lower().endswith("handler") else handler)
+
+
+def _seconds(found: dict[str, Any]) -> float:
+    """Return when the time stamps of a file or of a track begin, 0 if unknown."""
+    return float(found.get("start_time", 0))
 
 
 def _number(stream: dict[str, Any], name: str) -> int:

@@ -24,7 +24,7 @@ from ..data.datasets import Pair
 from ..errors import QseError, UsageError
 from ..extras import need
 from ..model_folder import CONFIG, GRAPH, weights_of
-from ..runtime.graph_check import metadata_of
+from ..runtime.onnx_session import metadata
 from ..runtime.zoo import available, find
 from ..torch_device import torch_device
 from .reading import read_rate
@@ -65,11 +65,12 @@ class ModelSystem(_ComputingSystem):
     and back."""
 
     def fingerprint(self) -> str:
-        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def rate_for(self, sample_rate: int) -> int:
         """Return the rate of the graph for this rate, 16 kHz if its metadata do not say it."""
-        rate = metadata_of(self.at(sample_rate).path.read_bytes()).get("sample_rate", "")
+        rate = metadata(self.at(sample_rate).path).get("sample_rate", "")
         return int(rate) if rate.isdecimal() else SAMPLE_RATE
 
     def at(self, sample_rate: int) -> "ModelSystem":

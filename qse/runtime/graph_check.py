@@ -12,6 +12,7 @@ A file is read in the wire format of Protocol Buffers; the field numbers are tho
 import os
 from collections.abc import Iterator
 from math import prod
+from pathlib import Path
 
 LARGEST = 1 << 29
 NODES = 20_000
@@ -40,6 +41,22 @@ Value = int | memoryview
 
 class Unfit(ValueError):
     """The graph is not one that this library runs; the message says why."""
+
+
+def read_graph(path: Path) -> bytes:
+    """Return the content of the ONNX file at `path`.
+
+    Its size and its first byte are looked at before it takes memory: a file of zeros, which takes
+    no place on a disk, is none. Raises OSError, and as `check_graph`.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > LARGEST:
+            raise Unfit(f"it is larger than {LARGEST >> 20} MiB")
+        if not file.read(1).strip(b"\0"):
+            raise IndexError
+        file.seek(0)
+        return file.read(size)
 
 
 def check_graph(data: bytes) -> int:
@@ -170,6 +187,8 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Value]]:
     end = len(data)
     while at < end:
         key, at = _varint(data, at)
+        if key < 8:  # fields are numbered from 1
+            raise IndexError
         wire = key & 7
         if wire == 0:
             value, at = _varint(data, at)

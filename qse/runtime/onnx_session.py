@@ -1,14 +1,15 @@
 """Open graphs with ONNX Runtime; graphs of unknown origin are checked,
 and their memory is bounded."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import QseError
 from .deadline import LOADING, within
-from .graph_check import LARGEST, Unfit, check_graph, memory_limit
+from .graph_check import Unfit, check_graph, memory_limit, metadata_of, read_graph
 
 MOST = 10**6  # of a sample rate in Hz or a hop in samples
 LONGEST = 60  # seconds of latency
@@ -32,9 +33,8 @@ def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: b
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.set_denormal_as_zero", str(int(flush_to_zero)))
     options.add_session_config_entry("session.load_model_format", "ONNX")  # which is checked
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)  # one more is refused
+    with _told(path):
+        data = read_graph(path)
 
         def load() -> Any:
             session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
@@ -43,9 +43,22 @@ def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: b
 
         if is_installed(path):
             return load()
-        _limit(options, check_graph(data))
+        _limit(options, within(LOADING, lambda: check_graph(data), path))
         # flush_to_zero sets the mode of the thread that loads
         return load() if flush_to_zero else within(LOADING, load, path)
+
+
+def metadata(path: Path) -> dict[str, str]:
+    """Return the metadata of the graph at `path`. Raises QseError if it is no ONNX file."""
+    with _told(path):
+        return metadata_of(read_graph(path))
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Raise QseError for whatever is wrong with the graph at `path`."""
+    try:
+        yield
     except QseError:
         raise
     except Unfit as error:

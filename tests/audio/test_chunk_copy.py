@@ -279,3 +279,14 @@ def test_chunks_of_another_byte_order_are_named_as_lost(here, command):
     status, _, err = command("denoise", "a.wav", "-o", "b.rf64")
     assert status == 0 and "b.rf64 does not hold these metadata of a.wav: all chunks" in err
     assert b"cue " not in (here / "b.rf64").read_bytes()
+
+
+def test_a_size_beyond_every_offset_is_no_traceback(here, command):
+    """No place behind such a chunk can be read."""
+    soundfile.write(here / "a.w64", np.zeros(16000) + 0.1, 16000, "PCM_16")
+    data = bytearray((here / "a.w64").read_bytes())
+    at = data.index(b"fmt ") + 16
+    data[at : at + 8] = (2**63 + 101).to_bytes(8, "little")
+    (here / "a.w64").write_bytes(data)
+    status, _, err = command("denoise", "a.w64")
+    assert status == 1 and "a.w64" in err and "Traceback" not in err

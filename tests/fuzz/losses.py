@@ -21,7 +21,7 @@ OF_FFMPEG = ("m4a", "mka")
 NEAR = {"mp3": 2 * 1152, "m4a": 2 * 1024, "mka": 1024}  # samples that whole frames add or take
 SAID = ("damaged", "may be cut", "cut short")
 MEMORY = 500 << 10  # KiB, of a child; that of the whole process is bounded by the worker
-LONGEST = 20.0  # seconds of one case
+LONGEST = 20.0  # seconds of one case, and of its sound
 
 
 class Losses(Target):
@@ -62,6 +62,8 @@ class Losses(Target):
         if status:
             told(said, path)
             return
+        if _seconds(folder / "out.wav") > LONGEST:
+            raise Finding(f"{path.name} became {_seconds(folder / 'out.wav'):.0f} s of sound")
         missing = SAMPLES / 16000 - _seconds(folder / "out.wav")
         if missing > NEAR.get(intact.suffix[1:], 24) / 16000 and not _says(said):
             raise Finding(f"{missing:.3f} s of {path.name} are lost unsaid: {said!r}")

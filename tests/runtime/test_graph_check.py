@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import graphs
@@ -14,9 +15,9 @@ from onnx import TensorProto, helper
 
 import qse
 from qse.errors import QseError
-from qse.runtime import graph_check
+from qse.runtime import graph_check, onnx_session
 from qse.runtime.graph_check import Unfit, check_graph
-from qse.runtime.onnx_session import open_session
+from qse.runtime.onnx_session import metadata, open_session
 
 MODELS = Path(__file__).parents[2] / "models"
 STATUS = Path("/proc/self/status")
@@ -196,7 +197,7 @@ def test_load_bounds_the_memory_of_a_graph(tmp_path, constant):
         pytest.skip("earlier versions of ONNX Runtime do not bound constants")
     path = hungry(tmp_path / "model.onnx", constant)
     code = f"""
-from qse.runtime import graph_check
+from qse.runtime import graph_check, onnx_session
 graph_check.MOST_MEMORY = 256 << 20
 import qse
 try:
@@ -230,3 +231,28 @@ def test_load_refuses_a_graph_in_the_format_of_onnx_runtime(tmp_path):
     ort.InferenceSession(str(plain), options)
     with pytest.raises(QseError, match=r"damaged or not ONNX|is not a model that qse runs"):
         open_session(tmp_path / "model.ort", 1)
+
+
+@pytest.mark.parametrize("size", [graph_check.LARGEST, 3 << 30])
+def test_a_file_of_zeros_is_refused_before_it_takes_memory(tmp_path, size):
+    """It takes no place on a disk, and took half a gigabyte of memory."""
+    path = tmp_path / "model.onnx"
+    with path.open("wb") as file:
+        file.truncate(size)
+    tracemalloc.start()
+    try:
+        for reader in (lambda: open_session(path, 1), lambda: metadata(path)):
+            with pytest.raises(QseError, match=r"model\.onnx (cannot be loaded|is not a model)"):
+                reader()
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_graph_that_takes_long_to_check_is_refused(tmp_path, monkeypatch):
+    """Fields of two bytes, of which there may be 250 million."""
+    monkeypatch.setattr(onnx_session, "LOADING", 0.01)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"\x08\x01" * 5_000_000)
+    with pytest.raises(QseError, match="to load: choose another model"):
+        open_session(path, 1)

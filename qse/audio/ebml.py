@@ -1,0 +1,224 @@
+"""Check the elements of Matroska and WebM files (RFC 8794, RFC 9559): sizes, places, checksums.
+
+ffmpeg leaves out what it cannot read, often without an error.
+"""
+
+import mmap
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .bytes_behind import bytes_behind
+
+HEADER = 0x1A45DFA3
+SEGMENT = 0x18538067
+CLUSTER = 0x1F43B675
+TRACKS = 0x1654AE6B
+INFO = 0x1549A966
+CHECKSUM = 0xBF
+EVERYWHERE = (0xEC, CHECKSUM)  # Void is the other
+# seek head, cues, attachments, chapters, tags
+IN_SEGMENT = (
+    *(INFO, TRACKS, CLUSTER, 0x114D9B74, 0x1C53BB6B, 0x1941A469, 0x1043A770, 0x1254C367),
+    *EVERYWHERE,
+)
+TIMESTAMP = 0xE7
+BLOCKS = (0xA3, 0xA1)  # simple, and in a group
+GROUP = 0xA0
+IN_CLUSTER = (TIMESTAMP, 0x5854, 0xA7, 0xAB, BLOCKS[0], GROUP, 0xAF, *EVERYWHERE)
+IN_GROUP = (
+    *(BLOCKS[1], 0xA2, 0x75A1, 0x9B, 0xFA, 0xFB, 0xFD, 0xA4, 0x75A2, 0x8E, 0xC8),
+    *EVERYWHERE,
+)
+TRACK = 0xAE
+NUMBER = 0xD7
+SCALE = 0x2AD7B1  # nanoseconds of a unit of time
+MOST = 1 << 23  # elements: days of sound
+STEP = 1 << 20  # bytes of which a checksum is computed at a time
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element: its number, where it and its content begin, and where that ends; None where that
+    is not stated."""
+
+    number: int
+    at: int
+    body: int
+    end: int | None
+
+
+@dataclass
+class Elements:
+    """What was found in a file. `places`: what is damaged, with the time; `tracks`: numbers of its
+    tracks."""
+
+    data: mmap.mmap
+    places: list[str] = field(default_factory=list)
+    tracks: set[int] = field(default_factory=set)
+    _count: int = 0
+    _scale: int = 1_000_000
+    _begin: int = 0  # of the cluster, in units of time
+    _time: int = 0
+
+    def damaged(self, what: str) -> None:
+        """Note a damaged place at the time of the last block."""
+        self.places.append(f"{what} at {self._time * self._scale / 1e9:.2f} s")
+
+    def follow(self) -> int:
+        """Read all elements; return where the last segment ends."""
+        at = 0
+        end = len(self.data)
+        while at < end and self._count < MOST:
+            found = _element(self.data, at)
+            if found is None or found.number not in (HEADER, SEGMENT, *EVERYWHERE):
+                return at
+            if found.number == HEADER and at:
+                self.damaged("another file begins")
+            at = end if found.end is None else found.end
+            if found.number == SEGMENT:
+                self._segment(found.body, min(at, end))
+        if at > end or self._count >= MOST:
+            self.damaged("its end is missing" if at > end else "too many elements")
+        return at
+
+    def _segment(self, at: int, end: int) -> None:
+        while at < end and self._count < MOST:
+            found = self._next(at, end, IN_SEGMENT)
+            if found is None:
+                at = self.data.find(CLUSTER.to_bytes(4, "big"), at + 1, end)
+                if at < 0:
+                    return
+                continue
+            if found.number == CLUSTER:
+                at = self._cluster(found, end)
+                continue
+            at = end if found.end is None else found.end
+            if found.number == TRACKS:
+                self._tracks(found.body, at)
+            if found.number == INFO:
+                self._scale = self._value(found.body, at, SCALE) or self._scale
+            self._check(found.body, at)
+
+    def _next(self, at: int, end: int, known: tuple[int, ...]) -> Element | None:
+        """Return the element at `at`, which must be one of `known` and end at `end` at last; None
+        where none does, which is noted."""
+        self._count += 1
+        found = _element(self.data, at)
+        if found is None or found.number not in known:
+            self.damaged("bytes are no element")
+            return None
+        if found.end is not None and found.end > end:
+            is_cut = end == len(self.data)
+            self.damaged("its end is missing" if is_cut else "an element is damaged")
+            return None
+        return found
+
+    def _cluster(self, cluster: Element, limit: int) -> int:
+        """Check a cluster and its blocks; return where it ends."""
+        at = cluster.body
+        end = limit if cluster.end is None else cluster.end
+        while at < end and self._count < MOST:
+            known = IN_CLUSTER if cluster.end else (*IN_CLUSTER, *IN_SEGMENT)
+            found = self._next(at, end, known)
+            if found is None:  # whether the next cluster begins at `end` is seen there
+                return at + 1 if cluster.end is None else end
+            if found.number not in IN_CLUSTER:
+                return at
+            at = end if found.end is None else found.end
+            if found.number == TIMESTAMP:
+                self._begin = _number(self.data[found.body : at])
+                self._time = self._begin
+            elif found.number == GROUP:
+                self._group(found.body, at)
+            elif found.number in BLOCKS:
+                self._block(found.body)
+        if cluster.end is not None:
+            self._check(cluster.body, end)
+        return end
+
+    def _group(self, at: int, end: int) -> None:
+        while at < end and (found := self._next(at, end, IN_GROUP)):
+            if found.number in BLOCKS:
+                self._block(found.body)
+            at = end if found.end is None else found.end
+
+    def _block(self, at: int) -> None:
+        track = _size(self.data, at)
+        if track is None or (self.tracks and track[0] not in self.tracks):
+            self.damaged("a block belongs to no track")
+            return
+        since = int.from_bytes(self.data[track[1] : track[1] + 2], "big", signed=True)
+        self._time = max(0, self._begin + since)
+
+    def _tracks(self, at: int, end: int) -> None:
+        for entry in self._among(at, end):
+            if entry.number == TRACK and entry.end:
+                self.tracks.add(self._value(entry.body, entry.end, NUMBER))
+
+    def _value(self, at: int, end: int, number: int) -> int:
+        """Return the value of the last child with this number, 0 if there is none."""
+        value = 0
+        for found in self._among(at, end):
+            if found.number == number:
+                value = _number(self.data[found.body : found.end])
+        return value
+
+    def _among(self, at: int, end: int) -> Iterator[Element]:
+        while at < end and self._count < MOST:
+            self._count += 1
+            found = _element(self.data, at)
+            if found is None or found.end is None or found.end > end:
+                return
+            yield found
+            at = found.end
+
+    def _check(self, at: int, end: int) -> None:
+        """Compare the checksum with which the content of an element begins, if it does."""
+        found = _element(self.data, at)
+        if found is not None and found.number == CHECKSUM and found.end == found.body + 4:
+            stated = int.from_bytes(self.data[found.body : found.end], "little")
+            value = 0
+            for start in range(found.end, end, STEP):
+                value = zlib.crc32(self.data[start : min(end, start + STEP)], value)
+            if value != stated:
+                self.damaged("a checksum differs")
+
+
+def damaged_places(path: Path) -> list[str]:
+    """Return in words what is damaged in a Matroska file. Raises OSError."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        found = Elements(data)
+        end = found.follow()
+    if not found.places and bytes_behind(path, end):
+        found.damaged("bytes behind its end are not read")
+    return found.places
+
+
+def _element(data: mmap.mmap, at: int) -> Element | None:
+    """Return the element at `at`, None where there is none."""
+    head = data[at : at + 1]
+    length = 9 - head[0].bit_length() if head else 9  # 1 to 4
+    if length > 4:
+        return None
+    number = _number(data[at : at + length])
+    size = _size(data, at + length)
+    if size is None:
+        return None
+    count, body = size
+    unknown = count == (1 << 7 * (body - at - length)) - 1
+    return Element(number, at, body, None if unknown else body + count)
+
+
+def _size(data: mmap.mmap, at: int) -> tuple[int, int] | None:
+    """Return a number of one to eight bytes, and where it ends; None where there is none."""
+    head = data[at : at + 1]
+    length = 9 - head[0].bit_length() if head else 9
+    if length > 8 or at + length > len(data):
+        return None
+    return _number(data[at : at + length]) & (1 << 7 * length) - 1, at + length
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data[:8], "big")

@@ -1,0 +1,60 @@
+"""Place the samples that ffmpeg decodes in time, and say what it puts in or leaves out for that."""
+
+import re
+
+from .probe import Track
+
+# every message, with its level in front of it
+REPORTING = ("-nostats", "-v", "repeat+level+verbose")
+LEVEL = re.compile(rb"\[(?:error|fatal|panic)\] ")
+# of libswresample, which fills gaps between time stamps, and cuts what overlaps
+FILLED = re.compile(rb"(adding|discarding) (\d+) audio samples")
+MOST_FILLED = 4 * 3600  # seconds of silence in gaps between time stamps
+FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silence"
+SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
+
+
+def timing(has_times: bool, track: Track | None) -> list[str]:
+    """Return the options that place the samples of a track in time, at one sample rate.
+
+    By its time stamps: a track that begins later than the picture is padded at the front. A file
+    that has none is read in turn, with as many channels as at its beginning.
+    """
+    rate = ["-ar", str(track.sample_rate)] if track and track.sample_rate else []
+    if has_times or not track:
+        return ["-af", "aresample=async=1:first_pts=0", *rate]
+    return [*rate, "-ac", str(track.channels)] if 0 < track.channels < 3 else rate
+
+
+def errors(printed: bytes) -> bytes:
+    """Return the lines of errors among all messages, without the level."""
+    lines = [line for line in printed.splitlines() if LEVEL.search(line)]
+    return LEVEL.sub(b"", b"\n".join(lines))
+
+
+def jumps_text(printed: bytes, sample_rate: int, begin: float) -> str:
+    """Return in words what was put in or left out where time stamps jump; "" if nothing was.
+
+    begin: seconds of silence in front of a track that begins later than others.
+    """
+    seconds = filled(printed, sample_rate)
+    said = []
+    if seconds[b"adding"] - begin > SHORT:
+        said.append(f"{seconds[b'adding'] - begin:.2f} s of silence were put in")
+    if seconds[b"discarding"] > 0:
+        said.append(f"{seconds[b'discarding']:.2f} s of sound were left out")
+    return f"where its time stamps jump, {' and '.join(said)}" if said else ""
+
+
+def filled(printed: bytes, sample_rate: int) -> dict[bytes, float]:
+    """Return the seconds that were put in and left out, by the words of FILLED."""
+    seconds = {b"adding": 0.0, b"discarding": 0.0}
+    for kind, count in FILLED.findall(printed):
+        if int(count) > SHORT * sample_rate:
+            seconds[kind] += int(count) / sample_rate
+    return seconds
+
+
+def jumps_far(printed: bytes, sample_rate: int) -> bool:
+    """Return whether more silence was put in than recordings have, as some bytes can ask for it."""
+    return filled(printed, sample_rate)[b"adding"] > MOST_FILLED

@@ -1,0 +1,171 @@
+"""Damaged Matroska files: ffmpeg skips blocks without a word, so the elements are checked."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audio_files import make, tone
+
+from qse.audio import time_stamps
+from qse.audio.ebml import damaged_places
+from qse.audio.reader import open_audio
+from qse.errors import QseError
+
+pytestmark = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+CODINGS = {"flac": "mka", "libvorbis": "mka", "pcm_s16le": "mka", "libopus": "webm"}
+SIMPLE_BLOCK = 0xA3
+SAMPLES = 64_000
+
+
+def ffmpeg(*arguments) -> None:
+    line = ["ffmpeg", "-v", "error", "-y", *map(str, arguments)]
+    subprocess.run(line, check=True, stdin=subprocess.DEVNULL)
+
+
+def encoded(folder: Path, coding: str, *options: str) -> Path:
+    wav = make(folder / "a.wav", tone(SAMPLES, 1), "PCM_16")
+    path = folder / f"a.{CODINGS[coding]}"
+    ffmpeg("-i", wav, "-c:a", coding, *options, path)
+    return path
+
+
+def blocks_of(data: bytes) -> list[int]:
+    """Return where simple blocks of track 1 begin, by their bytes alone: number, a size of one or
+    two bytes, track."""
+    found = []
+    for at in range(len(data) - 4):
+        if data[at] == SIMPLE_BLOCK:
+            size = 1 if data[at + 1] & 0x80 else 2
+            if data[at + 1] & 0xC0 and data[at + 1 + size] == 0x81 and data[at + size + 4] == 0x80:
+                found.append(at)
+    return found
+
+
+def read(path: Path, salvage: bool = False) -> tuple[int, str | None]:
+    with open_audio(path, salvage=salvage) as source:
+        count = sum(map(len, source.blocks()))
+        return count, source.damage
+
+
+@pytest.mark.parametrize("checksums", ["0", "1"])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_flipped_bit_that_hides_a_block_is_named(tmp_path, coding, checksums):
+    """ffmpeg takes the block for an element that it does not know, and reads on behind it."""
+    path = encoded(tmp_path, coding, "-write_crc32", checksums)
+    whole, damage = read(path)
+    assert damage is None and damaged_places(path) == []
+    data = bytearray(path.read_bytes())
+    blocks = blocks_of(data)
+    data[blocks[len(blocks) // 2]] ^= 0x40
+    path.write_bytes(data)
+    with pytest.raises(QseError, match=r"is damaged: .*bytes are no element at [12]\.\d\d s"):
+        read(path)
+    got, damage = read(path, salvage=True)
+    assert got <= whole and "s were read" in damage and "bytes are no element" in damage
+
+
+def test_a_flipped_bit_anywhere_in_a_cluster_is_found_by_its_checksum(tmp_path):
+    path = encoded(tmp_path, "pcm_s16le")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1  # a sample
+    path.write_bytes(data)
+    with pytest.raises(QseError, match=r"is damaged: a checksum differs at \d\.\d\d s"):
+        read(path)
+
+
+def test_a_block_of_no_track_is_named(tmp_path):
+    path = encoded(tmp_path, "flac", "-write_crc32", "0")
+    data = bytearray(path.read_bytes())
+    at = blocks_of(data)[2]
+    data[at + (2 if data[at + 1] & 0x80 else 3)] = 0x85
+    path.write_bytes(data)
+    with pytest.raises(QseError, match="a block belongs to no track"):
+        read(path)
+
+
+def test_files_joined_to_one_are_named(tmp_path):
+    path = encoded(tmp_path, "flac")
+    path.write_bytes(2 * path.read_bytes())
+    with pytest.raises(QseError, match=r"another file begins at 3\.9"):
+        read(path)
+
+
+@pytest.mark.parametrize("options", [(), ("-live", "1"), ("-cluster_time_limit", "500")])
+def test_intact_files_have_no_damage(tmp_path, options):
+    """Also those of a stream, in which the sizes of clusters are not stated."""
+    wav = make(tmp_path / "a.wav", tone(SAMPLES, 2), "PCM_16")
+    picture = ("-f", "lavfi", "-i", "testsrc=duration=4:size=64x48:rate=10")
+    path = tmp_path / "a.mkv"
+    ffmpeg(*picture, "-i", wav, "-c:a", "flac", "-f", "matroska", *options, path)
+    assert damaged_places(path) == []
+    assert read(path) == (SAMPLES, None)
+
+
+@pytest.mark.parametrize(("size", "most"), [(10_000, 1), (20_000, 2)])
+def test_noise_is_one_damaged_place(tmp_path, size, most):
+    path = tmp_path / "a.mka"
+    head = bytes.fromhex("1a45dfa3801853806701ffffffffffffff")
+    path.write_bytes(head + np.random.default_rng(0).bytes(size))
+    assert 1 <= len(damaged_places(path)) <= most
+
+
+def test_silence_in_a_gap_of_the_time_stamps_is_said(tmp_path):
+    wav = make(tmp_path / "a.wav", tone(SAMPLES, 1), "PCM_16")
+    path = tmp_path / "a.mka"
+    ffmpeg("-i", wav, "-af", "aselect='not(between(t,1,2))'", "-c:a", "flac", path)
+    count, damage = read(path)
+    assert abs(count - SAMPLES) < 5000
+    assert "may be damaged: where its time stamps jump, " in damage
+    assert damage.endswith("s of silence were put in")
+    stated = float(damage.split("jump, ")[1].split()[0])
+    assert abs(stated - 1) < 0.3
+
+
+@pytest.mark.parametrize("salvage", [False, True])
+def test_a_gap_of_hours_is_refused(tmp_path, monkeypatch, salvage):
+    """A file of some bytes would fill the disk with silence."""
+    monkeypatch.setattr(time_stamps, "MOST_FILLED", 60)
+    wav = make(tmp_path / "a.wav", tone(SAMPLES, 1), "PCM_16")
+    path = tmp_path / "a.mka"
+    ffmpeg("-i", wav, "-af", "asetpts='PTS+if(gt(T,1),200/TB,0)'", "-c:a", "flac", path)
+    with pytest.raises(QseError, match=r"a\.mka is not read: its time stamps jump over"):
+        read(path, salvage)
+
+
+def test_packets_that_state_more_frames_than_they_hold_are_no_silence(tmp_path):
+    """Of 5 kB, ffmpeg made 164 million samples: it places each packet behind the last one."""
+    path = make(tmp_path / "a.caf", tone(SAMPLES, 1), "PCM_16")
+    data = bytearray(path.read_bytes())
+    data[42:44] = b"\xff\xff"  # frames per packet
+    path.write_bytes(data[:-1000])
+    got, damage = read(path, salvage=True)
+    assert got < SAMPLES and "is damaged" in damage
+
+
+def test_silence_in_front_of_a_late_track_is_no_damage(tmp_path):
+    wav = make(tmp_path / "a.wav", tone(SAMPLES, 1), "PCM_16")
+    path = tmp_path / "a.mkv"
+    picture = ("-f", "lavfi", "-i", "testsrc=duration=6:size=64x48:rate=10")
+    ffmpeg(*picture, "-itsoffset", 2, "-i", wav, "-c:a", "flac", path)
+    count, damage = read(path)
+    assert damage is None and abs(count - SAMPLES - 32_000) < 100
+
+
+@pytest.mark.parametrize("suffix", ["mp3", "aac"])
+def test_salvage_reads_each_second_once_where_the_rate_changes(tmp_path, suffix):
+    """ffmpeg fills the time before the change with silence again, and keeps the first rate."""
+    paths = []
+    for rate, channels in ((44100, 2), (16000, 1)):
+        wav = make(tmp_path / f"{rate}.wav", tone(3 * rate, channels), "PCM_16", rate)
+        paths.append(tmp_path / f"{rate}.{suffix}")
+        ffmpeg("-i", wav, paths[-1])
+    path = tmp_path / f"joined.{suffix}"
+    path.write_bytes(paths[0].read_bytes() + paths[1].read_bytes())
+    with open_audio(path, salvage=True) as source:
+        sound = np.concatenate(list(source.blocks()))[:, 0]
+        assert "sample rate or channels change at 3.0" in source.damage
+    seconds = sound[: len(sound) // 4410 * 4410].reshape(-1, 4410)
+    assert 60 <= len(seconds) <= 63
+    assert np.sum(np.abs(seconds).max(1) < 0.01) <= 2  # no silence, but for the codecs' ends
