@@ -58,9 +58,8 @@ def export(
         costs = release(
             run,
             folder,
-            CardOptions(data, faults, licence),
+            CardOptions(data, faults, licence, valid),
             others or (),
-            valid,
             look_ahead,
             hops,
             two_grids,

@@ -3,6 +3,7 @@ faults."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
@@ -21,14 +22,16 @@ SCORES = (
 
 @dataclass(frozen=True)
 class CardOptions:
-    """Text for a card that no measurement gives.
+    """What a card holds that the run does not give.
 
     data: a sentence on what the model was trained on; faults: on what it is known to do badly.
+    valid: pairs whose scores are shown; None: the scores of the run's own validation are.
     """
 
     data: str = ""
     faults: str = ""
     licence: str = "Apache-2.0"
+    valid: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ def release(
     folder: Path,
     options: CardOptions | None = None,
     others: Sequence[Path] = (),
-    valid: Path | None = None,
     look_ahead: int | None = None,
     hops: int = 1,
     two_grids: bool = False,
@@ -47,8 +46,7 @@ def release(
     validated).
 
     others: runs or models that began with the same weights; the model is then the mean of all, each
-    with the look-ahead that is wanted (Wortsman et al. 2022, "Model soups"). valid: pairs whose
-    scores go into the card; None: the scores of the run's own validation do. look_ahead: frames
+    with the look-ahead that is wanted (Wortsman et al. 2022, "Model soups"). look_ahead: frames
     that the model looks ahead, at most those of the run's network; None: as many. A model that
     looks less far ahead comes without a checkpoint, from which the run could not go on.
     two_grids: average the outputs on two grids of frames (`TwoGrids`).
@@ -70,7 +68,7 @@ def release(
     model = _on_two_grids(network, run) if two_grids else network
     # scored before any file is replaced, because scoring takes long and may fail
     step = header["step"] if whole and not others and not two_grids else None
-    scores = _scores(run, step, model, valid, config.mix.sample_rate)
+    scores = _scores(run, step, model, options.valid, config.mix.sample_rate)
     name = folder.resolve().name
     with model_target(folder) as new:
         parts = at_its_rates(model)

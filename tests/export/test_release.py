@@ -53,9 +53,9 @@ def run_that_looks_ahead(training_audio, tmp_path_factory):
     return out
 
 
-def released(run, folder, **how) -> str:
+def released(run, folder, valid=None, **how) -> str:
     """Release a run and return its card."""
-    release(run, folder, CardOptions(faults="It knows two noises."), **how)
+    release(run, folder, CardOptions(faults="It knows two noises.", valid=valid), **how)
     return (folder / "card.md").read_text()
 
 
@@ -128,10 +128,10 @@ def test_release_failing_to_score_writes_nothing(
     finished_run, training_audio, tmp_path, monkeypatch
 ):
     with pytest.raises(QseError, match="nothing: no pairs"):
-        release(finished_run[0], tmp_path / "model", valid=tmp_path / "nothing")
+        release(finished_run[0], tmp_path / "model", CardOptions(valid=tmp_path / "nothing"))
     monkeypatch.setattr("qse.export.release.validate", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        release(finished_run[0], tmp_path / "model", valid=training_audio / "valid")
+        release(finished_run[0], tmp_path / "model", CardOptions(valid=training_audio / "valid"))
     assert not (tmp_path / "model").exists()
 
 
