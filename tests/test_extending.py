@@ -49,8 +49,9 @@ def test_program_trains(notebook):
 
 
 def test_program_streams(notebook):
-    import contract
     import torch
+
+    from qse.nn import contract
 
     layer = notebook.Leaky(3)
     contract.verify_stream(layer, torch.randn(2, 11, 4, 3), dim=1)

@@ -3,9 +3,10 @@ refused by name."""
 
 from dataclasses import asdict
 
-import contract
 import numpy as np
 import pytest
+
+from qse.nn import contract
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from ..errors import QseError
 from ..networks import Network, TwoGrids
+from ..nn.contract import LawBroken, verify_briefly
 from ..nn.state import flatten_state, initial_state, unflatten_state
 from ..runtime.engine import SECOND_GRID, Engine
 from .graph_file import metadata_of, publish, speech_like, to_onnx
@@ -55,8 +56,8 @@ def export_stream(
 
     hops: hops of the network in one step of the graph. `TwoGrids` are written as the graph of one
     grid, which the runtime runs twice.
-    Raises QseError, and leaves `path` as it was, for a network that cannot stream, and when ONNX
-    Runtime and torch differ by more than TOLERANCE.
+    Raises QseError, and leaves `path` as it was, for a network that cannot stream or breaks a law
+    of streaming, and when ONNX Runtime and torch differ by more than TOLERANCE.
     """
     if not network.streams:
         raise QseError(
@@ -67,6 +68,10 @@ def export_stream(
     if isinstance(network, TwoGrids):
         metadata[SECOND_GRID] = network.config.hop_length
         network = network.network
+    try:
+        verify_briefly(network, network.config.hop_length)
+    except LawBroken as error:
+        raise QseError(f"{path}: not written, {error}") from error
     metadata.update(metadata_of(network, name, version, licence))
     metadata["hop_length"] = hops * network.config.hop_length
     metadata["latency"] = network.latency
@@ -109,21 +114,30 @@ def disagreement(network: Network, path: Path, seconds: float = 10.0) -> float:
     """Return the largest difference of the outputs of the graph, hop by hop, and of the network on
     one grid; nan if not finite.
 
-    The input is noisy speech-like audio with a second of digital silence at the beginning and
-    another in the middle.
+    The input is noisy speech-like audio: once with a second of digital silence at the beginning and
+    another in the middle, and once, for a fifth of the time, sounding from the beginning, where a
+    wrong initial state shows.
     """
     engine = Engine(path)
     rate = network.config.sample_rate
     hop_length = engine.graph_hop_length
-    noisy = speech_like(round(seconds * rate) // hop_length * hop_length, rate)
-    middle = len(noisy) // 2
-    noisy[:rate] = 0
-    noisy[middle : middle + rate] = 0
-    expected = network.eval()(torch.from_numpy(noisy)[None])[0][0].numpy()
+    sounding = speech_like(round(seconds * rate) // hop_length * hop_length, rate)
+    pausing = sounding.copy()
+    middle = len(pausing) // 2
+    pausing[:rate] = 0
+    pausing[middle : middle + rate] = 0
+    beginning = sounding[: -(-len(sounding) // (5 * hop_length)) * hop_length]
+    network.eval()
+    later = _largest_difference(network, engine, pausing)
+    return float(np.maximum(later, _largest_difference(network, engine, beginning)))
+
+
+def _largest_difference(network: Network, engine: Engine, noisy: np.ndarray) -> np.float32:
+    expected = network(torch.from_numpy(noisy)[None])[0][0].numpy()
     state = engine.initial_state()
     worst = np.float32(0)
-    hops = noisy.reshape(-1, hop_length)
-    for hop, wanted in zip(hops, expected.reshape(-1, hop_length), strict=True):
+    hops = noisy.reshape(-1, engine.graph_hop_length)
+    for hop, wanted in zip(hops, expected.reshape(hops.shape), strict=True):
         enhanced, state = engine.step(hop, state)
         worst = np.maximum(worst, np.abs(enhanced - wanted).max())  # keeps nan
-    return float(worst)
+    return worst

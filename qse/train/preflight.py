@@ -13,6 +13,7 @@ from ..errors import QseError, UsageError
 from ..extras import need
 from ..losses.composite_loss import CompositeLoss, as_loss
 from ..networks import Network, build_network, weights
+from ..nn.contract import verify_briefly
 from ..torch_device import torch_device
 from . import checkpoint
 from .job import Job
@@ -57,6 +58,8 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
             "resume continues a run, start begins one from other weights: leave one of them out"
         )
     start = _start(config, job, own.network)
+    if start.network.streams:
+        verify_briefly(start.network, start.network.config.hop_length)
     loss = as_loss(own.loss or config.loss)
     if loss.needs_discriminator:
         need("pesq", "train")

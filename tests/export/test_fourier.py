@@ -4,9 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
-
 from qse.export.fourier import FactoredAnalysis, FactoredSynthesis, bins_by_place, factors
+from qse.nn import contract
 from qse.nn.stft import Analysis, Synthesis
 
 SIZES = [

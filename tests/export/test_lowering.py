@@ -4,12 +4,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from small_networks import PARAMS, offline, streaming, unsettle
 from torch import nn
 
 from qse.export.lowering import lower
 from qse.networks.time_mixers import TIME_MIXERS
+from qse.nn import contract
 from qse.nn.conv import QuaternionConv2d
 from qse.nn.linear import QuaternionLinear
 from qse.nn.state import flatten_state

@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import cheating_mixers
 import onnx
 from small_networks import offline, streaming
 
@@ -118,6 +119,36 @@ def perturbed(network):
     other = copy.deepcopy(network)
     other.decoder.head.bias.data += 1e-3
     return other
+
+
+class FromOnes(torch.nn.Module):
+    """A network of which the bottleneck begins with a state of ones."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+        self.config = network.config
+
+    def forward(self, audio):
+        _, state = self.network(0 * audio[:, :32])
+        blocks = state["bottleneck"]
+        blocks["block0"] = torch.ones_like(blocks["block0"])
+        return self.network(audio, state)
+
+
+def test_disagreement_sees_a_wrong_beginning(exported, network):
+    """A leading second of digital silence would hide it."""
+    assert export.disagreement(FromOnes(network), exported, seconds=2.5) > 100 * export.TOLERANCE
+
+
+@pytest.mark.parametrize("cheat", cheating_mixers.CHEATS, ids=lambda cheat: cheat.__name__)
+def test_export_stream_refuses_what_breaks_a_law(cheat, tmp_path):
+    law = cheating_mixers.CHEATS[cheat]
+    sentence = "model.onnx: not written, " + cheating_mixers.refusal(cheat, law)
+    with pytest.raises(QseError, match=sentence):
+        cheating = streaming(time_mixer=(cheating_mixers.name(cheat),))
+        export.export_stream(cheating, tmp_path / "model.onnx", **ABOUT)
+    assert not list(tmp_path.iterdir())
 
 
 def test_export_stream_replaces_an_old_graph(quick, network, tmp_path):

@@ -4,11 +4,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import as_trained
 
 from qse.networks.bottleneck import Bottleneck, DualPathBlock
 from qse.networks.time_mixers import TIME_MIXERS
+from qse.nn import contract
 
 
 @pytest.mark.parametrize("qk_norm", [False, True])

@@ -4,10 +4,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import as_trained
 
 from qse.networks.dense_block import DenseBlock
+from qse.nn import contract
 from qse.nn.state import flatten_state
 
 

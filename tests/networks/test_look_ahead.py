@@ -6,9 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
-
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
+from qse.nn import contract
 
 LIVE = StreamingConfig(
     n_fft=64,

@@ -5,10 +5,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from small_networks import streaming
 
 from qse.networks import build_network
+from qse.nn import contract
 from qse.nn.recurrent import QuaternionGRU
 from qse.nn.state import flatten_state
 

@@ -9,12 +9,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 import soxr
 from devices import OneDevice
 
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 from qse.networks.time_mixers import TIME_MIXERS
+from qse.nn import contract
 
 WIDE = StreamingConfig(
     n_fft=64,

@@ -4,12 +4,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from small_networks import streaming
 from torch.nn.functional import pad
 
 from qse.errors import QseError
 from qse.networks.two_grids import TwoGrids
+from qse.nn import contract
 
 VARIANTS = {
     "plain": {},

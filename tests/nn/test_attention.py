@@ -6,11 +6,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import attention_equations as eq
-import contract
 from tensors import as_trained, close, draw, sixteen_products
 from torch.nn import functional as F
 
-from qse.nn import attention
+from qse.nn import attention, contract
 from qse.nn.attention import CausalSharedScoreAttention, SharedScoreAttention
 from qse.nn.norm import QuaternionRMSNorm
 from qse.nn.quaternion import conjugate, hamilton_product, modulus

@@ -5,10 +5,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import as_trained, close, draw, sixteen_products
 from torch.nn import functional as F
 
+from qse.nn import contract
 from qse.nn.conv import CausalConv2d, FrequencyUpsample, QuaternionConv2d
 from qse.nn.layout import channels_innermost, is_channels_innermost
 

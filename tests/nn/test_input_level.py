@@ -6,8 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
-
+from qse.nn import contract
 from qse.nn.input_level import InputLevel
 
 RATE = 16000

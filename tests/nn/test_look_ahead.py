@@ -4,8 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
-
+from qse.nn import contract
 from qse.nn.delay import Delay
 from qse.nn.look_ahead import LookAhead, tap_positions
 

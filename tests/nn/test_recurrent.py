@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import as_trained, close, draw, sixteen_products
 
+from qse.nn import contract
 from qse.nn.recurrent import QuaternionGRU
 
 

@@ -7,8 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
-
+from qse.nn import contract
 from qse.nn.stft import Analysis, Synthesis, window_pair
 
 SIZES = [

@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import cheating_mixers
 from small_training import CONFIG, LOSS, PLAN, TINY, job
 
 from qse.errors import QseError
@@ -118,6 +119,14 @@ def test_prepare_refuses_models_and_losses(training_audio, tmp_path):
     refused("complex_l1_of is mask, which needs an offline network", mask, to("unborn", valid=None))
     real = replace(CONFIG, model={"network": "conformer"}, train=replace(PLAN, optimizer="muon"))
     refused("no quaternion weights; choose adamw", real, to("unborn", valid=None))
+    assert not (tmp_path / "unborn").exists()
+
+
+@pytest.mark.parametrize("cheat", cheating_mixers.CHEATS, ids=lambda cheat: cheat.__name__)
+def test_prepare_refuses_what_breaks_a_law(training_audio, tmp_path, cheat):
+    config = replace(CONFIG, model={**TINY, "time_mixer": [cheating_mixers.name(cheat)]})
+    sentence = cheating_mixers.refusal(cheat, cheating_mixers.CHEATS[cheat])
+    refused(sentence, config, job(training_audio, tmp_path / "unborn", valid=None))
     assert not (tmp_path / "unborn").exists()
 
 

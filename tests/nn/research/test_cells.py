@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import close, draw
 
+from qse.nn import contract
 from qse.nn.quaternion import conjugate, hamilton_product
 from qse.nn.research.cells import QuaternionLSTM, QuaternionRNN
 

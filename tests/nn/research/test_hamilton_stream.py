@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import close, draw
 
+from qse.nn import contract
 from qse.nn.quaternion import hamilton_product
 from qse.nn.research.hamilton_stream import CausalHamiltonAttention
 

@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import as_trained, close, draw
 
+from qse.nn import contract
 from qse.nn.quaternion import hamilton_product, modulus
 from qse.nn.research.lru import QuaternionLRU
 

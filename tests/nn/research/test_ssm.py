@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import as_trained, close, draw
 
+from qse.nn import contract
 from qse.nn.linear import QuaternionLinear
 from qse.nn.quaternion import hamilton_product
 from qse.nn.research.ssm import DECAY_BIAS, QuaternionSSM, ShortConv

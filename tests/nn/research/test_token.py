@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from tensors import as_trained, draw
 
+from qse.nn import contract
 from qse.nn.research.token import GlobalToken
 
 

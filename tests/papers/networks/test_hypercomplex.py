@@ -4,7 +4,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import contract
 from qse_papers.networks.hypercomplex import (
     HypercomplexConv,
     HypercomplexLinear,
@@ -13,6 +12,7 @@ from qse_papers.networks.hypercomplex import (
 )
 from tensors import close, count, draw
 
+from qse.nn import contract
 from qse.nn.conv import QuaternionConv2d
 from qse.nn.linear import QuaternionLinear
 from qse.nn.research.cells import QuaternionLSTM
