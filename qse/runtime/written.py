@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from ..audio.clipping import ClipMeter
 from ..audio.inspection import Copied, Inspection
+from ..printable import printable
 from .batch_plan import FileJob
 
 LONGEST_NAMES = 500  # characters of names in a message
@@ -46,14 +47,10 @@ def say(written: Written, job: FileJob, copied: Copied) -> None:
 
 def _names(names: list[str]) -> str:
     """Return names in one line of limited length: a damaged file may have any."""
-    text = ", ".join(map(_printable, dict.fromkeys(names)))
+    text = ", ".join(map(printable, dict.fromkeys(names)))
     if len(text) <= LONGEST_NAMES:
         return text
     return f"{text[:LONGEST_NAMES]} ... ({len(names)} in all)"
-
-
-def _printable(name: str) -> str:
-    return "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
 def say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
