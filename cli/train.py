@@ -1,6 +1,6 @@
 """qse train: train a network on folders of speech and noise, or on an official corpus."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -113,6 +113,7 @@ def train(
     on an official corpus."""
     from qse.errors import UsageError
     from qse.networks import weights
+    from qse.references import check_own
     from qse.train.job import Job
     from qse.train.parallel import is_first
     from qse.train.recipe import find_recipe, read_config
@@ -135,6 +136,7 @@ def train(
         config = read_config(path, change or [])
         if resume and not trust:
             weights.check_foreign(config.model, path)
+            check_own({"loss": asdict(config.loss), "dataset": config.dataset}, path)
         run(config, job, _Steps(), progress, say=say)
     if not is_first():
         return

@@ -44,7 +44,8 @@ def check_own(table: Mapping[str, Any], path: Path) -> None:
 
 
 def _texts(table: Any) -> Iterator[tuple[str, str]]:
-    """Yield all texts in tables and lists, with the key under which they are, however deep."""
+    """Yield all texts in tables and lists, keys of tables among them, with the key under which they
+    are, however deep."""
     rest: list[tuple[str, Any]] = [("", table)]
     while rest:
         key, value = rest.pop()
@@ -52,6 +53,7 @@ def _texts(table: Any) -> Iterator[tuple[str, str]]:
             yield key, value
         elif isinstance(value, Mapping):
             rest += reversed(list(value.items()))
+            rest += [(key, name) for name in value if isinstance(name, str)]
         elif isinstance(value, Sequence):
             rest += [(key, inner) for inner in reversed(value)]
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from qse.data.mix_config import MixConfig
 from qse.data.source import Batch
 from qse.errors import QseError
-from qse.losses.composite import LossConfig
+from qse.losses.loss_config import LossConfig
 from qse.networks import build_network
 from qse.networks.weights import load_tensors
 from qse.train import checkpoint

@@ -67,7 +67,7 @@ def test_contributing_names_tests_tables_and_files_that_exist():
     for name, file in (
         ("TIME_MIXERS", "qse/networks/time_mixers.py"),
         ("NETWORKS", "qse/networks/__init__.py"),
-        ("LossConfig", "qse/losses/composite.py"),
+        ("LossConfig", "qse/losses/loss_config.py"),
         ("METRICS", "qse/evaluate/metrics.py"),
         ("COMMANDS", "cli/main.py"),
     ):

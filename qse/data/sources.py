@@ -5,7 +5,7 @@ A source has `segments`, the number of segments per epoch, and `batch`, which re
 step. datasets.py has the layouts of the official corpora.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import QseError, UsageError
+from ..references import find_named
 from . import copies, datasets
 from .bandwidth import FULL_BAND_LEAST
 from .bundle_source import Make
@@ -166,7 +167,19 @@ def voicebank(
     return PairedSegments(noisy, clean, mix.samples, seed, device, shares)
 
 
-CORPORA = {"voicebank": voicebank, "dns3": dns3}
+CORPORA: dict[str, Callable[..., BatchSource]] = {"voicebank": voicebank, "dns3": dns3}
+
+
+def find_corpus(name: str) -> Callable[..., BatchSource]:
+    """Return what opens a corpus, called as `voicebank` is: an entry of CORPORA, or a function of
+    one's own, "package.module:function".
+
+    Raises QseError for an unknown name.
+    """
+    try:
+        return find_named(name, CORPORA, "dataset")
+    except ValueError as error:
+        raise QseError(str(error)) from error
 
 
 def prepare(
@@ -182,6 +195,8 @@ def prepare(
     progress: called with (what is copied, files done, all of them). skip: leave out, from now on,
     files that cannot be read; VoiceBank+DEMAND must be complete.
     """
+    if dataset not in CORPORA:
+        return []
     if dataset == "voicebank":
         if skip:
             raise UsageError(f"{data}: pairs of VoiceBank+DEMAND cannot be left out: repair them")
@@ -191,7 +206,9 @@ def prepare(
 
 
 def validation(dataset: str, data: Path, mix: MixConfig) -> list[datasets.Pair]:
-    """Return the pairs that are held out of training."""
+    """Return the pairs that are held out of training; none of a corpus of one's own."""
+    if dataset not in CORPORA:
+        return []
     if dataset == "dns3":
         return dns3_pairs(data, mix)
     return copies.with_copies(_split(data)[1], data)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from .metrics import resolve
+from .named_metrics import resolve
 from .runner import crash_of, run_tasks
 from .scoring import score_pair
 from .signals import SAMPLE_RATE

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from ..data.datasets import Pair
 from ..errors import UsageError
 from ..extras import need
-from .metrics import METRICS, resolve
+from .metrics import METRICS
+from .named_metrics import resolve
 from .reading import common_rate
 from .signals import NARROW_BAND, SAMPLE_RATE
 from .system import System
@@ -18,6 +19,7 @@ def choose_metrics(
 
     Raises UsageError for one that is unknown or not possible.
     """
+    wanted = metrics if metrics == "all" else _resolved(metrics)
     referenced = []
     possible = []
     for name, metric in METRICS.items():
@@ -25,7 +27,9 @@ def choose_metrics(
             referenced.append(name)
             if metric.least_rate <= sample_rate:
                 possible.append(name)
-    names = _resolved(metrics, possible)
+    names = [name for name in possible if not METRICS[name].on_request]
+    if wanted != "all":
+        names = list(wanted)
     for name in names:
         if name not in referenced:
             others = ", ".join(possible) or "none"
@@ -58,9 +62,7 @@ def own_rate(system: System, pairs: list[Pair]) -> int:
     return files if files == rate else SAMPLE_RATE
 
 
-def _resolved(metrics: str | Iterable[str], possible: list[str]) -> list[str]:
-    if metrics == "all":
-        return [name for name in possible if not METRICS[name].on_request]
+def _resolved(metrics: str | Iterable[str]) -> list[str]:
     names: Iterable[str] = metrics
     if isinstance(metrics, str):
         names = [name for name in metrics.split(",") if name.strip() or "," not in metrics]

@@ -1,7 +1,6 @@
 """The table of metrics, and their names."""
 
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from uuid import uuid4
 
 from .composite import composite, composite_scaled, segmental_snr
@@ -132,12 +131,13 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 
 
-def add_metric(name: str, metric: Metric) -> None:
+def add_metric(name: str, metric: Metric, version: str = "") -> None:
     """Add a metric of one's own: scores, evaluations and their tables then know it by its name.
 
     Its function has keyword arguments: those of `clean`, `enhanced` and `noisy` that the metric
     needs, float arrays (samples,) of one length, and `sample_rate` in Hz. It returns a number.
-    They cannot be written to. An evaluation computes its scores anew after it was added again.
+    They cannot be written to. version: tells one state of the function from another, for which an
+    evaluation computes its scores anew; "": every time that the metric is added.
     Raises ValueError for a name that cannot be found again, or that another metric or column has.
     """
     if name != plain_name(name) or not name.isidentifier():
@@ -147,7 +147,7 @@ def add_metric(name: str, metric: Metric) -> None:
     if name in (*FIRST_COLUMNS, *LAST_COLUMNS) or name.startswith(NOISY):
         raise ValueError(f"metric {name!r}: tables have a column of this name; choose another")
     METRICS[name] = metric
-    _added[name] = uuid4().hex
+    _added[name] = version or uuid4().hex
 
 
 def own_metrics() -> dict[str, Metric]:
@@ -164,19 +164,3 @@ def version_of(name: str) -> str:
 def plain_name(name: str) -> str:
     """Return the name of a metric as METRICS has it."""
     return name.strip().lower().replace("-", "_").replace(".", "")
-
-
-def resolve(names: Iterable[str]) -> list[str]:
-    """Return the names in METRICS for names and aliases in any case, with - or _.
-
-    Raises ValueError for an unknown one.
-    """
-    found: dict[str, None] = {}
-    for name in names:
-        plain = plain_name(name)
-        if plain not in METRICS and plain not in ALIASES:
-            close = get_close_matches(plain, [*METRICS, *ALIASES], 1)
-            meant = f"did you mean {close[0]}? " if close else ""
-            raise ValueError(f"no metric called {name!r}; {meant}there are {', '.join(METRICS)}")
-        found |= dict.fromkeys(ALIASES.get(plain, (plain,)))
-    return list(found)

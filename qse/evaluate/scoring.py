@@ -16,7 +16,8 @@ import numpy as np
 
 from ..extras import MissingExtra
 from .composite import composite
-from .metrics import BUILT_IN, METRICS, resolve
+from .metrics import BUILT_IN, METRICS
+from .named_metrics import resolve
 from .signals import SAMPLE_RATE, Signals, as_signal
 
 

@@ -1,7 +1,7 @@
 """Training losses, one file per family, and their weighted sum.
 
 Every loss is `loss(*, clean, enhanced) -> scalar`, waveforms (B, N); lower is better. See
-composite.py.
+terms.py.
 
 CompositeLoss       the terms of a LossConfig and terms of one's own
 """
@@ -10,9 +10,9 @@ from ..extras import need
 
 need("torch", "train")
 
-from .composite import LossConfig
 from .composite_loss import CompositeLoss
 from .full_band import high_band_snr
+from .loss_config import LossConfig
 from .pesq_loss import pesq, predicted_pesq
 from .spectral import complex_l1, compressed_spectrum, multi_resolution_stft, spectrum_l1
 from .stoi_loss import predicted_stoi, stoi

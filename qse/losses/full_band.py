@@ -1,7 +1,7 @@
 """Compare full-band waveforms: the band above 8 kHz, and the band below for losses that are defined
 at 16 kHz.
 
-B = batch, N = samples. composite.py says what all losses share.
+B = batch, N = samples. terms.py says what all losses share.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Compare spectra: multi-resolution STFT loss, complex L1, and the power-compressed spectrum.
 
-B = batch, N = samples, F = bins, T = frames; x = clean waveform, S = its spec. composite.py says
+B = batch, N = samples, F = bins, T = frames; x = clean waveform, S = its spec. terms.py says
 what all losses share.
 """
 

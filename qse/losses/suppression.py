@@ -1,6 +1,6 @@
 """Measure errors of suppression: residual noise in pauses, and attenuation of speech.
 
-B = batch, N = samples, T = frames; S = clean spec, S^ = enhanced spec. composite.py says what all
+B = batch, N = samples, T = frames; S = clean spec, S^ = enhanced spec. terms.py says what all
 losses share.
 """
 

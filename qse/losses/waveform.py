@@ -1,6 +1,6 @@
 """Compare waveforms: SI-SDR, SNR, and RMS error.
 
-B = batch, N = samples; x = clean waveform. composite.py says what all losses share.
+B = batch, N = samples; x = clean waveform. terms.py says what all losses share.
 """
 
 import torch

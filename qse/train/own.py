@@ -4,8 +4,9 @@ names."""
 from dataclasses import dataclass
 
 from ..data.source import BatchSource
-from ..losses.composite import LossConfig
-from ..losses.composite_loss import CompositeLoss, LossTerm
+from ..losses.composite_loss import CompositeLoss
+from ..losses.loss_config import LossConfig
+from ..losses.terms import LossTerm
 from ..networks import Network
 
 

@@ -60,7 +60,10 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     start = _start(config, job, own.network)
     if start.network.streams:
         verify_briefly(start.network, start.network.config.hop_length)
-    loss = as_loss(own.loss or config.loss)
+    try:
+        loss = as_loss(own.loss or config.loss)
+    except ValueError as error:
+        raise QseError(str(error)) from error
     if loss.needs_discriminator:
         need("pesq", "train")
     if own.source is None:
@@ -69,7 +72,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     else:
         check_batch(own.source.batch(0, config.train.batch), start.network, loss, config.train)
     optimizers(start.network, config.train.optimizer, config.train.betas, config.train.weight_decay)
-    _check_validation(job, start.network)
+    _check_validation(config, job, start.network)
     return start
 
 
@@ -96,12 +99,11 @@ def _check_sources(config: RunConfig, job: Job) -> None:
         )
     if job.parts and not job.parts.is_dir():
         raise QseError(f"{job.parts}: no such folder; name the one with the parts of a bundle")
-    if job.data and config.dataset not in sources.CORPORA:
+    if job.data and not config.dataset:
         known = " or ".join(sources.CORPORA)
-        raise UsageError(
-            f"data=DIR needs a recipe with a dataset ({known}), "
-            f"this one has {config.dataset or 'none'}"
-        )
+        raise UsageError(f"data=DIR needs a recipe with a dataset ({known}), this one has none")
+    if job.data:
+        sources.find_corpus(config.dataset)
 
 
 def _check_device(job: Job) -> None:
@@ -145,7 +147,7 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
 
 def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
     """Raise QseError where corpus, model, mixing, and losses have different sample rates."""
-    if job.data and rate != SAMPLE_RATE:
+    if job.data and config.dataset in sources.CORPORA and rate != SAMPLE_RATE:
         raise QseError(
             f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: "
             "make them equal"
@@ -228,8 +230,8 @@ def _check_packages(config: RunConfig) -> None:
         need("tensorboard", "tensorboard")
 
 
-def _check_validation(job: Job, network: Network) -> None:
-    validates = job.valid or job.data
+def _check_validation(config: RunConfig, job: Job, network: Network) -> None:
+    validates = job.valid or (job.data and config.dataset in sources.CORPORA)
     if job.unknown and not validates:
         raise UsageError("unknown=DIR needs valid=DIR, pairs of known sources to compare with")
     if validates:

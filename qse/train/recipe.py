@@ -11,7 +11,7 @@ from .. import config as configuration
 from ..audio.atomic_write import write_text
 from ..data.mix_config import MixConfig
 from ..errors import QseError
-from ..losses.composite import LossConfig
+from ..losses.loss_config import LossConfig
 from ..networks import Network, network_name
 from .train_config import TrainConfig
 
@@ -20,8 +20,8 @@ from .train_config import TrainConfig
 class RunConfig:
     """The tables of a recipe; `model` names a network and holds the keys of its config.
 
-    dataset: the official corpus in the run's `data` folder, a key of sources.CORPORA; "": folders
-    of speech and noise.
+    dataset: the official corpus in the run's `data` folder, a key of sources.CORPORA, or a
+    function of one's own, "package.module:function"; "": folders of speech and noise.
     """
 
     model: dict[str, Any] = field(default_factory=dict)

@@ -21,8 +21,9 @@ from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
 from ..errors import QseError, UsageError
-from ..losses.composite import LossConfig
-from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
+from ..losses.composite_loss import CompositeLoss, as_loss
+from ..losses.loss_config import LossConfig
+from ..losses.terms import LossTerm
 from ..model_folder import weights_of
 from ..networks import Network, weights
 from . import bundle_run, checkpoint
@@ -206,7 +207,7 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
     seed = config.train.seed
     if job.data:
         shares = job.processes * config.train.accumulate
-        return sources.CORPORA[config.dataset](job.data, mix, seed, device, shares)
+        return sources.find_corpus(config.dataset)(job.data, mix, seed, device, shares)
     assert job.speech and job.noise
     share = config.train.wide_band_share
     return sources.folders(

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
-from ..losses.composite import LossConfig
-from ..losses.composite_loss import CompositeLoss, LossTerm, as_loss
+from ..losses.composite_loss import CompositeLoss, as_loss
+from ..losses.loss_config import LossConfig
+from ..losses.terms import LossTerm
 from ..networks import Network, TwoGrids
 from ..nn.state import flatten_state, unflatten_state
 from ..torch_device import uploaded

@@ -6,7 +6,8 @@ import pytest
 from speech import SAMPLE_RATE, hiss, voice
 
 from qse.evaluate import composite
-from qse.evaluate.metrics import METRICS, pesq_wb, resolve, si_sdr, stoi
+from qse.evaluate.metrics import METRICS, pesq_wb, si_sdr, stoi
+from qse.evaluate.named_metrics import resolve
 from qse.evaluate.scoring import score_pair
 from qse.evaluate.signals import resampled
 

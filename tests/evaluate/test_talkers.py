@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from qse.evaluate.metrics import METRICS, resolve
+from qse.evaluate.metrics import METRICS
+from qse.evaluate.named_metrics import resolve
 from qse.evaluate.scoring import score_pair
 
 RATE = 16000

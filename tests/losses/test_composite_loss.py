@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from qse.losses import CompositeLoss, LossConfig
-from qse.losses.composite import TERMS, composite, least_samples
 from qse.losses.composite_loss import as_loss
+from qse.losses.terms import TERMS
 
 NONE = LossConfig(mrstft=0, si_sdr=0, rms=1, complex_l1=0, pesq=0)
 
@@ -31,7 +31,7 @@ def test_composite_loss_adds_weighted_terms():
     x = signals(4000)
     loss = CompositeLoss(NONE, {"distance": (3.0, distance), "level": (0.5, of_everything)})
     total, terms = loss(**x, sample_rate=8000)
-    base, of_base = composite(NONE, **x, sample_rate=8000)
+    base, of_base = CompositeLoss(NONE)(**x, sample_rate=8000)
     expected = base + 3 * distance(clean=x["clean"], enhanced=x["enhanced"]) + 0.5 * 8000
     torch.testing.assert_close(total, expected)
     assert terms.keys() == {*of_base, "distance", "level"} and terms["level"] == 8000
@@ -93,12 +93,12 @@ def test_composite_loss_refuses():
 @pytest.mark.parametrize("term", sorted(set(TERMS) - {"stoi", "discriminator"}))
 def test_least_samples_is_the_shortest_segment_of_each_term(term, sample_rate):
     config = replace(NONE, rms=0.0, **{term: 1.0}) if term != "rms" else NONE
-    least = least_samples(config, sample_rate)
-    total, _ = composite(config, **signals(least), sample_rate=sample_rate)
+    least = CompositeLoss(config).least_samples(sample_rate)
+    total, _ = CompositeLoss(config)(**signals(least), sample_rate=sample_rate)
     assert torch.isfinite(total)
     if least > 1:
         with pytest.raises(RuntimeError):
-            composite(config, **signals(least - 1), sample_rate=sample_rate)
+            CompositeLoss(config)(**signals(least - 1), sample_rate=sample_rate)
 
 
 def test_least_samples_of_own_terms_alone():
@@ -107,7 +107,7 @@ def test_least_samples_of_own_terms_alone():
 
 def test_least_samples_of_stoi_is_what_a_segment_needs_to_count():
     config = replace(NONE, rms=0.0, stoi=1.0)
-    least = least_samples(config)
+    least = CompositeLoss(config).least_samples(16000)
     loud = signals(least)["clean"]
-    assert composite(config, clean=loud, enhanced=loud)[0] < 0.01
+    assert CompositeLoss(config)(clean=loud, enhanced=loud)[0] < 0.01
     assert least == 6400

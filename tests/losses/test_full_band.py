@@ -7,8 +7,9 @@ torch = pytest.importorskip("torch")
 
 import scipy.signal
 
-from qse.losses.composite import LossConfig, composite
+from qse.losses.composite_loss import CompositeLoss
 from qse.losses.full_band import HIGH_FLOOR, high_band_snr, to_wide_band
+from qse.losses.loss_config import LossConfig
 from qse.losses.waveform import SNR_LIMIT
 
 NONE = dict.fromkeys(("mrstft", "si_sdr", "rms", "complex_l1", "pesq"), 0.0)
@@ -65,8 +66,8 @@ def test_composite_at_48_khz_measures_speech_as_at_16_khz():
     config = LossConfig(
         **{**NONE, "pesq": 1, "stoi": 1, "snr": 1, "compressed": 1, "over_attenuation": 1}
     )
-    _, expected = composite(config, **wide)
-    _, found = composite(config, **full, sample_rate=48000)
+    _, expected = CompositeLoss(config)(**wide)
+    _, found = CompositeLoss(config)(**full, sample_rate=48000)
     for name in ("pesq", "stoi", "snr"):
         assert found[name] == pytest.approx(expected[name].item(), rel=1e-3)
     # a mean over bins, or with them, of which there are others
@@ -90,7 +91,7 @@ def test_composite_measures_spectra_over_the_same_time_at_every_rate(sample_rate
             name: torch.from_numpy(scipy.signal.resample(x, rate, axis=1))
             for name, x in low.items()
         }
-        found = composite(config, **audio, sample_rate=rate)[1]
+        found = CompositeLoss(config)(**audio, sample_rate=rate)[1]
         sums.append(found["complex_l1"].item() * (rate / 16000 * 512 // 2 + 1))
     assert sums[1] == pytest.approx(sums[0], rel=0.01)
 
@@ -98,5 +99,5 @@ def test_composite_measures_spectra_over_the_same_time_at_every_rate(sample_rate
 def test_composite_leaves_the_high_band_out_at_16_khz():
     config = LossConfig(**{**NONE, "snr": 1, "high_band": 1})
     audio = {"clean": torch.randn(1, 4800), "enhanced": torch.randn(1, 4800)}
-    assert "high_band" not in composite(config, **audio)[1]
-    assert "high_band" in composite(config, **audio, sample_rate=48000)[1]
+    assert "high_band" not in CompositeLoss(config)(**audio)[1]
+    assert "high_band" in CompositeLoss(config)(**audio, sample_rate=48000)[1]

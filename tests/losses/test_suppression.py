@@ -7,7 +7,8 @@ torch = pytest.importorskip("torch")
 
 from loss_signals import speech_like
 
-from qse.losses.composite import LossConfig, composite
+from qse.losses.composite_loss import CompositeLoss
+from qse.losses.loss_config import LossConfig
 from qse.losses.suppression import FRAME_LENGTH, noise_floor, over_attenuation
 
 
@@ -151,10 +152,10 @@ def test_composite_includes_suppression_terms(signals):
     config = LossConfig(
         mrstft=0, si_sdr=0, rms=0, complex_l1=0, pesq=0, noise_floor=2.0, over_attenuation=3.0
     )
-    total, terms = composite(config, clean=clean, enhanced=enhanced, noisy=noisy)
+    total, terms = CompositeLoss(config)(clean=clean, enhanced=enhanced, noisy=noisy)
     floor = noise_floor(clean=clean, enhanced=enhanced, noisy=noisy) / 10
     lost = over_attenuation(clean=clean, enhanced=enhanced)
     torch.testing.assert_close(terms, {"noise_floor": floor, "over_attenuation": lost})
     torch.testing.assert_close(total, 2 * floor + 3 * lost)
     with pytest.raises(ValueError, match="noise_floor needs the noisy signal"):
-        composite(config, clean=clean, enhanced=enhanced)
+        CompositeLoss(config)(clean=clean, enhanced=enhanced)

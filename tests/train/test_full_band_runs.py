@@ -14,7 +14,7 @@ from small_training import CONFIG, PLAN, TINY, lines
 from qse.data.mix_config import MixConfig
 from qse.data.source import Batch
 from qse.errors import QseError
-from qse.losses.composite import LossConfig
+from qse.losses.loss_config import LossConfig
 from qse.networks import build_network, weights
 from qse.train import checkpoint
 from qse.train.job import Job

@@ -15,8 +15,9 @@ from qse.data.multi_rate import wide_band
 from qse.data.noise_mixing import NoiseMixer
 from qse.data.sampling import BatchRng
 from qse.data.source import Batch
-from qse.losses.composite import TERMS, LossConfig
 from qse.losses.composite_loss import CompositeLoss
+from qse.losses.loss_config import LossConfig
+from qse.losses.terms import TERMS
 from qse.networks import NETWORKS, build_network
 from qse.nn import recurrent
 from qse.train.recipe import find_recipe, read_config

@@ -11,7 +11,7 @@ import cheating_mixers
 from small_training import CONFIG, LOSS, PLAN, TINY, job
 
 from qse.errors import QseError
-from qse.losses.composite import LossConfig
+from qse.losses.loss_config import LossConfig
 from qse.train.job import Job
 from qse.train.preflight import prepare
 from qse.train.recipe import RunConfig

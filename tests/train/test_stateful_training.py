@@ -15,7 +15,7 @@ from small_networks import offline, unsettle
 from small_training import PLAN, TINY, same
 
 from qse.data.source import Batch
-from qse.losses.composite import LossConfig
+from qse.losses.loss_config import LossConfig
 from qse.networks import TwoGrids, build_network, weights
 from qse.train import checkpoint
 from qse.train.stateful_training import TrainingLoss
