@@ -3,7 +3,7 @@
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 
-from .damage_text import named
+from .damage_text import named, note
 from .id3_frames import tag_size
 from .inspection import Inspection
 from .mp3_frames import Frames, behind_tags
@@ -30,8 +30,8 @@ class Adts(Inspection):
     def frames(self) -> Frames:
         """Return what the headers of all frames say, with the samples at the rate they state."""
         samples = 0
-        holes = []
-        changes = []
+        holes: list[int] = []
+        changes: list[int] = []
         first = None
         with self.path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
             end = tag_size(data[:10])
@@ -44,16 +44,16 @@ class Adts(Inspection):
                         break
                     continue
                 if behind_tags(data, end, at) < at:
-                    holes.append(samples)
+                    note(holes, samples)
                 first = first or form
                 if form != first:
-                    changes.append(samples)
+                    note(changes, samples)
                     first = form
                 at += size
                 end = at
                 samples += length
             if behind_tags(data, end, len(data)) < len(data):
-                holes.append(samples)
+                note(holes, samples)
             return Frames(samples, tuple(holes), end > len(data), tuple(changes))
 
     @property

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .bytes_behind import bytes_behind
+from .damage_text import note
 
 HEADER = 0x1A45DFA3
 SEGMENT = 0x18538067
@@ -64,7 +65,7 @@ class Elements:
 
     def damaged(self, what: str) -> None:
         """Note a damaged place at the time of the last block."""
-        self.places.append(f"{what} at {self._time * self._scale / 1e9:.2f} s")
+        note(self.places, f"{what} at {self._time * self._scale / 1e9:.2f} s")
 
     def follow(self) -> int:
         """Read all elements; return where the last segment ends."""

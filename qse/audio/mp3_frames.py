@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from .damage_text import note
 from .id3_frames import tag_size
 from .mp3_header import MP3_RATES
 
@@ -45,22 +46,22 @@ class Frames:
 def read_frames(path: Path) -> Frames:
     """Read the headers of all frames of an MP3 file (ISO/IEC 11172-3, 2.4.2.3). Raises OSError."""
     samples = 0
-    holes = []
-    changes = []
+    holes: list[int] = []
+    changes: list[int] = []
     form = None
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         end = 0
         for at, size, length in _frames(data):
             if behind_tags(data, end, at) < at:
-                holes.append(samples)
+                note(holes, samples)
             end = at + size
             now = _form(data[at : at + 4])
             if form not in (None, now):
-                changes.append(samples)
+                note(changes, samples)
             form = now
             samples += length
         if behind_tags(data, end, len(data)) < len(data):
-            holes.append(samples)
+            note(holes, samples)
         return Frames(samples, tuple(holes), end > len(data), tuple(changes))
 
 

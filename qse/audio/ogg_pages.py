@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from .damage_text import note
 from .ogg_page import HEADER, page_at, rate_of, size_at
 
 MOST_CHECKED = 1 << 20
@@ -63,7 +64,7 @@ class Pages:
     def damaged(self, what: str) -> None:
         """Note a damaged place behind the pages so far."""
         self.early |= not self.places and not any(map(_position, self.streams.values()))
-        self.places.append(f"{what} at {self._seconds:.2f} s")
+        note(self.places, f"{what} at {self._seconds:.2f} s")
 
     def follow(self, page: bytes) -> None:
         """Take the next page, which is intact."""

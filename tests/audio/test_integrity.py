@@ -12,7 +12,10 @@ import pytest
 import soundfile
 from audio_files import CONTAINER
 
+from qse.audio.damage_text import MOST, named
+from qse.audio.ebml import damaged_places
 from qse.audio.formats import frame_bytes
+from qse.audio.mp3_frames import read_frames
 from qse.audio.ogg_pages import read_pages
 from qse.audio.reader import open_audio
 from qse.errors import QseError
@@ -165,3 +168,18 @@ def test_wav_header_that_contradicts_itself_is_refused(tmp_path, sound):
     path.write_bytes(data)
     with pytest.raises(QseError, match=r"a\.wav is damaged: its header states 2 and 514 bytes"):
         open_audio(path)
+
+
+def test_places_are_few_however_many_are_damaged(tmp_path, sound):
+    """A place in every few bytes took five times the memory of the file."""
+    path = write(tmp_path / "a.ogg", sound)
+    path.write_bytes(path.read_bytes() + (b"OggS" + bytes(23)) * 10_000)
+    assert len(read_pages(path).places) == MOST
+    mp3 = write(tmp_path / "a.mp3", sound)
+    data = mp3.read_bytes()
+    mp3.write_bytes((data[-1000:] + b"\x01") * 5000)
+    assert len(read_frames(mp3).holes) == MOST
+    clusters = bytes.fromhex("1a45dfa3801853806701ffffffffffffff") + b"\x1fC\xb6u\x81\0" * 9000
+    (tmp_path / "a.mka").write_bytes(clusters)
+    places = damaged_places(tmp_path / "a.mka")
+    assert len(places) == MOST and f"and at least {MOST - 3} more places" in named(places)
