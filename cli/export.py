@@ -1,12 +1,15 @@
 """qse export: write a model folder, which runs without PyTorch, from a training run."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Overwrite, Trust
-from .streams import tell
+from .options import Overwrite, Trust, as_options
+from .streams import say, tell
+
+if TYPE_CHECKING:
+    from qse.export.cost import ModelCost
 
 
 def export(
@@ -51,7 +54,6 @@ def export(
     """Export a trained network to ONNX, with its weights, configuration and card."""
     from qse.export.card import CardOptions
     from qse.export.release import release
-    from qse.networks.weights import weights_step
     from qse.references import trusting
 
     with trusting(trust):
@@ -65,6 +67,16 @@ def export(
             two_grids,
             overwrite,
         )
+    _report(run, folder, costs)
+
+
+def _report(run: Path, folder: Path, costs: "dict[int, ModelCost]") -> None:
+    """Print the cost of each graph, and what the model lacks of the one that it began with."""
+    from qse.export.origin import lacking
+    from qse.networks.weights import weights_step
+
     for sample_rate, cost in costs.items():
         size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
         tell(f"{folder}: step {weights_step(run)}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}")
+    for sentence in lacking(run, folder):
+        say(f"qse: warning: {as_options(sentence)}")

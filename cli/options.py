@@ -53,6 +53,7 @@ PARAMETERS = (  # that messages of the library name
     "threads",
     "track",
     "trust",
+    "two_grids",
     "unknown",
     "valid",
     "watch",
